@@ -31,8 +31,9 @@ import gateway
 from bench.figures import Figure, show
 from gateway.app import build_app
 from gateway.settings import load_settings
+from gateway.storage.log.group_commit import Flush
+from gateway.storage.sqlite.commits import SqliteCommits
 from gateway.storage.sqlite.database import SqliteFile
-from gateway.storage.sqlite.writer import Flush, Writer
 
 ROOT = Path(gateway.__file__).parent
 FIRST = ("api/turns.py", "chat")
@@ -129,21 +130,21 @@ async def asked_for(app: ASGIApp, about: str, message: str, session_id: str) -> 
 def counted() -> Generator[Counter[str]]:
     """Counts what all databases of the process are asked."""
     asked: Counter[str] = Counter()
-    read, commit = SqliteFile.read, Writer._commit  # pyright: ignore[reportPrivateUsage]
+    read, commit = SqliteFile.read, SqliteCommits.commit
 
     async def counted_read(file: SqliteFile, *work: Any, **how: Any) -> Any:
         asked["reads"] += walking.get()
         return await read(file, *work, **how)
 
-    def counted_commit(writer: Writer, flush: Flush) -> None:
+    def counted_commit(commits: SqliteCommits, flush: Flush) -> None:
         asked["transactions"] += flush.sync
-        commit(writer, flush)
+        commit(commits, flush)
 
-    SqliteFile.read, Writer._commit = counted_read, counted_commit  # pyright: ignore[reportAttributeAccessIssue, reportPrivateUsage]
+    SqliteFile.read, SqliteCommits.commit = counted_read, counted_commit  # pyright: ignore[reportAttributeAccessIssue]
     try:
         yield asked
     finally:
-        SqliteFile.read, Writer._commit = read, commit  # pyright: ignore[reportPrivateUsage]
+        SqliteFile.read, SqliteCommits.commit = read, commit
 
 
 @contextmanager

@@ -20,6 +20,8 @@ from gateway.storage.decisions.switches import SqlSkillSwitches
 from gateway.storage.exclusive import Exclusive, LocalExclusive
 from gateway.storage.log import Bus, EventLog
 from gateway.storage.log.bus import MemoryBus
+from gateway.storage.log.event_log import SqlEventLog
+from gateway.storage.log.group_commit import Flushed
 from gateway.storage.orphans import Orphans
 from gateway.storage.orphans.statements import SqlOrphans
 from gateway.storage.replicas import Replicas
@@ -33,9 +35,7 @@ from gateway.storage.sessions.search import SqlSearch
 from gateway.storage.sessions.store import SqlSessions
 from gateway.storage.signals import Signals
 from gateway.storage.sqlite.database import SqliteDatabase
-from gateway.storage.sqlite.event_log import SqliteEventLog
 from gateway.storage.sqlite.search import Fts5TurnWords
-from gateway.storage.sqlite.writer import Flushed
 from gateway.storage.turns import Turns
 from gateway.storage.turns.store import SqlTurns
 
@@ -91,7 +91,7 @@ def storage_on(database: SqliteDatabase, blobs: Blobs | None = None) -> Storage:
     search = SqlSearch(database, archived.messages, index)
     purges = SqlPurges(database, index)
     return Storage(
-        log=SqliteEventLog(database, bus, archived.events),
+        log=SqlEventLog(database, bus, archived.events),
         sessions=SqlSessions(database, archived.messages, search, purges),
         turns=SqlTurns(database),
         replicas=SoleReplica(database),

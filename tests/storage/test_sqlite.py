@@ -16,8 +16,8 @@ from gateway.messages import Message, text_block
 from gateway.storage.log import Append
 from gateway.storage.schema import sessions
 from gateway.storage.sqlite import SqliteDatabase
+from gateway.storage.sqlite.commits import Durability
 from gateway.storage.sqlite.event_rows import PAGE_BYTES
-from gateway.storage.sqlite.writer import Durability
 from gateway.wiring import Storage, storage_on
 from tests.storage.writing import OWNER, accepted, running
 

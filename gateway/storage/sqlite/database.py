@@ -16,10 +16,13 @@ from gateway.errors import StorageError
 from gateway.ids import new_replica_id
 from gateway.storage.database import Lock, Transaction
 from gateway.storage.folder import FolderLock
+from gateway.storage.log.event_log import Page
+from gateway.storage.log.group_commit import Deliver, Flushed, GroupCommit
 from gateway.storage.migrations import upgrade
 from gateway.storage.signals import Signals
+from gateway.storage.sqlite.commits import Durability, SqliteCommits
+from gateway.storage.sqlite.event_rows import read_page
 from gateway.storage.sqlite.failures import for_caller, storage_error
-from gateway.storage.sqlite.writer import Deliver, Durability, Flushed, Writer
 
 T = TypeVar("T")
 
@@ -60,7 +63,8 @@ class SqliteFile:
         self.replica = new_replica_id()
         self.signals = Signals()
         self._connections = connections
-        self._writer = Writer(raw_of(writer), writer, self.signals, flushed, durability)
+        commits = SqliteCommits(raw_of(writer), writer, durability)
+        self._writer = GroupCommit(commits, self.signals, flushed)
         self._free: SimpleQueue[Connection] = SimpleQueue()
         for reader in readers:
             self._free.put(reader)
@@ -128,7 +132,9 @@ class SqliteFile:
 
 
 class SqliteDatabase(SqliteFile):
-    """One file, which this process alone may have open. Made by `open`."""
+    """One file, which this process alone may have open: the `EventDatabase` protocol. Made by `open`."""
+
+    page_snapshot = True
 
     def __init__(
         self,
@@ -169,6 +175,20 @@ class SqliteDatabase(SqliteFile):
         if self._writer.failure is not None:
             await asyncio.to_thread(_reserve, self.path.parent)
             await self.write(lambda connection: connection.exec_driver_sql("PRAGMA user_version = 0").close())
+
+    def read_page(
+        self,
+        connection: Connection,
+        session_id: str,
+        *,
+        after: int,
+        limit: int,
+        until: int,
+        types: Sequence[str] = (),
+    ) -> Page | None:
+        """See `EventDatabase.read_page`."""
+        raw = raw_of(connection)
+        return read_page(raw, session_id, after=after, limit=limit, until=until, types=types)
 
     def on_delivery(self, deliver: Deliver) -> None:
         """`deliver` is called on the event loop with the appends of each transaction, and None or an error

@@ -8,9 +8,10 @@ import logging
 import sqlite3
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 from gateway.events.envelope import StoredEvent
+from gateway.storage.log.event_log import Page
 from gateway.storage.log.packs import Pack, events_of, packs_of
 from gateway.storage.sqlite.failures import is_broken
 
@@ -149,13 +150,6 @@ def _pack(connection: sqlite3.Connection) -> None:
     connection.execute(_REMOVE_OLDEST, (last,))
 
 
-class Page(NamedTuple):
-    """Events of a session, in order. `seen` is the seq up to which was looked for them."""
-
-    events: list[StoredEvent]
-    seen: int
-
-
 def read_page(
     connection: sqlite3.Connection,
     session_id: str,
@@ -165,9 +159,7 @@ def read_page(
     until: int,
     types: Sequence[str] = (),
 ) -> Page | None:
-    """A page of the events with seq > `after` and <= `until`, only of `types` if given; `seen` is `until`
-    when there are no more. None: what comes next is in an archive. All statements must see the same
-    moment."""
+    """See `ReadPage`. All statements must see the same moment."""
     archived, head = connection.execute(_SESSION, {"session_id": session_id, "after": after}).fetchone()
     if archived:
         return None

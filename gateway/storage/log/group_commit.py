@@ -1,29 +1,25 @@
-"""Group commit: one thread owns the writing connection and commits all that gathered while it was busy.
+"""Group commit: one thread owns a writing connection and commits all that gathered while it was busy. What a
+commit is, an engine says.
 
 event loop      append, write -> gathered ----.                      .--> settle ...
                                                \\ hand over           / call_soon_threadsafe
-writer thread                                   BEGIN ... COMMIT ----
+writer thread                                      commit -----------
 """
 
 import asyncio
 import logging
-import sqlite3
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from queue import SimpleQueue
 from time import perf_counter
-from typing import Any, Literal
-
-from sqlalchemy import Connection
+from typing import Any, Protocol
 
 from gateway.errors import StorageError
-from gateway.storage.database import Transaction, call, sent
+from gateway.storage.database import Transaction, call
+from gateway.storage.log.appending import Pending
 from gateway.storage.signals import Signals
-from gateway.storage.sqlite.append import Pending, apply
-from gateway.storage.sqlite.event_rows import Packing
-from gateway.storage.sqlite.failures import for_caller, is_broken, storage_error
 
 log = logging.getLogger(__name__)
 
@@ -31,10 +27,6 @@ PACE = 0.01
 """Seconds between the starts of two flushes that hold nothing but pieces of text. A lone stream never waits;
 with a hundred at 20 tokens a second it saves a quarter of the CPU and costs some 5 ms (`make bench`). And
 seconds that an append waits for company that can."""
-
-Durability = Literal["synced", "relaxed"]
-"""Whether every flush reaches the disk before it is shown, or not those of pieces of text alone: a process
-that is killed loses nothing then, but a power cut what was shown last."""
 
 Flushed = Callable[[int, float, bool], None]
 """Is called on the event loop after each transaction: its events, its seconds, whether it failed."""
@@ -58,36 +50,39 @@ class Flush:
     failed: bool = False
     failure: StorageError | None = None
 
-    def fail(self, error: BaseException) -> None:
+    def fail(self, failure: Callable[[], StorageError]) -> None:
         self.failed = True
-        self.failure = storage_error(error)
-        self.refusals = [storage_error(error) for _ in self.appends]
+        self.failure = failure()
+        self.refusals = [failure() for _ in self.appends]
         for write in self.writes:
-            write.error = storage_error(error)
+            write.error = failure()
 
 
-class Writer:
-    """The writing side of a database file. All methods but the thread's own belong to the event loop."""
+class Commits(Protocol):
+    """What an engine does for a flush, on the thread."""
 
-    def __init__(
-        self,
-        raw: sqlite3.Connection,
-        connection: Connection,
-        signals: Signals,
-        flushed: Flushed | None = None,
-        durability: Durability = "synced",
-    ) -> None:
+    def commit(self, flush: Flush) -> None:
+        """Writes it durably, as a whole: sets its `refusals`, and value or error of each of its `writes`.
+        Whatever it raises, nothing of the flush is written."""
+        ...
+
+    def undo(self, error: BaseException) -> Callable[[], StorageError]:
+        """After `commit` raised: the next one finds nothing of it. Returns what tells those who wait, each an
+        error of its own."""
+        ...
+
+
+class GroupCommit:
+    """The writing side of a database. All methods but the thread's own belong to the event loop."""
+
+    def __init__(self, commits: Commits, signals: Signals, flushed: Flushed | None = None) -> None:
         self.deliver: Deliver | None = None
         """Called on the event loop with the appends of each flush and, for each, None or why it failed."""
         self.failure: StorageError | None = None
         """Why the last transaction failed as a whole; None when it was committed."""
         self._signals = signals
         self._flushed = flushed
-        self._raw = raw
-        self._connection = connection
-        self._durability = durability
-        self._synchronous: bool | None = None
-        self._packing: Packing | None = None
+        self._commits = commits
         self._loop = asyncio.get_running_loop()
         self._gathered = Flush()
         self._pending = False
@@ -183,52 +178,13 @@ class Writer:
         while (flush := self._handed.get()) is not None:
             started = perf_counter()
             try:
-                self._commit(flush)
+                self._commits.commit(flush)
             except BaseException as error:  # noqa: BLE001 - whatever it was, those who wait are told and the thread lives
-                flush.fail(error)
-                self._packing = None  # what it counted may be undone
-                self._roll_back()
+                flush.fail(self._commits.undo(error))
             flush.seconds = perf_counter() - started
             if not self._call(self._settle, flush):
                 return
         self._call(self._end)
-
-    def _commit(self, flush: Flush) -> None:
-        self._synchronise(flush.sync or self._durability == "synced")
-        self._raw.execute("BEGIN IMMEDIATE")
-        if flush.appends:
-            self._packing = self._packing or Packing(self._raw)
-            flush.refusals = apply(self._raw, self._packing, flush.appends)
-        for write in flush.writes:
-            self._run(write)
-        self._raw.execute("COMMIT")
-
-    def _run(self, write: Transaction) -> None:
-        self._raw.execute("SAVEPOINT work")
-        try:
-            write.value = write.work(self._connection)
-            write.sent = sent(self._connection)
-        except BaseException as error:
-            sent(self._connection)
-            if is_broken(error) or not self._raw.in_transaction:
-                raise
-            # Whatever a caller's work raises is the caller's alone: the others' transaction goes on.
-            self._raw.execute("ROLLBACK TO work")
-            write.error = for_caller(error)
-        self._raw.execute("RELEASE work")
-
-    def _synchronise(self, sync: bool) -> None:
-        if sync is not self._synchronous:
-            # A pragma may act while it is compiled (sqlite.org/pragma.html): a script is compiled every time.
-            self._raw.executescript(f"PRAGMA synchronous = {'FULL' if sync else 'NORMAL'}")
-            self._synchronous = sync
-
-    def _roll_back(self) -> None:
-        try:
-            if self._raw.in_transaction:
-                self._raw.execute("ROLLBACK")
-        except sqlite3.Error:
-            log.exception("a failed transaction could not be rolled back")
 
     def _call(self, callback: Callable[..., None], *arguments: Any) -> bool:
         try:

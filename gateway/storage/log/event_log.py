@@ -1,8 +1,9 @@
-"""The event log on SQLite."""
+"""The event log, in SQL. Its tables are written and read in each engine's own way."""
 
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
 
 from sqlalchemy import Connection
 
@@ -11,10 +12,10 @@ from gateway.events.envelope import EventData, StoredEvent
 from gateway.storage.archives import ArchiveRow
 from gateway.storage.archives.reader import ReadArchivedEvents, no_archives
 from gateway.storage.archives.statements import archives_after
+from gateway.storage.database import Database, Session
 from gateway.storage.log import Append, Bus, OutboxEntry, outbox
-from gateway.storage.sqlite.append import Pending
-from gateway.storage.sqlite.database import SqliteDatabase, raw_of
-from gateway.storage.sqlite.event_rows import Page, read_page
+from gateway.storage.log.appending import Pending
+from gateway.storage.log.group_commit import Deliver
 from gateway.storage.turns import TurnRow
 
 log = logging.getLogger(__name__)
@@ -22,13 +23,57 @@ log = logging.getLogger(__name__)
 LAST = 2**63 - 1
 
 
-class SqliteEventLog:
+class Page(NamedTuple):
+    """Events of a session, in order. `seen` is the seq up to which was looked for them."""
+
+    events: list[StoredEvent]
+    seen: int
+
+
+class ReadPage(Protocol):
+    """How an engine reads a page of what is not archived."""
+
+    def __call__(
+        self,
+        connection: Connection,
+        session_id: str,
+        *,
+        after: int,
+        limit: int,
+        until: int,
+        types: Sequence[str] = (),
+    ) -> Page | None:
+        """A page of the events with seq > `after` and <= `until`, only of `types` if given; `seen` is `until`
+        when there are no more. None: what comes next is in an archive."""
+        ...
+
+
+class EventDatabase(Database, Protocol):
+    """A database that appends in its own way."""
+
+    @property
+    def read_page(self) -> ReadPage: ...
+
+    @property
+    def page_snapshot(self) -> bool:
+        """Whether all statements of `read_page` must see the same moment."""
+        ...
+
+    def append(self, pending: Pending) -> None:
+        """Adds an append to the next commit. Raises StorageError when the database is closed."""
+        ...
+
+    def on_delivery(self, deliver: Deliver) -> None:
+        """`deliver` is called on the event loop with the appends of each commit, and None or an error for
+        each."""
+        ...
+
+
+class SqlEventLog:
     """The `EventLog` protocol. Events are published on `bus` as soon as they are durable, before their append
     is settled, in the same tick of the event loop. `archived` reads what was moved to archives."""
 
-    def __init__(
-        self, database: SqliteDatabase, bus: Bus, archived: ReadArchivedEvents = no_archives
-    ) -> None:
+    def __init__(self, database: EventDatabase, bus: Bus, archived: ReadArchivedEvents = no_archives) -> None:
         self._database = database
         self._bus = bus
         self._archived = archived
@@ -49,8 +94,8 @@ class SqliteEventLog:
         last = LAST if until is None else until
 
         def page(connection: Connection) -> Page | ArchiveRow:
-            found = read_page(
-                raw_of(connection), session_id, after=after, limit=limit, until=last, types=types
+            found = self._database.read_page(
+                connection, session_id, after=after, limit=limit, until=last, types=types
             )
             if found is not None:
                 return found
@@ -58,7 +103,7 @@ class SqliteEventLog:
             return archives[0] if archives else Page([], last)  # none: the session has been deleted since
 
         while after < last:
-            found = await self._database.read(page)
+            found = await self._database.read(page, snapshot=self._database.page_snapshot)
             if isinstance(found, Page):
                 events, seen = found
             else:
@@ -116,7 +161,7 @@ class SqliteEventLog:
             if outcomes[0].stored:
                 self._bus.publish(session_id, outcomes[0].stored)
 
-        return await self._database.write(once, committed=committed)
+        return await self._database.write(once, over=Session(session_id), committed=committed)
 
     async def _read_archived(
         self, row: ArchiveRow, *, after: int, limit: int, until: int, types: Sequence[str]

@@ -1,0 +1,73 @@
+"""The commit of a flush on SQLite."""
+
+import logging
+import sqlite3
+from collections.abc import Callable
+from typing import Literal
+
+from sqlalchemy import Connection
+
+from gateway.errors import StorageError
+from gateway.storage.database import Transaction, sent
+from gateway.storage.log.group_commit import Flush
+from gateway.storage.sqlite.append import apply
+from gateway.storage.sqlite.event_rows import Packing
+from gateway.storage.sqlite.failures import for_caller, is_broken, storage_error
+
+log = logging.getLogger(__name__)
+
+Durability = Literal["synced", "relaxed"]
+"""Whether every flush reaches the disk before it is shown, or not those of pieces of text alone: a process
+that is killed loses nothing then, but a power cut what was shown last."""
+
+
+class SqliteCommits:
+    """The `Commits` protocol: appends, then writes, each of these in a savepoint of its own."""
+
+    def __init__(self, raw: sqlite3.Connection, connection: Connection, durability: Durability) -> None:
+        self._raw = raw
+        self._connection = connection
+        self._durability = durability
+        self._synchronous: bool | None = None
+        self._packing: Packing | None = None
+
+    def commit(self, flush: Flush) -> None:
+        """See `Commits.commit`."""
+        self._synchronise(flush.sync or self._durability == "synced")
+        self._raw.execute("BEGIN IMMEDIATE")
+        if flush.appends:
+            self._packing = self._packing or Packing(self._raw)
+            flush.refusals = apply(self._raw, self._packing, flush.appends)
+        for write in flush.writes:
+            self._run(write)
+        self._raw.execute("COMMIT")
+
+    def undo(self, error: BaseException) -> Callable[[], StorageError]:
+        """See `Commits.undo`."""
+        self._packing = None  # what it counted may be undone
+        try:
+            if self._raw.in_transaction:
+                self._raw.execute("ROLLBACK")
+        except sqlite3.Error:
+            log.exception("a failed transaction could not be rolled back")
+        return lambda: storage_error(error)
+
+    def _run(self, write: Transaction) -> None:
+        self._raw.execute("SAVEPOINT work")
+        try:
+            write.value = write.work(self._connection)
+            write.sent = sent(self._connection)
+        except BaseException as error:
+            sent(self._connection)
+            if is_broken(error) or not self._raw.in_transaction:
+                raise
+            # Whatever a caller's work raises is the caller's alone: the others' transaction goes on.
+            self._raw.execute("ROLLBACK TO work")
+            write.error = for_caller(error)
+        self._raw.execute("RELEASE work")
+
+    def _synchronise(self, sync: bool) -> None:
+        if sync is not self._synchronous:
+            # A pragma may act while it is compiled (sqlite.org/pragma.html): a script is compiled every time.
+            self._raw.executescript(f"PRAGMA synchronous = {'FULL' if sync else 'NORMAL'}")
+            self._synchronous = sync
