@@ -25,9 +25,11 @@ class Session(NamedTuple):
 
 
 class Owner(NamedTuple):
-    """A transaction that compares what a user has with what they may have, and adds to it."""
+    """A transaction that compares what a user has with what they may have, and adds to it; or what each of
+    several users has."""
 
     name: str
+    others: tuple[str, ...] = ()
 
 
 Lock = Session | Owner

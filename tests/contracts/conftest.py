@@ -7,7 +7,8 @@ import pytest
 
 from gateway.storage.memories.contract import MemoryStore
 from gateway.wiring import Storage
-from tests.storage.remembering import MemoryFactory, sqlite_memories
+from tests.postgres import needs_postgres
+from tests.storage.remembering import MemoryFactory, postgres_memories, sqlite_memories
 from tests.storage.writing import Factory, sqlite_storage
 
 
@@ -23,7 +24,7 @@ async def storage(factory: Factory, tmp_path: Path) -> AsyncGenerator[Storage]:
         yield opened
 
 
-@pytest.fixture(params=[sqlite_memories])
+@pytest.fixture(params=[sqlite_memories, pytest.param(postgres_memories, marks=needs_postgres)])
 def opens(request: pytest.FixtureRequest) -> MemoryFactory:
     """Opens a store of memories in a folder; opening the same folder again finds what was there."""
     return request.param

@@ -250,7 +250,7 @@ async def test_vectors_count_while_their_content_stays(store: MemoryStore) -> No
     assert [row.id for row in await store.missing_vectors(ANN, "small", limit=9)] == ["m_1"]
 
 
-USERS = ("ann", "bob", "an\0n", "安")
+USERS = ("ann", "bob", "an\1n", "安")
 OWNERS = ("home", "ann", "s", "p", "writer")
 
 users = st.sampled_from(USERS)

@@ -11,7 +11,9 @@ from gateway.memory.validation import digest_of, indexed
 from gateway.storage.memories import Change, Filter, Indexed, MemoryRow, Operation, Scope, Viewer
 from gateway.storage.memories.contract import MemoryStore
 from gateway.storage.memories.store import SqlMemories
+from gateway.storage.postgres.memory import PostgresMemoryDatabase
 from gateway.storage.sqlite.shared import SharedDatabase
+from tests.postgres import database_in
 
 ANN = Scope("ann", role_id="writer")
 RECALLABLE = Filter(recallable=True)
@@ -22,6 +24,12 @@ MemoryFactory = Callable[[Path], AbstractAsyncContextManager[MemoryStore]]
 @asynccontextmanager
 async def sqlite_memories(folder: Path) -> AsyncGenerator[MemoryStore]:
     async with await SharedDatabase.open(folder / "memory.db") as database:
+        yield SqlMemories(database)
+
+
+@asynccontextmanager
+async def postgres_memories(folder: Path) -> AsyncGenerator[MemoryStore]:
+    async with await PostgresMemoryDatabase.open(database_in(folder)) as database:
         yield SqlMemories(database)
 
 

@@ -148,9 +148,10 @@ class Erasures(Protocol):
         self, viewer: Viewer, memory_id: str, *, owners: Collection[str] = (), version: int | None = None
     ) -> bool:
         """Removes it for good, deleted or not: its versions, evidence, links, vectors and words, and their
-        bytes in the file. The sessions of `owners` may have its words: each of them is one of the `erasures`
-        from then on. False when there is none that the viewer sees. Raises errors.MemoryChanged when a
-        `version` is named, and it is at another one."""
+        bytes where the file is the gateway's own. A server's VACUUM frees them, and its logs and backups have
+        them for as long as they are kept. The sessions of `owners` may have its words: each of them is one of
+        the `erasures` from then on. False when there is none that the viewer sees. Raises
+        errors.MemoryChanged when a `version` is named, and it is at another one."""
         ...
 
     async def erasures(self, *, limit: int, after: tuple[str, str] = ("", "")) -> Sequence[tuple[str, str]]:

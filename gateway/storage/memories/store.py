@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
-from gateway.storage.database import Store, reads, writes
+from gateway.storage.database import Owner, Store, reads, writes
 from gateway.storage.memories import (
     Change,
     Filter,
@@ -16,6 +16,7 @@ from gateway.storage.memories import (
     writing,
 )
 from gateway.storage.memories import vectors as embedded
+from gateway.storage.memories.conditions import DOCUMENT
 from gateway.storage.memories.engine import MemoryDatabase
 
 
@@ -40,7 +41,7 @@ class SqlMemories(Store):
     missing_vectors = reads(embedded.missing_vectors, snapshot=False)
     put_vectors = writes(embedded.put)
     profile = reads(profiles.get, snapshot=False)
-    put_profile = writes(profiles.put)
+    put_profile = writes(profiles.put, over=lambda profile: Owner(profile.id))
 
     def __init__(self, database: MemoryDatabase) -> None:
         super().__init__(database)
@@ -48,8 +49,10 @@ class SqlMemories(Store):
 
     async def write(self, changes: Sequence[Change], *, most: int) -> None:
         """See `MemoryStore.write`. Each memory is in `changes` once at most."""
+        owners = {change.row.user_id for change in changes}
         await self.database.write(
-            lambda connection: writing.write(connection, self._words, changes, most=most)
+            lambda connection: writing.write(connection, self._words, changes, most=most),
+            over=Owner(owners.pop(), tuple(owners)) if owners else None,
         )
 
     async def match(
@@ -99,7 +102,9 @@ class SqlMemories(Store):
     async def put_documents(self, rows: Sequence[tuple[MemoryRow, Sequence[Indexed]]]) -> None:
         """See `MemoryStore.put_documents`. Raises errors.DuplicateMemory (`same`: id) when one has the id of
         a runtime memory."""
-        await self.database.write(lambda connection: documents.put(connection, self._words, rows))
+        await self.database.write(
+            lambda connection: documents.put(connection, self._words, rows), over=Owner(DOCUMENT)
+        )
 
     async def state(self) -> int:
         """See `MemoryStore.state`."""

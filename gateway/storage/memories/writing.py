@@ -149,7 +149,7 @@ def erase(
 
 
 def use(connection: Connection, ids: Sequence[str], at: int) -> None:
-    for memory_id in ids:
+    for memory_id in sorted(ids):  # in one order, so that nobody waits for somebody who waits for them
         USE.run(connection, id=memory_id, at=at)
 
 

@@ -119,7 +119,13 @@ class Links:
             core = self._engine.connect()
         except (DBAPIError, psycopg.Error) as error:  # the server fell silent as soon as it was reached
             raise storage_error(error) from error
-        raw = core.connection.dbapi_connection
-        assert isinstance(raw, psycopg.Connection)
+        raw = raw_of(core)
         core.detach()
         return Link(core, raw)
+
+
+def raw_of(connection: Connection) -> Raw:
+    """The driver's connection beneath."""
+    raw = connection.connection.dbapi_connection
+    assert isinstance(raw, psycopg.Connection)
+    return raw

@@ -51,8 +51,11 @@ def begin(raw: Raw, over: Lock | None = None) -> str:
     """Begins, locks `over` in a statement of its own, all in one round trip, and returns the transaction's
     number."""
     text = _BEGIN
-    if over is not None:
-        text += _LOCK_SESSION.format(over.id) if isinstance(over, Session) else _LOCK_OWNER.format(over.name)
+    if isinstance(over, Session):
+        text += _LOCK_SESSION.format(over.id)
+    elif over is not None:
+        for name in sorted({over.name, *over.others}):
+            text += _LOCK_OWNER.format(name)
     cursor = raw.execute(text, prepare=False)  # several statements
     cursor.nextset()
     row = cursor.fetchone()

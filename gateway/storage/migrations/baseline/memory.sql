@@ -111,3 +111,24 @@ CREATE TABLE profiles (
     actor TEXT COLLATE "C" NOT NULL,
     PRIMARY KEY (kind, id)
 );
+
+CREATE TABLE memory_postings (
+    term TEXT COLLATE "C" NOT NULL,
+    entry BIGINT NOT NULL,
+    times INTEGER NOT NULL,
+    length INTEGER NOT NULL,
+    PRIMARY KEY (term, entry) INCLUDE (times, length)
+);
+CREATE INDEX memory_postings_by_entry ON memory_postings (entry);
+
+CREATE TABLE memory_passages (
+    entry BIGINT NOT NULL,
+    passage TEXT COLLATE "C" NOT NULL,
+    PRIMARY KEY (entry)
+);
+
+CREATE TABLE memory_writes (
+    counter INTEGER NOT NULL,
+    writes BIGINT NOT NULL,
+    PRIMARY KEY (counter)
+) WITH (fillfactor = 10);

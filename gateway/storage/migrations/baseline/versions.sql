@@ -253,3 +253,18 @@ CREATE TABLE purges (
     since BIGINT NOT NULL,
     PRIMARY KEY (session_id)
 );
+
+CREATE TABLE search_sessions (
+    session_id TEXT COLLATE "C" NOT NULL,
+    turns BIGINT NOT NULL,
+    position BIGINT NOT NULL,
+    PRIMARY KEY (session_id)
+);
+
+CREATE TABLE search_words (
+    session_id TEXT COLLATE "C" NOT NULL,
+    turn BIGINT NOT NULL,
+    words TEXT[] COLLATE "C" NOT NULL,
+    PRIMARY KEY (session_id, turn)
+);
+CREATE INDEX search_words_by_word ON search_words USING gin (words);
