@@ -28,7 +28,7 @@ help: ## List these targets
 
 .PHONY: run
 run: $(VENV)/.run ## Start the gateway on http://127.0.0.1:8000 (ARGS="--port 9000")
-	@exec $(BIN)/gateway dev $(ARGS)
+	@MAKE_TARGET=run exec $(BIN)/gateway dev $(ARGS)
 
 # What every process of a test imports is compiled once, also where the environment says never; databases lie in
 # memory where there are 2 GB for them: no test is about the disk of the machine, and each waits for many syncs.

@@ -21,9 +21,9 @@ BROAD = {"Exception", "BaseException"}
 BUDGETS: Mapping[str, int] = {
     "": 955,
     "adapters": 160,
-    "api": 3035,
+    "api": 3065,
     "artifacts": 2600,
-    "cli": 3580,
+    "cli": 3582,
     "demo": 2310,
     "events": 450,
     "files": 175,

@@ -1,7 +1,7 @@
 """Conversations in bodies: as messages, or as one text with the speakers at the beginnings of lines."""
 
 import re
-from typing import Annotated, Literal
+from typing import Annotated, Literal, cast
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
@@ -29,11 +29,15 @@ class MessageBody(Body):
 
 
 def read_text(given: object) -> object:
-    """The messages of a text; what is no text stays as it is. A line that begins with a speaker and a colon
-    begins a message. What stands before the first one is the assistant's, so that a heading is not taken for
-    the user's words. A text without any speaker is the user's."""
-    if not isinstance(given, str) or not given.strip():
-        return given
+    """The messages of a text; a list stays as it is. A line that begins with a speaker and a colon begins a
+    message. What stands before the first one is the assistant's, so that a heading is not taken for the
+    user's words. A text without any speaker is the user's. Raises ValueError for anything else."""
+    if isinstance(given, list):
+        return cast("list[object]", given)
+    if not isinstance(given, str):
+        raise ValueError("must be a list of messages, or a text")
+    if not given.strip():
+        raise ValueError("must not be empty")
     speakers = list(_SPEAKER.finditer(given))
     if not speakers:
         return [{"role": "user", "content": given.strip()}]

@@ -84,21 +84,29 @@ def bind(host: str, port: int, *, option: Option = "--port") -> socket.socket:
 
 
 def _why_not(error: OSError, host: str, port: int, option: Option) -> str:
-    shown = f"[{host}]" if ":" in host else host
-    choice = "--port " if option == "--port" else f"--http {shown}:"
     other = port + 1 if port < 65535 else 8000
     match error.errno:
         case errno.EADDRINUSE:
-            return f"Port {port} is in use. Choose another with {choice}{other}, or stop what listens there."
+            return (
+                f"Port {port} is in use. Choose another with {_with(option, host, other)}, "
+                "or stop what listens there."
+            )
         case errno.EACCES:
             return (
                 f"Port {port} needs more rights than this user has. "
-                f"Choose one from 1024 up with {choice}8000."
+                f"Choose one from 1024 up with {_with(option, host, 8000)}."
             )
         case errno.EADDRNOTAVAIL:
             return _no_address(host, option)
         case _:
             return f"Cannot listen on {host} port {port}: {error.strerror}."
+
+
+def _with(option: Option, host: str, port: int) -> str:
+    """The argument that names another port, as it is given to the command or to the Makefile."""
+    if option == "--http":
+        return f"--http [{host}]:{port}" if ":" in host else f"--http {host}:{port}"
+    return f'ARGS="--port {port}"' if os.environ.get("MAKE_TARGET") == "run" else f"--port {port}"
 
 
 def _no_address(host: str, option: Option) -> str:

@@ -59,6 +59,42 @@ async def test_a_bad_body_is_refused_and_the_message_says_why(
 
 
 @pytest.mark.parametrize(
+    ("path", "body", "message"),
+    [
+        ("chat", {"message": 7, "attachments": {}}, "message: must be text; attachments: must be a list"),
+        ("chat", {"message": "x", "attachments": [7]}, "attachments.0: must be a JSON object"),
+        ("chat", {}, "message: must be given"),
+        ("memory/write", {"conversation": 5}, "conversation: must be a list of messages, or a text"),
+        ("memory/write", {"messages": [{"role": "user", "content": 1}]}, "messages.0.content: must be text"),
+        ("memory/retrieve", {"query": "x", "budgetTokens": "9"}, "budget_tokens: must be a whole number"),
+        ("memory", {"content": "x", "pinned": "yes"}, "pinned: must be true or false"),
+        (
+            "session/summary",
+            {"messages": "x", "trajectory": 5},
+            "trajectory: must be text, or must be a list, or must be a JSON object",
+        ),
+        (
+            "memory/correct",
+            {
+                "memory_id": "m",
+                "action": "freeze",
+                "evidence": {"sessionId": "s", "position": "1", "quote": "q"},
+            },
+            "evidence.position: must be a whole number; evidence: must be text",
+        ),
+    ],
+)
+async def test_a_wrong_type_is_told_in_words_of_json(
+    client: Client, path: str, body: dict[str, object], message: str
+) -> None:
+    """The field is named as the documentation does, and what it must be; no word is the library's."""
+    response = await client.post(f"/api/{path}", body)
+
+    assert response.status_code == 400
+    assert response.json()["error"]["message"] == message
+
+
+@pytest.mark.parametrize(
     ("path", "headers", "status", "code"),
     [
         ("/api/sessions/none/events", {}, 404, "session_not_found"),

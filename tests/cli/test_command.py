@@ -51,12 +51,15 @@ def test_help_names_every_command(command: Command) -> None:
 
 
 def test_a_busy_port_gets_one_clear_line(command: Command) -> None:
-    """A port that is in use is told in one line with a way out, and exit code 1."""
+    """A port that is in use is told in one line with a way out, and exit code 1; under `make run` the way is
+    its ARGS."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         refused = command("dev", "--port", str(port))
+        made = command("dev", "--port", str(port), MAKE_TARGET="run")
 
-    assert refused.code == 1
+    assert (refused.code, made.code) == (1, 1)
+    assert f'Choose another with ARGS="--port {port + 1}", or stop' in made.err
     assert refused.err == (
         f"gateway: Port {port} is in use. Choose another with --port {port + 1}, "
         "or stop what listens there.\n"
