@@ -26,7 +26,7 @@ def list_(
     found = look(mcp=mcp, hint=kind in {None, "mcp"})
     skills = [skill for skill in found.catalog.skills if kind in {None, skill.type}]
     if as_json:
-        listed = SkillList(skills=[SkillRow.of(skill) for skill in skills], warnings=found.warnings)
+        listed = SkillList(skills=[SkillRow.from_row(skill) for skill in skills], warnings=found.warnings)
         print(listed.model_dump_json(exclude_none=True, indent=2))
         return
     show_table(
