@@ -21,9 +21,9 @@ BROAD = {"Exception", "BaseException"}
 BUDGETS: Mapping[str, int] = {
     "": 955,
     "adapters": 160,
-    "api": 3065,
+    "api": 3080,
     "artifacts": 2600,
-    "cli": 3582,
+    "cli": 3725,
     "demo": 2310,
     "events": 450,
     "files": 175,
@@ -32,12 +32,12 @@ BUDGETS: Mapping[str, int] = {
     "model": 1750,
     "prompt": 550,
     "service": 1955,
-    "settings": 450,
+    "settings": 470,
     "skills": 1090,
     "storage": 10200,
     "telemetry": 4310,
     "tools": 3075,
-    "turn": 2360,
+    "turn": 2410,
     "wiring": 440,
 }
 """Lines of code that each package of `gateway` may have, without blank lines, comments and docstrings; "" are

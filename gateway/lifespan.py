@@ -88,7 +88,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         learning = LearningWorker(deps, memory.extractor, storage.learned)
         traced = telemetry.tracing is not None
         in_flight = InFlight(deps, CompositeObserver(telemetry, learning), traces_recorded=traced)
-        ownership = Ownership(storage.replicas, storage.turns, in_flight)
+        ownership = Ownership(deps, in_flight)
         archiver = Archiver(deps, telemetry.archived, learning.session_ended)
         events = SessionEvents(storage.log)
         gateway = Gateway(
@@ -106,7 +106,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         )
         app.state.deps, app.state.gateway, app.state.telemetry = deps, gateway, telemetry
         app.state.wheel = Wheel(min(settings.heartbeat, settings.send_timeout))
-        app.state.checks = {"storage": storage.check}
+        app.state.checks = {"storage": storage.check, "timeline": ownership.check}
         _measure(telemetry, storage, gateway, skills, servers)
         stack.enter_context(telemetry.metrics.loop)
         app.state.begin_shutdown = begin_shutdown = _shutdown_of(gateway, settings)

@@ -164,9 +164,18 @@ class FailingTask(Reply):
     why: str
 
 
+class ReplicasSeen(Reply):
+    """How many replicas of one database live, this one among them, and in what they `differ`: `version`,
+    `prompts`, `skills`. While one version takes the place of another they do."""
+
+    alive: int
+    differ: list[str]
+
+
 class Health(Reply):
     """Whether turns are taken. `failed` has the checks that say no, by name, and `failing_tasks` the
-    background tasks that fail; only `/readyz` names them."""
+    background tasks that fail; only `/readyz` names them, and the `replicas` where several share a
+    database."""
 
     status: Literal["ok", "draining", "unavailable"]
     version: str
@@ -174,6 +183,7 @@ class Health(Reply):
     demo: bool
     failed: dict[str, FailedCheck] | None = None
     failing_tasks: dict[str, FailingTask] | None = None
+    replicas: ReplicasSeen | None = None
 
 
 class Problem(Reply):

@@ -9,7 +9,7 @@ import orjson
 from starlette.responses import Response
 
 from gateway import __version__
-from gateway.api.bodies import FailedCheck, Health
+from gateway.api.bodies import FailedCheck, Health, ReplicasSeen
 from gateway.api.json_types import json_reply
 from gateway.api.requests import ApiRequest
 from gateway.errors import GatewayError
@@ -31,7 +31,7 @@ async def alive(request: ApiRequest) -> Response:
 async def ready(request: ApiRequest) -> Response:
     """New turns are taken: not while draining, nor when the database cannot be read, or could not write the
     last time and still cannot. `failed` says which check it is, and why. `failing_tasks` names background
-    tasks that fail; turns are taken without them."""
+    tasks that fail; turns are taken without them. `replicas` says in what several of one database differ."""
     if request.gateway.is_draining:
         return json_reply(_health(request, "draining"), 503, headers={"retry-after": "2"})
     supervisor: Supervisor = request.app.state.supervisor
@@ -40,7 +40,11 @@ async def ready(request: ApiRequest) -> Response:
     if failed := {name: why for name, why in found if why is not None}:
         reply = _health(request, "unavailable", failed, supervisor.failing)
         return json_reply(reply, 503, headers={"retry-after": "2"})
-    return json_reply(_health(request, "ok", failing=supervisor.failing))
+    ownership = request.gateway.ownership
+    seen: ReplicasSeen | None = None
+    if ownership.peers:
+        seen = ReplicasSeen(alive=1 + len(ownership.peers), differ=list(ownership.differ))
+    return json_reply(_health(request, "ok", failing=supervisor.failing, seen=seen))
 
 
 async def metrics(request: ApiRequest) -> Response:
@@ -76,6 +80,7 @@ def _health(
     status: str,
     failed: Mapping[str, FailedCheck] | None = None,
     failing: Mapping[str, Failing] | None = None,
+    seen: ReplicasSeen | None = None,
 ) -> Health:
     return Health.model_validate(
         {
@@ -85,5 +90,6 @@ def _health(
             "demo": request.app.state.demo,
             "failed": failed,
             "failing_tasks": {name: asdict(task) for name, task in failing.items()} if failing else None,
+            "replicas": seen,
         }
     )

@@ -22,8 +22,10 @@ from starlette.applications import Starlette
 from gateway.app import build_app
 from gateway.cli.banner import page_url, show_banner
 from gateway.cli.connections import Connections
+from gateway.cli.workers import Worker, become_worker
 from gateway.errors import GatewayError, SettingsError
 from gateway.settings import Settings
+from gateway.telemetry.lines.logs import configure_logging
 
 BACKLOG = 2048
 
@@ -39,8 +41,9 @@ Option = Literal["--port", "--http"]
 """How a command names the port: alone, or behind its host."""
 
 
-def run(settings: Settings, *, demo: bool, open_page: bool = False) -> None:
-    """Serves until SIGTERM or Ctrl-C, then lets running turns finish within `shutdown_grace`.
+def run(settings: Settings, *, demo: bool, open_page: bool = False, workers: int = 1) -> None:
+    """Serves until SIGTERM or Ctrl-C, then lets running turns finish within `shutdown_grace`. With several
+    `workers` each is a process that accepts from the same socket.
 
     Raises:
         SettingsError: others could reach the server and no key protects it.
@@ -49,8 +52,12 @@ def run(settings: Settings, *, demo: bool, open_page: bool = False) -> None:
     refuse_open_address(settings)
     with bind(settings.host, settings.port) as listener:
         settings = settings.model_copy(update={"port": listener.getsockname()[1]})
+        worker: Worker | None = None
+        if workers > 1:
+            configure_logging(settings.log_level, settings.log_format)
+            worker = become_worker(workers, lambda: show_banner(settings, demo=demo))
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(_serve(settings, listener, demo=demo, open_page=open_page))
+            runner.run(_serve(settings, listener, worker, demo=demo, open_page=open_page))
 
 
 def refuse_open_address(settings: Settings) -> None:
@@ -125,7 +132,9 @@ def raise_open_files() -> int:
     return limit if limit != resource.RLIM_INFINITY else sys.maxsize
 
 
-async def _serve(settings: Settings, listener: socket.socket, *, demo: bool, open_page: bool) -> None:
+async def _serve(
+    settings: Settings, listener: socket.socket, worker: Worker | None, *, demo: bool, open_page: bool
+) -> None:
     app = build_app(settings, demo=demo)
     # A turn that is streamed takes two descriptors: for its client, and for the model's endpoint.
     most = min(settings.max_connections, raise_open_files() // 2)
@@ -150,12 +159,17 @@ async def _serve(settings: Settings, listener: socket.socket, *, demo: bool, ope
         gc.freeze()
         gc.set_threshold(*COLLECT_AFTER)
         gc.enable()
+        if worker is not None:
+            worker.tell_ready()
+            worker.when_orphaned(server.stop)
+            return
         show_banner(settings, demo=demo)
         if open_page:
             webbrowser.open(page_url(settings))
 
     async with app.router.lifespan_context(app):
-        await DrainingServer(config, app, started).serve(sockets=[listener])
+        server = DrainingServer(config, app, started)
+        await server.serve(sockets=[listener])
 
 
 class DrainingServer(uvicorn.Server):
@@ -185,6 +199,12 @@ class DrainingServer(uvicorn.Server):
             self.should_exit = True
         else:
             self._loop.call_soon_threadsafe(self._drain)
+
+    def stop(self) -> None:
+        """Drains and closes, on the event loop; once, however often it is asked."""
+        if not self._asked_to_stop:
+            self._asked_to_stop = True
+            self._drain()
 
     def _drain(self) -> None:
         drained: asyncio.Task[None] = self._app.state.begin_shutdown()

@@ -13,6 +13,9 @@ def serve(
     port: Annotated[
         int | None, typer.Option(min=0, max=65535, help="0 takes a free one. [default: 8000]")
     ] = None,
+    workers: Annotated[
+        int, typer.Option(min=1, max=64, help="Processes behind the port, each a replica. Needs PostgreSQL.")
+    ] = 1,
 ) -> None:
     """Run the server in production: it needs a model, and keys when others can reach it."""
     gc.disable()  # what is loaded stays: nothing is collected before the server has started
@@ -26,4 +29,8 @@ def serve(
             "No model is configured. Set ANTHROPIC_API_KEY, or ANTHROPIC_BASE_URL for an endpoint of your "
             "own. To try the gateway without either, run `gateway dev`."
         )
-    run(settings, demo=False)
+    if workers > 1 and not settings.is_shared:
+        raise SettingsError(
+            "A SQLite database belongs to one process: --workers needs a GATEWAY_DATABASE_URL=postgresql://…"
+        )
+    run(settings, demo=False, workers=workers)

@@ -48,7 +48,7 @@ class Gateway:
     ) -> None:
         self._deps = deps
         self._in_flight = in_flight
-        self._ownership = ownership
+        self.ownership = ownership
         self.history = SessionHistory(deps, in_flight)
         self.approvals = TurnApprovals(deps, in_flight)
         self.skills = SkillsOffered(deps)
@@ -67,7 +67,7 @@ class Gateway:
     @property
     def queued(self) -> int:
         """Accepted turns that wait for those before them, as of the last look."""
-        return self._ownership.queued
+        return self.ownership.queued
 
     # Sessions
 
@@ -218,12 +218,12 @@ class Gateway:
         left open."""
         for turn in await self._deps.turns.cancelled_waiting():
             await self._in_flight.close_waiting(turn)
-        await self._ownership.look()
+        await self.ownership.look()
 
     async def drain(self, grace: float) -> None:
         """Shutdown: no new turns, running ones get `grace` seconds, then all streams end."""
         await self._in_flight.drain(grace)
-        await self._ownership.leave()
+        await self.ownership.leave()
         await self.history.close()
         self._closing = True
         for follower in self._followers:

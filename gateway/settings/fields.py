@@ -40,6 +40,17 @@ class Settings(BaseSettings):
     port: int = Field(8000, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
     data_dir: Path = Field(Path("data"), description="Folder of the database. One process at a time.")
     database_url: str | None = Field(None, description="sqlite:///PATH; default is gateway.db in data_dir.")
+    lease: float = Field(
+        10,
+        ge=2,
+        description="Time after which the turns of a replica that stands still are taken over, where "
+        "others share its PostgreSQL database; of one that died they are within a third of it.",
+    )
+    replica: str | None = Field(
+        None,
+        pattern=r"^[A-Za-z0-9_.-]{1,40}$",
+        description="Name of this process among the replicas; something random is added. Absent: the host's.",
+    )
     durability: Literal["synced", "relaxed"] = Field(
         "synced",
         description="synced: every event is on the disk before it is shown. relaxed: pieces of text are left "
@@ -329,6 +340,11 @@ class Settings(BaseSettings):
     @property
     def is_loopback(self) -> bool:
         return self.host in LOOPBACK_HOSTS
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether several processes may have the database open."""
+        return (self.database_url or "").startswith("postgresql:")
 
     @property
     def database_path(self) -> Path:

@@ -5,15 +5,19 @@ turns to be stopped     ──▶ cancel      what is left in the outbox     ─
 """
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import suppress
 
 import structlog
 
+from gateway import __version__
 from gateway.errors import StorageError
-from gateway.storage.replicas import Replicas
-from gateway.storage.turns import OwnedTurn, Turns
+from gateway.storage.replicas import Peer
+from gateway.storage.turns import OwnedTurn
+from gateway.turn.dependencies import TurnDependencies
 from gateway.turn.in_flight import InFlight
 from gateway.turn.observer import ids_of
+from gateway.turn.prompt import Prompt
 
 log = structlog.get_logger(__name__)
 
@@ -21,15 +25,22 @@ log = structlog.get_logger(__name__)
 class Ownership:
     """One per process."""
 
-    def __init__(self, replicas: Replicas, turns: Turns, in_flight: InFlight) -> None:
+    def __init__(self, deps: TurnDependencies, in_flight: InFlight) -> None:
         self.queued = 0
         """Accepted turns, of all sessions, that wait for those before them, as of the last look."""
-        self._replicas = replicas
-        self._turns = turns
+        self.peers: Sequence[Peer] = ()
+        """The other replicas that live, as of the last look."""
+        self.differ: Sequence[str] = ()
+        """What is not the same with all of them: version, prompts, skills."""
+        self._timeline: int | None = None
+        self._went_back = False
+        self._deps = deps
+        self._replicas = deps.replicas
         self._in_flight = in_flight
         self._suspects: set[OwnedTurn] = set()
         self._woken = asyncio.Event()
         self._left = False
+        deps.signals.on("released", lambda _: self.wake())
 
     def wake(self) -> None:
         """Something was released, or its owner died: the next look is at once."""
@@ -58,15 +69,22 @@ class Ownership:
     async def look(self) -> None:
         """One look, which is this replica's sign of life. Raises StorageError."""
         in_flight = self._in_flight
-        found = await self._replicas.beat(room=0 if in_flight.draining.is_set() else in_flight.free_slots)
-        self.queued = found.queued
-        in_flight.others = found.others
+        draining = in_flight.draining.is_set()
+        room = 0 if draining else in_flight.free_slots
+        about = {"version": __version__, **Prompt.read(self._deps).description()}
+        found = await self._replicas.beat(room=room, draining=draining, about=about)
+        self.queued, self.peers = found.queued, found.peers
+        in_flight.others = sum(not peer.draining for peer in found.peers)
+        self.differ = sorted(
+            name for name in about if any(peer.about.get(name) != about[name] for peer in found.peers)
+        )
+        self._see(found.timeline)
         for accepted in found.taken:
             log.info("turn_recovered", **ids_of(accepted.turn))
             in_flight.recover(accepted)
         for turn_id in found.cancelled:
             in_flight.cancel(turn_id)
-        if in_flight.draining.is_set():
+        if draining:
             return
         for session_id in found.waiting:
             in_flight.queue(session_id)
@@ -77,9 +95,25 @@ class Ownership:
             await self._take_back(turn)
         self._suspects = orphans
 
+    async def check(self) -> None:
+        """Raises errors.StorageError: the server is one that another has taken the place of."""
+        if self._went_back:
+            raise StorageError(
+                "The database's server is on an older timeline than before: another one was promoted.",
+                code="database_superseded",
+            )
+
+    def _see(self, timeline: int | None) -> None:
+        if timeline is None:
+            return
+        former, self._timeline = self._timeline, max(timeline, self._timeline or 0)
+        self._went_back = timeline < self._timeline
+        if former is not None and timeline != former:
+            log.warning("database_failed_over", timeline=timeline, former=former)
+
     async def _take_back(self, turn: OwnedTurn) -> None:
         """A turn of this process whose task is gone, of which there should be none."""
-        accepted = await self._turns.take_over(turn.turn_id, recovered=True)
+        accepted = await self._deps.turns.take_over(turn.turn_id, recovered=True)
         if accepted is not None:
             log.error("turn_without_owner", **ids_of(accepted.turn))
             self._in_flight.recover(accepted)

@@ -1,8 +1,10 @@
 """What comes before the messages of a session: tools, components, skills, memories, former sessions."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import Self
+
+import orjson
 
 from gateway.prompt.assemble import Prefix, PromptLimits, prefix_of
 from gateway.prompt.components import Components
@@ -54,6 +56,17 @@ class Prompt:
             carried=history.carried,
             memories=history.memories.text if history.memories is not None else "",
         )
+
+    def description(self) -> dict[str, str]:
+        """Digests of what is read from folders and offered, in few: replicas that differ prompt a model
+        differently."""
+        specs = [asdict(spec) for spec in self.catalog.tools.specs()]
+        offered = orjson.dumps([self.catalog.snapshot, specs], option=orjson.OPT_SORT_KEYS)
+        components = orjson.dumps([(item.name, item.digest) for item in self.components.items])
+        return {
+            "prompts": sha256(components).hexdigest()[:12],
+            "skills": sha256(offered).hexdigest()[:12],
+        }
 
     def digests(self) -> dict[str, str]:
         """The components by name, and the skills, each with the beginning of its digest."""

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Coroutine, Mapping
+from dataclasses import replace
 from itertools import chain, repeat
 from typing import Any, Literal
 
@@ -131,6 +132,7 @@ class TurnRunner:
         try:
             while True:
                 try:
+                    accepted = await self._after_what_was_shown(accepted)
                     is_over = await self._run_to_done(accepted, running)
                     if not is_over and self._draining.is_set():
                         await self._release(accepted.turn)
@@ -153,6 +155,17 @@ class TurnRunner:
         finally:
             if self.running.get(turn.id) is running:  # a turn that was parked may have been taken back
                 del self.running[turn.id]
+
+    async def _after_what_was_shown(self, accepted: Accepted) -> Accepted:
+        """The turn, behind every number that readers know: a server that took the place of another may not
+        have heard of the newest. Raises errors.TurnLost: it is not ours any more."""
+        turn, head = accepted.turn, self._deps.bus.shown(accepted.turn.session_id)
+        if head <= accepted.head:
+            return accepted
+        if not await self._deps.turns.skip_to(OwnedTurn(turn.session_id, turn.id, turn.epoch), head):
+            raise TurnLost(f"Turn {turn.id} is no longer this writer's: epoch {turn.epoch}.")
+        log.error("events_lost", after=accepted.head, until=head)
+        return replace(accepted, head=head, history=None, lost=head - accepted.head)
 
     async def _take_again(self, running: Running) -> Accepted | None:
         """The turn, whose append was refused, anew. None when that was right: it is over or parked, or
@@ -188,6 +201,7 @@ class TurnRunner:
             progress,
             tracing=self._tracing,
             queued_ms=waited if waited > 0 else None,
+            lost=accepted.lost,
         )
         ending = self._refuse(turn, progress)
         if ending is None:

@@ -35,7 +35,7 @@ async def _done(turn: TurnContext) -> list[dict[str, Any]]:
 
 def _ownership(turn: TurnContext) -> tuple[InFlight, Ownership]:
     flight = InFlight(turn.deps)
-    return flight, Ownership(turn.deps.replicas, turn.deps.turns, flight)
+    return flight, Ownership(turn.deps, flight)
 
 
 async def test_a_turn_of_this_process_without_a_task_is_taken_back_at_the_second_look(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ async def test_what_is_woken_looks_at_once_and_a_database_that_is_away_ends_no_l
     async with turn_at_work(tmp_path) as turn:
         _, ownership = _ownership(turn)
 
-        async def beat(*, room: int) -> Beat:
+        async def beat(*, room: int, **_: object) -> Beat:
             looks.put_nowait(room)
             if looks.qsize() == 0:
                 return Beat()

@@ -8,6 +8,7 @@ import pytest
 import structlog
 
 from gateway.errors import ModelError
+from gateway.events.envelope import StoredEvent
 from gateway.storage.turns import Accepted, TurnRow
 from gateway.turn import runner as turns
 from gateway.turn.context import TurnContext
@@ -16,6 +17,7 @@ from gateway.turn.observer import NullObserver, Tracing
 from gateway.turn.runner import Running, TurnRunner
 from tests.history.scripted import Scripted
 from tests.loopback import TIMEOUT
+from tests.storage.writing import OWNER
 from tests.turn.working import stored, turn_at_work
 
 pytestmark = pytest.mark.anyio
@@ -171,6 +173,24 @@ async def test_a_turn_that_loses_its_owners_again_and_again_is_given_up(tmp_path
 
     assert [each["type"] for each in events] == ["turn_start", "error", "done"]
     assert events[-1]["data"]["status"] == "interrupted"
+
+
+async def test_numbers_that_were_shown_and_are_lost_are_not_used_again(tmp_path: Path) -> None:
+    """The database failed over to a server that had not heard of the newest events: the turn goes on behind
+    them, and says so."""
+    async with turn_at_work(tmp_path, "hello") as turn:
+        shown = [StoredEvent(seq, "text", "t", b"{}") for seq in (1, 2, 3)]
+        turn.deps.bus.publish("s", shown)
+        with structlog.testing.capture_logs():
+            assert await _runner(turn).finish(await _accepted(turn))
+        events = await stored(turn)
+        row = await turn.deps.turns.get("s", "t", OWNER)
+
+    assert [each["seq"] for each in events] == list(range(4, len(events) + 4))
+    assert (row.first_seq, row.last_seq) == (4, events[-1]["seq"])
+    warnings = [each["data"] for each in events if each["type"] == "warning"]
+    assert [each["message"][:8] for each in warnings if each["code"] == "events_lost"] == ["3 events"]
+    assert events[-1]["data"]["status"] == "completed"
 
 
 async def test_an_owner_whose_number_is_old_takes_the_turn_anew(tmp_path: Path) -> None:

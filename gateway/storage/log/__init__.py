@@ -179,6 +179,10 @@ class Bus(Protocol):
         """A place in the session's stream until the context is left; each publication calls `on_events`."""
         ...
 
+    def shown(self, session_id: str) -> int:
+        """The highest number of the session that is known to have been published; 0 when nothing is known."""
+        ...
+
     @property
     def readers(self) -> int:
         """Subscriptions that are open now."""

@@ -209,6 +209,11 @@ class MemoryBus:
                 if topic.tail:
                     self._put_idle(session_id, topic)
 
+    def shown(self, session_id: str) -> int:
+        """See `Bus.shown`."""
+        topic = self._followed.get(session_id) or self._idle.get(session_id)
+        return (topic.head if topic is not None else None) or 0
+
     @property
     def readers(self) -> int:
         """Subscriptions that are open now; may be asked in another thread."""

@@ -6,7 +6,7 @@ lease       how long the others wait for the next beat before they take its turn
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from time import monotonic
 from typing import Protocol
@@ -16,6 +16,9 @@ from gateway.storage.turns import Accepted, OwnedTurn
 SAFE_SHARE = 0.7
 """Share of a lease after which its holder begins nothing any more. What is left is for clocks that do not run
 at the same speed, and for what began a moment before."""
+
+
+NOTHING: Mapping[str, str] = {}
 
 
 class Lease:
@@ -47,14 +50,26 @@ class Lease:
 
 
 @dataclass(frozen=True, slots=True)
+class Peer:
+    """Another replica that lives. `about` is what it told of itself: its version, and digests of what it read
+    from folders. `timeline` is that of the server it writes to, `unseen` the seconds since its last beat."""
+
+    id: str
+    about: Mapping[str, str]
+    timeline: int | None
+    draining: bool
+    unseen: float
+
+
+@dataclass(frozen=True, slots=True)
 class Beat:
     """What a replica learns from a beat.
 
     `taken`: turns that had no living owner; this replica owns them from now on. `owned`: all that it owns.
     `cancelled`: those of them that shall stop. `waiting`: sessions in which turns wait and none is open.
     `undelivered`: sessions with something in the outbox that no turn is there to write. `queued`: how many
-    turns, of all sessions, wait for those before them. `others`: how many other replicas would take over
-    what this one releases.
+    turns, of all sessions, wait for those before them. `peers`: the other replicas. `timeline`: grows with
+    each failover of the server; None where there is no such thing.
     """
 
     taken: Sequence[Accepted] = ()
@@ -63,7 +78,8 @@ class Beat:
     waiting: Sequence[str] = ()
     undelivered: Sequence[str] = ()
     queued: int = 0
-    others: int = 0
+    peers: Sequence[Peer] = ()
+    timeline: int | None = None
 
 
 class Replicas(Protocol):
@@ -73,9 +89,10 @@ class Replicas(Protocol):
     every: float
     """Seconds between two beats."""
 
-    async def beat(self, *, room: int) -> Beat:
+    async def beat(self, *, room: int, draining: bool = False, about: Mapping[str, str] = NOTHING) -> Beat:
         """Renews the lease, and takes at most `room` turns over whose owner is dead or released them: its
-        appends are refused from then on. Where it was lost, the turn's `recoveries` count it.
+        appends are refused from then on. Where it was lost, the turn's `recoveries` count it. The others are
+        told `about` this replica, and whether it is `draining`.
 
         Raises:
             errors.StorageError: nothing was renewed or taken, or nobody knows.

@@ -1,9 +1,11 @@
 """The only process that has the database open: whatever a former one owned is its own."""
 
+from collections.abc import Mapping
+
 from sqlalchemy import Connection
 
 from gateway.storage.database import Database, Store, writes
-from gateway.storage.replicas import Beat, Lease
+from gateway.storage.replicas import NOTHING, Beat, Lease
 from gateway.storage.replicas.statements import (
     ORPHANS_OF_ALL_OTHERS,
     look,
@@ -24,7 +26,7 @@ class SoleReplica(Store):
 
     release = writes(release)
 
-    async def beat(self, *, room: int) -> Beat:
+    async def beat(self, *, room: int, draining: bool = False, about: Mapping[str, str] = NOTHING) -> Beat:
         """See `Replicas.beat`. Nothing is written when nothing is to be taken."""
         replica = self.database.replica
 

@@ -68,7 +68,7 @@ def take_orphans(
     return taken
 
 
-def look(connection: Connection, replica: str, taken: Sequence[Accepted] = (), others: int = 0) -> Beat:
+def look(connection: Connection, replica: str, taken: Sequence[Accepted] = ()) -> Beat:
     """What there is to do for a replica."""
     return Beat(
         taken,
@@ -77,7 +77,6 @@ def look(connection: Connection, replica: str, taken: Sequence[Accepted] = (), o
         [session_id for (session_id,) in IDLE_WITH_WAITING.all(connection)],
         [session_id for (session_id,) in IDLE_WITH_OUTBOX.all(connection)],
         count_waiting(connection),
-        others,
     )
 
 

@@ -72,13 +72,15 @@ class NewTurn:
 class Accepted:
     """A turn was accepted, or (`repeated`) had been before under the same client_message_id. `head` is the
     session's last seq at that moment, `interrupts` the running turn that has to make way. `history` is the
-    session's as of then, without the turn, where it was at hand."""
+    session's as of then, without the turn, where it was at hand. `lost`: so many events before `head` had
+    been shown and are gone."""
 
     turn: TurnRow
     head: int
     repeated: bool = False
     interrupts: str | None = None
     history: History | None = None
+    lost: int = 0
 
 
 class Turns(Protocol):
@@ -134,6 +136,11 @@ class Turns(Protocol):
 
     async def owned(self) -> Sequence[OwnedTurn]:
         """The turns that run and are not parked: each must have an owner that is alive."""
+        ...
+
+    async def skip_to(self, turn: OwnedTurn, head: int) -> bool:
+        """Moves the session's head on to a number that had been used, as readers know, and is gone: with a
+        server that failed over to one which had not heard of it. False: the turn is not that owner's."""
         ...
 
     async def is_owned(self, turn: OwnedTurn) -> bool:

@@ -49,6 +49,11 @@ MOVE = Prepared(update(heads).where(_SESSION).values(head=bindparam("head")))
 HAS_OWNER = and_(heads.c.turn_id.is_not(None), heads.c.parked_until.is_(None))
 """The open turn is not parked: it is some replica's, or has been released."""
 OWNED = Prepared(select(heads.c.session_id, heads.c.turn_id, heads.c.epoch).where(HAS_OWNER))
+SKIP = Prepared(
+    update(heads)
+    .where(_TURN, heads.c.epoch == bindparam("epoch"), heads.c.head < bindparam("skipped"))
+    .values(head=bindparam("skipped"))
+)
 IS_OWNER = Prepared(select(heads.c.head).where(_TURN, heads.c.epoch == bindparam("epoch")))
 
 

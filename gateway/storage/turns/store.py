@@ -111,6 +111,9 @@ ADD_TURN = Prepared(
 CANCEL = Prepared(update(turns).where(OF_ID, turns.c.status != "done").values(cancel_requested=true()))
 CLAIM = Prepared(update(turns).where(OF_ID).values(status=RUNNING, first_seq=bindparam("first_seq")))
 COUNT_RECOVERY = Prepared(update(turns).where(OF_ID).values(recoveries=turns.c.recoveries + 1))
+BEGIN_LATER = Prepared(
+    update(turns).where(OF_ID, turns.c.first_seq > bindparam("head")).values(first_seq=bindparam("first"))
+)
 SIZE = Prepared(
     select(func.coalesce(func.sum(func.length(messages.c.content)), 0)).where(
         messages.c.session_id == bindparam("session_id")
@@ -294,6 +297,14 @@ def owned(connection: Connection) -> Sequence[OwnedTurn]:
     return [OwnedTurn(*row) for row in fence.OWNED.all(connection)]
 
 
+def skip_to(connection: Connection, turn: OwnedTurn, head: int) -> bool:
+    former = fence.IS_OWNER.value(connection, **turn._asdict())
+    if former is None or fence.SKIP.run(connection, **turn._asdict(), skipped=head).rowcount != 1:
+        return False
+    BEGIN_LATER.run(connection, turn_id=turn.turn_id, head=former, first=head + 1)
+    return True
+
+
 def is_owned(connection: Connection, turn: OwnedTurn) -> bool:
     return fence.IS_OWNER.one(connection, **turn._asdict()) is not None
 
@@ -309,6 +320,7 @@ class SqlTurns(Store):
     count_waiting = reads(count_waiting, snapshot=False)
     cancelled_waiting = reads(cancelled_waiting, snapshot=False)
     owned = reads(owned, snapshot=False)
+    skip_to = writes(skip_to)
     is_owned = reads(is_owned, snapshot=False)
 
     async def accept(self, new: NewTurn, *, max_queued: int) -> Accepted:

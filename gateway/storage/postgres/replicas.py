@@ -1,0 +1,187 @@
+"""The replicas that share a PostgreSQL database, on the clock of its server.
+
+lives     its row in `replicas` was touched less than a lease ago
+died      it holds no lock on its name any more, and missed a beat: its connections ended with it
+stopped   it holds the lock and missed a whole lease: what it does when it goes on is refused
+"""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+from time import monotonic
+
+import orjson
+import psycopg
+from sqlalchemy import Connection, text
+
+from gateway.errors import StorageError
+from gateway.storage.database import Store, send
+from gateway.storage.postgres.connections import Raw, Server
+from gateway.storage.postgres.database import PostgresDatabase
+from gateway.storage.replicas import NOTHING, Beat, Lease, Peer
+from gateway.storage.replicas.statements import look, release, release_all, take_orphans
+from gateway.storage.signals import Signal
+from gateway.storage.turns import Accepted, OwnedTurn
+
+BEATS = 10
+"""Beats in a lease."""
+MISSED = 1.5
+"""Beats that a replica without its lock has missed when it counts as dead: a lock alone may be lost with a
+connection, and come back."""
+
+log = logging.getLogger(__name__)
+
+# The seed of the locks on names, 11, is any number: the same for all replicas, and not that of other locks.
+TOUCH = text("""
+    INSERT INTO replicas (id, draining, about, timeline) VALUES (:me, :draining, :about,
+        CASE WHEN pg_is_in_recovery() THEN NULL
+        ELSE ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint END)
+    ON CONFLICT (id) DO UPDATE SET seen_at = clock_timestamp(), draining = excluded.draining,
+        about = excluded.about, timeline = excluded.timeline
+    RETURNING timeline
+""")
+# CASE, as AND has no order: the lock of a replica that lives is left alone.
+GONE = text("""
+    SELECT id FROM replicas WHERE id <> :me AND CASE
+        WHEN seen_at < clock_timestamp() - make_interval(secs => :lease) THEN true
+        WHEN seen_at < clock_timestamp() - make_interval(secs => :missed)
+            THEN pg_try_advisory_xact_lock_shared(hashtextextended(id, 11))
+        ELSE false END
+""")
+# A head that somebody changes at this moment is skipped, and looked at again with the next beat.
+ORPHANS = text("""
+    SELECT h.session_id, h.turn_id, h.replica FROM heads h LEFT JOIN replicas r ON r.id = h.replica
+    WHERE h.turn_id IS NOT NULL AND h.parked_until IS NULL
+        AND (h.replica IS NULL OR (r.id IS NULL AND h.replica <> :me) OR h.replica = ANY(:gone))
+    ORDER BY h.session_id LIMIT :room FOR NO KEY UPDATE OF h SKIP LOCKED
+""")
+PEERS = text("""
+    SELECT id, about, timeline, draining, extract(epoch FROM clock_timestamp() - seen_at)::float8 AS unseen
+    FROM replicas WHERE id <> :me AND seen_at >= clock_timestamp() - make_interval(secs => :lease)
+    ORDER BY started_at, id
+""")
+LEAVE = text("DELETE FROM replicas WHERE id = :me")
+FORGET = text("""
+    DELETE FROM replicas r WHERE seen_at < clock_timestamp() - interval '1 hour'
+        AND NOT EXISTS (SELECT FROM heads h WHERE h.replica = r.id)
+""")
+
+
+def peers(connection: Connection, lease: float, me: str = "") -> list[Peer]:
+    """Those that live, but for one."""
+    found = connection.execute(PEERS, {"lease": lease, "me": me}).all()
+    return [Peer(row.id, orjson.loads(row.about), row.timeline, row.draining, row.unseen) for row in found]
+
+
+def touch(connection: Connection, me: str, about: Mapping[str, str], *, draining: bool) -> int | None:
+    """A sign of life; returns the timeline of the server."""
+    told = orjson.dumps(dict(about), option=orjson.OPT_SORT_KEYS).decode()
+    return connection.execute(TOUCH, {"me": me, "draining": draining, "about": told}).scalar()
+
+
+class PostgresReplicas(Store):
+    """The `Replicas` protocol. `direct` is the server's own address, where a lock lasts."""
+
+    database: PostgresDatabase
+
+    def __init__(self, database: PostgresDatabase, direct: Server, lease: float) -> None:
+        super().__init__(database)
+        self.lease = Lease(lease)
+        self.every = lease / BEATS
+        self._seconds = lease
+        self.liveness = Liveness(direct, database.replica)
+
+    async def join(self) -> None:
+        """Before anything is owned: what is owned by nobody known is taken over. Raises StorageError."""
+        await asyncio.to_thread(self.liveness.hold)
+
+        def joined(connection: Connection) -> None:
+            connection.execute(FORGET)
+            touch(connection, self.database.replica, NOTHING, draining=False)
+
+        asked_at = monotonic()
+        await self.database.write(joined)
+        self.lease.renew(asked_at)
+
+    async def beat(self, *, room: int, draining: bool = False, about: Mapping[str, str] = NOTHING) -> Beat:
+        """See `Replicas.beat`."""
+        me, lease, missed = self.database.replica, self._seconds, MISSED * self.every
+
+        def beaten(connection: Connection) -> Beat:
+            timeline = touch(connection, me, about, draining=draining)
+            taken: list[Accepted] = []
+            if room:
+                missing = {"me": me, "lease": lease, "missed": missed}
+                gone = list(connection.execute(GONE, missing).scalars())
+                orphans = connection.execute(ORPHANS, {"me": me, "gone": gone, "room": room}).all()
+                taken = take_orphans(connection, ((row[0], row[1], row[2]) for row in orphans), me)
+            found = look(connection, me, taken)
+            return replace(found, peers=peers(connection, lease, me), timeline=timeline)
+
+        asked_at = monotonic()
+        beat = await self.database.write(beaten)
+        self.lease.renew(asked_at)
+        self.liveness.renew()
+        return beat
+
+    async def release(self, turn: OwnedTurn) -> None:
+        """See `Replicas.release`."""
+
+        def released(connection: Connection) -> None:
+            release(connection, turn)
+            send(connection, Signal("released", self.database.replica))
+
+        await self.database.write(released)
+
+    async def leave(self) -> None:
+        """See `Replicas.leave`."""
+        replica = self.database.replica
+
+        def left(connection: Connection) -> None:
+            release_all(connection, replica)
+            connection.execute(LEAVE, {"me": replica})
+            send(connection, Signal("released", replica))
+
+        await self.database.write(left)
+        await self.liveness.close()
+
+
+class Liveness:
+    """A lock on the replica's name that ends with the process, on a connection of its own."""
+
+    def __init__(self, direct: Server, replica: str) -> None:
+        self._direct = direct
+        self._replica = replica
+        self._raw: Raw | None = None
+        self._renewing: asyncio.Future[None] | None = None
+        self._closed = False
+
+    def renew(self) -> None:
+        """Sees to it that it is held, without anybody waiting for that."""
+        if self._renewing is None or self._renewing.done():
+            self._renewing = asyncio.ensure_future(asyncio.to_thread(self.hold))
+
+    def hold(self) -> None:
+        """Takes the lock if it is not held. Without it others wait for the whole lease."""
+        try:
+            if self._raw is None and not self._closed:
+                self._raw = self._direct.connect()
+                self._raw.execute("SELECT pg_advisory_lock(hashtextextended(%s, 11))", (self._replica,))
+            elif self._raw is not None:
+                self._raw.execute("SELECT 1")
+        except (StorageError, psycopg.Error) as error:
+            log.warning("the lock of this replica is not held: %s", type(error).__name__)
+            self._drop()
+
+    async def close(self) -> None:
+        """Gives it up."""
+        self._closed = True
+        if self._renewing is not None:
+            await self._renewing
+        self._drop()
+
+    def _drop(self) -> None:
+        raw, self._raw = self._raw, None
+        if raw is not None:
+            raw.close()

@@ -1,0 +1,200 @@
+"""Who lives, and who takes over from whom, on a PostgreSQL server that several replicas share."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import AsyncExitStack
+from itertools import chain
+
+import psycopg
+import pytest
+
+from gateway.errors import StorageError
+from gateway.storage.postgres import PostgresDatabase
+from gateway.storage.postgres.replicas import PostgresReplicas
+from gateway.storage.turns import NewTurn, OwnedTurn
+from gateway.storage.turns.store import SqlTurns
+from tests.loopback import TIMEOUT
+from tests.postgres import needs_postgres, new_database
+
+pytestmark = [*needs_postgres, pytest.mark.anyio]
+
+UNSEEN = "UPDATE replicas SET seen_at = clock_timestamp() - make_interval(secs => %s) WHERE id = %s"
+OWNERS = (
+    "SELECT turn_id, replica, epoch, recoveries FROM heads JOIN turns ON turns.id = turn_id ORDER BY turn_id"
+)
+
+
+class Replica:
+    """One process of several, as far as its storage goes."""
+
+    def __init__(self, database: PostgresDatabase, lease: float) -> None:
+        self.database = database
+        self.id = database.replica
+        self.replicas = PostgresReplicas(database, database.server, lease)
+        self.turns = SqlTurns(database)
+
+    async def accepts(self, *names: str) -> None:
+        """A turn in each of these sessions, which is this replica's."""
+        for name in names:
+            new = NewTurn(
+                name, f"s_{name}", "ann", "hello", "model", None, "reject", create_session=True, at=1
+            )
+            await self.turns.accept(new, max_queued=0)
+
+    async def takes(self, room: int = 9) -> list[str]:
+        """The turns that a beat takes over."""
+        return [now.turn.id for now in (await self.replicas.beat(room=room)).taken]
+
+    async def silent(self, seconds: float) -> None:
+        """As if its last beat were so long ago."""
+        async with await psycopg.AsyncConnection.connect(self.database.server.url) as connection:
+            await connection.execute(UNSEEN, (seconds, self.id))
+
+    async def dies(self) -> None:
+        """Its connections end with it, and so does its lock."""
+        await self.replicas.liveness.close()
+
+
+Start = Callable[[str], Awaitable[Replica]]
+
+
+@pytest.fixture
+async def started(anyio_backend: str) -> AsyncGenerator[Start]:
+    """Starts replicas of one database, by name, with a lease of 10 seconds."""
+    url = new_database()
+    async with AsyncExitStack() as stack:
+
+        async def start(name: str) -> Replica:
+            opened = await PostgresDatabase.open(url, replica=name)
+            replica = Replica(await stack.enter_async_context(opened), 10)
+            await replica.replicas.join()
+            stack.push_async_callback(replica.dies)
+            return replica
+
+        yield start
+
+
+async def owners(replica: Replica) -> list[tuple[str, str | None, int, int]]:
+    """Each open turn with its replica, its epoch and how many owners it lost."""
+    async with await psycopg.AsyncConnection.connect(replica.database.server.url) as connection:
+        return await (await connection.execute(OWNERS)).fetchall()
+
+
+async def test_nothing_is_taken_from_a_replica_that_lives(started: Start) -> None:
+    """Neither by one that starts, nor because its owner missed a beat, or its lock, alone."""
+    one, two = await started("one"), await started("two")
+    await one.accepts("t")
+
+    assert await two.takes() == []
+    await one.silent(9)
+    assert await two.takes() == []
+    await one.replicas.beat(room=0)
+    await one.dies()
+    assert await two.takes() == []
+    assert await owners(one) == [("t", "one", 1, 0)]
+
+
+async def test_the_turns_of_a_replica_that_died_are_taken_as_soon_as_its_lock_is_free(started: Start) -> None:
+    """Once each, under the next number, and the loss is counted."""
+    one, two, three = await started("one"), await started("two"), await started("three")
+    await one.accepts("a", "b", "c")
+    await one.silent(1.6)
+    assert await two.takes() == []
+    await one.dies()
+
+    taken = await asyncio.gather(two.takes(room=2), three.takes(room=2), two.takes(room=1))
+
+    assert sorted(chain.from_iterable(taken)) == ["a", "b", "c"]
+    found = await owners(two)
+    assert [(turn, epoch, lost) for turn, _, epoch, lost in found] == [("a", 2, 1), ("b", 2, 1), ("c", 2, 1)]
+    assert {replica for _, replica, _, _ in found} <= {"two", "three"}
+
+
+async def test_the_turns_of_a_replica_that_stands_still_are_taken_when_its_lease_is_over(
+    started: Start,
+) -> None:
+    """It has its lock, and when it goes on nothing is its own any more; it takes nothing back."""
+    one, two = await started("one"), await started("two")
+    await one.accepts("t")
+    await one.silent(10.1)
+
+    assert await two.takes() == ["t"]
+    beat = await one.replicas.beat(room=9)
+    assert (beat.taken, beat.owned) == ([], [])
+    assert await one.turns.take_over("t", recovered=True) is None
+    assert not await one.turns.is_owned(OwnedTurn("s_t", "t", 1))
+    assert await two.turns.is_owned(OwnedTurn("s_t", "t", 2))
+
+
+async def test_what_is_released_is_taken_at_once_and_counts_as_no_loss(started: Start) -> None:
+    """One turn, or, by who leaves, all."""
+    one, two = await started("one"), await started("two")
+    await one.accepts("a", "b")
+    heard: list[str] = []
+    one.database.signals.on("released", heard.append)
+    await one.replicas.release(OwnedTurn("s_a", "a", 1))
+    assert await two.takes() == ["a"]
+    await one.replicas.leave()
+    assert heard == ["one", "one"]
+    assert await two.takes() == ["b"]
+    assert await owners(two) == [("a", "two", 2, 0), ("b", "two", 2, 0)]
+    assert (await two.replicas.beat(room=9)).peers == []
+
+
+async def test_a_replica_that_nobody_knows_owns_nothing(started: Start) -> None:
+    """As one of a version that had no rows for replicas, or of a record that was moved here."""
+    one, two = await started("one"), await started("two")
+    await one.accepts("t")
+    await one.dies()
+    async with await psycopg.AsyncConnection.connect(one.database.server.url) as connection:
+        await connection.execute("DELETE FROM replicas WHERE id = 'one'")
+    assert await two.takes() == ["t"]
+
+
+async def test_a_head_that_is_being_written_is_passed_over(started: Start) -> None:
+    """Who holds up its row holds up nobody's beat; the next one takes it."""
+    one, two = await started("one"), await started("two")
+    await one.accepts("a", "b")
+    await one.silent(11)
+    async with await psycopg.AsyncConnection.connect(one.database.server.url) as connection:
+        await connection.execute("UPDATE heads SET head = head WHERE session_id = 's_a'")
+        assert await two.takes() == ["b"]
+    assert await two.takes() == ["a"]
+
+
+async def test_replicas_tell_each_other_about_themselves(started: Start) -> None:
+    """Each sees the others that live, what they say of themselves, and the timeline of the server."""
+    one, two = await started("one"), await started("two")
+    await started("silent")
+    await one.replicas.beat(room=9, about={"version": "2"}, draining=True)
+    async with await psycopg.AsyncConnection.connect(one.database.server.url) as connection:
+        await connection.execute(UNSEEN, (11, "silent"))
+    beat = await two.replicas.beat(room=9, about={"version": "1"})
+    (peer,) = beat.peers
+    assert (peer.id, peer.about, peer.draining, peer.timeline) == (
+        "one",
+        {"version": "2"},
+        True,
+        beat.timeline,
+    )
+    assert beat.timeline == 1
+    assert peer.unseen < TIMEOUT
+
+
+async def test_the_lease_lasts_from_before_the_beat_and_not_beyond_one_that_failed(
+    started: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Seven tenths of it, on this replica's own clock."""
+    one = await started("one")
+    now = 1000.0
+    monkeypatch.setattr("gateway.storage.replicas.monotonic", lambda: now)
+    monkeypatch.setattr("gateway.storage.postgres.replicas.monotonic", lambda: now)
+    await one.replicas.beat(room=9)
+    now = 1006.9
+    assert one.replicas.lease.is_held
+    now = 1007.1
+    assert not one.replicas.lease.is_held
+    await one.database.close()
+    with pytest.raises(StorageError):
+        await one.replicas.beat(room=9)
+    assert not one.replicas.lease.is_held
