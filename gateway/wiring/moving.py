@@ -54,4 +54,11 @@ def opened(url: str, *, is_target: bool = False) -> Generator[MovingDatabase]:
         with (moving.open_target if is_target else moving.open_source)(*files) as database:
             yield database
         return
+    if url.startswith(("postgresql://", "postgres://")):
+        from gateway.storage.postgres import moving  # noqa: PLC0415
+        from gateway.storage.postgres.memory_words import PostingWords  # noqa: PLC0415
+
+        with (moving.open_target if is_target else moving.open_source)(url, PostingWords()) as database:
+            yield database
+        return
     raise SettingsError(f"{url} is neither sqlite:///PATH nor postgresql://….")

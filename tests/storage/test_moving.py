@@ -3,22 +3,24 @@ something is refused."""
 
 import asyncio
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from gateway.demo.server import serve_demo
 from gateway.errors import StorageError
 from gateway.storage.folder import FolderLock
-from gateway.storage.migrations import migrate
+from gateway.storage.log.packs import Pack, events_of
 from gateway.storage.moving import MoveProgress
-from gateway.storage.moving.steps import STEPS
+from gateway.storage.moving.steps import REPLACED, STEPS
 from gateway.wiring.moving import Moved, move_everything
 from tests.harness import Client, running_gateway, settings_for
 from tests.loopback import TIMEOUT
+from tests.postgres import needs_postgres, new_database
 
 MESSAGES = (
     "/pieces 300 /burst",
@@ -32,11 +34,26 @@ class Stopped(Exception):
     """In place of a power cut."""
 
 
+def on_postgres(test: Callable[..., None]) -> Callable[..., None]:
+    """Such a test cannot be without a server."""
+    for mark in needs_postgres:
+        test = mark(test)
+    return test
+
+
 def quiet(_: MoveProgress) -> None: ...
 
 
 def url_of(folder: Path) -> str:
     return f"sqlite:///{folder}/gateway.db"
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=needs_postgres)])
+def empty(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Callable[[], str]:
+    """Addresses of empty databases."""
+    if request.param == "postgresql":
+        return new_database
+    return lambda: url_of(tmp_path_factory.mktemp("empty"))
 
 
 @pytest.fixture(scope="module")
@@ -88,13 +105,15 @@ async def shown_by(folder: Path) -> Mapping[str, Any]:
 
 
 def test_a_gateway_shows_the_same_after_a_move(
-    filled: tuple[Path, Mapping[str, Any]], tmp_path: Path
+    filled: tuple[Path, Mapping[str, Any]], empty: Callable[[], str], tmp_path: Path
 ) -> None:
-    """Events byte for byte, messages, memories and artifacts; both search indexes find what they found."""
+    """Events byte for byte, messages, memories and artifacts; both search indexes find what they found. There
+    and back again, as what a gateway needs is on SQLite."""
     folder, before = filled
-    target = tmp_path / "target"
+    there, target = empty(), tmp_path / "target"
 
-    moved = move_everything(url_of(folder), url_of(target), (f"{folder}/blobs", f"{target}/blobs"), quiet)
+    move_everything(url_of(folder), there, None, quiet)
+    moved = move_everything(there, url_of(target), (f"{folder}/blobs", f"{target}/blobs"), quiet)
 
     assert moved.blobs is not None
     assert moved.blobs.copied == moved.named_blobs > 0
@@ -102,12 +121,12 @@ def test_a_gateway_shows_the_same_after_a_move(
 
 
 def test_an_interrupted_move_goes_on_where_it_was(
-    filled: tuple[Path, Mapping[str, Any]], tmp_path: Path
+    filled: tuple[Path, Mapping[str, Any]], empty: Callable[[], str], tmp_path: Path
 ) -> None:
     """Whatever was told last: each call gets one step further, none adds anything twice, and meanwhile no
-    gateway opens the target."""
+    gateway opens the target, nor is it moved on."""
     folder, before = filled
-    target = tmp_path / "target"
+    there, target = empty(), tmp_path / "target"
     said: set[MoveProgress] = set()
 
     def stop_at_what_is_new(progress: MoveProgress) -> None:
@@ -118,39 +137,37 @@ def test_an_interrupted_move_goes_on_where_it_was(
     moved: Moved | None = None
     while moved is None:
         try:
-            moved = move_everything(
-                url_of(folder), url_of(target), (f"{folder}/blobs", f"{target}/blobs"), stop_at_what_is_new
-            )
+            blobs = (f"{folder}/blobs", f"{target}/blobs")
+            moved = move_everything(url_of(folder), there, blobs, stop_at_what_is_new)
         except* Stopped:
             with pytest.raises(StorageError, match="not finished") as refused:
-                migrate(target / "gateway.db")
+                move_everything(there, url_of(tmp_path / "on"), None, quiet)
             assert refused.value.code == "move_unfinished"
+    move_everything(there, url_of(target), None, quiet)
 
     assert {step.name for step in STEPS} <= {progress.step for progress in said}
     assert asyncio.run(shown_by(target)) == before
 
 
 def test_a_target_that_holds_something_is_refused(
-    filled: tuple[Path, Mapping[str, Any]], tmp_path: Path
+    filled: tuple[Path, Mapping[str, Any]], empty: Callable[[], str]
 ) -> None:
     """Nothing is mixed: neither with what is there, nor with an unfinished move from elsewhere."""
     folder, _ = filled
-    target, elsewhere = tmp_path / "target", tmp_path / "elsewhere"
-    move_everything(url_of(folder), url_of(target), None, quiet)
-    move_everything(url_of(folder), url_of(elsewhere), None, quiet)
+    elsewhere, unfinished = empty(), empty()
+    move_everything(url_of(folder), elsewhere, None, quiet)
 
     with pytest.raises(StorageError, match="not empty") as refused:
-        move_everything(url_of(folder), url_of(target), None, quiet)
+        move_everything(url_of(folder), elsewhere, None, quiet)
     assert refused.value.code == "target_not_empty"
 
     def stop(_: MoveProgress) -> None:
         raise Stopped
 
-    unfinished = tmp_path / "unfinished"
     with pytest.raises(Stopped):
-        move_everything(url_of(folder), url_of(unfinished), None, stop)
+        move_everything(url_of(folder), unfinished, None, stop)
     with pytest.raises(StorageError, match=f"unfinished move from {url_of(folder)}"):
-        move_everything(url_of(elsewhere), url_of(unfinished), None, quiet)
+        move_everything(elsewhere, unfinished, None, quiet)
 
 
 def test_a_source_that_somebody_uses_is_refused(
@@ -165,6 +182,63 @@ def test_a_source_that_somebody_uses_is_refused(
         move_everything(url_of(tmp_path / "nowhere"), url_of(tmp_path), None, quiet)
 
     assert not (tmp_path / "nowhere").exists()
+
+
+@on_postgres
+@pytest.mark.parametrize("which", ["source", "target"])
+def test_a_server_that_gateways_use_is_refused(
+    filled: tuple[Path, Mapping[str, Any]], tmp_path: Path, which: str
+) -> None:
+    """Told by the name that gateways give their connections."""
+    folder, _ = filled
+    used = new_database()
+    with psycopg.connect(used, application_name="chat-gateway"):
+        ends = (used, url_of(tmp_path)) if which == "source" else (url_of(folder), used)
+        with pytest.raises(StorageError, match="Gateways use") as refused:
+            move_everything(*ends, None, quiet)
+
+    assert refused.value.code == "data_locked"
+
+
+@on_postgres
+def test_a_log_of_loose_events_is_packed_on_its_way(
+    filled: tuple[Path, Mapping[str, Any]], tmp_path: Path
+) -> None:
+    """A PostgreSQL gateway leaves each event in a row of its own; on SQLite every reader would go through all
+    of them."""
+    folder, before = filled
+    there, target = new_database(), tmp_path / "target"
+    move_everything(url_of(folder), there, None, quiet)
+    with psycopg.connect(there) as connection:
+        packs = [Pack(*row) for row in connection.execute("SELECT * FROM event_packs").fetchall()]
+        for pack in packs:
+            for event in events_of(pack):
+                values = (pack.session_id, event.seq, event.turn_id, event.type, event.body)
+                connection.execute("INSERT INTO loose_events VALUES (%s, %s, %s, %s, %s)", values)
+        connection.execute("DELETE FROM event_packs")
+
+    move_everything(there, url_of(target), (f"{folder}/blobs", f"{target}/blobs"), quiet)
+
+    with closing(sqlite3.connect(target / "gateway.db")) as connection:
+        assert connection.execute("SELECT count(*) FROM loose_events").fetchone() == (0,)
+    assert asyncio.run(shown_by(target)) == before
+
+
+@on_postgres
+def test_a_text_with_nul_arrives_without_it(filled: tuple[Path, Mapping[str, Any]], tmp_path: Path) -> None:
+    """PostgreSQL has no text with NUL in it; a title of former days shall not keep everything from moving."""
+    folder, _ = filled
+    source, there = tmp_path / "source", new_database()
+    move_everything(url_of(folder), url_of(source), None, quiet)
+    with closing(sqlite3.connect(source / "gateway.db")) as connection:
+        connection.execute("UPDATE sessions SET title = ? WHERE id = 's_1'", ("tea\0time",))
+        connection.commit()
+
+    move_everything(url_of(source), there, None, quiet)
+
+    with psycopg.connect(there) as connection:
+        title = connection.execute("SELECT title FROM sessions WHERE id = 's_1'").fetchone()
+    assert title == (f"tea{REPLACED}time",)
 
 
 def test_a_source_that_changed_between_two_attempts_is_noticed(

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, NullPool, Table, create_engine, event, inspec
 
 from gateway.errors import StorageError
 from gateway.storage.folder import FolderLock, opening
-from gateway.storage.migrations import HEAD, MEMORIES, MEMORY_HEAD, MOVING, current_revision, upgrade
+from gateway.storage.migrations import HEAD, MEMORIES, MEMORY_HEAD, MOVING, current_revision, too_new, upgrade
 from gateway.storage.migrations.run import begin
 from gateway.storage.moving import Values
 from gateway.storage.sqlite.database import raw_of
@@ -49,7 +49,10 @@ def open_source(path: Path, memory_path: Path) -> Generator[SqliteMoving]:
     for file, head in ((path, HEAD), (memory_path, MEMORY_HEAD)):
         if not file.exists():
             raise StorageError(f"There is no database {file}.", retryable=False)
-        if (revision := current_revision(file)) != head:
+        revision = current_revision(file)
+        if revision == MOVING:
+            raise too_new(str(file), revision)
+        if revision != head:
             raise StorageError(
                 f"{file} is at revision {revision or 'none'}, not {head}: `gateway migrate` brings it there.",
                 code="database_outdated",
