@@ -15,6 +15,7 @@ from gateway.storage.database import Lock, Transaction, sent
 from gateway.storage.postgres.connections import Links, Server
 from gateway.storage.postgres.failures import for_caller, is_lost
 from gateway.storage.postgres.migrating import check_revisions
+from gateway.storage.postgres.notifications import announce
 from gateway.storage.postgres.transactions import (
     begin,
     begin_snapshot,
@@ -106,6 +107,7 @@ class PostgresDatabase:
     def _write(self, transaction: Transaction) -> None:
         try:
             transaction.value = repeated(lambda lost: self._attempt(transaction, anew=lost))
+            transaction.sent = [each for each in transaction.sent if each.to in (None, self.replica)]
         except BaseException as error:  # noqa: BLE001 - whatever it was, the caller is told
             transaction.error = for_caller(error)
         try:
@@ -123,6 +125,7 @@ class PostgresDatabase:
                 raise
             finally:
                 transaction.sent = sent(link.core)
+            announce(link.raw, self.replica, transaction.sent)
             try:
                 commit(link.raw)
             except psycopg.Error as error:

@@ -1,0 +1,227 @@
+"""Follows what other processes commit to the same log, for the readers of this one.
+
+    commit here  -> bus.publish -> observer -> Notifier ~~~ NOTIFY ~~~> Ear -> what was told of
+                                                                                    | one at a time
+    readers <- bus.hear <- one query for the new events of all sessions followed <--'
+
+What is told may be lost, with a connection or with the process that would have told of it: each POLL the
+heads of all sessions that are followed are compared. A notification to itself, each PING, shows that it
+hears: behind a pooler that hands connections on after each transaction, LISTEN is accepted and nothing ever
+comes.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from itertools import groupby
+from types import TracebackType
+from typing import Any, Self
+
+import psycopg
+from sqlalchemy import Connection
+
+from gateway.errors import StorageError
+from gateway.events.envelope import StoredEvent
+from gateway.shielding import finish
+from gateway.storage.log import Bus
+from gateway.storage.postgres.connections import Server
+from gateway.storage.postgres.database import PostgresDatabase
+from gateway.storage.postgres.notifications import LOG, Ear, Notifier
+from gateway.storage.signals import Signal
+
+PAGE = 500
+"""Events of a session that are read at a time."""
+POLL = 1.0
+"""Seconds between two looks for what nobody told of."""
+PING = 5.0
+"""Seconds between two notifications to itself; one that is not heard before the next is due shows that the
+connection is deaf."""
+OTHERS = 3 * PING
+"""Seconds after the last notification of another process for which there is one to be told of commits."""
+PAUSE = 1.0
+"""Seconds before another attempt at what failed."""
+
+NEWER = """
+    SELECT event.session_id, event.seq, event.type, event.turn_id, event.body
+    FROM unnest(%s::text[], %s::bigint[]) AS seen (session_id, seq) JOIN LATERAL (
+        SELECT * FROM loose_events
+        WHERE loose_events.session_id = seen.session_id AND loose_events.seq > seen.seq
+        ORDER BY loose_events.seq LIMIT %s
+    ) AS event ON true
+    ORDER BY event.session_id, event.seq
+"""
+HEADS = """
+    SELECT heads.session_id, heads.head FROM heads JOIN sessions ON sessions.id = heads.session_id
+    WHERE heads.session_id = ANY(%s::text[])
+"""
+
+log = logging.getLogger(__name__)
+
+
+class Listener:
+    """One per process. Use it as an async context manager. `direct` is where the server itself is reached."""
+
+    def __init__(self, database: PostgresDatabase, bus: Bus, direct: Server) -> None:
+        self.latency: float | None = None
+        """Seconds that the last notification to itself took; None while nothing is heard."""
+        self._database = database
+        self._bus = bus
+        self._direct = direct
+        self._loop = asyncio.get_running_loop()
+        self._notifier = Notifier(direct, database.replica)
+        self._ear: Ear | None = None
+        self._deaf = asyncio.Event()
+        self._told: dict[str, int] = {}
+        self._news = asyncio.Event()
+        self._pinged: float | None = None
+        self._ping_due = 0.0
+        self._others_until = self._loop.time() + OTHERS
+        self._tasks: list[asyncio.Task[None]] = []
+        bus.watch(self._published)
+
+    @property
+    def is_listening(self) -> bool:
+        """Whether it hears what other processes send, as far as is known."""
+        return self._ear is not None
+
+    async def __aenter__(self) -> Self:
+        """Raises errors.StorageError: the server is not reached at the direct address."""
+        await self._listen()
+        for work in (self._stay, self._read, self._poll):
+            self._tasks.append(asyncio.create_task(_again_and_again(work)))
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._ear is not None:
+            self._ear.close()
+        await self._notifier.close()
+
+    def _published(self, session_id: str, events: Sequence[StoredEvent]) -> None:
+        if self._loop.time() < self._others_until:
+            self._notifier.tell(session_id, events[-1].seq)
+
+    # Hearing
+
+    async def _listen(self) -> None:
+        await finish(self._connect())  # so that there is no connection of which nobody knows
+
+    async def _connect(self) -> None:
+        self._ear = await Ear.open(self._direct, self._heard, self._lost)
+        self._deaf.clear()
+        self._ping()
+
+    def _lost(self) -> None:
+        self._ear = self.latency = None
+        self._deaf.set()
+
+    async def _stay(self) -> None:
+        """Until the connection is lost; then there is another one."""
+        await self._deaf.wait()
+        if self._ear is not None:
+            self._ear.close()
+            self._lost()
+        await self._listen()
+        await self._look()  # what was told meanwhile was not heard
+
+    def _heard(self, channel: str, content: Any) -> None:
+        sender, *rest = content
+        if sender == self._database.replica:
+            if channel == LOG and self._pinged is not None:
+                self.latency, self._pinged = self._loop.time() - self._pinged, None
+            return
+        self._others_until = self._loop.time() + OTHERS
+        if channel == LOG:
+            self._tell({session_id: int(head) for session_id, head in rest[0].items()})
+            return
+        signal = Signal(*rest)
+        if signal.kind == "gone":
+            self._told.pop(signal.subject, None)
+        if signal.to in (None, self._database.replica):
+            self._database.signals.hear([signal])
+
+    def _ping(self) -> None:
+        self._pinged = now = self._loop.time()
+        self._ping_due = now + PING
+        self._notifier.ping()
+
+    # Reading
+
+    def _tell(self, heads: Mapping[str, int]) -> None:
+        if heads:
+            self._told.update(heads)
+            self._news.set()
+
+    async def _read(self) -> None:
+        """What was told of, for all readers at once; what comes meanwhile is read together next."""
+        await self._news.wait()
+        self._news.clear()
+        told, self._told = self._told, {}
+        missing = self._bus.missing(told)
+        while missing:
+            page = await self._database.read(partial(newer, after=missing), snapshot=False)
+            missing = {}
+            for session_id, events in page.items():
+                self._bus.hear(session_id, events)
+                if len(events) == PAGE:
+                    missing[session_id] = events[-1].seq
+
+    # What nobody told of
+
+    async def _poll(self) -> None:
+        await asyncio.sleep(POLL)
+        if self._loop.time() >= self._ping_due:
+            if self._pinged is not None and self._ear is not None:
+                log.warning("nothing is heard of other processes: is the direct address that of a pooler?")
+                self._deaf.set()
+            self._ping()
+        await self._look()
+
+    async def _look(self) -> None:
+        """Raises errors.StorageError."""
+        followed = self._bus.followed
+        if followed:
+            heads = await self._database.read(partial(heads_of, session_ids=followed), snapshot=False)
+            for session_id in set(followed) - heads.keys():
+                self._bus.forget(session_id)
+            self._tell(heads)
+
+
+def newer(connection: Connection, after: Mapping[str, int]) -> dict[str, list[StoredEvent]]:
+    """By session, its events behind the one it has in `after`, at most PAGE."""
+    values = [list(after), list(after.values()), PAGE]
+    with _raw(connection).cursor(binary=True) as cursor:
+        rows = cursor.execute(NEWER, values).fetchall()
+    return {
+        session_id: [StoredEvent(seq, name, turn_id, body) for _, seq, name, turn_id, body in found]
+        for session_id, found in groupby(rows, key=lambda row: row[0])
+    }
+
+
+def heads_of(connection: Connection, session_ids: Sequence[str]) -> dict[str, int]:
+    """Those of the sessions that are there."""
+    return dict(_raw(connection).execute(HEADS, [list(session_ids)]).fetchall())
+
+
+def _raw(connection: Connection) -> psycopg.Connection[Any]:
+    raw = connection.connection.dbapi_connection
+    assert isinstance(raw, psycopg.Connection)
+    return raw
+
+
+async def _again_and_again(work: Callable[[], Awaitable[None]]) -> None:
+    while True:
+        try:
+            await work()
+        except StorageError as error:
+            log.warning("other processes are not followed now: %s", error.message)
+            await asyncio.sleep(PAUSE)
+        except Exception:
+            # Readers wait for it: whatever it was, the next round may do.
+            log.exception("other processes are not followed now")
+            await asyncio.sleep(PAUSE)

@@ -1,0 +1,174 @@
+"""What goes between the processes that share a database: NOTIFY on two channels.
+
+    gateway_log      [replica, {session: head, ...}]      after commits, many of them in one
+    gateway_signals  [replica, kind, subject, to]         in the transaction that makes it true
+
+A NOTIFY holds a lock of the whole server while its transaction commits: in those of appends it would halve
+their number. So these are told of afterwards, on a connection of its own, which waits for no disk.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Generator, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Self
+
+import orjson
+import psycopg
+
+from gateway.storage.postgres.connections import Raw, Server
+from gateway.storage.postgres.failures import storage_error
+from gateway.storage.signals import Signal
+
+LOG, SIGNALS = "gateway_log", "gateway_signals"
+MAX_SESSIONS = 80
+"""Sessions in one notification, of less than 8,000 bytes (postgresql.org/docs/current/sql-notify.html); an id
+has at most 64."""
+
+_NOTIFY = "SELECT pg_notify(%s, %s)"
+
+log = logging.getLogger(__name__)
+
+
+def announce(raw: Raw, replica: str, signals: Iterable[Signal]) -> None:
+    """Tells the other processes of `signals` when the transaction is committed."""
+    for kind, subject, to in signals:
+        if to != replica:
+            raw.execute(_NOTIFY, (SIGNALS, orjson.dumps([replica, kind, subject, to]).decode()))
+
+
+def payloads(replica: str, heads: Mapping[str, int]) -> Generator[str]:
+    """Of each notification that tells of `heads`; of one that says nothing else than that it came, when there
+    are none."""
+    items = list(heads.items())
+    for at in range(0, len(items) or 1, MAX_SESSIONS):
+        yield orjson.dumps([replica, dict(items[at : at + MAX_SESSIONS])]).decode()
+
+
+class Notifier:
+    """Tells of commits. What comes while it is at it goes out together next. Its methods belong to the event
+    loop."""
+
+    def __init__(self, server: Server, replica: str) -> None:
+        self._server = server
+        self._replica = replica
+        self._loop = asyncio.get_running_loop()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="storage-notifier")
+        self._heads: dict[str, int] = {}
+        self._is_asked = self._is_busy = False
+        self._raw: Raw | None = None
+
+    def tell(self, session_id: str, head: int) -> None:
+        """Other processes hear of the session's head soon."""
+        self._heads[session_id] = head
+        self.ping()
+
+    def ping(self) -> None:
+        """Something is sent, whether there is anything to tell or not."""
+        self._is_asked = True
+        if not self._is_busy:
+            self._is_busy = True
+            self._loop.call_soon(self._hand_over)  # all that is published in this tick in one
+
+    async def close(self) -> None:
+        """What is being sent is sent."""
+        self._is_busy = True
+        await asyncio.to_thread(self._release)
+
+    def _hand_over(self) -> None:
+        self._is_asked, heads = False, self._heads
+        self._heads = {}
+        try:
+            self._loop.run_in_executor(self._thread, self._send, heads).add_done_callback(self._sent)
+        except RuntimeError:  # it is closed
+            return
+
+    def _sent(self, sending: asyncio.Future[None]) -> None:
+        if (error := sending.exception()) is not None:
+            log.warning("other processes were not told of commits, and look for themselves: %s", error)
+        self._is_busy = False
+        if self._is_asked:
+            self.ping()
+
+    # What follows runs on the thread.
+
+    def _send(self, heads: Mapping[str, int]) -> None:
+        """Raises errors.StorageError: on a new connection it was in vain, too."""
+        for payload in payloads(self._replica, heads):
+            try:
+                self._connected().execute(_NOTIFY, (LOG, payload))
+            except psycopg.OperationalError:
+                self._disconnect()
+                try:
+                    self._connected().execute(_NOTIFY, (LOG, payload))
+                except psycopg.OperationalError as error:
+                    raise storage_error(error) from error
+
+    def _connected(self) -> Raw:
+        if self._raw is None:
+            self._raw = self._server.connect()
+            self._raw.execute("SET synchronous_commit = off")
+        return self._raw
+
+    def _disconnect(self) -> None:
+        if self._raw is not None:
+            self._raw.close()
+            self._raw = None
+
+    def _release(self) -> None:
+        self._thread.shutdown()
+        self._disconnect()
+
+
+class Ear:
+    """A connection that hears both channels. It has no thread: the event loop reads what has come."""
+
+    def __init__(self, raw: Raw, heard: Callable[[str, Any], None], lost: Callable[[], None]) -> None:
+        self._raw = raw
+        self._heard = heard
+        self._lost = lost
+        self._loop = asyncio.get_running_loop()
+        self._descriptor = raw.fileno()
+        self._is_open = True
+        self._loop.add_reader(self._descriptor, self.read)
+
+    @classmethod
+    async def open(cls, server: Server, heard: Callable[[str, Any], None], lost: Callable[[], None]) -> Self:
+        """Calls `heard(channel, content)` for what is sent from now on, and `lost` when nothing will be heard
+        any more. Raises errors.StorageError."""
+        ear = cls(await asyncio.to_thread(_listening, server), heard, lost)
+        ear.read()  # what came together with the answer
+        return ear
+
+    def close(self) -> None:
+        """Nothing is heard any more. Later calls do nothing."""
+        if self._is_open:
+            self._is_open = False
+            self._loop.remove_reader(self._descriptor)
+            self._raw.close()
+
+    def read(self) -> None:
+        """Takes what has come, without waiting."""
+        driver = self._raw.pgconn
+        try:
+            driver.consume_input()
+        except psycopg.OperationalError as error:
+            log.warning("the connection that hears of other processes' commits was lost: %s", error)
+            self.close()
+            self._lost()
+            return
+        while self._is_open and (notification := driver.notifies()) is not None:
+            try:
+                self._heard(notification.relname.decode(), orjson.loads(notification.extra))
+            except Exception:  # noqa: BLE001 - of another version or program: the next one is heard
+                log.warning("a notification was not understood: %.200r", notification.extra)
+
+
+def _listening(server: Server) -> Raw:
+    raw = server.connect()
+    try:
+        raw.execute(f"LISTEN {LOG}; LISTEN {SIGNALS}")
+    except psycopg.Error as error:
+        raw.close()
+        raise storage_error(error) from error
+    return raw

@@ -1,0 +1,355 @@
+"""What one process commits, the readers of another get: at once when told, soon when nobody tells."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psycopg
+import pytest
+from sqlalchemy import Connection
+
+from gateway.events.envelope import StoredEvent
+from gateway.storage.database import send
+from gateway.storage.log.bus import MemoryBus
+from gateway.storage.postgres import PostgresDatabase
+from gateway.storage.postgres import listener as following
+from gateway.storage.postgres.connections import Server
+from gateway.storage.postgres.listener import Listener
+from gateway.storage.postgres.notifications import MAX_SESSIONS, payloads
+from gateway.storage.signals import Signal
+from tests.loopback import TIMEOUT
+from tests.pooler import needs_pooler, pooled
+from tests.postgres import database_in, needs_postgres
+
+pytestmark = [*needs_postgres, pytest.mark.anyio]
+
+NEW_SESSION = "INSERT INTO sessions (id, owner, created_at, updated_at) VALUES (%s, 'ann', 1, 1)"
+NEW_HEAD = "INSERT INTO heads (session_id, head, position, epoch) VALUES (%s, 0, 0, 0)"
+ADD = "INSERT INTO loose_events VALUES (%s, %s, 't', 'text', %s)"
+MOVE = "UPDATE heads SET head = %s WHERE session_id = %s"
+CUT = """
+    SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE query LIKE 'LISTEN%' AND datname = current_database()
+"""
+
+
+@dataclass(slots=True)
+class Replica:
+    """A process, as far as its log and its readers go."""
+
+    database: PostgresDatabase
+    bus: MemoryBus
+    heads: dict[str, int] = field(default_factory=dict[str, int])
+
+    async def begin(self, session_id: str) -> None:
+        def work(connection: Connection) -> None:
+            connection.exec_driver_sql(NEW_SESSION, (session_id,))
+            connection.exec_driver_sql(NEW_HEAD, (session_id,))
+
+        await self.database.write(work)
+
+    async def append(self, session_id: str, count: int = 1, *, silent: bool = False) -> list[StoredEvent]:
+        """As the event log does; `silent`: the process ends before it can tell anybody."""
+        first = self.heads.get(session_id, 0) + 1
+        head = self.heads[session_id] = first + count - 1
+        events = [StoredEvent(seq, "text", "t", b"%d" % seq) for seq in range(first, head + 1)]
+
+        def work(connection: Connection) -> None:
+            for event in events:
+                connection.exec_driver_sql(ADD, (session_id, event.seq, event.body))
+            connection.exec_driver_sql(MOVE, (head, session_id))
+
+        publish = None if silent else lambda: self.bus.publish(session_id, events)
+        await self.database.write(work, committed=publish)
+        return events
+
+
+@dataclass(slots=True)
+class Reader:
+    """What a follower does, without its client."""
+
+    replica: Replica
+    session_id: str
+    seen: list[StoredEvent] = field(default_factory=list[StoredEvent])
+    gone: bool = False
+    _moved: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def run(self) -> None:
+        woken = asyncio.Event()
+        with self.replica.bus.subscribe(self.session_id, lambda _: woken.set()) as place:
+            while not place.gone:
+                woken.clear()
+                cursor = self.seen[-1].seq if self.seen else 0
+                found = place.since(cursor)
+                if found is None:
+                    found = await self._log(cursor)
+                    self.seen += found
+                elif found:
+                    self.seen += found
+                else:
+                    self._moved.set()
+                    await woken.wait()
+                self._moved.set()
+            self.gone = True
+            self._moved.set()
+
+    async def until(self, count: int) -> None:
+        async with asyncio.timeout(TIMEOUT):
+            while len(self.seen) < count and not self.gone:
+                self._moved.clear()
+                await self._moved.wait()
+
+    async def _log(self, after: int) -> list[StoredEvent]:
+        def work(connection: Connection) -> Sequence[StoredEvent]:
+            return following.newer(connection, {self.session_id: after}).get(self.session_id, [])
+
+        return list(await self.replica.database.read(work, snapshot=False))
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody looks for what nobody told of, unless a test wants it."""
+    monkeypatch.setattr(following, "POLL", 3600)
+
+
+@asynccontextmanager
+async def replicas(
+    folder: Path, count: int = 2, *, first: int = 0, url: str | None = None, direct: str | None = None
+) -> AsyncGenerator[list[Replica]]:
+    url = url or database_in(folder)
+    async with AsyncExitStack() as stack:
+        found: list[Replica] = []
+        for number in range(first, first + count):
+            opened = await PostgresDatabase.open(url, direct_url=direct, replica=f"r{number}")
+            database = await stack.enter_async_context(opened)
+            bus = MemoryBus(is_alone=False)
+            database.signals.on("gone", bus.forget)
+            await stack.enter_async_context(Listener(database, bus, Server(direct or url)))
+            found.append(Replica(database, bus))
+        yield found
+
+
+@asynccontextmanager
+async def reading(replica: Replica, session_id: str = "s") -> AsyncGenerator[Reader]:
+    reader = Reader(replica, session_id)
+    task = asyncio.create_task(reader.run())
+    try:
+        await reader.until(0)
+        yield reader
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_a_reader_elsewhere_gets_every_event_as_it_was_committed(tmp_path: Path) -> None:
+    """In order, once, also many at a time, and while another process writes the session on."""
+    async with replicas(tmp_path) as (a, b):
+        await a.begin("s")
+        async with reading(b) as reader:
+            sent = [*await a.append("s"), *await a.append("s", following.PAGE + 3), *await a.append("s", 2)]
+            b.heads = dict(a.heads)
+            sent += await b.append("s")
+            a.heads = dict(b.heads)
+            sent += await a.append("s")
+            await reader.until(len(sent))
+    assert reader.seen == sent
+
+
+async def test_a_reader_behind_an_older_head_gets_what_was_written_elsewhere(tmp_path: Path) -> None:
+    """This process wrote the session before, so it remembers a head that is none any more."""
+    async with replicas(tmp_path) as (a, b):
+        await b.begin("s")
+        sent = await b.append("s", 3)
+        a.heads = dict(b.heads)
+        sent += await a.append("s", 5)
+        async with reading(b) as reader:
+            await reader.until(8)
+    assert reader.seen == sent
+
+
+async def test_what_nobody_told_of_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process may end between its commit and the notification."""
+    monkeypatch.setattr(following, "POLL", 0.01)
+    async with replicas(tmp_path) as (a, b):
+        await a.begin("s")
+        async with reading(b) as reader:
+            sent = await a.append("s", 2, silent=True)
+            await reader.until(2)
+    assert reader.seen == sent
+
+
+async def test_a_connection_that_is_cut_is_made_again_and_nothing_is_missed(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """In the middle of a stream; what was told in between is looked for."""
+    async with replicas(tmp_path) as (a, b):
+        await a.begin("s")
+        sent: list[StoredEvent] = []
+        async with reading(b) as reader:
+            for _ in range(3):
+                sent += await a.append("s")
+                await reader.until(len(sent))
+                with psycopg.connect(b.database.server.url) as another:
+                    another.execute(CUT)
+                sent += await a.append("s", 4)
+                await reader.until(len(sent))
+        assert reader.seen == sent
+    assert "was lost" in caplog.text
+
+
+@needs_pooler
+async def test_behind_a_pooler_the_server_itself_is_listened_to(tmp_path: Path) -> None:
+    """All else goes through the pooler, which hands on its connections after each transaction."""
+    url = database_in(tmp_path)
+    with pooled(url, tmp_path) as pooler:
+        async with replicas(tmp_path, url=pooler, direct=url) as (a, b):
+            await a.begin("s")
+            async with reading(b) as reader:
+                sent = [*await a.append("s", 3), *await a.append("s")]
+                await reader.until(4)
+    assert reader.seen == sent
+
+
+@needs_pooler
+async def test_a_pooler_instead_of_the_server_is_found_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It accepts to listen and nothing ever comes. Readers get what is written all the same."""
+    monkeypatch.setattr(following, "POLL", 0.01)
+    monkeypatch.setattr(following, "PING", 0.05)
+    url = database_in(tmp_path)
+    with pooled(url, tmp_path) as pooler:
+        async with replicas(tmp_path, url=pooler, direct=pooler) as (a, b):
+            await a.begin("s")
+            async with reading(b) as reader:
+                sent = await a.append("s", 2)
+                await reader.until(2)
+                async with asyncio.timeout(TIMEOUT):
+                    while "nothing is heard" not in caplog.text:
+                        await asyncio.sleep(0.01)
+    assert reader.seen == sent
+
+
+@pytest.mark.parametrize("is_told", [True, False])
+async def test_a_deletion_ends_the_readers_elsewhere(
+    tmp_path: Path, is_told: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By its signal; and by a look, when that was lost."""
+    if not is_told:
+        monkeypatch.setattr(following, "POLL", 0.01)
+
+    def delete(connection: Connection) -> None:
+        connection.exec_driver_sql("DELETE FROM sessions")
+        if is_told:
+            send(connection, Signal("gone", "s"))
+
+    async with replicas(tmp_path) as (a, b):
+        await a.begin("s")
+        async with reading(b) as reader:
+            await a.database.write(delete)
+            await reader.until(1)
+            assert reader.gone
+
+
+async def test_a_signal_is_heard_by_those_it_is_for(tmp_path: Path) -> None:
+    """Once by each, also by the process that sent it; by nobody when the transaction is undone."""
+    heard: list[tuple[str, str]] = []
+
+    def sends(*signals: Signal, error: Exception | None = None) -> Callable[[Connection], None]:
+        def work(connection: Connection) -> None:
+            for signal in signals:
+                send(connection, signal)
+            if error is not None:
+                raise error
+
+        return work
+
+    async with replicas(tmp_path, 3) as found:
+        for number, replica in enumerate(found):
+            replica.database.signals.on("cancel", lambda turn, n=number: heard.append((f"r{n}", turn)))
+        database = found[0].database
+        with pytest.raises(LookupError):
+            await database.write(sends(Signal("cancel", "t0"), error=LookupError("no")))
+        await database.write(sends(Signal("cancel", "t1", "r1"), Signal("cancel", "t2", "r0")))
+        assert ("r0", "t2") in heard  # here before the caller goes on
+        await database.write(sends(Signal("cancel", "t3")))
+        async with asyncio.timeout(TIMEOUT):
+            while len(heard) < 5:
+                await asyncio.sleep(0.01)
+    assert sorted(heard) == [("r0", "t2"), ("r0", "t3"), ("r1", "t1"), ("r1", "t3"), ("r2", "t3")]
+
+
+@pytest.mark.parametrize("others", [0.0, 3600.0])
+async def test_who_is_alone_tells_nobody(
+    tmp_path: Path, others: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that has just begun cannot know yet."""
+    monkeypatch.setattr(following, "OTHERS", others)
+    url = database_in(tmp_path)
+    with psycopg.connect(url, autocommit=True) as another:
+        another.execute("LISTEN gateway_log")
+        async with replicas(tmp_path, 1) as (a,):
+            await a.begin("s")
+            await a.append("s")
+        another.execute("NOTIFY gateway_log, 'the end'")
+        told: list[str] = []
+        for notification in another.notifies():
+            if notification.payload == "the end":
+                break
+            told.append(notification.payload)
+    assert '["r0",{}]' in told or others
+    assert ('["r0",{"s":1}]' in told) == bool(others)
+
+
+async def test_another_process_is_told_as_soon_as_it_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It says so itself, and goes on saying so."""
+    monkeypatch.setattr(following, "OTHERS", 0)
+    async with replicas(tmp_path, 1) as (a,):
+        await a.begin("s")
+        monkeypatch.setattr(following, "OTHERS", 3600)
+        async with replicas(tmp_path, 1, first=1) as (b,), reading(b) as reader:
+            sent: list[StoredEvent] = []
+            async with asyncio.timeout(TIMEOUT):
+                while not reader.seen:
+                    sent += await a.append("s")
+            await reader.until(len(sent))
+    assert reader.seen == sent
+
+
+async def test_what_another_program_sends_is_not_obeyed(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Nor does it end the listening."""
+    async with replicas(tmp_path) as (a, b):
+        await a.begin("s")
+        with psycopg.connect(a.database.server.url, autocommit=True) as another:
+            for payload in (
+                "",
+                "{",
+                "7",
+                "[]",
+                '["r9"]',
+                '["r9", 7]',
+                '["r9", {"s": "x"}]',
+                '["r9", [1], 2]',
+            ):
+                another.execute("SELECT pg_notify('gateway_log', %s)", (payload,))
+                another.execute("SELECT pg_notify('gateway_signals', %s)", (payload,))
+        async with reading(b) as reader:
+            sent = await a.append("s", 2)
+            await reader.until(2)
+    assert reader.seen == sent
+    assert "not understood" in caplog.text
+
+
+def test_many_sessions_fit_into_notifications() -> None:
+    """Whatever their names and heads; none at all still says who is there."""
+    heads = {f"{number:0>64}": 2**63 - 1 for number in range(3 * MAX_SESSIONS + 1)}
+    found = list(payloads("r" * 64, heads))
+    assert len(found) == 4
+    assert max(map(len, found)) < 8000
+    assert list(payloads("r", {})) == ['["r",{}]']
