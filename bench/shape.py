@@ -28,7 +28,7 @@ BUDGETS: Mapping[str, int] = {
     "events": 450,
     "files": 175,
     "history": 2900,
-    "memory": 6775,
+    "memory": 6565,
     "model": 1750,
     "prompt": 550,
     "service": 1955,

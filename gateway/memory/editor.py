@@ -1,17 +1,39 @@
 """The changes that a person makes to memories, over HTTP or on the command line, or a model with its tool.
 The words of an erased memory are taken out of the sessions as well."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Unpack
 
-from gateway.errors import StorageError
-from gateway.memory.corrections import saving
-from gateway.memory.corrections.corrections import Action, Corrections
-from gateway.memory.memories import Attribution, Changed, Memories
+from gateway.errors import DuplicateMemory, InvalidRequest, StorageError
+from gateway.memory import validation
+from gateway.memory.corrections.cascade import flags, superseding
+from gateway.memory.corrections.corrections import OUTCOMES, Action, Correction, merge_of
+from gateway.memory.corrections.merging import MAX_MERGED, MIN_MERGED
+from gateway.memory.memories import Attribution, Basis, Changed, Memories
+from gateway.memory.sentences import clause_on
+from gateway.memory.similarity.change_cues import cue_of
+from gateway.memory.similarity.comparison import replaces
 from gateway.memory.validation import NewMemory
-from gateway.storage.memories import Evidence, Scope, Viewer
+from gateway.memory.versions import retry_conflicts
+from gateway.storage.memories import (
+    ELSEWHERE,
+    Change,
+    Evidence,
+    Filter,
+    Link,
+    MemoryRow,
+    MemorySource,
+    Scope,
+    Viewer,
+)
 from gateway.storage.sessions import Sessions
+
+MAX_COMPARED = 10
+"""Memories that a new one is compared with: those with the most of its words."""
+
+_CORRECTABLE = Filter(recallable=True, runtime=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +42,8 @@ class Editor:
     are as in `Attribution`. `owners` are the users whose sessions may have the words of these memories, and
     `sessions` theirs, if they are open in this process.
 
-    All methods raise what those of `Memories` and `Corrections` raise, errors.NotFound and
-    errors.MemoryChanged among them. `version` changes a memory only while it is at that one.
+    All methods raise what those of `Memories` raise, errors.NotFound and errors.MemoryChanged among them.
+    `version` changes a memory only while it is at that one.
     """
 
     memories: Memories
@@ -33,28 +55,46 @@ class Editor:
     sessions: Sessions | None = None
 
     async def save(
-        self,
-        new: NewMemory,
-        reason: str,
-        *,
-        evidence: Sequence[Evidence] = (),
-        depends_on: Sequence[str] = (),
-        key: str | None = None,
-        stated: str = "",
+        self, new: NewMemory, reason: str, *, stated: str = "", **basis: Unpack[Basis]
     ) -> Sequence[Changed]:
-        """Remembers something, or reinforces what is remembered word for word already; then what it replaced
-        and flagged (see `saving.save`)."""
-        return await saving.save(
-            self.memories,
-            self.scope,
-            new,
-            self._by(reason),
-            stated=stated,
-            viewer=self.viewer,
-            evidence=evidence,
-            depends_on=depends_on,
-            key=key,
-        )
+        """Stores a memory, or reinforces what is remembered word for word already, in the place of those that
+        it replaces (`comparison.replaces`), in one transaction. They are of the same user, for the same
+        people; their pin and their importance stay. `stated` is the user's message that led to it, "" when
+        there is none. What waits to be confirmed or comes from elsewhere replaces nothing.
+
+        Returns:
+            The memory; then those that it replaced, and those that were flagged, as far as the scope sees
+            them.
+        """
+        by = self._by(reason)
+
+        async def once() -> Sequence[Changed]:
+            old = await self._replaced_by(new, stated)
+            if not old:
+                return [await self.memories.save(self.scope, new, by, viewer=self.viewer, **basis)]
+            others: list[Change] = []
+
+            async def besides(row: MemoryRow) -> tuple[Sequence[Change], Sequence[Link]]:
+                others[:], links = await superseding(self.memories, self.viewer, old, row, by)
+                return others, links
+
+            heavy = replace(
+                new,
+                pinned=new.pinned or any(row.pinned for row in old),
+                importance=max(new.importance, *(row.importance for row in old)),
+            )
+            saved = await self.memories.save(
+                self.scope, heavy, by, viewer=self.viewer, besides=besides, **basis
+            )
+            if saved.repeated or others[0].row.superseded_by != saved.row.id:
+                return [saved]
+            seen = [each for each in others if each.row.audience in self.scope.audiences]
+            return [
+                saved,
+                *(Changed(each.row, each.operation, replace(by, reason=each.reason)) for each in seen),
+            ]
+
+        return await retry_conflicts(once)
 
     async def edit(
         self,
@@ -65,15 +105,17 @@ class Editor:
         version: int | None = None,
         depends_on: Sequence[str] = (),
     ) -> Sequence[Changed]:
-        """The memory as it is now; with another content then those that depended on it, flagged."""
-        return await Corrections(self.memories).edit(
-            await self._viewer(memory_id),
-            memory_id,
-            changes,
-            self._by(reason),
-            version=version,
-            depends_on=depends_on,
+        """Changes fields of a memory as `Memories.edit` does, without a successor. The memory as it is now;
+        with another content then those that depended on it, flagged, as far as the viewer sees them."""
+        viewer, by = await self._viewer(memory_id), self._by(reason)
+
+        async def also(row: MemoryRow) -> Sequence[Change]:
+            return await flags(self.memories, viewer, row, "updated", by)
+
+        edited, *flagged = await self.memories.edit(
+            viewer, memory_id, changes, by, version=version, depends_on=depends_on, also=also
         )
+        return [edited, *(each for each in flagged if _sees(viewer, each.row))]
 
     async def delete(self, memory_id: str, reason: str, *, version: int | None = None) -> Changed:
         viewer = await self._viewer(memory_id)
@@ -106,22 +148,89 @@ class Editor:
         *,
         evidence: Evidence | None = None,
         new_content: str | None = None,
+        source: MemorySource = "user",
         version: int | None = None,
+        also: Sequence[MemoryRow] = (),
     ) -> Sequence[Changed]:
-        """The corrected memory, the one that says it now, and those that depended on it, flagged."""
-        return await Corrections(self.memories).correct(
-            await self._viewer(memory_id),
-            memory_id,
-            action,
-            self._by(reason),
-            evidence=evidence,
-            new_content=new_content,
-            version=version,
-        )
+        """Corrects one memory, in one transaction with all that follows from it; with `version` only while it
+        is at that one.
+
+        suppress: it is kept, weighs less, and its confidence is lower. freeze: it is kept, and not recalled.
+        activate: neither any more, nor flagged. replace: `new_content`, which stems from `source`, is
+        remembered instead of it, and of those `also` given, which have its audience; if that is remembered
+        already, that memory takes their place. `evidence` is of the correction: the caller has checked that
+        it was said.
+
+        Returns:
+            The memory as it is now; after a replacement its successor; then those that were flagged, as far
+            as the viewer sees them.
+
+        Raises:
+            errors.NotFound (memory_not_found), errors.MemoryChanged.
+            errors.InvalidRequest: new_content is missing, or where it has no place; it says the same; the
+                memory is a document, or was replaced before (`details` has superseded_by).
+            errors.DuplicateMemory: (activate) another memory says the same meanwhile.
+            errors.MemoryFull: (activate)
+        """
+        viewer, quotes = await self._viewer(memory_id), (evidence,) if evidence else ()
+        plan = Correction(self.memories, viewer, memory_id, self._by(reason), quotes, version, also)
+        if action != "replace":
+            if new_content is not None:
+                raise InvalidRequest(f"new_content is for action replace, not {action}.")
+            return await self._write(viewer, lambda: plan.restated(*OUTCOMES[action]))
+        if new_content is None:
+            raise InvalidRequest("new_content is missing: say what is true instead.")
+        content = validation.checked_content(new_content)
+        try:
+            return await self._write(viewer, lambda: plan.replaced(content, source))
+        except DuplicateMemory as duplicate:
+            known = str((duplicate.details or {})["id"])
+        return await self._write(viewer, lambda: plan.replaced_by_known(known))
 
     async def merge(self, memory_ids: Sequence[str], reason: str) -> Sequence[Changed]:
-        """The new memory, then those that it replaces."""
-        return await Corrections(self.memories).merge(self.viewer, memory_ids, self._by(reason))
+        """Makes one memory of several that the same people see: their contents without repetition, from the
+        oldest on; the highest importance and confidence; all tags, decisions and references, and what the
+        viewer is quoted with. What it is about otherwise (owner, type) is that of the most important one.
+
+        Returns:
+            The new memory, then those that it replaces.
+
+        Raises:
+            errors.NotFound: one of them is not there.
+            errors.InvalidRequest: fewer than MIN_MERGED or more than MAX_MERGED, and all that `merged`
+                refuses.
+            errors.DuplicateMemory: another memory says just what they say together.
+        """
+        ids = list(dict.fromkeys(memory_ids))
+        if not MIN_MERGED <= len(ids) <= MAX_MERGED:
+            raise InvalidRequest(
+                f"{MIN_MERGED} to {MAX_MERGED} different memories can be merged, not {len(ids)}."
+            )
+        by = self._by(reason)
+        return await self._write(self.viewer, lambda: merge_of(self.memories, self.viewer, ids, by))
+
+    async def _write(
+        self, viewer: Viewer, plan: Callable[[], Awaitable[Sequence[Change]]]
+    ) -> Sequence[Changed]:
+        """Plans anew when somebody else changed one of the memories meanwhile."""
+
+        async def once() -> Sequence[Changed]:
+            return await self.memories.apply(await plan())
+
+        return [each for each in await retry_conflicts(once) if _sees(viewer, each.row)]
+
+    async def _replaced_by(self, new: NewMemory, stated: str) -> list[MemoryRow]:
+        if new.quarantined or new.origin in ELSEWHERE:
+            return []
+        row = validation.make(new, self.scope, "", 0)
+        clause = await asyncio.to_thread(clause_on, row.content, stated)
+        if cue_of(row.content, clause) is None:
+            return []
+        near = await self.memories.resembling(self.scope, row.content, _CORRECTABLE, limit=MAX_COMPARED)
+        own = [each for each in near if (each.audience, each.user_id) == (row.audience, self.scope.user_id)]
+        return await asyncio.to_thread(
+            lambda: [each for each in own if replaces(each.content, row.content, clause)]
+        )
 
     async def _viewer(self, memory_id: str) -> Viewer:
         """Documents are nobody's own, and seen from every scope: so they are found, and the refusal to change
@@ -147,3 +256,8 @@ class Editor:
 
     def _by(self, reason: str) -> Attribution:
         return Attribution(self.actor, reason, self.turn_id)
+
+
+def _sees(viewer: Viewer, row: MemoryRow) -> bool:
+    """A user's own correction may flag what another of their roles remembers; this one is not told of it."""
+    return not isinstance(viewer, Scope) or row.audience in viewer.audiences

@@ -13,10 +13,7 @@ from typing import Annotated, Any, Literal
 import orjson
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from gateway.errors import (
-    InvalidRequest,
-    plain_words,
-)
+from gateway.errors import InvalidRequest, plain_words
 from gateway.ids import ID_PATTERN, now_ms
 from gateway.memory import validation
 from gateway.memory.validation import NewMemory

@@ -3,11 +3,12 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from gateway.errors import DuplicateMemory, InvalidRequest, MemoryFull, NotFound
 from gateway.events.upkeep import Memory
 from gateway.ids import new_memory_id, now_ms
+from gateway.lexical import query_tokens
 from gateway.memory import validation
 from gateway.memory.secrets import masked_row
 from gateway.memory.validation import NewMemory
@@ -32,6 +33,8 @@ SAYING = frozenset({"content", "summary", "context", "decisions", "refs"})
 """The fields that a person reads before they confirm a memory."""
 EVIDENCE = 0.1
 """What each further quote of the user adds to the confidence in a memory."""
+MAX_WORDS = 64
+"""Words of a text by which those are found that resemble it."""
 CANDIDATES = 5
 """Candidates for a merge that a refusal at the limit names."""
 REPLACEABLE = Filter(statuses=("active", "suppressed"), quarantined=False, runtime=True)
@@ -94,6 +97,14 @@ class Changed:
         )
 
 
+class Basis(TypedDict, total=False):
+    """What a memory stems from: quotes, memories on which it depends, and the `key` of the request."""
+
+    evidence: Sequence[Evidence]
+    depends_on: Sequence[str]
+    key: str | None
+
+
 @dataclass(frozen=True, slots=True)
 class Details:
     """Everything about one memory; `evidence` is the viewer's own."""
@@ -121,10 +132,8 @@ class Memories:
         by: Attribution,
         *,
         viewer: Viewer | None = None,
-        evidence: Sequence[Evidence] = (),
-        depends_on: Sequence[str] = (),
-        key: str | None = None,
         besides: Besides | None = None,
+        **basis: Unpack[Basis],
     ) -> Changed:
         """Stores a memory. A known memory with the same words is reinforced instead: its evidence grows, and
         with the quotes its confidence; a repetition with the same `key` changes nothing. The memories that it
@@ -138,9 +147,10 @@ class Memories:
             errors.MemoryFull: see `MemoryStore.write`; of live ones, `details` has candidates for a merge.
             errors.DuplicateMemory: the `key` made a memory that was forgotten since.
         """
+        evidence, key = basis.get("evidence", ()), basis.get("key")
         row = validation.make(new, scope, new_memory_id(), now_ms())
         row = replace(row, evidence_count=statements(evidence))
-        links = await self._dependence(viewer or scope, row.id, depends_on)
+        links = await self._dependence(viewer or scope, row.id, basis.get("depends_on", ()))
         others, more = await besides(row) if besides else ((), ())
         links = [*links, *more]
         step = await self.step(
@@ -177,22 +187,12 @@ class Memories:
         """Newest first."""
         return await self.store.list(viewer, which, limit=limit, before=before)
 
-    async def update(
-        self,
-        viewer: Viewer,
-        memory_id: str,
-        changes: dict[str, Any],
-        by: Attribution,
-        *,
-        version: int | None = None,
-        operation: Operation = "updated",
-        depends_on: Sequence[str] = (),
-    ) -> Changed:
-        """The first change of `edit`, which has no other one. Raises what that does."""
-        changed = await self.edit(
-            viewer, memory_id, changes, by, version=version, operation=operation, depends_on=depends_on
-        )
-        return changed[0]
+    async def resembling(
+        self, viewer: Viewer, text: str, which: Filter, *, limit: int
+    ) -> Sequence[MemoryRow]:
+        """Those with the most words of a text, the best first."""
+        words = (await asyncio.to_thread(query_tokens, text))[:MAX_WORDS]
+        return [match.row for match in await self.store.match(viewer, words, which, limit=limit)]
 
     async def edit(
         self,
@@ -241,15 +241,14 @@ class Memories:
         """Takes it out of quarantine: from now on it is recalled. Raises errors.NotFound,
         errors.MemoryChanged, errors.MemoryFull."""
         changes = {"quarantined": False, "flagged": None}
-        return await self.update(viewer, memory_id, changes, by, version=version, operation="confirmed")
+        return (await self.edit(viewer, memory_id, changes, by, version=version, operation="confirmed"))[0]
 
     async def delete(
         self, viewer: Viewer, memory_id: str, by: Attribution, *, version: int | None = None
     ) -> Changed:
         """Forgets it: it is out of every list and index, and its versions stay until it is erased. Raises
         errors.NotFound, errors.MemoryChanged."""
-        changed = await self._change(viewer, memory_id, lambda row: row, by, "deleted", version=version)
-        return changed[0]
+        return (await self._change(viewer, memory_id, lambda row: row, by, "deleted", version=version))[0]
 
     async def erase(
         self,
@@ -308,7 +307,7 @@ class Memories:
             entailed = await also(row) if also is not None and after.digest != row.digest else ()
             return await self.apply([step, *others, *entailed])
 
-        return await retry_conflicts(once) if version is None else await once()
+        return await retry_conflicts(once)
 
     async def _known(
         self, scope: Scope, duplicate: DuplicateMemory, step: Change, by: Attribution, besides: Besides | None

@@ -50,11 +50,7 @@ def changes_event(message: str, changes: Changes) -> Retrieval:
 
 
 def search_event(
-    query: str,
-    found: SearchResult,
-    mode: Literal["catalog", "details"],
-    *,
-    notes: Sequence[str] = (),
+    query: str, found: SearchResult, mode: Literal["catalog", "details"], *, notes: Sequence[str] = ()
 ) -> Retrieval:
     """The event of a search with hits."""
     omitted = found.omitted + max(0, len(found.hits) - MAX_SHOWN)

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from gateway.memory.control.controller import Controller
-from gateway.memory.corrections.corrections import Corrections
 from gateway.memory.memories import Memories
 from gateway.memory.profiles import ScopedProfiles
 from gateway.memory.recall import Recall
@@ -19,7 +18,6 @@ class MemoryServices:
     store: MemoryStore
     memories: Memories
     searcher: Searcher
-    corrections: Corrections
     profiles: ScopedProfiles
     controller: Controller
     recall: Recall

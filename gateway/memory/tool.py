@@ -109,13 +109,7 @@ def _made(begin: Callable[[ToolContext], MemoryCall]) -> FunctionTool:
             passage: Of a long one: the number of the passage to list from, the first if absent.
         """
         call = begin(context)
-        named = {
-            "content": content,
-            "type": type,
-            "importance": importance,
-            "tags": tags,
-            "pinned": pinned,
-        }
+        named = {"content": content, "type": type, "importance": importance, "tags": tags, "pinned": pinned}
         given = {name: value for name, value in named.items() if value is not None}
         try:
             match action:

@@ -207,7 +207,7 @@ class UserMemories:
         )
 
     async def merge(self, who: Principal, ids: Sequence[str]) -> Sequence[Changed]:
-        """The new memory, then those that it replaces. Raises what `Corrections.merge` raises."""
+        """The new memory, then those that it replaces. Raises what `Editor.merge` raises."""
         return await self._for.editor(who).merge(ids, "Merged by their user.")
 
     async def learn(

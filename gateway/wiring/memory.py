@@ -6,7 +6,6 @@ from functools import partial
 
 from gateway.errors import StorageError
 from gateway.memory.control.controller import Controller
-from gateway.memory.corrections.corrections import Corrections
 from gateway.memory.documents.library import Documents
 from gateway.memory.learning.extractor import Extractor
 from gateway.memory.learning.report import LearningReport
@@ -61,7 +60,6 @@ async def open_memory(
                 store=store,
                 memories=memories,
                 searcher=searcher,
-                corrections=Corrections(memories),
                 profiles=ScopedProfiles(store),
                 controller=controller,
                 recall=recall,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.memory.documents.file_names import file_name
+from gateway.memory.documents.document import file_name
 from tests.harness import running_gateway, settings_for
 from tests.memory.documents.filing import document, fields, write_json, write_text
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.memory.documents.file_names import file_name
+from gateway.memory.documents.document import file_name
 from tests.cli.calling import Command
 from tests.memory.documents.filing import document, fields, write_json
 

@@ -7,10 +7,11 @@ import pytest
 
 from gateway.memory.control.controller import Controller
 from gateway.memory.learning.candidates import find_candidates
+from gateway.memory.learning.report import LearningReport
 from gateway.memory.learning.user_messages import excerpts
 from gateway.messages import Message, text_block
 from gateway.model.anthropic import AnthropicModel
-from gateway.model.calls import NO_CONTEXT, ModelCalls, Spent
+from gateway.model.calls import NO_CONTEXT, ModelCalls
 from gateway.settings import load_settings
 from gateway.storage.messages import StoredMessage
 from tests.loopback import TIMEOUT
@@ -44,12 +45,10 @@ async def test_it_finds_what_is_worth_remembering_in_what_the_user_said(demo_url
         for at, (who, text) in enumerate(talk, 1)
     ]
     (excerpt,) = excerpts(messages, after=0, max_tokens=10_000)
-    model, spent = model_at(demo_url), Spent()
+    model, report = model_at(demo_url), LearningReport("s_1", "demo", 0)
     calls = ModelCalls(model, load_settings())
     try:
-        found, wrong = await find_candidates(
-            calls, "demo", INSTRUCTIONS, excerpt, context=NO_CONTEXT, spent=spent
-        )
+        found, wrong = await find_candidates(calls, INSTRUCTIONS, excerpt, report, context=NO_CONTEXT)
     finally:
         await model.close()
 
@@ -59,7 +58,7 @@ async def test_it_finds_what_is_worth_remembering_in_what_the_user_said(demo_url
         ("fact", "My budget is 3000 EUR", 4),
     ]
     assert wrong == 0
-    assert spent.usage is not None
+    assert report.usage is not None
 
 
 @pytest.mark.parametrize(("message", "needed"), [("一会儿见", "no"), ("给我一张蓝色的", "yes")])

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from gateway.memory.corrections.corrections import Corrections
 from gateway.memory.memories import Memories
 from gateway.storage.memories.store import SqlMemories
 from gateway.storage.sqlite.shared import SharedDatabase
+from tests.memory.correcting import Corrections
 
 
 @pytest.fixture

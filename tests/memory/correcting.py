@@ -1,10 +1,13 @@
 """Memories of one user, the short way, and who corrects them."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from gateway.memory.memories import Attribution, Memories
+from gateway.memory.corrections.corrections import Action
+from gateway.memory.editor import Editor
+from gateway.memory.memories import Attribution, Changed, Memories
 from gateway.memory.validation import NewMemory
-from gateway.storage.memories import Evidence, Filter, MemoryRow, Scope
+from gateway.storage.memories import Evidence, Filter, MemoryRow, Scope, Viewer
 
 ANN = Scope("ann")
 COACH = Scope("ann", role_id="coach")
@@ -23,3 +26,27 @@ async def saved(
 
 async def recalled(memories: Memories, scope: Scope = ANN) -> list[str]:
     return [row.content for row in await memories.list(scope, RECALLABLE, limit=50)]
+
+
+class Corrections:
+    """Corrections by several users, whoever `by` says."""
+
+    def __init__(self, memories: Memories) -> None:
+        self._memories = memories
+
+    async def correct(
+        self, viewer: Viewer, memory_id: str, action: Action, by: Attribution, **more: Any
+    ) -> Sequence[Changed]:
+        return await self._editor(viewer, by).correct(memory_id, action, by.reason, **more)
+
+    async def edit(
+        self, viewer: Viewer, memory_id: str, changes: dict[str, Any], by: Attribution
+    ) -> Sequence[Changed]:
+        return await self._editor(viewer, by).edit(memory_id, changes, by.reason)
+
+    async def merge(self, viewer: Viewer, memory_ids: Sequence[str], by: Attribution) -> Sequence[Changed]:
+        return await self._editor(viewer, by).merge(memory_ids, by.reason)
+
+    def _editor(self, viewer: Viewer, by: Attribution) -> Editor:
+        scope = viewer if isinstance(viewer, Scope) else Scope(viewer.user_id, households=viewer.households)
+        return Editor(self._memories, scope, viewer, by.actor, by.turn_id)

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from gateway.history.transcript import view
 from gateway.memory import snapshot
 from gateway.memory.context_changes import Changes, changes_since, context_state
-from gateway.memory.corrections.corrections import Corrections
 from gateway.memory.memories import Attribution, Memories
 from gateway.memory.validation import NewMemory
 from gateway.messages import FORGOTTEN, Message, recalled_block, recalled_in, text_block
@@ -22,6 +21,7 @@ from gateway.storage.memories import MemoryRow, Scope
 from gateway.storage.memories.store import SqlMemories
 from gateway.storage.messages import History, StoredMessage
 from gateway.storage.sqlite.shared import SharedDatabase
+from tests.memory.correcting import Corrections
 
 pytestmark = pytest.mark.anyio
 
@@ -142,7 +142,7 @@ async def test_what_may_not_be_recalled_any_more_is_forgotten(
         case "freeze":
             await corrections.correct(ANN, row.id, "freeze", BY)
         case "quarantine":
-            await memories.update(ANN, row.id, {"quarantined": True}, BY)
+            await memories.edit(ANN, row.id, {"quarantined": True}, BY)
         case _:
             away = replace(row, version=2, visibility="private", role_id="cook")
             await memories.apply([await memories.step(away, "updated", BY)])
@@ -159,7 +159,7 @@ async def test_what_the_session_itself_changed_is_known_to_it(memories: Memories
     mine = Attribution("model", "it saved it", "t_1")
     known = await saved(memories, "The office is on the third floor.")
     await session.begin()
-    await memories.update(ANN, known.id, {"content": "The office is on the fourth floor."}, mine)
+    await memories.edit(ANN, known.id, {"content": "The office is on the fourth floor."}, mine)
     row = await saved(memories, "Allergic to walnuts.", mine)
     found = await session.turn(turns=["t_1"])
 
@@ -177,14 +177,14 @@ async def test_more_than_there_is_room_for_is_counted_and_not_told_later(
     for number in range(60):
         await saved(memories, f"Fact number {number} about pears, which are green.", importance=2)
     weighty = await saved(memories, "对花生严重过敏", importance=5)
-    await memories.update(ANN, known.id, {"content": "The office is on the fourth floor."}, BY)
+    await memories.edit(ANN, known.id, {"content": "The office is on the fourth floor."}, BY)
     found = await session.turn(tokens=100)
 
     assert [row.id for row in found.rows[:2]] == [known.id, weighty.id]
     assert len(found.rows) + found.more == 62
     assert f"And {found.more} more" in str(session.reads[1].content)
     assert texts(await session.turn()) == []
-    await memories.update(ANN, known.id, {"content": "The office is on the fifth floor."}, BY)
+    await memories.edit(ANN, known.id, {"content": "The office is on the fifth floor."}, BY)
     assert (await session.turn(tokens=0)).waiting == {known.id}
     assert len(texts(await session.turn())) == 1
 
@@ -240,7 +240,7 @@ async def _play(memories: Memories, session: Session, operations: Sequence[tuple
                 own = Attribution("model", "it saved it", "t")
                 live.append((await saved(memories, f"Lamp {step} is broken.", own)).id)
             case "edit":
-                await memories.update(ANN, target, {"content": f"Room {step} is blue."}, BY)
+                await memories.edit(ANN, target, {"content": f"Room {step} is blue."}, BY)
             case "replace":
                 (_, new, *_) = await corrections.correct(
                     ANN, target, "replace", BY, new_content=f"Room {step} is red."

@@ -9,13 +9,12 @@ import pytest
 from gateway.errors import DuplicateMemory, InvalidRequest, MemoryChanged, NotFound
 from gateway.lexical import tokens
 from gateway.memory.corrections.cascade import CONCLUSIONS, reasons_of
-from gateway.memory.corrections.corrections import Corrections
 from gateway.memory.memories import MAX_DEPENDS_ON, Memories
 from gateway.memory.validation import MAX_CONTENT, NewMemory
 from gateway.storage.memories import AllScopes, Evidence, Link, Scope
 from gateway.storage.memories.store import SqlMemories
 from gateway.storage.sqlite.shared import SharedDatabase
-from tests.memory.correcting import ANN, BY, COACH, RECALLABLE, recalled, saved
+from tests.memory.correcting import ANN, BY, COACH, RECALLABLE, Corrections, recalled, saved
 
 pytestmark = pytest.mark.anyio
 
@@ -169,7 +168,7 @@ async def test_what_depended_on_a_corrected_memory_is_flagged(
     direct = await saved(memories, "Her gym is around the corner", root.id)
     indirect = await saved(memories, "She trains on Mondays", direct.id)
     circular = await saved(memories, "She walks there", indirect.id, root.id)
-    await memories.update(ANN, root.id, {}, BY, depends_on=[circular.id])
+    await memories.edit(ANN, root.id, {}, BY, depends_on=[circular.id])
     apart = await saved(memories, "She likes tea")
 
     changed = await corrections.correct(ANN, root.id, "replace", BY, new_content="Ann lives in Paris")
@@ -206,7 +205,7 @@ async def test_nothing_depends_on_what_is_not_there_or_on_itself(memories: Memor
             await saved(memories, "She trains on Mondays", missing)
     for wrong in ([row.id], [f"m_{number:016x}" for number in range(MAX_DEPENDS_ON + 1)]):
         with pytest.raises(InvalidRequest, match="depends on at most"):
-            await memories.update(ANN, row.id, {}, BY, depends_on=wrong)
+            await memories.edit(ANN, row.id, {}, BY, depends_on=wrong)
     assert await memories.store.links(row.id) == []
     seen = AllScopes("ann")
     new = NewMemory("She trains on Mondays")
@@ -220,7 +219,7 @@ async def test_a_correction_of_a_version_that_is_no_more_changes_nothing(
 ) -> None:
     """Whatever it does, and also a confirmation or an erasure."""
     row = await saved(memories, "I like tea")
-    await memories.update(ANN, row.id, {"content": "I like coffee"}, BY)
+    await memories.edit(ANN, row.id, {"content": "I like coffee"}, BY)
 
     async def erase() -> None:
         await memories.erase(ANN, row.id, BY, version=1)

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from gateway.errors import InvalidRequest, MemoryFull, StorageError
 from gateway.ids import now_ms
-from gateway.memory.corrections.corrections import Corrections
 from gateway.memory.export import PAGE, export
 from gateway.memory.import_file import MAX_LINE_LENGTH, MAX_REPORTED, ImportReport, MemoryImport, lines_of
 from gateway.memory.memories import Attribution, Memories
@@ -20,6 +19,7 @@ from gateway.memory.validation import NewMemory
 from gateway.storage.memories import AllScopes, Evidence, Filter, Link, MemoryRow, Scope
 from gateway.storage.memories.store import SqlMemories
 from gateway.storage.sqlite.shared import SharedDatabase
+from tests.memory.correcting import Corrections
 
 pytestmark = pytest.mark.anyio
 
@@ -94,7 +94,7 @@ async def varied(memories: Memories) -> list[str]:
         NewMemory("Not any more.", skill="deploy", reference="steps"),
     ]
     made = [(await memories.save(scope, each, BY, evidence=quotes)).row.id for each in new]
-    await memories.update(ANN, made[-1], {"status": "frozen"}, BY, operation="frozen")
+    await memories.edit(ANN, made[-1], {"status": "frozen"}, BY, operation="frozen")
     return made
 
 
@@ -336,7 +336,7 @@ async def test_a_memory_that_changes_while_it_is_exported_is_there_once(memories
 
     chunks = export(memories.store, ANN)
     file = await anext(chunks)
-    await memories.update(ANN, first.id, {"importance": 5}, BY)
+    await memories.edit(ANN, first.id, {"importance": 5}, BY)
     file += b"".join([chunk async for chunk in chunks])
 
     ids = [orjson.loads(each)["id"] for each in file.splitlines()]

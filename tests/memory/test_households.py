@@ -6,11 +6,11 @@ from typing import Any
 import orjson
 import pytest
 
-from gateway.memory.corrections.corrections import Corrections
 from gateway.memory.export import export
 from gateway.memory.memories import Attribution, Changed, Memories
 from gateway.memory.validation import NewMemory
 from gateway.storage.memories import AllScopes, Evidence, Scope
+from tests.memory.correcting import Corrections
 
 pytestmark = pytest.mark.anyio
 

@@ -3,10 +3,9 @@
 import pytest
 
 from gateway.errors import InvalidRequest, NotFound
-from gateway.memory.corrections.corrections import Corrections
 from gateway.memory.corrections.merging import joined
 from gateway.memory.memories import Memories
-from tests.memory.correcting import ANN, BY, COACH, recalled, saved
+from tests.memory.correcting import ANN, BY, COACH, Corrections, recalled, saved
 
 
 @pytest.mark.anyio

@@ -8,14 +8,13 @@ from typing import Any
 import pytest
 
 from gateway.errors import GatewayError, InvalidRequest, MemoryChanged
-from gateway.memory.corrections import saving
-from gateway.memory.corrections.corrections import Corrections
+from gateway.memory.editor import Editor
 from gateway.memory.memories import Changed, Memories
 from gateway.memory.validation import NewMemory
 from gateway.storage.memories import Evidence, Filter, Link
 from gateway.storage.memories.store import SqlMemories
 from gateway.storage.sqlite.shared import SharedDatabase
-from tests.memory.correcting import ANN, BY, COACH, recalled, saved
+from tests.memory.correcting import ANN, BY, COACH, Corrections, recalled, saved
 
 pytestmark = pytest.mark.anyio
 
@@ -23,9 +22,9 @@ REPLACED = Filter(statuses=("replaced",))
 
 
 async def keep(memories: Memories, content: str, stated: str = "", **fields: Any) -> Sequence[Changed]:
-    more = {"evidence": [Evidence("s", 3, stated)]} if stated else {}
+    evidence = [Evidence("s", 3, stated)] if stated else []
     new = NewMemory(content, **fields)
-    return await saving.save(memories, ANN, new, BY, viewer=ANN, stated=stated, **more)
+    return await Editor(memories, ANN, ANN, BY.actor).save(new, BY.reason, stated=stated, evidence=evidence)
 
 
 @pytest.fixture
@@ -106,8 +105,8 @@ async def test_a_repeated_request_corrects_once(memories: Memories) -> None:
     await saved(memories, "Deploys run at 5 pm")
     new = NewMemory("Deploys now run at 6 pm")
 
-    heir, gone = await saving.save(memories, ANN, new, BY, viewer=ANN, key="t_1:toolu_1")
-    (again,) = await saving.save(memories, ANN, new, BY, viewer=ANN, key="t_1:toolu_1")
+    heir, gone = await Editor(memories, ANN, ANN, BY.actor).save(new, BY.reason, key="t_1:toolu_1")
+    (again,) = await Editor(memories, ANN, ANN, BY.actor).save(new, BY.reason, key="t_1:toolu_1")
 
     assert (gone.operation, again.repeated, again.row.id) == ("replaced", True, heir.row.id)
     assert len(await memories.list(ANN, REPLACED, limit=9)) == 1
@@ -159,8 +158,8 @@ async def test_a_correction_and_a_change_at_once_leave_what_both_wrote(
     """A memory that is pinned on the page while a model corrects it: the pin goes on, or is refused."""
     row = await saved(interfaces[0], "Choir practice is on Mondays")
 
-    pinned, (heir, gone) = await asyncio.gather(
-        interfaces[1].update(ANN, row.id, {"pinned": True}, BY),
+    (pinned,), (heir, gone) = await asyncio.gather(
+        interfaces[1].edit(ANN, row.id, {"pinned": True}, BY),
         keep(interfaces[0], "Choir practice moved to Tuesdays"),
     )
 

@@ -58,7 +58,7 @@ async def test_a_full_memory_names_its_weakest_and_none_that_the_caller_may_not_
     """Over all there are, and only those whose loss would make room."""
     small = Memories(memories.store, most=4)
     frozen = (await small.save(COOK, NewMemory("frozen", importance=1), BY)).row
-    await small.update(COOK, frozen.id, {"status": "frozen"}, BY)
+    await small.edit(COOK, frozen.id, {"status": "frozen"}, BY)
     await small.save(LAWYER, NewMemory("Mr Zebulon is divorcing", owner_type="role", importance=1), BY)
     weak = (await small.save(COOK, NewMemory("喜欢喝茶", importance=2), BY)).row
     pinned = (await small.save(COOK, NewMemory("pinned", importance=1, pinned=True), BY)).row
@@ -90,7 +90,7 @@ async def test_a_key_makes_a_reinforcement_repeatable_too(memories: Memories) ->
     for _ in range(2):
         third = await memories.save(ANN, NewMemory("likes tea"), BY, key="k")
         assert (third.repeated, third.row) == (True, second.row)
-    await memories.update(ANN, first.row.id, {"content": "likes coffee"}, BY)
+    await memories.edit(ANN, first.row.id, {"content": "likes coffee"}, BY)
     assert (await memories.save(ANN, NewMemory("likes tea"), BY, key="k")).row.id == first.row.id
 
     assert (await memories.save(ANN, NewMemory("likes coffee"), BY, key="k2")).row.evidence_count == 1
@@ -100,26 +100,25 @@ async def test_what_is_said_again_or_anew_is_fresh_again(memories: Memories) -> 
     """Other changes leave its freshness alone."""
     row = validation.make(NewMemory("likes tea"), ANN, "m_1", 1000)
     await memories.apply([await memories.step(row, "remembered", BY)])
-    assert (
-        await memories.update(ANN, "m_1", {"importance": 5, "content": "Likes tea!"}, BY)
-    ).row.last_used == 1000
+    (edited,) = await memories.edit(ANN, "m_1", {"importance": 5, "content": "Likes tea!"}, BY)
+    assert edited.row.last_used == 1000
     reinforced = (await memories.save(ANN, NewMemory("likes tea"), BY)).row
     assert reinforced.last_used > 1000
     await memories.store.use(["m_1"], 2**41)
-    renewed = (await memories.update(ANN, "m_1", {"content": "likes coffee"}, BY)).row
+    renewed = (await memories.edit(ANN, "m_1", {"content": "likes coffee"}, BY))[0].row
     assert renewed.last_used == 2**41
 
     other = validation.make(NewMemory("eats early"), ANN, "m_2", 1000)
     await memories.apply([await memories.step(other, "remembered", BY)])
-    assert (await memories.update(ANN, "m_2", {"content": "eats late"}, BY)).row.last_used > 1000
+    assert (await memories.edit(ANN, "m_2", {"content": "eats late"}, BY))[0].row.last_used > 1000
 
 
 async def test_quotes_are_shown_for_what_they_were_said_of(memories: Memories) -> None:
     """Not for another content, which nobody said; another spelling is none."""
     row = (await memories.save(ANN, NewMemory("口令是斑马"), BY, evidence=[QUOTE])).row
-    spelled = (await memories.update(ANN, row.id, {"content": "口令是斑馬。"}, BY)).row
+    spelled = (await memories.edit(ANN, row.id, {"content": "口令是斑馬。"}, BY))[0].row
     assert (spelled.evidence_count, (await memories.details(ANN, row.id)).evidence) == (1, [QUOTE])
-    changed = (await memories.update(ANN, row.id, {"content": "口令是狮子"}, BY)).row
+    changed = (await memories.edit(ANN, row.id, {"content": "口令是狮子"}, BY))[0].row
     assert (changed.evidence_count, (await memories.details(ANN, row.id)).evidence) == (0, [])
 
     other = Evidence("s", 9, "口令是狮子")

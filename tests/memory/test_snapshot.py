@@ -179,7 +179,7 @@ async def test_what_may_not_be_recalled_does_not_stand_there(memories: Memories)
     """Quarantined, frozen and deleted ones, and another role's."""
     await save(memories, "from a web page", quarantined=True)
     frozen = await save(memories, "frozen one")
-    await memories.update(ANN, frozen, {"status": "frozen"}, BY)
+    await memories.edit(ANN, frozen, {"status": "frozen"}, BY)
     gone = await save(memories, "deleted one")
     await memories.delete(ANN, gone, BY)
     await memories.save(Scope("ann", "cook"), NewMemory("the cook's", owner_type="role"), BY)
@@ -219,5 +219,5 @@ async def test_a_digest_changes_with_what_is_told_and_with_nothing_else(memories
     await memories.store.use([memory_id], 2**41)
     await memories.save(ANN, NewMemory("likes tea", importance=5), BY)
     assert (await taken(memories)).digests == before
-    await memories.update(ANN, memory_id, {"content": "Likes coffee"}, BY)
+    await memories.edit(ANN, memory_id, {"content": "Likes coffee"}, BY)
     assert (await taken(memories)).digests != before

@@ -15,7 +15,6 @@ from gateway.events.content import Retrieval
 from gateway.events.envelope import EventData
 from gateway.events.upkeep import Memory
 from gateway.lexical import estimate_tokens
-from gateway.memory.corrections.corrections import Corrections
 from gateway.memory.documents.document import document_of
 from gateway.memory.memories import Attribution, Memories
 from gateway.memory.search.searcher import Searcher
@@ -27,6 +26,7 @@ from gateway.storage.sqlite.shared import SharedDatabase
 from gateway.tools.base import Exchange, ToolContext, UserMessage
 from gateway.tools.policy import verdict_of
 from gateway.tools.wrapping import Wrapped
+from tests.memory.correcting import Corrections
 from tests.tools import calling
 
 pytestmark = pytest.mark.anyio
@@ -258,7 +258,7 @@ async def test_a_full_memory_says_how_full_and_what_could_go(model: Model) -> No
 async def test_a_stale_version_changes_nothing_and_the_current_one_is_named(model: Model) -> None:
     """What a person corrected meanwhile is not overwritten unread."""
     memory_id = await model.saved("Meets on Wednesdays")
-    await model.memories.update(ADA, memory_id, {"content": "Meets on Thursdays"}, BY_ADA)
+    await model.memories.edit(ADA, memory_id, {"content": "Meets on Thursdays"}, BY_ADA)
 
     for action in ("update", "delete"):
         refused = await model.refused(action, id=memory_id, pinned=True, version=1)
@@ -396,7 +396,7 @@ async def test_what_waits_for_confirmation_or_is_frozen_is_not_told(model: Model
     scope = Scope("ada")
     claimed = await model.memories.save(scope, NewMemory("Wants spam", quarantined=True), BY_ADA)
     frozen = await model.saved("Lives in Rome")
-    await model.memories.update(ADA, frozen, {"status": "frozen"}, BY_ADA, operation="frozen")
+    await model.memories.edit(ADA, frozen, {"status": "frozen"}, BY_ADA, operation="frozen")
 
     assert await model.ids_in("list") == []
     assert "waits for the user to confirm it" in (await model.refused("list", id=claimed.row.id)).message
@@ -534,7 +534,7 @@ async def test_what_waits_to_be_confirmed_keeps_its_words(model: Model) -> None:
     assert (refused.code, row.id in refused.message) == ("memory_unconfirmed", True)
     assert "not recalled before the user confirms it" in await model("save", content="The user likes tea.")
     assert await model("update", id=row.id, importance=1) == f"Updated {row.id}, version 2."
-    changed = await model.memories.update(ADA, row.id, {"content": "She likes tea."}, BY_ADA)
+    changed, *_ = await model.memories.edit(ADA, row.id, {"content": "She likes tea."}, BY_ADA)
     assert (changed.row.content, changed.row.quarantined) == ("She likes tea.", True)
 
 

@@ -241,7 +241,7 @@ async def test_a_wish_of_the_user_is_to_be_followed_and_what_came_from_elsewhere
         await user.chat("What is seven times eight?", session_id="s")
         first = await model.last()
         confirmed = {"origin": "confirmed", "tools": ()}
-        await memory.memories.update(scope, row.id, confirmed, Attribution("local", "It is so."))
+        await memory.memories.edit(scope, row.id, confirmed, Attribution("local", "It is so."))
         await user.chat("What is eight times nine?", session_id="s")
         second = await model.last()
 

@@ -3,13 +3,16 @@ a successor inherits."""
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import structlog
 
 from gateway.lexical import is_cjk, query_tokens, tokens
 from gateway.memory.citations import TextTerms
+from gateway.memory.memories import Attribution, Memories
 from gateway.memory.validation import NewMemory
-from gateway.storage.memories import AllScopes, Link, MemoryRow, MemoryType, Viewer
+from gateway.memory.versions import next_version
+from gateway.storage.memories import AllScopes, Change, Link, MemoryRow, MemoryType, Operation, Viewer
 from gateway.storage.memories.contract import MemoryStore
 
 MAX_VISITED = 500
@@ -27,13 +30,49 @@ _NAME = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-Z][\w.-]*|\b\w*\d[\w.-]*", re.ASCII)
 log = structlog.get_logger(__name__)
 
 
-async def dependants(
-    store: MemoryStore, viewer: Viewer, root: MemoryRow, but: MemoryRow | None
-) -> Sequence[MemoryRow]:
-    """The memories that depend on `root`, directly or transitively, in all of the user's scopes; without
-    `but`, and without those that depend on `root` through it alone."""
+async def superseding(
+    memories: Memories, viewer: Viewer, rows: Sequence[MemoryRow], heir: MemoryRow, by: Attribution
+) -> tuple[Sequence[Change], Sequence[Link]]:
+    """The changes by which `heir` takes the place of `rows`, those of `rows` first, and the links of `heir`
+    then. What depends on `rows` is flagged, but for the heir."""
+    gone = {row.id for row in rows}
+    changes = {row.id: await memories.step(superseded(row, heir), "replaced", by) for row in rows}
+    links: list[Link] = []
+    for row in rows:
+        for flag in await flags(memories, viewer, row, "replaced", by, but=heir.id):
+            changes.setdefault(flag.row.id, flag)
+        links.append(Link(heir.id, row.id, "contradicts"))
+        links += [each for each in await inherited(memories.store, [row], heir) if each.from_id not in gone]
+    return list(changes.values()), list(dict.fromkeys(links))
+
+
+def superseded(row: MemoryRow, by: MemoryRow) -> MemoryRow:
+    return next_version(row, status="replaced", superseded_by=by.id)
+
+
+async def flags(
+    memories: Memories,
+    viewer: Viewer,
+    root: MemoryRow,
+    operation: Operation,
+    by: Attribution,
+    *,
+    but: str = "",
+) -> list[Change]:
+    """A flag for what depends on `root`, in all of the user's roles and projects, but for the memory of that
+    id and what depends on `root` through it alone."""
+    why = f"It depends on {root.id}, which was {operation}."
+    return [
+        await memories.step(next_version(row, flagged=why), "flagged", replace(by, reason=why))
+        for row in await _dependants(memories.store, viewer, root, but)
+        if row.flagged is None and row.status != "replaced" and row.source != "document"
+    ]
+
+
+async def _dependants(store: MemoryStore, viewer: Viewer, root: MemoryRow, but: str) -> Sequence[MemoryRow]:
+    """The memories that depend on `root`, directly or transitively."""
     everything = AllScopes(viewer.user_id, viewer.households)
-    walked, waiting, found = {root.id, *([but.id] if but else [])}, [root.id], list[MemoryRow]()
+    walked, waiting, found = {root.id, but}, [root.id], list[MemoryRow]()
     while waiting and len(walked) < MAX_VISITED:
         links = await store.links(waiting.pop(0))
         reached = [link.from_id for link in links if link.relation == "depends_on"]

@@ -24,8 +24,7 @@ def check_changeable(row: MemoryRow) -> None:
     if row.status == "replaced":
         instead = f"by {row.superseded_by}: correct that one" if row.superseded_by else "by one that is gone"
         raise InvalidRequest(
-            f"{row.id} was replaced {instead}.",
-            details={"superseded_by": row.superseded_by},
+            f"{row.id} was replaced {instead}.", details={"superseded_by": row.superseded_by}
         )
 
 

@@ -16,6 +16,7 @@
 
 import hashlib
 import json
+import unicodedata
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -41,6 +42,8 @@ _LAST = 253_402_300_799_999  # the end of the year 9999 in Unix milliseconds
 _SECONDS = 100_000_000_000
 """A number below it is no time in milliseconds, which would be before 1973, but one in seconds."""
 _MAX_PROBLEMS = 5
+_MAX_NAME = 180
+"""Bytes of the skill's part of a file's name in UTF-8: file systems allow 255 for the whole."""
 
 
 class Key(NamedTuple):
@@ -211,6 +214,11 @@ def document_of(fields: dict[str, Any], at: int) -> Document:
     return document
 
 
+def modern_name(name: str) -> str:
+    """skillDescription for skill_description."""
+    return to_camel(name) if "_" in name else name
+
+
 def fields_of(content: bytes) -> dict[str, Any]:
     """The fields of a JSON file. Raises ValueError when it is not JSON, or no object."""
     try:
@@ -220,6 +228,19 @@ def fields_of(content: bytes) -> dict[str, Any]:
     if not isinstance(fields, dict):
         raise ValueError("it is not a JSON object")
     return fields
+
+
+def file_name(key: Key) -> str:
+    """Letters, digits and marks of any script stay as they are, the rest of a skill's name is `_`. What the
+    hash is of is the name as it was written, so that two skills never share a file."""
+    return f"{_short(key.skill)}-{key.type}-{key.digest}.json"
+
+
+def name_by_content(key: Key, content: str) -> str:
+    """The name that tells of the content, by the first 8 hex digits of its SHA-256. It is read and checked,
+    not written: two contents of one skill, type and reference are versions of one document."""
+    digest = hashlib.sha256(content.encode(errors="surrogatepass")).hexdigest()[:8]
+    return f"{_short(key.skill)}__{key.type}__{digest}.json"
 
 
 def as_bytes(document: Document) -> bytes:
@@ -242,3 +263,11 @@ def _problems_of(misfit: Misfit) -> str:
             problems.append(f"{name}: {plain_words(each['type'], each['msg'], unknown='')}")
     more = len(problems) - _MAX_PROBLEMS
     return "; ".join(problems[:_MAX_PROBLEMS]) + (f"; and {more} more" if more > 0 else "")
+
+
+def _short(skill: str) -> str:
+    plain = "".join(
+        sign if sign in "-_." or unicodedata.category(sign)[0] in "LNM" else "_"
+        for sign in unicodedata.normalize("NFC", skill)
+    )
+    return plain.lstrip(".-").encode()[:_MAX_NAME].decode(errors="ignore") or "_"

@@ -1,40 +1,27 @@
 """Writing and moving the files of documented memories: whole or not at all, and never over another one."""
 
-import os
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from gateway.errors import Conflict, StorageError
+from gateway.files.replacement import replacing
 from gateway.memory.documents.document import Document, as_bytes
-from gateway.memory.documents.file_names import numbered, unnumbered
-from gateway.memory.documents.folder import DEPRECATED, MAX_FILES, REFERENCE, REFERENCES
+from gateway.memory.documents.folder import DEPRECATED, MAX_FILES, REFERENCE, REFERENCES, numbered, unnumbered
 
 
 def write(root: Path, file: str, document: Document) -> None:
     """Makes `file` say `document`. Raises errors.StorageError."""
-    path = root / file
-    part = path.with_name(f".{path.name[:200]}.{os.getpid()}.part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with part.open("wb") as opened:
-                opened.write(as_bytes(document))
-                opened.flush()
-                os.fsync(opened.fileno())
-            part.replace(path)
-        finally:
-            part.unlink(missing_ok=True)
-    except OSError as error:
-        raise _failed(file, "written", error) from None
+    with _done(file, "written"):
+        (root / file).parent.mkdir(parents=True, exist_ok=True)
+        with replacing(root / file) as written:
+            written.write(as_bytes(document))
 
 
 def remove(root: Path, file: str) -> None:
     """Raises errors.StorageError."""
-    try:
+    with _done(file, "removed"):
         (root / file).unlink(missing_ok=True)
-    except OSError as error:
-        raise _failed(file, "removed", error) from None
 
 
 def deprecate(root: Path, file: str) -> str:
@@ -80,16 +67,12 @@ def _move(root: Path, file: str, to: str) -> bool:
     """False when there is another file `to`. The file gets its second name before it loses its first one, so
     that it is there whenever this ends; one that has both names is moved on the next try."""
     source, target = root / file, root / to
-    try:
+    with _done(to, "written"):
         target.parent.mkdir(exist_ok=True)
         if target.parent.resolve() != root.resolve() / Path(to).parent:
             raise StorageError(f"{Path(to).parent} is a link: nothing is moved there.", retryable=False)
-    except OSError as error:
-        raise _failed(to, "written", error) from None
-    try:
+    with _done(file, "moved"):
         return _renamed(source, target)
-    except OSError as error:
-        raise _failed(file, "moved", error) from None
 
 
 def _renamed(source: Path, target: Path) -> bool:
@@ -109,5 +92,9 @@ def _renamed(source: Path, target: Path) -> bool:
     return True
 
 
-def _failed(file: str, done: str, error: OSError) -> StorageError:
-    return StorageError(f"{file} cannot be {done}: {error.strerror or 'the disk failed'}.")
+@contextmanager
+def _done(file: str, what: str) -> Generator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(f"{file} cannot be {what}: {error.strerror or 'the disk failed'}.") from None

@@ -10,6 +10,7 @@ that cannot be used is a warning, and what it said before goes on.
 """
 
 import os
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -17,8 +18,7 @@ from itertools import islice
 from pathlib import Path
 
 from gateway.files.inside import Read, State, read_file, state_at
-from gateway.memory.documents.document import Document, document_of, fields_of
-from gateway.memory.documents.file_names import name_by_content, unnumbered
+from gateway.memory.documents.document import Document, document_of, fields_of, name_by_content
 from gateway.memory.documents.markdown import reference_of
 from gateway.memory.documents.selection import DocumentFile, select
 
@@ -26,6 +26,8 @@ DOCUMENT, REFERENCE = ".json", ".md"
 REFERENCES, DEPRECATED = "references", ".deprecated"
 PLACES = {"": (DOCUMENT,), REFERENCES: (REFERENCE,), DEPRECATED: (DOCUMENT, REFERENCE)}
 """Where documents are, and how their files end there."""
+
+_AGAIN = re.compile(r"~\d+(?=\.[a-z]+$)")
 
 SkillFoldersInUse = Callable[[], Mapping[str, Path]]
 MAX_SIZE = 1_048_576
@@ -201,3 +203,14 @@ def _states(
             warnings.append(f"{name!a} has a name that cannot be shown: not read.")
             continue
         yield (f"{place}/{name}" if place else name), state_at(named[name])
+
+
+def numbered(name: str, number: int) -> str:
+    """The name of the `number`th file of this name that is kept: `name.json`, `name~2.json`, …"""
+    stem, dot, ending = name.rpartition(".")
+    return name if number == 1 else f"{stem}~{number}{dot}{ending}"
+
+
+def unnumbered(name: str) -> str:
+    """The name without what `numbered` added."""
+    return _AGAIN.sub("", name)

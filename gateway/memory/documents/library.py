@@ -98,9 +98,7 @@ class Documents:
                     f"{filed.file} belongs to the skill {filed.of_skill}: switch that off, or take the file "
                     "away."
                 )
-            file = await self._run(lambda: file_changes.deprecate(self._folder.path, filed.file))
-            await self._refresh()
-            return replace(filed, file=file)
+            return await self._moved(filed, file_changes.deprecate)
 
     async def restore(self, document_id: str) -> DocumentFile:
         """Takes a deprecated document into use again; of several with that id, the last that was deprecated.
@@ -118,9 +116,7 @@ class Documents:
                 raise Conflict(f"{document_id} is in use.")
             if filed is None:
                 raise _missing(document_id)
-            file = await self._run(lambda: file_changes.restore(self._folder.path, filed.file))
-            await self._refresh()
-            return replace(filed, file=file)
+            return await self._moved(filed, file_changes.restore)
 
     async def update(self, document_id: str, content: str, snippet: str = "") -> DocumentFile:
         """Writes a document anew with another content, updated now. Without a `snippet` it has the beginning
@@ -152,6 +148,11 @@ class Documents:
                 raise StorageError(f"{filed.file} cannot be read: {error.strerror}.") from None
             await self._refresh()
             return after
+
+    async def _moved(self, filed: DocumentFile, move: Callable[[Path, str], str]) -> DocumentFile:
+        file = await self._run(lambda: move(self._folder.path, filed.file))
+        await self._refresh()
+        return replace(filed, file=file)
 
     async def _refresh(self) -> FolderContents:
         found = await self._run(self._folder.scan)

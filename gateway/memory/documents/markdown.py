@@ -18,23 +18,12 @@ from typing import Any
 
 from gateway.files.front_matter import parse, split
 from gateway.files.inside import as_text
-from gateway.memory.documents.document import Document, document_of
+from gateway.memory.documents.document import Document, document_of, modern_name
 
 DEFAULT_SKILL = "references"
 _HEADING = re.compile(r"^# +(\S.*)$", re.MULTILINE)
 
-_KNOWN = {
-    "id": "id",
-    "skill": "skill",
-    "skillDescription": "skillDescription",
-    "skill_description": "skillDescription",
-    "reference": "reference",
-    "snippet": "snippet",
-    "createdAt": "createdAt",
-    "created_at": "createdAt",
-    "updatedAt": "updatedAt",
-    "updated_at": "updatedAt",
-}
+_NAMES = {"id", "skill", "skillDescription", "reference", "snippet", "createdAt", "updatedAt"}
 
 
 def reference_of(content: bytes, file: str, at: int, *, of_skill: str = "") -> Document:
@@ -50,13 +39,15 @@ def reference_of(content: bytes, file: str, at: int, *, of_skill: str = "") -> D
     # Scalars are the text that was written: no number, date or object is made of them.
     read = parse(front) if front else {}
     given = {name: value for name, value in read.items() if isinstance(value, str)}
-    fields: dict[str, Any] = {_KNOWN[name]: value for name, value in given.items() if name in _KNOWN}
+    named = {modern_name(name): value for name, value in given.items()}
+    fields: dict[str, Any] = {name: value for name, value in named.items() if name in _NAMES}
     if of_skill:
         fields |= {"skill": of_skill, "reference": file}
     fields.setdefault("skill", DEFAULT_SKILL)
     fields.setdefault("reference", PurePath(file).stem)
     heading = _HEADING.search(body) if of_skill else None
-    named = given.get("name") or given.get("title") or (heading[1][:200] if heading else "")
-    described = given.get("description") or given.get("summary") or ""
-    meta = {"name": named, "description": described}
+    meta = {
+        "name": given.get("name") or given.get("title") or (heading[1][:200] if heading else ""),
+        "description": given.get("description") or given.get("summary") or "",
+    }
     return document_of({**fields, "type": "reference", "content": body, "meta": meta}, at)

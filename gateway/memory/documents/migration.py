@@ -10,12 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic.alias_generators import to_camel
-
 from gateway.errors import StorageError
 from gateway.memory.documents import file_changes
-from gateway.memory.documents.document import Document, document_of, fields_of, is_document_id
-from gateway.memory.documents.file_names import file_name
+from gateway.memory.documents.document import (
+    Document,
+    document_of,
+    fields_of,
+    file_name,
+    is_document_id,
+    modern_name,
+)
 from gateway.memory.documents.folder import content_of, files_of
 
 
@@ -89,10 +93,10 @@ def _renamed(fields: dict[str, Any], changes: list[str]) -> dict[str, Any]:
     """With names in camelCase. Where both are there, neither is touched, and the old one refused later."""
     renamed: dict[str, Any] = {}
     for name, value in fields.items():
-        modern_name = to_camel(name) if "_" in name else name
-        if modern_name != name and modern_name not in fields:
-            changes.append(f"{name[:64]} is {modern_name[:64]}")
-            renamed[modern_name] = value
-        else:
+        modern = modern_name(name)
+        if modern == name or modern in fields:
             renamed[name] = value
+        else:
+            changes.append(f"{name[:64]} is {modern[:64]}")
+            renamed[modern] = value
     return renamed

@@ -13,9 +13,8 @@ from gateway.errors import DuplicateMemory, InvalidRequest, MemoryChanged, Memor
 from gateway.ids import new_memory_id
 from gateway.memory import validation
 from gateway.memory.documents import file_changes
-from gateway.memory.documents.document import Document, DocumentType, Key, document_of, fields_of, iso
-from gateway.memory.documents.file_names import file_name
-from gateway.memory.documents.folder import content_of, files_of, read
+from gateway.memory.documents.document import Document, DocumentType, Key, document_of, file_name, iso
+from gateway.memory.documents.folder import files_of, read
 from gateway.memory.memories import Attribution, Memories
 from gateway.memory.validation import NewMemory
 from gateway.storage.memories import Filter, MemoryRow, Scope, Viewer
@@ -68,7 +67,7 @@ async def import_files(
     done: list[TransferOutcome] = []
     for file in files:
         try:
-            document = await asyncio.to_thread(_read, folder, file)
+            document = await asyncio.to_thread(read, folder, file)
             outcome = await _import(memories, scope, document, known.get(document.key), by)
         except (ValueError, OSError) as error:
             done.append(TransferOutcome(file, "left out", str(error)))
@@ -119,11 +118,6 @@ def _as_document(row: MemoryRow, former: Document | None) -> Document:
     current = {"content": row.content, "snippet": row.summary, "updatedAt": iso(row.updated_at)}
     named = {"type": kind, "skill": skill, "reference": reference}
     return document_of({**kept, **described, **current, **named}, row.updated_at)
-
-
-def _read(folder: Path, file: str) -> Document:
-    content, changed = content_of(folder, file)
-    return document_of(fields_of(content), changed)
 
 
 async def _import(

@@ -5,8 +5,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from gateway.memory.documents.document import Document
-from gateway.memory.documents.file_names import file_name
+from gateway.memory.documents.document import Document, file_name
 from gateway.storage.memories import MemoryRow
 
 MAX_CHARACTERS = 2_000_000

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from gateway.errors import LearningFailed, ModelError
+from gateway.memory.learning.report import LearningReport
 from gateway.memory.learning.user_messages import Excerpt
 from gateway.memory.validation import MAX_TAG
 from gateway.model.calls import CallContext, Completion, ModelCalls, Spent, request_of
@@ -92,16 +93,15 @@ class Candidate(BaseModel):
 
 async def find_candidates(
     calls: ModelCalls,
-    model: str,
     instructions: str,
     excerpt: Excerpt,
+    report: LearningReport,
     *,
     known: Sequence[MemoryRow] = (),
     context: CallContext,
-    spent: Spent,
 ) -> tuple[Sequence[Candidate], int]:
-    """The candidates that `model` finds in an excerpt, beside which it is shown `known` memories, and how
-    many entries of its answer were malformed. `spent` is kept up to date, also when this fails.
+    """The candidates that the model of a run finds in an excerpt, beside which it is shown `known` memories,
+    and how many entries of its answer were malformed. The usage is reported, also when this fails.
 
     Raises:
         LearningFailed: the answer cannot be used, or the endpoint failed (its code).
@@ -109,11 +109,14 @@ async def find_candidates(
     lines = "\n".join(f"{row.id}: {row.summary}" for row in known)
     beside = [wrap("long_term_memory", KNOWN, lines)] if known else []
     text = "\n\n".join((*beside, wrap("conversation", NOTE, excerpt.text), ASKED))
-    request = request_of(model, instructions, text, max_tokens=MAX_ANSWER_TOKENS)
+    request = request_of(report.model, instructions, text, max_tokens=MAX_ANSWER_TOKENS)
+    spent = Spent(report.usage)
     try:
         answer = await calls.ask("memory", request, timeout=CALL_TIMEOUT, context=context, spent=spent)
     except ModelError as error:
         raise LearningFailed(error.message, code=error.code, retryable=error.retryable) from error
+    finally:
+        report.usage = spent.usage
     return await asyncio.to_thread(parse_candidates, answer)
 
 

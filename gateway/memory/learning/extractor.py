@@ -4,7 +4,6 @@ import asyncio
 import hashlib
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
 
@@ -13,12 +12,10 @@ import structlog
 from gateway.errors import DuplicateMemory, GatewayError, InvalidRequest, MemoryFull
 from gateway.events.calls import MemoryWriteSuggestion
 from gateway.ids import now_ms
-from gateway.lexical import query_tokens
-from gateway.memory.corrections.corrections import Corrections
 from gateway.memory.learning.acceptance import accept, excerpts_to_read
 from gateway.memory.learning.candidates import find_candidates
 from gateway.memory.learning.grounding import GroundedCandidate
-from gateway.memory.learning.reconciler import MAX_WORDS, Reconciler, TurnTimes, find_neighbours
+from gateway.memory.learning.reconciler import Reconciler, TurnTimes, find_neighbours
 from gateway.memory.learning.rejection import unsafe
 from gateway.memory.learning.report import LearningReport, learning_id
 from gateway.memory.learning.retractions import Retraction, retractions
@@ -27,7 +24,7 @@ from gateway.memory.memories import Attribution, Changed, Memories
 from gateway.memory.services import households_of
 from gateway.memory.steering import empowers
 from gateway.memory.validation import NewMemory
-from gateway.model.calls import CallContext, ModelCalls, Spent
+from gateway.model.calls import CallContext, ModelCalls
 from gateway.model.prices import window
 from gateway.settings import Settings
 from gateway.storage.memories import Filter, MemoryRow, Scope
@@ -75,16 +72,6 @@ async def publish_nothing(session_id: str, changed: Sequence[Changed]) -> None:
     """The default of `Extractor.publish_changes`."""
 
 
-@dataclass(slots=True)
-class RunCounters:
-    """What one run cost, and why candidates were dropped."""
-
-    calls: int = 0
-    spent: Spent = field(default_factory=Spent)
-    offered: int = 0
-    dropped: Counter[str] = field(default_factory=Counter[str])
-
-
 class Extractor:
     """One per process. `instructions` reads the model's instructions, anew for each conversation; `on_report`
     gets a report of each run. `publish_changes` is set by the owner of the sessions' logs."""
@@ -99,7 +86,6 @@ class Extractor:
         on_report: Callable[[LearningReport], None] = lambda _: None,
     ) -> None:
         self._memories = memories
-        self._corrections = Corrections(memories)
         self._calls = calls
         self._settings = settings
         self._instructions = instructions
@@ -128,33 +114,27 @@ class Extractor:
             LearningFailed: the model gave no usable answer. What was learned from earlier excerpts stays.
             MemoryFull: nothing could be stored because the limit is reached. StorageError.
         """
-        name, counters, began = self._settings.memory_model or model, RunCounters(), now_ms()
-        max_tokens = min(MAX_EXCERPT_TOKENS, await window(self._settings, name) // 4)
+        report = LearningReport(session_id, self._settings.memory_model or model, now_ms())
+        max_tokens = min(MAX_EXCERPT_TOKENS, await window(self._settings, report.model) // 4)
         found = await asyncio.to_thread(excerpts_to_read, messages, after, max_tokens)
         retracted = await asyncio.to_thread(retractions, found)
-        reconciler = Reconciler(
-            self._memories, self._corrections, scope, session_id=session_id, turn_times=turn_times
-        )
-        context = CallContext(session_id, operation=learning_id(session_id, began))
-        error: str | None = None
+        reconciler = Reconciler(self._memories, scope, report, turn_times)
         try:
             for excerpt in found[-MAX_CALLS:]:
-                for candidate in await self._accepted(
-                    name, scope, excerpt, retracted, counters=counters, context=context
-                ):
+                for candidate in await self._accepted(scope, excerpt, retracted, report):
                     turn_id = excerpt.messages[candidate.position].turn_id
                     await reconciler.reconcile(candidate, Attribution(ACTOR, _reason(candidate), turn_id))
-            if reconciler.full is not None and not reconciler.changed:
+            if reconciler.full is not None and not report.changed:
                 raise reconciler.full
         except BaseException as failed:
-            error = failed.code if isinstance(failed, GatewayError) else type(failed).__name__
+            report.error = failed.code if isinstance(failed, GatewayError) else type(failed).__name__
             raise
         finally:
+            report.ended_at = now_ms()
             if found:
-                unread = max(0, len(found) - MAX_CALLS)
-                _log(session_id, name, counters, reconciler, unread=unread)
-                self._on_report(_report(session_id, name, counters, reconciler, began=began, error=error))
-        return reconciler.changed
+                _log(report, unread=max(0, len(found) - MAX_CALLS))
+                self._on_report(report)
+        return report.changed
 
     async def suggest(self, writes: Sequence[MemoryWriteSuggestion], source: SuggestionSource) -> None:
         """Stores what a tool suggests, for `source.owner` alone. Of a tool that is not trusted, and where it
@@ -174,41 +154,27 @@ class Extractor:
             await self.publish_changes(source.session_id, changed)
 
     async def _accepted(
-        self,
-        model: str,
-        scope: Scope,
-        excerpt: Excerpt,
-        retracted: Sequence[Retraction],
-        *,
-        counters: RunCounters,
-        context: CallContext,
+        self, scope: Scope, excerpt: Excerpt, retracted: Sequence[Retraction], report: LearningReport
     ) -> Sequence[GroundedCandidate]:
-        counters.calls += 1
+        report.calls += 1
         known = await self._known(scope, excerpt)
+        context = CallContext(report.session_id, operation=learning_id(report.session_id, report.started_at))
         candidates, malformed = await find_candidates(
-            self._calls,
-            model,
-            self._instructions(),
-            excerpt,
-            known=known,
-            context=context,
-            spent=counters.spent,
+            self._calls, self._instructions(), excerpt, report, known=known, context=context
         )
-        counters.offered += len(candidates) + malformed
-        counters.dropped["malformed"] += malformed
+        report.offered += len(candidates) + malformed
+        report.dropped += Counter(malformed=malformed)
         ids = {row.id for row in known}
         trusts = partial(is_trusted, self._settings.trusted_tools)
         return await asyncio.to_thread(
-            accept, candidates, excerpt, retracted, counters.dropped, known=ids, trusts=trusts
+            accept, candidates, excerpt, retracted, report.dropped, known=ids, trusts=trusts
         )
 
     async def _known(self, scope: Scope, excerpt: Excerpt) -> Sequence[MemoryRow]:
         """What is remembered about what the user speaks of: a memory may follow from it."""
         said = "\n".join(excerpt.user_texts.values())
-        words = (await asyncio.to_thread(query_tokens, said))[:MAX_WORDS]
         which = Filter(recallable=True, runtime=True)
-        found = await self._memories.store.match(scope, words, which, limit=MAX_KNOWN)
-        return [match.row for match in found]
+        return await self._memories.resembling(scope, said, which, limit=MAX_KNOWN)
 
     async def _save_suggestion(
         self,
@@ -253,44 +219,18 @@ def _reason(candidate: GroundedCandidate) -> str:
     return " ".join(filter(None, parts))
 
 
-def _log(session_id: str, model: str, counters: RunCounters, reconciler: Reconciler, *, unread: int) -> None:
-    usage = counters.spent.usage
-    operations = Counter(each.event.op for each in reconciler.changed)
-    dropped = counters.dropped + reconciler.unchanged
+def _log(report: LearningReport, *, unread: int) -> None:
     log.info(
         "memory_learned",
-        session_id=session_id,
-        model=model,
-        calls=counters.calls,
-        input_tokens=usage.input_tokens if usage else None,
-        output_tokens=usage.output_tokens if usage else None,
-        offered=counters.offered,
-        **operations,
-        dropped={name: count for name, count in dropped.items() if count},
+        session_id=report.session_id,
+        model=report.model,
+        calls=report.calls,
+        input_tokens=report.usage.input_tokens if report.usage else None,
+        output_tokens=report.usage.output_tokens if report.usage else None,
+        offered=report.offered,
+        **Counter(each.event.op for each in report.changed),
+        dropped=dict(report.dropped),
         unread=unread,
-    )
-
-
-def _report(
-    session_id: str,
-    model: str,
-    counters: RunCounters,
-    reconciler: Reconciler,
-    *,
-    began: int,
-    error: str | None,
-) -> LearningReport:
-    return LearningReport(
-        session_id=session_id,
-        model=model,
-        started_at=began,
-        ended_at=now_ms(),
-        calls=counters.calls,
-        usage=counters.spent.usage,
-        offered=counters.offered,
-        changed=reconciler.changed,
-        dropped=+(counters.dropped + reconciler.unchanged),
-        error=error,
     )
 
 

@@ -7,9 +7,10 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from gateway.errors import DuplicateMemory, MemoryFull, RequestRefused
 from gateway.ids import now_ms
-from gateway.lexical import plain_form, query_tokens
-from gateway.memory.corrections.corrections import Corrections
+from gateway.lexical import plain_form
+from gateway.memory.editor import Editor
 from gateway.memory.learning.grounding import GroundedCandidate
+from gateway.memory.learning.report import LearningReport
 from gateway.memory.learning.wording import content_words
 from gateway.memory.memories import Attribution, Changed, Memories
 from gateway.memory.similarity.comparison import Similarity, compare, is_same, replaces
@@ -18,8 +19,6 @@ from gateway.storage.memories import Evidence, Filter, Forgotten, MemoryRow, Own
 
 MAX_NEIGHBOURS = 10
 """Memories that a candidate is compared with."""
-MAX_WORDS = 64
-"""Words of the query that finds them."""
 MAX_FORGOTTEN = 2_000
 """Memories that were forgotten since, the last ones, that a candidate is compared with."""
 
@@ -34,35 +33,29 @@ _WORK_TYPES = frozenset({"project_decision", "discussion_conclusion", "action_it
 
 
 class Reconciler:
-    """Reconciles the candidates of one session, in the order of their positions. `changed` are the changes,
-    `unchanged` the reasons for which candidates changed nothing, `full` the refusal at the limit of
-    memories."""
+    """Reconciles the candidates of one session, in the order of their positions, and reports the changes, and
+    why others changed nothing; `full` is the refusal at the limit of memories."""
 
     def __init__(
         self,
         memories: Memories,
-        corrections: Corrections,
         scope: Scope,
-        *,
-        session_id: str,
+        report: LearningReport,
         turn_times: TurnTimes | None,
     ) -> None:
         self._memories = memories
-        self._corrections = corrections
-        self._scope = scope
-        self._session_id = session_id
+        self._scope, self._session_id = scope, report.session_id
+        self._report = report
         self._turn_times = turn_times
         self._began = now_ms()
         self._times: dict[str, int] = {}
         self._forgotten: Sequence[Forgotten] | None = None
         self._seen: Counter[tuple[int, str]] = Counter()
-        self.changed: list[Changed] = []
-        self.unchanged: Counter[str] = Counter()
         self.full: MemoryFull | None = None
 
     async def reconcile(self, candidate: GroundedCandidate, by: Attribution) -> None:
         """Reinforces the memory with the same content, replaces one that the candidate corrects, or adds one.
-        A refused change is counted in `unchanged`. Raises StorageError."""
+        A refused change is counted as dropped. Raises StorageError."""
         key = self._key(candidate)
         neighbours = await find_neighbours(self._memories, self._scope, candidate.content)
         try:
@@ -72,9 +65,9 @@ class Reconciler:
         except RequestRefused as refused:  # for instance a neighbour was changed meanwhile
             changed = refused.code
         if isinstance(changed, str):
-            self.unchanged[changed] += 1
+            self._report.dropped[changed] += 1
         else:
-            self.changed += changed
+            self._report.changed += changed
 
     async def _reconcile(
         self, candidate: GroundedCandidate, by: Attribution, key: str, neighbours: Sequence[Neighbour]
@@ -155,11 +148,11 @@ class Reconciler:
             positions = await self._evidence_positions(row)
             if max(positions) >= candidate.position if positions else row.updated_at > stated_at:
                 return "outdated"
-        return await self._corrections.correct(
-            self._scope,
+        editor = Editor(self._memories, self._scope, self._scope, by.actor, by.turn_id)
+        return await editor.correct(
             rows[0].id,
             "replace",
-            by,
+            by.reason,
             evidence=self._evidence(candidate)[0],
             new_content=content,
             source="conversation",
@@ -241,12 +234,8 @@ def _matches_any(candidate: GroundedCandidate, forgotten: Sequence[Forgotten]) -
 
 
 async def find_neighbours(memories: Memories, scope: Scope, content: str) -> Sequence[Neighbour]:
-    """The memories of the scope, also quarantined and frozen ones, with the most words of `content`, and how
-    each compares with it."""
-    words = (await asyncio.to_thread(query_tokens, content))[:MAX_WORDS]
-    rows = [
-        match.row
-        for match in await memories.store.match(scope, words, _COMPARED_STATUSES, limit=MAX_NEIGHBOURS)
-    ]
+    """The memories of the scope, also quarantined and frozen ones, that resemble `content`, and how each
+    compares with it."""
+    rows = await memories.resembling(scope, content, _COMPARED_STATUSES, limit=MAX_NEIGHBOURS)
     # In a thread: long texts are compared word by word.
     return await asyncio.to_thread(lambda: [(row, compare(row.content, content)) for row in rows])

@@ -1,27 +1,27 @@
 """The report on one run of the extractor."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
 from dataclasses import dataclass, field
 
 from gateway.memory.memories import Changed
 from gateway.messages import Usage
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class LearningReport:
-    """Times are Unix ms; `model` was called `calls` times, which took `usage` (None: unknown), and offered
-    `offered` candidates. `dropped` counts the rejected ones by reason, `error` is the code of what ended the
-    run early."""
+    """Filled while the run goes on. Times are Unix ms; `model` was called `calls` times, which took `usage`
+    (None: unknown), and offered `offered` candidates. `dropped` counts the rejected ones, and those that
+    changed nothing, by reason; `error` is the code of what ended the run early."""
 
     session_id: str
     model: str
     started_at: int
-    ended_at: int
+    ended_at: int = 0
     calls: int = 0
     usage: Usage | None = None
     offered: int = 0
-    changed: Sequence[Changed] = ()
-    dropped: Mapping[str, int] = field(default_factory=dict[str, int])
+    changed: list[Changed] = field(default_factory=list[Changed])
+    dropped: Counter[str] = field(default_factory=Counter[str])
     error: str | None = None
 
 

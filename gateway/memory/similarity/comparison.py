@@ -12,13 +12,7 @@ from typing import Literal
 
 from gateway.memory.similarity.change_cues import cue_of
 from gateway.memory.similarity.changed_values import NOW_EN, NOW_ZH, gives_another_value
-from gateway.memory.similarity.normalization import (
-    NEGATIONS,
-    NormalizedText,
-    mask_values,
-    normalize,
-    units,
-)
+from gateway.memory.similarity.normalization import NEGATIONS, NormalizedText, mask_values, normalize, units
 
 Similarity = Literal["same", "contradicts", "different"]
 

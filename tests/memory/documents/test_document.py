@@ -16,11 +16,11 @@ from gateway.memory.documents.document import (
     as_bytes,
     document_of,
     fields_of,
+    file_name,
     iso,
     milliseconds,
 )
-from gateway.memory.documents.file_names import file_name, numbered, unnumbered
-from gateway.memory.documents.folder import MAX_SIZE
+from gateway.memory.documents.folder import MAX_SIZE, numbered, unnumbered
 from gateway.memory.documents.markdown import reference_of
 from gateway.memory.validation import indexed
 from gateway.storage.memories import EVERYBODY

@@ -9,8 +9,7 @@ import pytest
 
 from gateway.memory.documents import folder as bounds
 from gateway.memory.documents import selection
-from gateway.memory.documents.document import Key, as_bytes
-from gateway.memory.documents.file_names import file_name
+from gateway.memory.documents.document import Key, as_bytes, file_name
 from gateway.memory.documents.folder import DocumentFolder, FolderContents
 from tests.memory.documents.filing import NOON, document, fields, write_json, write_text
 

@@ -11,8 +11,7 @@ from gateway.errors import Conflict, InvalidRequest, NotFound, StorageError
 from gateway.files import polling
 from gateway.lexical import query_tokens
 from gateway.memory.documents import file_changes, library
-from gateway.memory.documents.document import as_bytes, document_of, fields_of
-from gateway.memory.documents.file_names import file_name
+from gateway.memory.documents.document import as_bytes, document_of, fields_of, file_name
 from gateway.memory.documents.library import Documents
 from gateway.memory.memories import Attribution, Memories
 from gateway.memory.search.query import MemoryQuery
@@ -346,7 +345,7 @@ async def test_a_bad_update_changes_nothing(
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(file_changes.os, "fsync", full)
+    monkeypatch.setattr("os.fsync", full)
     with pytest.raises(StorageError, match=r"json cannot be written: No space left on device\.$"):
         await documents.update(document().id, "y")
 

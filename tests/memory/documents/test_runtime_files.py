@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.errors import StorageError
-from gateway.memory.documents.document import as_bytes, document_of, fields_of
-from gateway.memory.documents.file_names import file_name
+from gateway.memory.documents.document import as_bytes, document_of, fields_of, file_name
 from gateway.memory.documents.folder import DocumentFolder
 from gateway.memory.documents.library import Documents
 from gateway.memory.documents.migration import Migrated, migrate, modern
@@ -135,7 +134,7 @@ async def test_documents_are_no_memories_to_export(
     write_json(folder, "a.json", fields())
     await Documents(store, folder).refresh()
     frozen = await save(memories, ANNA, "frozen", type="skill", skill="x")
-    await memories.update(ANNA, frozen, {"status": "frozen"}, BY)
+    await memories.edit(ANNA, frozen, {"status": "frozen"}, BY)
     await memories.delete(ANNA, await save(memories, ANNA, "deleted", type="skill", skill="y"), BY)
     await save(memories, ANNA, "from the web", type="skill", skill="z", quarantined=True)
 

@@ -6,12 +6,12 @@ import pytest
 import structlog
 
 from gateway.errors import LearningFailed, MemoryFull, ModelError
-from gateway.memory.corrections.corrections import Corrections
 from gateway.memory.learning import reconciler
 from gateway.memory.memories import Attribution
 from gateway.messages import Message, Recalled, Usage, recalled_block, text_block
 from gateway.storage.memories import Evidence, Scope
 from tests.history.scripted import USAGE, Broken, answer, call, result, results, says, user, words
+from tests.memory.correcting import Corrections
 from tests.memory.learning.conversing import ANN, BY_ANN, Learner, offer, offers, open_learner
 
 pytestmark = pytest.mark.anyio
@@ -307,7 +307,7 @@ async def test_one_candidate_that_is_refused_does_not_spoil_the_others(
 async def test_what_was_frozen_is_not_learned_anew(learner: Learner) -> None:
     """A person decided that it is not recalled."""
     row = await learner.save(STYLE)
-    await learner.memories.update(
+    await learner.memories.edit(
         ANN, row.id, {"status": "frozen"}, Attribution("ann", "no"), operation="frozen"
     )
 

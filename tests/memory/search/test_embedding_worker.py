@@ -66,7 +66,7 @@ async def test_what_was_changed_is_embedded_again(
     async with embedding(EmbeddingWorker(store, embeddings, pause=0)) as work:
         work.nudge(ANN)
         await work.settled()
-        await Memories(store, most=10).update(
+        await Memories(store, most=10).edit(
             ANN, memory_id, {"content": "养了两只狗"}, Attribution("ann", "so")
         )
         work.nudge(ANN)
