@@ -244,3 +244,17 @@ async def test_a_parked_turn_has_no_owner_to_take_over_from(storage: Storage) ->
 
     assert await storage.turns.owned() == []
     assert await storage.turns.take_over("t", recovered=True) is None
+
+
+async def test_numbers_that_were_shown_and_are_lost_are_not_used_by_what_happens_beside(
+    storage: Storage,
+) -> None:
+    """A server that failed over has not heard of them: what comes next is behind them."""
+    writer = await running(storage)
+    await writer.append("turn_start")
+    await writer.close()
+    storage.bus.publish("s", [StoredEvent(seq, "text", "t", b"{}") for seq in (3, 4, 5)])
+
+    await storage.log.note("s", "c_1", NOTED, 77)
+
+    assert [event.seq for event in await storage.log.read("s", after=0, limit=9)] == [1, 2, 6]

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, and_, bindparam, delete, func, insert, or_, s
 
 from gateway.errors import Conflict, NotFound, TurnLost
 from gateway.events.calls import Scope
-from gateway.storage.database import Prepared, Store, reads, writes
+from gateway.storage.database import Prepared, Session, Store, reads, writes
 from gateway.storage.decisions import ApprovalRow, Grant, Verdict
 from gateway.storage.rows import as_json
 from gateway.storage.schema import RUNNING, approvals, heads, tool_grants, turns
@@ -75,7 +75,8 @@ DECIDED = Prepared(
         approvals.c.turn_id == bindparam("turn_id"), approvals.c.decision.is_not(None)
     )
 )
-OPEN = Prepared(select(turns.c.cancel_requested, turns.c.status).where(_TURN_ID))
+# Locked: a wish to stop is either seen here, or finds the turn parked.
+OPEN = Prepared(select(turns.c.cancel_requested, turns.c.status).where(_TURN_ID).with_for_update())
 _parked = heads.c.parked_until.is_not(None)
 OVERDUE = Prepared(
     select(turns.c.id)
@@ -255,7 +256,7 @@ class SqlApprovals(Store):
     get = reads(get, snapshot=False)
     expire = writes(expire)
     waiting = reads(waiting, snapshot=False)
-    park = writes(park)
+    park = writes(park, over=lambda turn, waiting, until: Session(turn.session_id))
     overdue = reads(overdue, snapshot=False)
     count_parked = reads(count_parked, snapshot=False)
     granted = reads(granted)
@@ -265,7 +266,9 @@ class SqlApprovals(Store):
     async def decide(self, row: ApprovalRow, verdict: Verdict) -> tuple[ApprovalRow, Accepted | None]:
         """See `Approvals.decide`."""
         replica = self.database.replica
-        return await self.database.write(lambda connection: decide(connection, row, verdict, replica))
+        return await self.database.write(
+            lambda connection: decide(connection, row, verdict, replica), over=Session(row.session_id)
+        )
 
     async def wake(self, turn_id: str) -> Accepted | None:
         """See `Approvals.wake`."""

@@ -17,6 +17,7 @@ from gateway.storage.log import Append, Bus, OutboxEntry, outbox
 from gateway.storage.log.appending import Pending
 from gateway.storage.log.group_commit import Deliver
 from gateway.storage.turns import TurnRow
+from gateway.storage.turns.heads import SKIP_FREE
 
 log = logging.getLogger(__name__)
 
@@ -152,8 +153,10 @@ class SqlEventLog:
 
     async def _beside(self, session_id: str, work: Callable[[Connection], outbox.Outcome]) -> outbox.Outcome:
         outcomes: list[outbox.Outcome] = []
+        shown = self._bus.shown(session_id)
 
         def once(connection: Connection) -> outbox.Outcome:
+            SKIP_FREE.run(connection, session_id=session_id, skipped=shown)
             outcomes[:] = [work(connection)]
             return outcomes[0]
 

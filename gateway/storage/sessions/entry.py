@@ -14,8 +14,7 @@ from gateway.storage.sessions.purges import check_is_free
 from gateway.storage.turns import NewTurn
 from gateway.storage.turns.heads import OF_SESSION, add_head
 
-# What a session is doing; its row is locked where the engine has row locks, so that accepts of two replicas
-# follow each other.
+# What a session is doing. Its head is locked before, so that accepts of two replicas follow each other.
 _waiting = (
     select(func.count())
     .select_from(turns)
@@ -36,7 +35,6 @@ STATE = Prepared(
     )
     .join_from(sessions, heads, OF_SESSION)
     .where(sessions.c.id == bindparam("session_id"))
-    .with_for_update()
 )
 ROWS = Rows(SessionRow, sessions, {"head": heads.c.head})
 

@@ -54,6 +54,13 @@ SKIP = Prepared(
     .where(_TURN, heads.c.epoch == bindparam("epoch"), heads.c.head < bindparam("skipped"))
     .values(head=bindparam("skipped"))
 )
+# As SKIP, where nobody owns the head.
+SKIP_FREE = Prepared(
+    update(heads)
+    .where(_SESSION, or_(heads.c.turn_id.is_(None), heads.c.parked_until.is_not(None)))
+    .where(heads.c.head < bindparam("skipped"))
+    .values(head=bindparam("skipped"))
+)
 IS_OWNER = Prepared(select(heads.c.head).where(_TURN, heads.c.epoch == bindparam("epoch")))
 
 
