@@ -35,7 +35,7 @@ BUDGETS: Mapping[str, int] = {
     "settings": 470,
     "skills": 1090,
     "storage": 10200,
-    "telemetry": 4310,
+    "telemetry": 4350,
     "tools": 3075,
     "turn": 2410,
     "wiring": 450,

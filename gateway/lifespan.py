@@ -108,6 +108,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         app.state.wheel = Wheel(min(settings.heartbeat, settings.send_timeout))
         app.state.checks = {"storage": storage.check, "timeline": ownership.check}
         _measure(telemetry, storage, gateway, skills, servers)
+        _measure_replicas(telemetry.metrics, storage, ownership)
         stack.enter_context(telemetry.metrics.loop)
         app.state.begin_shutdown = begin_shutdown = _shutdown_of(gateway, settings)
         storage.bus.watch(learning.watch)
@@ -218,6 +219,15 @@ def _measure(
     observe(table.TURNS_PARKED, lambda: gateway.approvals.parked)
     observe(table.SKILLS, lambda: Counter((s.type, s.enabled) for s in skills.catalog.skills))
     observe(table.MCP_UP, lambda: {(s.name,): int(s.status == "connected") for s in servers.states})
+
+
+def _measure_replicas(metrics: MetricsRegistry, storage: wiring.Storage, ownership: Ownership) -> None:
+    metrics.observe(table.REPLICAS, lambda: len(ownership.peers) + 1)
+    metrics.observe(table.REPLICAS_DIFFER, lambda: len(ownership.differ))
+    metrics.observe(
+        table.TAKEOVERS, lambda: {(why,): count for why, count in dict(ownership.taken_over).items()}
+    )
+    metrics.observe(table.LEASE_AGE, lambda: storage.replicas.lease.age)
 
 
 def _measure_background(metrics: MetricsRegistry, supervisor: Supervisor) -> None:

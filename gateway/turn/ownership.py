@@ -5,6 +5,7 @@ turns to be stopped     ──▶ cancel      what is left in the outbox     ─
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -32,6 +33,8 @@ class Ownership:
         """The other replicas that live, as of the last look."""
         self.differ: Sequence[str] = ()
         """What is not the same with all of them: version, prompts, skills."""
+        self.taken_over = Counter[str](lost=0, released=0)
+        """Turns that this replica took over, by why they had no owner."""
         self._timeline: int | None = None
         self._went_back = False
         self._deps = deps
@@ -80,6 +83,7 @@ class Ownership:
         )
         self._see(found.timeline)
         for accepted in found.taken:
+            self.taken_over["lost" if accepted.recovered else "released"] += 1
             log.info("turn_recovered", **ids_of(accepted.turn))
             in_flight.recover(accepted)
         for turn_id in found.cancelled:

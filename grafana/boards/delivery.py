@@ -94,6 +94,37 @@ _requests = Row(
     ],
 )
 
+_replicas = Row(
+    "Replicas",
+    [
+        graph(
+            "Live replicas",
+            "On one database, as each of them sees it. Where they disagree, one does not reach the database.",
+            "short",
+            {legend("instance"): "gateway_replicas{@}"},
+        ),
+        graph(
+            "Turns taken over",
+            "lost: their replica died or stood still. released: it was told to end, as in an update.",
+            "cpm",
+            {legend(REASON): per_minute("gateway_turn_takeovers_total", REASON)},
+            stacked=True,
+        ),
+        graph(
+            "Since the last sign of life",
+            "Beyond GATEWAY_LEASE the others take a replica's turns over.",
+            "s",
+            {legend("instance"): "gateway_lease_age_seconds{@}"},
+        ),
+        graph(
+            "What differs between replicas",
+            "Version, prompts or skills. During an update only; /readyz says which.",
+            "short",
+            {legend("instance"): "gateway_replicas_differ{@}"},
+        ),
+    ],
+)
+
 _process = Row(
     "Process and pipeline",
     [
@@ -176,5 +207,5 @@ DELIVERY = Board(
     "delivery",
     "Streams and process",
     "What readers get, and the process that serves them.",
-    [_streams, _requests, _process],
+    [_streams, _requests, _replicas, _process],
 )

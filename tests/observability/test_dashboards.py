@@ -27,6 +27,7 @@ ROWS = {
     "Compression and archive",
     "Streams",
     "Requests",
+    "Replicas",
     "Process and pipeline",
 }
 

@@ -29,8 +29,13 @@ class Lease:
         self.handing_over = False
         """Whether turns end their part here at their next step, for another replica to go on with them."""
         self._seconds = seconds
-        self._ends = monotonic()
+        self._ends = self._renewed_at = monotonic()
         self._renewed = asyncio.Event()
+
+    @property
+    def age(self) -> float:
+        """Seconds since the sign of life that renewed it last; 0 where nobody would take its turns over."""
+        return monotonic() - self._renewed_at if self._seconds is not None else 0
 
     @property
     def is_held(self) -> bool:
@@ -39,6 +44,7 @@ class Lease:
 
     def renew(self, asked_at: float) -> None:
         """The others know of a sign of life that was given at `asked_at` of the monotonic clock or later."""
+        self._renewed_at = asked_at
         self._ends = asked_at + (self._seconds or 0) * SAFE_SHARE
         self._renewed.set()
 

@@ -1,6 +1,7 @@
 """Who owns what, in SQL of every engine."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from sqlalchemy import Connection, bindparam, null, or_, select, true, update
 
@@ -64,7 +65,7 @@ def take_orphans(
         if orphan_taken(connection, session_id, turn_id, replica):
             if former is not None:
                 COUNT_RECOVERY.run(connection, turn_id=turn_id)
-            taken.append(accepted_of(connection, turn_id))
+            taken.append(replace(accepted_of(connection, turn_id), recovered=former is not None))
     return taken
 
 

@@ -73,7 +73,7 @@ class Accepted:
     """A turn was accepted, or (`repeated`) had been before under the same client_message_id. `head` is the
     session's last seq at that moment, `interrupts` the running turn that has to make way. `history` is the
     session's as of then, without the turn, where it was at hand. `lost`: so many events before `head` had
-    been shown and are gone."""
+    been shown and are gone. `recovered`: its former owner was lost."""
 
     turn: TurnRow
     head: int
@@ -81,6 +81,7 @@ class Accepted:
     interrupts: str | None = None
     history: History | None = None
     lost: int = 0
+    recovered: bool = False
 
 
 class Turns(Protocol):

@@ -438,6 +438,23 @@ REQUEST_DURATION = _histogram(
     (s.HTTP_METHOD, s.HTTP_ROUTE, s.HTTP_STATUS, s.URL_SCHEME, s.ERROR_TYPE),
 )
 
+# The replicas
+REPLICAS = _gauge(
+    "gateway.replicas", "{replica}", "Replicas on one database that live, as this one sees them."
+)
+REPLICAS_DIFFER = _gauge(
+    "gateway.replicas.differ",
+    "{difference}",
+    "What others have otherwise than this replica: version, prompts, skills.",
+)
+TAKEOVERS = _counter(
+    "gateway.turn.takeovers",
+    "{turn}",
+    "Turns that this replica took over, as their owner was lost or had released them.",
+    (s.REASON,),
+)
+LEASE_AGE = _gauge("gateway.lease.age", "s", "Since this replica last told the others that it lives.")
+
 # The process
 FLUSH_EVENTS = _histogram(
     "gateway.log.flush.events", "{event}", "Events that one transaction of the log took.", buckets.COUNTS
