@@ -9,8 +9,6 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanContext, TraceFlags
 
 from gateway.telemetry.observer import Observer
-from gateway.telemetry.spans.artifact_spans import ArtifactSpans
-from gateway.telemetry.spans.memory_spans import MemorySpans
 from gateway.telemetry.spans.tool_spans import ToolSpans
 from gateway.telemetry.spans.traces import Traces, TurnIds
 from gateway.telemetry.spans.turn_spans import Called, Spans
@@ -32,7 +30,7 @@ class Drawing:
         traces = Traces(provider, ids)
         self.spans, self.upkeep = Spans(traces, called), UpkeepSpans(traces)
         tools = ToolSpans(traces, called.salt)
-        readers = [self.spans, tools, MemorySpans(traces), ArtifactSpans(traces), self.upkeep]
+        readers = [self.spans, tools, self.upkeep]
         self.observer = Observer(readers, turn_limit=turn_limit)
 
     def draw(self, story: Story) -> dict[str, ReadableSpan]:

@@ -165,8 +165,8 @@ class Store:
 @pytest.mark.anyio
 async def test_the_store_is_counted_in_the_background(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is told before a look went well; one that fails is made again."""
-    monkeypatch.setattr("gateway.telemetry.metrics.artifact_metrics.INTERVAL", 0.001)
-    monkeypatch.setattr("gateway.telemetry.metrics.artifact_metrics.REST", 0)
+    monkeypatch.setattr("gateway.telemetry.metrics.stored_metrics.INTERVAL", 0.001)
+    monkeypatch.setattr("gateway.telemetry.metrics.stored_metrics.REST", 0)
     counting, store = Counting(), Store()
     assert counting.value("gateway_artifacts") is None
 

@@ -15,9 +15,9 @@ from structlog.testing import capture_logs
 from gateway.events.calls import ToolCall
 from gateway.telemetry.facts import TelemetryReader
 from gateway.telemetry.observer import Observer
-from gateway.telemetry.redaction import REDACTED
+from gateway.telemetry.redaction import REDACTED, redact
 from gateway.telemetry.spans.content import VARIABLE, Content, content_wanted
-from gateway.telemetry.spans.content_json import TRUNCATED, messages_json, plain_json
+from gateway.telemetry.spans.content_json import TRUNCATED, MessageParts, plain_json
 from gateway.telemetry.spans.tool_spans import ToolSpans
 from gateway.telemetry.spans.traces import Traces, TurnIds
 from gateway.telemetry.spans.turn_spans import Called, Spans
@@ -209,6 +209,16 @@ MESSAGE = st.fixed_dictionaries(
         ),
     }
 )
+
+
+def messages_json(messages: list[dict[str, Any]], limit: int) -> str:
+    """The messages of a turn as they come, as an attribute."""
+    kept = MessageParts(limit)
+    for message in messages:
+        kept.begin(message["role"])
+        for part in message["parts"]:
+            kept.add(redact(part))
+    return kept.all()
 
 
 @given(st.lists(MESSAGE, max_size=8), st.integers(256, 2000))

@@ -153,8 +153,8 @@ async def test_the_store_is_counted_again_only_when_something_was_written(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A store that fails is asked again, and what was known stays."""
-    monkeypatch.setattr("gateway.telemetry.metrics.memory_metrics.INTERVAL", 0.001)
-    monkeypatch.setattr("gateway.telemetry.metrics.memory_metrics.REST", 0)
+    monkeypatch.setattr("gateway.telemetry.metrics.stored_metrics.INTERVAL", 0.001)
+    monkeypatch.setattr("gateway.telemetry.metrics.stored_metrics.REST", 0)
     counting, store = Counting(), Store()
     waiting = {
         "gateway_memory_type": "fact",

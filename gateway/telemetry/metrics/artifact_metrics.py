@@ -2,12 +2,7 @@
 wrong, and how much there is. Never by whose it is.
 """
 
-import asyncio
-from collections.abc import Mapping
-from time import monotonic
-from typing import Any, Literal, Protocol
-
-import structlog
+from typing import Any
 
 from gateway.artifacts.events import (
     ArtifactEvent,
@@ -19,26 +14,11 @@ from gateway.artifacts.events import (
     StoreFailed,
     Swept,
 )
-from gateway.errors import StorageError
-from gateway.storage.artifacts import Stock
 from gateway.telemetry import semconv
 from gateway.telemetry.facts import TelemetryReader, TurnFacts
 from gateway.telemetry.metrics import instrument_table as table
 from gateway.telemetry.metrics.bounded import FewNames
-from gateway.telemetry.metrics.counters import Labels
 from gateway.telemetry.metrics.exposition import Exposition
-from gateway.telemetry.metrics.memory_metrics import REST
-
-INTERVAL = 15.0
-"""Seconds between two looks at how much there is, about as often as anybody asks."""
-
-log = structlog.get_logger(__name__)
-
-
-class CountedArtifacts(Protocol):
-    """A store of artifacts, as far as it can be counted; see `storage.artifacts.Artifacts`."""
-
-    async def stock(self) -> Stock: ...
 
 
 class ArtifactMetrics(TelemetryReader):
@@ -83,27 +63,3 @@ class ArtifactMetrics(TelemetryReader):
                 self._removed.add(expired, {semconv.REMOVED: "artifact"})
                 self._removed.add(removed, {semconv.REMOVED: "blob"})
                 self._removed.add(parts, {semconv.REMOVED: "part"})
-
-
-class StoredArtifacts:
-    """How much there is, as of the last look of `run`; nothing before the first."""
-
-    def __init__(self, exposition: Exposition) -> None:
-        self._stock: Stock | None = None
-        observe = exposition.counters.observe
-        observe(table.ARTIFACTS, lambda: self._of_stock("artifacts"))
-        observe(table.ARTIFACTS_STORED, lambda: self._of_stock("size"))
-        observe(table.BLOBS_DOUBTFUL, lambda: self._of_stock("orphan_candidates"))
-
-    async def run(self, store: CountedArtifacts) -> None:
-        """Counts again and again until it is cancelled."""
-        while True:
-            began = monotonic()
-            try:
-                self._stock = await store.stock()
-            except StorageError as error:
-                log.warning("artifacts_not_counted", code=error.code)
-            await asyncio.sleep(max(INTERVAL, REST * (monotonic() - began)))
-
-    def _of_stock(self, field: Literal["artifacts", "size", "orphan_candidates"]) -> Mapping[Labels, int]:
-        return {} if self._stock is None else {(): getattr(self._stock, field)}

@@ -2,18 +2,11 @@
 much there is. Never by whose it is.
 """
 
-import asyncio
-from collections.abc import Mapping
-from time import monotonic
-from typing import Any, Protocol
+from typing import Any
 
-import structlog
-
-from gateway.errors import StorageError
 from gateway.memory.learning.report import LearningReport
 from gateway.memory.memories import Changed
 from gateway.memory.retrieval_events import SOURCE
-from gateway.storage.memories import MemoryType, Status
 from gateway.telemetry import semconv
 from gateway.telemetry.facts import TelemetryReader, TurnFacts
 from gateway.telemetry.metrics import instrument_table as table
@@ -23,24 +16,7 @@ from gateway.telemetry.metrics.exposition import Exposition
 from gateway.telemetry.spans.span_facts import changer
 from gateway.telemetry.tool_runs import ToolRun
 
-INTERVAL = 15.0
-"""Seconds between two looks at how many memories there are, about as often as anybody asks."""
-REST = 50
-"""Times as long as a count took the store is left alone after it: counting has at most 2 % of a reader."""
 WARNINGS = table.MEMORY_WARNINGS.seeds[semconv.WARNING_CODE]
-
-Census = Mapping[tuple[MemoryType, Status, bool], int]
-
-log = structlog.get_logger(__name__)
-
-
-class CountedMemories(Protocol):
-    """A store of memories, as far as it can be counted; see `storage.memories.MemoryStore`."""
-
-    async def state(self) -> int: ...
-    async def census(self) -> Census:
-        """How many there are of all users, by type, status and whether they are in quarantine."""
-        ...
 
 
 class MemoryMetrics(TelemetryReader):
@@ -96,24 +72,3 @@ class MemoryMetrics(TelemetryReader):
         self._learning_seconds.record(max(run.ended_at - run.started_at, 0) / 1000, about)
         for reason, count in run.dropped.items():
             self._dropped.add(count, {semconv.REASON: self._reasons.name(reason)})
-
-
-class StoredMemories:
-    """How many memories there are, as of the last look of `run`."""
-
-    def __init__(self, exposition: Exposition) -> None:
-        self._census: Census = {}
-        exposition.counters.observe(table.MEMORIES, lambda: self._census)
-
-    async def run(self, store: CountedMemories) -> None:
-        """Counts again and again, where something has changed, until it is cancelled."""
-        counted: int | None = None
-        while True:
-            began = monotonic()
-            try:
-                state = await store.state()
-                if state != counted:
-                    self._census, counted = await store.census(), state
-            except StorageError as error:
-                log.warning("memories_not_counted", code=error.code)
-            await asyncio.sleep(max(INTERVAL, REST * (monotonic() - began)))

@@ -10,15 +10,16 @@ from gateway.settings import Settings
 from gateway.telemetry import semconv
 from gateway.telemetry.facts import TelemetryReader
 from gateway.telemetry.metrics import instrument_table as table
-from gateway.telemetry.metrics.artifact_metrics import ArtifactMetrics, StoredArtifacts
+from gateway.telemetry.metrics.artifact_metrics import ArtifactMetrics
 from gateway.telemetry.metrics.call_metrics import CallMetrics
 from gateway.telemetry.metrics.counters import Observed
 from gateway.telemetry.metrics.exemplars import Exemplify, of_span
 from gateway.telemetry.metrics.exposition import Exposition
 from gateway.telemetry.metrics.instrument_table import Instrument
-from gateway.telemetry.metrics.memory_metrics import MemoryMetrics, StoredMemories
+from gateway.telemetry.metrics.memory_metrics import MemoryMetrics
 from gateway.telemetry.metrics.process_metrics import LogMetrics, LoopMetrics
 from gateway.telemetry.metrics.request_metrics import Requests
+from gateway.telemetry.metrics.stored_metrics import StoredArtifacts, StoredMemories
 from gateway.telemetry.metrics.stream_metrics import Streams
 from gateway.telemetry.metrics.tool_metrics import ToolMetrics
 from gateway.telemetry.metrics.turn_metrics import TurnMetrics

@@ -102,17 +102,6 @@ class MessageParts:
         return f"[{','.join(found)}]"
 
 
-def messages_json(messages: list[dict[str, Any]], limit: int) -> str:
-    """The messages as JSON of at most `limit` characters, without secrets: of the newest as many as fit, the
-    one that does not with its long texts cut."""
-    kept = MessageParts(limit)
-    for message in messages:
-        kept.begin(message["role"])
-        for part in message["parts"]:
-            kept.add(redact(part))
-    return kept.all()
-
-
 def plain_json(value: Any, limit: int) -> str:
     """`value` as JSON of at most `limit` characters; the mark alone when it has too many parts to fit."""
     return clean_json(redact(value), limit)

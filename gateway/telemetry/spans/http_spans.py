@@ -130,10 +130,7 @@ class HttpSpans:
     """Begins the spans of requests. Without `traces` they do nothing."""
 
     def __init__(
-        self,
-        traces: Traces | None = None,
-        spans: Spans | None = None,
-        upkeep: UpkeepSpans | None = None,
+        self, traces: Traces | None = None, spans: Spans | None = None, upkeep: UpkeepSpans | None = None
     ) -> None:
         self._traces = traces
         self._spans = spans

@@ -1,22 +1,25 @@
-"""Spans below `execute_tool`: whether the call might run, which skills it read, and the steps that it took.
+"""Spans below `execute_tool`: whether the call might run, which skills it read, the steps that it took, and
+the memories and artifacts that came of it.
 
 Their names are always the same: what a tool calls its steps may be anything, so it is an attribute.
 """
 
+from typing import Any
+
 from opentelemetry.trace import Span
-from opentelemetry.util.types import AttributeValue
 
 from gateway.telemetry import semconv
 from gateway.telemetry.facts import TelemetryReader, TurnFacts
-from gateway.telemetry.spans.span_facts import ids_of, pseudonym
-from gateway.telemetry.spans.traces import Attributes, Traces, close
+from gateway.telemetry.spans.span_facts import artifact_facts, changer, ids_of, memory_facts, pseudonym
+from gateway.telemetry.spans.traces import Attributes, Traces, close, known
 from gateway.telemetry.tool_runs import ApprovalState, SkillUse, Step, ToolRun
 
 
 class ToolSpans(TelemetryReader):
     """Draws `gateway.approval`, from the question to its end, or in the moment of a decision that nobody was
-    asked for; `gateway.skill`; and `gateway.tool.step`. Must come after the reader that draws the calls.
-    With `salt` approvals have the pseudonym of whoever decided."""
+    asked for; `gateway.tool.step`; and `gateway.skill`, `gateway.memory` and `gateway.artifact`, moments in
+    the call or turn that used or changed one. Must come after the reader that draws the calls. With `salt`
+    approvals have the pseudonym of whoever decided."""
 
     def __init__(self, traces: Traces, salt: str | None = None) -> None:
         self._traces = traces
@@ -30,34 +33,36 @@ class ToolSpans(TelemetryReader):
         if approval.asked_at is None:
             approval.span = self._approval(turn, run, approval, at)
         span = approval.span
-        for name, value in {
-            semconv.APPROVAL_DECISION: approval.decision,
-            semconv.APPROVAL_BY: approval.kind,
-            semconv.APPROVAL_SCOPE: approval.scope,
-            semconv.USER: self._decider(approval),
-        }.items():
-            if value is not None:
-                span.set_attribute(name, value)
-        span.set_attribute(semconv.LAST_SEQ, turn.last_seq)
+        span.set_attributes(
+            known(
+                {
+                    semconv.APPROVAL_DECISION: approval.decision,
+                    semconv.APPROVAL_BY: approval.kind,
+                    semconv.APPROVAL_SCOPE: approval.scope,
+                    semconv.USER: self._decider(approval),
+                    semconv.LAST_SEQ: turn.last_seq,
+                }
+            )
+        )
         close(span, at, approval.asked_at or at, None)
 
     def skill_used(self, turn: TurnFacts, run: ToolRun | None, use: SkillUse) -> None:
-        attributes: dict[str, AttributeValue] = {
+        attributes: Attributes = {
             semconv.SKILL_NAME: use.name,
             semconv.SKILL_TYPE: use.type,
             semconv.SKILL_ACTION: use.action,
-            semconv.FIRST_SEQ: turn.last_seq,
-            semconv.LAST_SEQ: turn.last_seq,
+            semconv.SKILL_PATH: use.path,
+            semconv.SKILL_DIGEST: use.digest,
         }
-        if use.path is not None:
-            attributes[semconv.SKILL_PATH] = use.path
-        if use.digest is not None:
-            attributes[semconv.SKILL_DIGEST] = use.digest
-        parent = run.span if run is not None else turn.span
-        span = self._child(
-            turn, parent, semconv.SKILL, f"skill {turn.last_seq}", at=use.at, attributes=attributes
-        )
-        close(span, use.at, use.at, None)
+        self._moment(turn, run, semconv.SKILL, attributes, use.at)
+
+    def remembered(self, turn: TurnFacts, run: ToolRun | None, data: dict[str, Any], at: int) -> None:
+        by = changer(data.get("by"), suggested="quarantined" in data)
+        attributes = {**memory_facts(data), semconv.MEMORY_BY: by}
+        self._moment(turn, run, semconv.MEMORY, attributes, at)
+
+    def offloaded(self, turn: TurnFacts, run: ToolRun | None, data: dict[str, Any], at: int) -> None:
+        self._moment(turn, run, semconv.ARTIFACT, artifact_facts(data), at)
 
     def on_steps(self, turn: TurnFacts, run: ToolRun) -> None:
         for step in run.steps:
@@ -68,18 +73,23 @@ class ToolSpans(TelemetryReader):
             close(step.span, step.ended_at, step.started_at, step.error)
 
     def _approval(self, turn: TurnFacts, run: ToolRun, approval: ApprovalState, at: int) -> Span:
-        attributes: dict[str, AttributeValue] = {
-            semconv.APPROVAL_ASKED: approval.asked_at is not None,
-            semconv.FIRST_SEQ: approval.first_seq,
-        }
-        return self._child(
-            turn, run.span, semconv.APPROVAL, f"approval {run.call_id}", at=at, attributes=attributes
-        )
+        asked, first_seq = approval.asked_at is not None, approval.first_seq
+        attributes = {semconv.APPROVAL_ASKED: asked, semconv.FIRST_SEQ: first_seq}
+        part = f"approval {run.call_id}"
+        return self._child(turn, run.span, semconv.APPROVAL, part, at=at, attributes=attributes)
 
     def _step(self, turn: TurnFacts, run: ToolRun, step: Step) -> Span:
-        attributes: dict[str, AttributeValue] = {semconv.STEP_ID: step.id, semconv.STEP_NAME: step.name}
+        attributes = {semconv.STEP_ID: step.id, semconv.STEP_NAME: step.name}
         part = f"step {step.number} of {run.call_id}"
         return self._child(turn, run.span, semconv.STEP, part, at=step.started_at, attributes=attributes)
+
+    def _moment(
+        self, turn: TurnFacts, run: ToolRun | None, name: str, attributes: Attributes, at: int
+    ) -> None:
+        seq = turn.last_seq
+        attributes = {**attributes, semconv.FIRST_SEQ: seq, semconv.LAST_SEQ: seq}
+        parent, subject = run.span if run is not None else turn.span, name.rpartition(".")[2]
+        close(self._child(turn, parent, name, f"{subject} {seq}", at=at, attributes=attributes), at, at, None)
 
     def _child(
         self, turn: TurnFacts, parent: Span, name: str, part: str, *, at: int, attributes: Attributes

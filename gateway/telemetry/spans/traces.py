@@ -18,11 +18,11 @@ from opentelemetry.trace import (
 )
 from opentelemetry.util.types import AttributeValue
 
-from gateway.bounded_dict import BoundedDict
 from gateway.ids import root_span_id, span_id_of
 from gateway.telemetry import semconv
 
-Attributes = Mapping[str, AttributeValue]
+Attributes = Mapping[str, AttributeValue | None]
+"""None: the span does not have it."""
 
 
 class TurnIds(RandomIdGenerator):
@@ -66,7 +66,7 @@ class Traces:
         """The root of a trace; `requester` is the span of the request that asked for it."""
         self._ids.next_root(trace_id)
         span = self._tracer.start_span(
-            name, context=Context(), kind=kind, attributes=attributes, start_time=_ns(at)
+            name, context=Context(), kind=kind, attributes=known(attributes), start_time=_ns(at)
         )
         if requester is not None:
             link_to_requester(span, requester)
@@ -87,28 +87,19 @@ class Traces:
         self._ids.next_child(span_id_of(trace_id, part))
         context = set_span_in_context(parent, Context())
         return self._tracer.start_span(
-            name, context=context, kind=kind, attributes=attributes, start_time=_ns(at)
+            name, context=context, kind=kind, attributes=known(attributes), start_time=_ns(at)
         )
 
     def request(self, name: str, *, attributes: Attributes, links: Sequence[Link] = ()) -> Span:
         """The span of a request, from now on: a root, whoever asks."""
         return self._tracer.start_span(
-            name, context=Context(), kind=SpanKind.SERVER, attributes=attributes, links=links
+            name, context=Context(), kind=SpanKind.SERVER, attributes=known(attributes), links=links
         )
 
 
-class RequestSpans:
-    """The requests that asked for work, by the id of a turn or session, until that work has a span. At most
-    `limit`: the oldest are forgotten."""
-
-    def __init__(self, limit: int = 4096) -> None:
-        self._contexts = BoundedDict[str, SpanContext](limit)
-
-    def put(self, key: str, context: SpanContext) -> None:
-        self._contexts[key] = context
-
-    def take(self, key: str) -> SpanContext | None:
-        return self._contexts.pop(key, None)
+def known(attributes: Attributes) -> dict[str, AttributeValue]:
+    """Those that have a value."""
+    return {name: value for name, value in attributes.items() if value is not None}
 
 
 def root_of(trace_id: str) -> Span:
@@ -125,7 +116,7 @@ def link_to_requester(span: Span, requester: SpanContext) -> None:
 
 
 def add_event(span: Span, name: str, at: int, attributes: Attributes | None = None) -> None:
-    span.add_event(name, attributes, _ns(at))
+    span.add_event(name, known(attributes or {}), _ns(at))
 
 
 def close(span: Span, at: int | None, started_at: int, error: str | None) -> None:

@@ -10,12 +10,10 @@ from gateway.settings import Settings
 from gateway.telemetry.facts import TelemetryReader, TurnFacts
 from gateway.telemetry.metrics.exemplars import of_span
 from gateway.telemetry.metrics.registry import endpoint_of
-from gateway.telemetry.spans.artifact_spans import ArtifactSpans
 from gateway.telemetry.spans.call_spans import CallSpans
 from gateway.telemetry.spans.content import Content
 from gateway.telemetry.spans.export import SpanExport
 from gateway.telemetry.spans.http_spans import HttpSpans
-from gateway.telemetry.spans.memory_spans import MemorySpans
 from gateway.telemetry.spans.sampling import OutcomeSampler, Policy
 from gateway.telemetry.spans.tool_spans import ToolSpans
 from gateway.telemetry.spans.traces import Traces, TurnIds
@@ -58,8 +56,6 @@ class TraceExport:
         self.readers: list[TelemetryReader] = [
             spans,
             ToolSpans(traces, salt),
-            MemorySpans(traces),
-            ArtifactSpans(traces),
             upkeep,
             CallSpans(traces, called, upkeep),
         ]

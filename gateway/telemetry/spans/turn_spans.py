@@ -7,9 +7,9 @@ invoke_agent                root; linked to the request that asked
     retrieval               what was looked up, by a tool or for the turn
     gateway.approval        tool_spans.py: what a person or a rule decided about the call,
     gateway.skill           the skills that it read or was refused,
-    gateway.tool.step       and its steps
-    gateway.memory          memory_spans.py: a memory that changed, by a tool or beside the turn
-    gateway.artifact        artifact_spans.py: what was kept aside of its result
+    gateway.tool.step       its steps,
+    gateway.memory          a memory that changed, by a tool or beside the turn,
+    gateway.artifact        and what was kept aside of its result
   gateway.compression       upkeep_spans.py, also on its own
   chat                      call_spans.py: a model call for another purpose than the answer, also on its own
 """
@@ -31,26 +31,19 @@ from gateway.telemetry.spans.span_facts import (
     answer_facts,
     call_facts,
     ids_of,
-    lost_facts,
     pseudonym,
     retrieval_facts,
-    run_facts,
     turn_facts,
 )
-from gateway.telemetry.spans.traces import (
-    Attributes,
-    RequestSpans,
-    Traces,
-    add_event,
-    close,
-    link_to_requester,
-)
+from gateway.telemetry.spans.traces import Attributes, Traces, add_event, close, known, link_to_requester
 from gateway.telemetry.tool_runs import ToolRun
 
 SHORTEST_WAIT = 1
 """Milliseconds in the queue up to which they are no span."""
 
 _SESSIONS = 4096
+MAX_REQUESTERS = 4096
+"""Requests that asked for work which has no span yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,18 +61,15 @@ class Called:
 
     def asked(self, call: ModelCall) -> dict[str, AttributeValue]:
         """The attributes of a `chat` span at its start."""
-        found: dict[str, AttributeValue] = {
+        found: Attributes = {
             semconv.PROVIDER: semconv.ANTHROPIC,
             semconv.REQUEST_MODEL: call.model,
             semconv.REQUEST_STREAM: True,
             semconv.PURPOSE: call.purpose,
-            **self.server,
+            semconv.SYSTEM: semconv.ANTHROPIC if self.dup else None,
+            semconv.REQUEST_MAX_TOKENS: call.max_tokens,
         }
-        if self.dup:
-            found[semconv.SYSTEM] = semconv.ANTHROPIC
-        if call.max_tokens is not None:
-            found[semconv.REQUEST_MAX_TOKENS] = call.max_tokens
-        return found
+        return known({**found, **self.server})
 
 
 class Spans(TelemetryReader):
@@ -91,7 +81,7 @@ class Spans(TelemetryReader):
     def __init__(self, traces: Traces, called: Called) -> None:
         self._traces = traces
         self._called = called
-        self._request_spans = RequestSpans()
+        self._request_spans = BoundedDict[str, SpanContext](MAX_REQUESTERS)
         self._roots: dict[str, Span] = {}
         self._compacted = BoundedDict[str, None](_SESSIONS)
 
@@ -100,26 +90,25 @@ class Spans(TelemetryReader):
         if (root := self._roots.get(turn_id)) is not None:
             link_to_requester(root, requester)
         else:
-            self._request_spans.put(turn_id, requester)
+            self._request_spans[turn_id] = requester
 
     def turn_started(self, turn: TurnFacts) -> None:
-        attributes: dict[str, AttributeValue] = {semconv.FIRST_SEQ: turn.first_seq}
-        if turn.model is not None:
-            attributes[semconv.REQUEST_MODEL] = turn.model
-        if turn.resumed:
-            attributes[semconv.RESUMED] = True
-        if turn.attachments:
-            attributes[semconv.ATTACHMENTS] = turn.attachments
-            attributes[semconv.ATTACHED_SIZE] = turn.attached_size
-        if turn.owner is not None and self._called.salt is not None:
-            attributes[semconv.USER] = pseudonym(turn.owner, self._called.salt)
+        owner = turn.owner if self._called.salt is not None else None
+        attributes: Attributes = {
+            semconv.FIRST_SEQ: turn.first_seq,
+            semconv.REQUEST_MODEL: turn.model,
+            semconv.RESUMED: turn.resumed or None,
+            semconv.ATTACHMENTS: turn.attachments or None,
+            semconv.ATTACHED_SIZE: turn.attached_size if turn.attachments else None,
+            semconv.USER: pseudonym(owner, self._called.salt or "") if owner is not None else None,
+        }
         accepted_at = turn.started_at - turn.queued_ms
         turn.span = self._roots[turn.id] = self._traces.root(
             f"{semconv.INVOKE_AGENT} {self._called.agent}",
             turn.trace_id,
             at=accepted_at,
-            attributes=self._common(turn, semconv.INVOKE_AGENT) | attributes,
-            requester=self._request_spans.take(turn.id),
+            attributes={**self._common(turn, semconv.INVOKE_AGENT), **attributes},
+            requester=self._request_spans.pop(turn.id, None),
         )
         if turn.queued_ms > SHORTEST_WAIT:
             waited = self._traces.child(
@@ -129,11 +118,12 @@ class Spans(TelemetryReader):
 
     def call_started(self, turn: TurnFacts, call: Call) -> None:
         called = self._called
-        attributes = called.asked(call) | {semconv.ITERATION: call.iteration}
-        if called.max_tokens is not None:
-            attributes[semconv.REQUEST_MAX_TOKENS] = called.max_tokens
-        if called.temperature is not None:
-            attributes[semconv.REQUEST_TEMPERATURE] = called.temperature
+        attributes: dict[str, AttributeValue | None] = {
+            semconv.REQUEST_MAX_TOKENS: called.max_tokens,
+            semconv.REQUEST_TEMPERATURE: called.temperature,
+            semconv.ITERATION: call.iteration,
+            **called.asked(call),
+        }
         if turn.session_id in self._compacted:
             del self._compacted[turn.session_id]
             attributes[semconv.COMPACTED] = True
@@ -158,14 +148,13 @@ class Spans(TelemetryReader):
         close(call.span, call.ended_at, call.started_at, call.error)
 
     def tool_started(self, turn: TurnFacts, run: ToolRun) -> None:
-        attributes: dict[str, AttributeValue] = {
+        attributes: Attributes = {
             semconv.TOOL: run.name,
             semconv.TOOL_TYPE: "function",
             semconv.TOOL_CALL_ID: run.call_id,
             semconv.FIRST_SEQ: run.first_seq,
+            semconv.TOOL_EFFECT: run.effect,
         }
-        if run.effect is not None:
-            attributes[semconv.TOOL_EFFECT] = run.effect
         run.span = self._child(
             turn,
             turn.span,
@@ -177,7 +166,13 @@ class Spans(TelemetryReader):
         )
 
     def tool_ended(self, turn: TurnFacts, run: ToolRun) -> None:
-        run.span.set_attributes(run_facts(run))
+        suggested = len(run.suggested) or None
+        ended = {
+            semconv.LAST_SEQ: run.last_seq,
+            semconv.TOOL_STATUS: run.status,
+            semconv.SUGGESTIONS: suggested,
+        }
+        run.span.set_attributes(known(ended))
         close(run.span, run.ended_at, run.started_at, run.error)
 
     def retrieved(self, turn: TurnFacts, run: ToolRun | None, data: dict[str, Any], at: int) -> None:
@@ -198,6 +193,11 @@ class Spans(TelemetryReader):
         )
         close(span, at, begun, None)
 
+    def warned(self, turn: TurnFacts, data: dict[str, Any]) -> None:
+        for code in data.get("reasons", (data["code"],)):
+            if code in semconv.ARTIFACT_WARNINGS:
+                add_event(turn.span, semconv.WARNING, turn.seen_at, {semconv.WARNING_CODE: code})
+
     def compressed(self, turn: TurnFacts | None, session_id: str, data: dict[str, Any], at: int) -> None:
         if data["phase"] == "completed":  # the next model call is the first with the shorter view
             self._compacted[session_id] = None
@@ -208,7 +208,8 @@ class Spans(TelemetryReader):
         close(turn.span, turn.seen_at, turn.started_at, turn.error if turn.outcome in FAILURES else None)
 
     def turn_lost(self, turn: TurnFacts) -> None:
-        turn.span.set_attributes(lost_facts(turn))
+        lost = {semconv.OUTCOME: semconv.UNFINISHED, semconv.LAST_SEQ: turn.last_seq}
+        turn.span.set_attributes(lost)
         self._roots.pop(turn.id, None)
         close(turn.span, turn.seen_at, turn.started_at, None)
 

@@ -1,4 +1,5 @@
-"""Spans of what is done to a session beside its answers: compression, in a turn or by itself; archives."""
+"""Spans of what is done to a session beside its answers: compression, in a turn or by itself; archives;
+what is learned from it."""
 
 import re
 from collections import OrderedDict
@@ -8,15 +9,21 @@ from typing import Any
 from opentelemetry.trace import Span, SpanContext
 from opentelemetry.util.types import AttributeValue
 
+from gateway.bounded_dict import BoundedDict
 from gateway.ids import trace_id_of
+from gateway.memory.learning.report import LearningReport, learning_id
 from gateway.messages import Usage
 from gateway.telemetry import semconv
 from gateway.telemetry.facts import SessionArchived, TelemetryReader, TurnFacts
-from gateway.telemetry.spans.traces import RequestSpans, Traces, close, link_to_requester
+from gateway.telemetry.spans.span_facts import memory_facts, turn_ids
+from gateway.telemetry.spans.traces import Traces, add_event, close, known, link_to_requester
+from gateway.telemetry.spans.turn_spans import MAX_REQUESTERS
 
 _CODE = re.compile(r"[a-z][a-z_]{2,40}(?=$|[:. ])")
 _OPEN = 1000
 """Most compressions followed at once."""
+MAX_CHANGES = 100
+"""Changes of one reading that have an event each."""
 _UNFINISHED = {"reason": semconv.UNFINISHED}
 
 
@@ -40,21 +47,22 @@ class _CompressionEvent:
 
 class UpkeepSpans(TelemetryReader):
     """Draws `gateway.compression`: a child of the turn that it happened in, else a root of its own that is
-    linked to the request; and `gateway.archive`, a root."""
+    linked to the request; `gateway.archive`, a root; and `gateway.memory.learn`, a root with its changes as
+    events."""
 
     def __init__(self, traces: Traces) -> None:
         self._traces = traces
-        self._request_spans = RequestSpans()
+        self._request_spans = BoundedDict[str, SpanContext](MAX_REQUESTERS)
         # By session, where one compression runs at a time; it may begin between turns and end in one.
         self._open: OrderedDict[str, _Open] = OrderedDict()
 
     def asked(self, session_id: str, requester: SpanContext) -> None:
         """The request of that span asks for a compression of that session."""
-        self._request_spans.put(session_id, requester)
+        self._request_spans[session_id] = requester
 
     def answered(self, session_id: str) -> None:
         """That request is over, whether anything was compressed or not."""
-        self._request_spans.take(session_id)
+        self._request_spans.pop(session_id, None)
 
     def running(self, session_id: str) -> Span | None:
         """The span of the compression of that session that is under way."""
@@ -81,6 +89,25 @@ class UpkeepSpans(TelemetryReader):
         )
         close(span, archived.ended_at, archived.started_at, archived.error)
 
+    def learned(self, run: LearningReport) -> None:
+        attributes: dict[str, AttributeValue | None] = {
+            semconv.BESIDE_SESSION: run.session_id,
+            semconv.REQUEST_MODEL: run.model,
+            semconv.LEARNING_CALLS: run.calls,
+            semconv.LEARNING_OFFERED: run.offered,
+            semconv.LEARNING_DROPPED: sum(run.dropped.values()),
+            semconv.LEARNING_CHANGED: len(run.changed),
+        }
+        if run.usage is not None:
+            attributes[semconv.LEARNING_INPUT] = run.usage.total - run.usage.output_tokens
+            attributes[semconv.LEARNING_OUTPUT] = run.usage.output_tokens
+        trace_id = trace_id_of(learning_id(run.session_id, run.started_at))
+        span = self._traces.root(semconv.LEARN, trace_id, at=run.started_at, attributes=attributes)
+        for changed in run.changed[:MAX_CHANGES]:
+            at = min(max(changed.row.updated_at, run.started_at), run.ended_at)
+            add_event(span, semconv.MEMORY, at, memory_facts(changed.event.model_dump(exclude_none=True)))
+        close(span, run.ended_at, run.started_at, run.error)
+
     def turn_left(self, turn: TurnFacts) -> None:
         self._open.pop(turn.session_id, None)
 
@@ -98,10 +125,11 @@ class UpkeepSpans(TelemetryReader):
         _end(running, event.data, event.seq, event.at)
 
     def _start(self, event: _CompressionEvent, at: int) -> _Open:
-        attributes: dict[str, AttributeValue] = {semconv.FIRST_SEQ: event.seq}
-        if "trigger" in event.data:
-            attributes[semconv.TRIGGER] = event.data["trigger"]
-        requester = self._request_spans.take(event.session_id)
+        attributes: dict[str, AttributeValue | None] = {
+            semconv.FIRST_SEQ: event.seq,
+            semconv.TRIGGER: event.data.get("trigger"),
+        }
+        requester = self._request_spans.pop(event.session_id, None)
         if event.turn is None:
             attributes[semconv.BESIDE_SESSION] = event.session_id
             attributes[semconv.OPERATION_ID] = event.work_id
@@ -110,7 +138,7 @@ class UpkeepSpans(TelemetryReader):
                 semconv.COMPRESSION, trace_id, at=at, attributes=attributes, requester=requester
             )
         else:
-            attributes |= _ids(event.session_id) | {semconv.TURN: event.turn.id}
+            attributes |= turn_ids(event.session_id, event.turn.id)
             part = f"compression {event.seq}"
             span = self._traces.child(
                 event.turn.span, semconv.COMPRESSION, part, at=at, attributes=attributes
@@ -120,20 +148,15 @@ class UpkeepSpans(TelemetryReader):
         return _Open(span, at)
 
 
-def _ids(session_id: str) -> dict[str, AttributeValue]:
-    return {semconv.CONVERSATION: session_id, semconv.SESSION: session_id}
-
-
 def _end(running: _Open, data: dict[str, Any], seq: int, at: int) -> None:
     span = running.span
-    span.set_attribute(semconv.LAST_SEQ, seq)
-    for name, attribute in semconv.COMPRESSION_FACTS.items():
-        if name in data:
-            span.set_attribute(attribute, data[name])
+    found = {attribute: data.get(name) for name, attribute in semconv.COMPRESSION_FACTS.items()}
+    found[semconv.LAST_SEQ] = seq
     if "usage" in data:
         usage = Usage.model_validate(data["usage"])
-        span.set_attribute(semconv.COMPRESSION_INPUT, usage.total - usage.output_tokens)
-        span.set_attribute(semconv.COMPRESSION_OUTPUT, usage.output_tokens)
+        found[semconv.COMPRESSION_INPUT] = usage.total - usage.output_tokens
+        found[semconv.COMPRESSION_OUTPUT] = usage.output_tokens
+    span.set_attributes(known(found))
     close(span, at, running.started_at, None if data.get("phase") == "completed" else _code(data))
 
 
