@@ -63,7 +63,7 @@ async def offered(
 @asynccontextmanager
 async def _memory(settings: Settings) -> AsyncGenerator[MemoryServices | None]:
     """The memory, where there is one already: who only looks makes none."""
-    if not settings.memory or not settings.memory_path.exists():
+    if not settings.memory or not (settings.is_shared or settings.memory_path.exists()):
         yield None
         return
     async with wiring.open_memory(settings) as services:

@@ -37,7 +37,7 @@ class MemoryContext:
         `Editor.erase`."""
         async with AsyncExitStack() as stack:
             editor, why = self.editor, None
-            if self.settings.database_path.exists():
+            if self.settings.is_shared or self.settings.database_path.exists():
                 try:
                     storage = await stack.enter_async_context(open_storage(self.settings))
                     editor = replace(editor, sessions=storage.sessions)
@@ -54,7 +54,7 @@ class MemoryContext:
 async def open_context(
     user: str, role: str | None, project: str | None, *, makes: bool = False
 ) -> AsyncGenerator[MemoryContext]:
-    """The memory of the data folder that the settings name; `makes` one where there is none.
+    """The memory of the data folder or the server that the settings name; `makes` one where there is none.
 
     Raises:
         SettingsError: a setting is wrong.
@@ -78,8 +78,9 @@ async def open_context(
 
 
 def check_there(settings: Settings, *, makes: bool) -> None:
-    """Tells that a memory is made where there is none yet; raises GatewayError where none shall be."""
-    if settings.memory_path.exists():
+    """Tells that a memory is made where there is none yet; raises GatewayError where none shall be. On
+    a server it was made by `gateway migrate`."""
+    if settings.is_shared or settings.memory_path.exists():
         return
     folder = settings.memory_path.parent.absolute()
     if not makes:

@@ -23,9 +23,18 @@ from gateway.settings import Settings
 from gateway.skills.library import SkillLibrary
 from gateway.skills.skill import BUILT_IN, FunctionSkill
 from gateway.storage.memories import AllScopes
+from gateway.storage.memories.engine import MemoryDatabase
 from gateway.storage.memories.store import SqlMemories
 from gateway.storage.sqlite.shared import SharedDatabase
 from gateway.tools.policy import is_trusted
+
+CONNECTIONS = 4
+"""To a PostgreSQL server for the memories, made as they are needed."""
+
+DAMAGED = (
+    "If the file {} is damaged, move it away with its -wal and -shm files, and put a backup in its place or "
+    "begin with an empty memory. "
+)
 
 
 @asynccontextmanager
@@ -35,15 +44,15 @@ async def open_memory(
     *,
     on_change: Callable[[Changed], None] = lambda _: None,
 ) -> AsyncGenerator[MemoryServices]:
-    """The memories of the data folder, which other processes may have open at the same time. With `calls` a
-    model is asked where rules do not decide, if settings allow it; `on_change` is called with each change
-    that is made through here.
+    """The memories of the data folder, or of the PostgreSQL database that has the sessions too: either may be
+    open in other processes at the same time. With `calls` a model is asked where rules do not decide, if
+    settings allow it; `on_change` is called with each change that is made through here.
 
     Raises:
-        StorageError: the file cannot be used.
-        SettingsError: vectors are configured, and what they need is not installed.
+        StorageError: the file, or the database, cannot be used.
+        SettingsError: vectors or PostgreSQL are configured, and what they need is not installed.
     """
-    async with await SharedDatabase.open(settings.memory_path) as database:
+    async with _database(settings) as database:
         store = SqlMemories(database)
         searcher = Searcher(store, embeddings_of(settings))
 
@@ -69,16 +78,29 @@ async def open_memory(
             await searcher.close()
 
 
+@asynccontextmanager
+async def _database(settings: Settings) -> AsyncGenerator[MemoryDatabase]:
+    if settings.is_shared:
+        from gateway.storage.postgres.memory import PostgresMemoryDatabase  # noqa: PLC0415 - an extra
+
+        assert settings.database_url is not None  # it says so
+        opening = PostgresMemoryDatabase.open(settings.database_url, connections=CONNECTIONS)
+        async with await opening as database:
+            yield database
+        return
+    async with await SharedDatabase.open(settings.memory_path) as database:
+        yield database
+
+
 @contextmanager
 def memory_needed(settings: Settings) -> Generator[None]:
     """Says what can be done where the memory cannot be used: a StorageError within is raised with that."""
     try:
         yield
     except StorageError as error:
+        advice = "" if settings.is_shared else DAMAGED.format(settings.memory_path)
         raise StorageError(
-            f"{error.message} The memory, {settings.memory_path}, cannot be used. If it is damaged, move it "
-            "away with its -wal and -shm files, and put a backup in its place or begin with an empty memory. "
-            "GATEWAY_MEMORY=false starts without one.",
+            f"{error.message} The memory cannot be used. {advice}GATEWAY_MEMORY=false starts without one.",
             code=error.code,
             retryable=False,
         ) from error

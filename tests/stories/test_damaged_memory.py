@@ -49,8 +49,8 @@ async def test_a_memory_that_cannot_be_read_stops_the_start(settings: Settings, 
 
     assert not refused.value.retryable
     for message in (
-        f"The memory, {settings.memory_path}, cannot be used",
-        "move it away with its -wal and -shm files",
+        "The memory cannot be used",
+        f"{settings.memory_path} is damaged, move it away with its -wal and -shm files",
         "put a backup in its place or begin with an empty memory",
         "GATEWAY_MEMORY=false",
     ):
