@@ -16,8 +16,7 @@ _FINE = (
     r"(?:good|great|fine|perfect|excellent|nice|lovely|wonderful|reasonable|right|sensible|awesome|ok(?:ay)?"
     r"|brilliant|like\sa\s(?:good\s)?plan|good\sto\sme)"
 )
-_ASSENT = re.compile(
-    rf"""
+_ASSENT = re.compile(rf"""(?x)
     (?: (?: i\s(?:think|guess) | ok(?:ay)? | yes | yeah | yep | yup | well | then | and | alright
           | all\sright | great | sure | so | please )\s )*
     (?: ok(?:ay)? | yes | yeah | yep | yup | sure(?:\sthing)? | please(?:\sdo)? | it\sis | alright
@@ -57,9 +56,7 @@ _ASSENT = re.compile(
         | [a-e甲乙丙丁1-5一二三四五] )*
       (?: [来办做定走弄干吧啊呀的了哦啦嘛哈呢就好行] | 执行 | 进行 | 实施 | 推进 | 开始 | 决定 | 可以 )*
     | [👍👌🆗✅🙆💯]
-    """,
-    re.VERBOSE,
-)
+""")
 """For the plain form of a clause, with plain apostrophes."""
 _BETWEEN = re.compile(r"[,，、;；:：。.!！~～…\n]+|([👍👌🆗✅🙆💯])")
 _COURTESY = re.compile(

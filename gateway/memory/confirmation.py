@@ -7,7 +7,7 @@ import re
 
 from gateway.lexical import plain_form, query_tokens, tokens
 from gateway.memory.assents import is_yes
-from gateway.memory.sentences import QUESTION_END, clauses, sentences
+from gateway.memory.sentences import QUESTION_END, clauses, sentences, word_share
 from gateway.memory.similarity.comparison import contradicts
 from gateway.memory.steering import ADDRESS, directs
 from gateway.tools.base import Exchange
@@ -17,8 +17,7 @@ MIN_SHARE = 0.6
 MAX_CONFIRMATION = 300
 """Characters of a message that may be nothing but a confirmation."""
 
-_KEEP = re.compile(
-    r"""
+_KEEP = re.compile(r"""(?x)
     (?: (?: yes | yep | yeah | sure | ok(?:ay)? | right | correct | please | do | and | so | then | just
       | well
           | i\s(?:confirm|agree|insist) | (?:can|could|would)\syou | go\sahead(?:\sand)?
@@ -38,19 +37,14 @@ _KEEP = re.compile(
       (?: 记住 | 记下来? | 记着 | 记一下 | 记上 | 保存 | 存下来? | 存着 | 保留 | 留着 | 确认 )
       (?: 这 | 那 | 它 | 个 | 条 | 些 | 件事 | 一点 | 点 | 它们 | 吧 | 了 | 就好 | 就行 | 下来 | 一下 | 啊
         | 呀 | 好了 )*
-    """,
-    re.VERBOSE,
-)
-_NO = re.compile(
-    r"""
+""")
+_NO = re.compile(r"""(?x)
       \b(?: no | nope | not | don't | do\snot | never | forget | wait | stop | cancel | wrong | rather
         | instead | but | except
         | delete | if | unless | maybe | perhaps | later )\b
     | 不 | 别 | 没(?!错|问题|关系) | 忘[掉记了] | 等[等一下] | 错了 | 先 | 但 | 除了 | 删 | 如果 | 要是
     | 也许 | 可能 | 以后再
-    """,
-    re.VERBOSE,
-)
+""")
 _ASKS_TO_KEEP = re.compile(
     r"\b(?:remember|keep|kept|save|store|note|confirm|memory|memori[sz]e)\w*\b|记|保存|存|确认|保留", re.ASCII
 )
@@ -75,15 +69,14 @@ def states(text: str, content: str) -> bool:
     to the contrary, and nothing that would steer a model beside it."""
     if plain_form(content) in plain_form(text):
         return True
-    words = set(query_tokens(content))
-    if not words or len(words & set(tokens(text))) < MIN_SHARE * len(words):
+    if word_share(content, text) < MIN_SHARE:
         return False
     exact, known = plain_form(content), plain_form(text)
     if any(each not in known for pattern in (_NUMBER, ADDRESS) for each in pattern.findall(exact)):
         return False
     if directs(content, text):
         return False
-    near = [each for each in clauses(text) if 2 * len(words & set(tokens(each))) >= len(words)]
+    near = [each for each in clauses(text) if word_share(content, each) >= 0.5]
     return not any(contradicts(content, each) for each in (text, *near))
 
 

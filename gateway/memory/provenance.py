@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from gateway.errors import ToolError
-from gateway.lexical import is_cjk, plain_form, query_tokens, tokens
+from gateway.lexical import is_cjk, plain_form, query_tokens
 from gateway.memory.confirmation import MIN_SHARE, confirms, insists, states
 from gateway.memory.learning.rejection import transient_kind
 from gateway.memory.secrets import secrets_in
-from gateway.memory.sentences import clauses
+from gateway.memory.sentences import clauses, word_share
 from gateway.memory.steering import commands, directs, empowers
 from gateway.storage.memories import MAX_TOOLS, Evidence, Origin
 from gateway.tools.base import Exchange, ToolContext, UserMessage
@@ -23,8 +23,7 @@ REFUSALS = {
     "command": "That would steer the assistant, it tells nothing about the user: it is not remembered.",
 }
 _OWN = "manage_memory"
-_TELLING = re.compile(
-    r"""
+_TELLING = re.compile(r"""(?xa)
       \b(?: remember | memori[sz]e | keep\sin\smind | don't\sforget | note\b (?!\w) | for\sthe\srecord
         | by\sthe\sway
         | save | store | always | never | every | usually | from\snow\son | agreed | decided )\b
@@ -34,9 +33,7 @@ _TELLING = re.compile(
         |starts?|begins?|moved|needs?|gets?|goes|takes?)\b
     | 记(?!录|者|账) | 以后 | 从现在起 | 顺便 | 约定 | 说好 | 决定
     | (?:我|我们|咱们?) (?!想[知问看要查]|需要|看[到了]|要[看问查找]|能 | 可以 | 该怎)
-    """,
-    re.VERBOSE | re.ASCII,
-)
+""")
 """For the plain form of a clause: the user tells something, or asks to keep it."""
 
 
@@ -101,8 +98,8 @@ def evidence_of(content: str, context: ToolContext) -> Sequence[Evidence]:
     """The newest clause of the user that states the content, verbatim; none when there is none."""
     for message in reversed(context.user_messages()):
         quotes = [clause for clause in clauses(message.text) if clause in message.text]
-        best = max(quotes, key=lambda quote: _share(content, quote), default="")
-        if _share(content, best) >= MIN_SHARE:
+        best = max(quotes, key=lambda quote: word_share(content, quote), default="")
+        if word_share(content, best) >= MIN_SHARE:
             return [Evidence(context.session_id, message.position, best[:MAX_QUOTE])]
     return ()
 
@@ -131,9 +128,3 @@ def _may_mean(content: str, newest: str, user_text: str) -> bool:
     same_language = any(map(is_cjk, words)) == any(map(is_cjk, theirs))
     pairs = {word for word in words if len(word) > 1}
     return not same_language or bool(pairs & theirs)
-
-
-def _share(content: str, text: str) -> float:
-    """The share of the content's words that are in a text."""
-    words = set(query_tokens(content))
-    return len(words & set(tokens(text))) / len(words) if words else 0.0

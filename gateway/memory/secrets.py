@@ -48,31 +48,24 @@ _VALUE = r"""
     (?P<value> (?=[a-z]{0,64}[\d\x21-\x2f\x3a-\x40\x5b-\x60\x7b-\x7e])[\x21-\x7e]{1,512}
       | [^\W\d_]{1,64}(?:[ -][^\W\d_]{1,64}){0,7} | [^\s,.;!?，。；！？"'“”」』]{1,512} )
 """
-_NAMED = re.compile(
-    rf"""
+_NAMED = re.compile(rf"""(?xi)
     {_NAME}
     (?: \s(?:for|of|to|on|at)\s[^.;:!?\n=]{{1,60}}? | [^\s。，,；;！!？?\n:=：是为為]{{1,12}} )?
     \s* (?: (?:is|are|was|reads|(?:is\s)?set\sto|(?:is\s|was\s)?changed\sto)\b
             (?:\s(?:now|still|just|currently|simply)\b)?
           | 改?[为為] | 改成 | [设設]成 | [换換]成 | 就?是 | [:：=]+ ) \s*
     {_NO_VALUE} {_VALUE}
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
+""")
 _BESIDE = re.compile(
     rf"{_NAME} \s* (?:[:：] | [使采]?用 | [选選] )? \s* [\"'“‘「`]? "
     r"(?P<value> (?=[\x21-\x2f\x3a-\x7e]{0,64}\d)[\x21-\x7e]{4,512} )",
     re.VERBOSE | re.IGNORECASE,
 )
-_AS = re.compile(
-    rf"""
+_AS = re.compile(rf"""(?xi)
     (?<!\S) (?P<value> (?=[a-z'"-]{{0,64}}[\d@\#$%^&*!_])[\x21-\x7e]{{4,512}} ) \s
     (?:is|as) \s (?:(?:the|my|our|your|their|his|her)\s)? (?:[\w'-]+\s){{0,3}}? {_NAME}
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-_KEY = re.compile(
-    r"""
+""")
+_KEY = re.compile(r"""(?xia)
       \b(?:token|secret|key)s?\s*(?:[:=]|\bis\b|是|为|為)\s*["'`]?
       (?P<value>(?=[\w-]*\d|abc\b)[\w.-]{3,})
     | \bbearer\s\S{8,} | -----begin\b[\s\S]* | \bsk-[\w-]{8,} | \bgh[oprsu]_\w{8,} | \bgithub_pat_\w+
@@ -81,9 +74,7 @@ _KEY = re.compile(
     | (?<=[?&\#;])[\w-]{0,40}(?:token|key|secret|sig|signature|auth|code|password)=[^\s&\#]+
     | \b\d{15,19}x?\b | \b\d{4}[\s-]\d{4}[\s-]\d{4}[\s-]\d{1,7}\b | \b\d{17}x\b
     | \b(?=[a-z_]{0,63}\d)(?=[\d_]{0,63}[a-z])\w{32,}
-    """,
-    re.VERBOSE | re.IGNORECASE | re.ASCII,
-)
+""")
 """Numbers of 15 to 19 digits are cards (ISO/IEC 7812) or identity papers."""
 
 

@@ -63,6 +63,12 @@ def clause_of(text: str, start: int, end: int) -> str:
     return text[found[first].start() : found[within[-1]].end()].strip()
 
 
+def word_share(content: str, text: str) -> float:
+    """The share of the content's words that are in a text."""
+    words = set(query_tokens(content))
+    return len(words & set(tokens(text))) / len(words) if words else 0.0
+
+
 def clause_on(content: str, text: str) -> str:
     """The clause of a text that has the most words of `content`, with what introduces it ("No, …"); "" when
     none has any."""

@@ -5,8 +5,7 @@ import re
 
 from gateway.lexical import plain_form
 
-_COMMAND = re.compile(
-    r"""
+_COMMAND = re.compile(r"""(?xa)
       \b(?:ignore|disregard|forget|override|bypass)\b (?:\s[\w']+){0,3}?
         \s(?: (?:previous|prior|earlier|above|preceding|system|safety|your)\b .{0,30}
               \b(?:instructions?|rules?|prompts?|polic(?:y|ies)|guidelines?|restrictions?|limits?)\b
@@ -31,21 +30,15 @@ _COMMAND = re.compile(
       (?:无需|不需要|不用|不必)(?:经过)?(?:用户)?(?:确认|批准|同意|询问)
     | (?:命令|操作|调用|指令|工具).{0,6}(?:无需|不需要|不用|不必)(?:经过)?(?:确认|批准|同意|询问)
     | (?:聊天|对话|会话|记忆|密码|口令|回答|消息).{0,20}(?:发送?|上传|转发|提交)[到给至].{0,60}(?:https?:|@)
-    """,
-    re.VERBOSE | re.ASCII,
-)
-ADDRESS = re.compile(
-    r"""
+""")
+ADDRESS = re.compile(r"""(?xa)
       (?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){0,9} | https?://[^\s,;。，；]+
         | \bwww\.[^\s,;。，；]+
     | (?<![\w.-])(?:[a-z0-9-]{1,63}\.){1,9}[a-z]{2,24}\b | \b[a-z]{2}\d{2}(?:\s?[a-z0-9]{4}){2,8}\b
     | \+?\d(?:[\s./()-]{0,2}\d){6,}
-    """,
-    re.VERBOSE | re.ASCII,
-)
+""")
 """Mail addresses, URLs, domains, IBANs, and numbers of seven digits or more, as phones and accounts have."""
-_POWER = re.compile(
-    r"""
+_POWER = re.compile(r"""(?x)
       \b(?: approv\w* | authori[sz]\w* | consent\w* | permi(?:t|ts|tted|ssion|ssions) | trust\w*
         | (?:white|allow)list\w* | (?:no|without|needs?\sno)\s(?:\w+\s)?(?:confirmation|check|checks)
         | two[\s-]factor | 2fa | mfa | root | sudo | admin\w* | firewall | antivirus | disabl\w*
@@ -53,12 +46,9 @@ _POWER = re.compile(
     | 批准 | 同意 | 授权 | 许可 | 信任 | 白名单
     | (?:无需|不用|不必|不需要|免)(?:\w{0,4})(?:确认|批准|验证|审批)
     | (?:两步|二次|双重)验证 | 管理员 | 关(?:闭|掉) | 停用 | 绕过 | 没有危险
-    """,
-    re.VERBOSE,
-)
+""")
 """Words of what somebody may do, or of what protects them."""
-_DIRECTION = re.compile(
-    r"""
+_DIRECTION = re.compile(r"""(?x)
       \b(?: always | never | every | each | must | should | shall | ought | ha(?:s|ve)\sto | (?:is|are)\sto
         | needs?\sto | from\snow\son | in\s(?:the\s)?future | whenever | instead | only | by\sdefault
         | want\w* | wish\w* | prefer\w* | like[sd]? | favou?r\w* | love[sd]? | insist\w* | expect\w*
@@ -74,9 +64,7 @@ _DIRECTION = re.compile(
     | 避免 | 隐瞒 | 记住 | 邮件 | 邮箱 | 抄送 | 转发 | 发[送给到] | 上传 | 下载 | 安装 | 执行 | 运行 | 删除
     | 命令 | 脚本 | 链接 | 网[站址] | 密码 | 口令 | 付 | 汇款 | 转账 | 发票 | 银行 | 账户 | 账号 | 钱包
     | 币 | 投资 | 退款 | 购买 | 采购 | 电话 | 热线 | 客服 | 不要 | 不用 | 不想 | 不许 | 禁止 | 别
-    """,
-    re.VERBOSE,
-)
+""")
 """Words of wishes, orders, money and contacts: what a page can know of none of its readers."""
 
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,6 +35,14 @@ MAX_REF = 1_000
 MAX_NAME = 256
 MAX_METADATA = 4_096
 """Bytes of JSON, as much as a tool may give (`tools.result.METADATA_SIZE`)."""
+WORK_TYPES: tuple[MemoryType, ...] = (
+    "project_decision",
+    "discussion_conclusion",
+    "action_item",
+    "constraint",
+    "risk",
+)
+"""What is about work: it belongs to a project, and may follow from other memories."""
 ORIGINS: Mapping[MemorySource, Origin] = {
     "user": "user",
     "conversation": "user",
@@ -100,8 +108,6 @@ def make(new: NewMemory, scope: Scope, memory_id: str, at: int) -> MemoryRow:
     if visibility == "project" and project_id is None:
         raise _invalid("A memory for a project needs a project_id.")
     content = checked_content(new.content)
-    if not (1 <= new.importance <= 5 and 0 <= new.confidence <= 1):
-        raise _invalid("importance is 1 to 5, confidence 0 to 1.")
     return MemoryRow(
         id=memory_id,
         user_id=scope.user_id,
@@ -109,29 +115,24 @@ def make(new: NewMemory, scope: Scope, memory_id: str, at: int) -> MemoryRow:
         owner_id=owner_id,
         role_id=owner_id if owner_type == "role" else scope.role_id,
         project_id=project_id,
-        type=new.type,
         content=content,
         summary=checked_summary(new.summary, content),
         digest=digest_of(content),
         visibility=visibility,
-        source=new.source,
-        importance=new.importance,
-        confidence=new.confidence,
-        tags=checked_tags(new.tags),
-        pinned=new.pinned,
-        quarantined=new.quarantined,
-        context=checked_context(new.context),
-        decisions=checked_lines(new.decisions),
-        refs=checked_lines(new.refs),
-        skill=checked_name(new.skill),
-        reference=checked_name(new.reference),
-        metadata=checked_metadata(new.metadata),
         origin=new.origin or ORIGINS.get(new.source),
         tools=tuple(new.tools)[:MAX_TOOLS],
         created_at=at,
         updated_at=at,
         last_used=at,
+        **checked_fields({name: getattr(new, name) for name in _TAKEN}),
     )
+
+
+def checked_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of a memory by name, cleaned. Raises InvalidRequest when one is too long or out of range."""
+    if not (1 <= fields.get("importance", 3) <= 5 and 0 <= fields.get("confidence", 1) <= 1):
+        raise _invalid("importance is 1 to 5, confidence 0 to 1.")
+    return {name: _CHECKS[name](value) if name in _CHECKS else value for name, value in fields.items()}
 
 
 def default_owner(owner_type: OwnerType, scope: Scope) -> str:
@@ -263,6 +264,19 @@ def checked_metadata(given: Mapping[str, Any] | None) -> Mapping[str, Any] | Non
     if given and len(orjson.dumps(given)) > MAX_METADATA:
         raise _invalid(f"The metadata is over {MAX_METADATA} bytes.")
     return given or None
+
+
+_CHECKS: Mapping[str, Callable[[Any], Any]] = {
+    "tags": checked_tags,
+    "context": checked_context,
+    "decisions": checked_lines,
+    "refs": checked_lines,
+    "skill": checked_name,
+    "reference": checked_name,
+    "metadata": checked_metadata,
+}
+_TAKEN = (*_CHECKS, "type", "source", "importance", "confidence", "pinned", "quarantined")
+"""What a row takes over from a `NewMemory`."""
 
 
 def _invalid(message: str) -> InvalidRequest:

@@ -43,7 +43,7 @@ async def retry_conflicts(attempt: Callable[[], Awaitable[T]]) -> T:
 def apply_changes(row: MemoryRow, changes: dict[str, Any]) -> MemoryRow:
     """The memory with these fields, cleaned and checked. Raises errors.InvalidRequest as `validation.make`
     does."""
-    made = dict(changes)
+    made = validation.checked_fields(changes)
     if "content" in made:
         made["content"] = validation.checked_content(made["content"])
         made["digest"] = validation.digest_of(made["content"])
@@ -53,17 +53,6 @@ def apply_changes(row: MemoryRow, changes: dict[str, Any]) -> MemoryRow:
             made |= {"evidence_count": 0, "last_used": max(now_ms(), row.last_used)}
     if "summary" in made:
         made["summary"] = validation.checked_summary(made["summary"], made.get("content", row.content))
-    if "context" in made:
-        made["context"] = validation.checked_context(made["context"])
     if made.get("visibility") == "project" and row.project_id is None:
         raise InvalidRequest("It belongs to no project: it cannot be for one.", code="memory_invalid")
-    for name, check in (
-        ("tags", validation.checked_tags),
-        ("decisions", validation.checked_lines),
-        ("refs", validation.checked_lines),
-    ):
-        if name in made:
-            made[name] = check(made[name])
-    if not (1 <= made.get("importance", 3) <= 5 and 0 <= made.get("confidence", 1) <= 1):
-        raise InvalidRequest("importance is 1 to 5, confidence 0 to 1.", code="memory_invalid")
     return replace(row, **made)

@@ -11,7 +11,7 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 from gateway.errors import ModelError
 from gateway.ids import DAY_MS
 from gateway.memory.control.cues import Cues, TimeRange, read
-from gateway.memory.validation import clean
+from gateway.memory.validation import WORK_TYPES, clean
 from gateway.model.calls import NO_CONTEXT, CallContext, ModelCalls, request_of
 from gateway.settings import Settings
 from gateway.storage.memories import MemoryType
@@ -30,16 +30,7 @@ MAYBE_SHARE = 0.4
 
 DAYS: Mapping[TimeRange, int] = {"last_7_days": 7, "last_30_days": 30}
 
-CONCLUSIONS: tuple[MemoryType, ...] = (
-    "project_decision",
-    "discussion_conclusion",
-    "action_item",
-    "constraint",
-    "risk",
-    "summary",
-    "event",
-    "fact",
-)
+CONCLUSIONS: tuple[MemoryType, ...] = (*WORK_TYPES, "summary", "event", "fact")
 PERSONAL: tuple[MemoryType, ...] = (
     "preference",
     "user_preference",

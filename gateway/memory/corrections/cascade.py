@@ -10,7 +10,7 @@ import structlog
 from gateway.lexical import is_cjk, query_tokens, tokens
 from gateway.memory.citations import TextTerms
 from gateway.memory.memories import Attribution, Memories
-from gateway.memory.validation import NewMemory
+from gateway.memory.validation import WORK_TYPES, NewMemory
 from gateway.memory.versions import next_version
 from gateway.storage.memories import AllScopes, Change, Link, MemoryRow, MemoryType, Operation, Viewer
 from gateway.storage.memories.contract import MemoryStore
@@ -18,9 +18,7 @@ from gateway.storage.memories.contract import MemoryStore
 MAX_VISITED = 500
 """Memories that one correction reaches, directly or transitively; beyond them nothing is flagged."""
 
-CONCLUSIONS: frozenset[MemoryType] = frozenset(
-    ("project_decision", "discussion_conclusion", "action_item", "constraint", "risk", "summary")
-)
+CONCLUSIONS: frozenset[MemoryType] = frozenset((*WORK_TYPES, "summary"))
 """The types of memories that may follow from others."""
 MIN_REASON_SHARE = 0.4
 """The share of a memory's words that a conclusion has which stems from it."""

@@ -13,17 +13,14 @@ MAX_PROPOSAL = 600
 """Characters of a proposal that is cited where the model cited none."""
 
 _QUESTION = re.compile(r"[?？]|[吗嗎么麼]\s*$")
-_ADVICE = re.compile(
-    r"""
+_ADVICE = re.compile(r"""(?xi)
       \b(?: propos(?:e|al|ed) | suggest(?:ion|ed|s)? | recommend(?:ation|ed|s)? | advise | let's | shall\swe
         | we\s(?:could|should|can) | you\s(?:could|should) | i(?:'d|\swould|'ll)\s | how\sabout | what\sabout
         | why\s(?:not|don't\swe) | we(?:'d|'ll|\swould|\swill)\s | let\sus
         | my\s(?:plan|idea|approach) | the\splan | option\s[a-z0-9]\b | want\sme\sto | would\syou\slike )
     | 建议 | 提议 | 推荐 | 方案 | 计划 | 不如 | 要不 | 可以考虑 | [我咱]们?可以 | 你可以 | 打算 | 采用
       | 选用 | 改用 | 应该 | 最好
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
+""")
 _ASKS_FOR_YES = re.compile(
     r"(?:and\s|so\s)?(?:(?:shall|should|can)\s(?:we|i)(?:\s(?:do|go\swith)\s(?:that|this|it))?|ok(?:ay)?|right|agreed?"
     r"|deal|alright|(?:does|do|would|is|are|how\sdoes)\s(?:that|this|it|you)(?:\s(?:be|sound|look|work|seem|suit|agree"

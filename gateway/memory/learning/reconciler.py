@@ -14,7 +14,7 @@ from gateway.memory.learning.report import LearningReport
 from gateway.memory.learning.wording import content_words
 from gateway.memory.memories import Attribution, Changed, Memories
 from gateway.memory.similarity.comparison import Similarity, compare, is_same, replaces
-from gateway.memory.validation import NewMemory, digest_of
+from gateway.memory.validation import WORK_TYPES, NewMemory, digest_of
 from gateway.storage.memories import Evidence, Filter, Forgotten, MemoryRow, OwnerType, Scope
 
 MAX_NEIGHBOURS = 10
@@ -29,7 +29,6 @@ TurnTimes = Callable[[str], Awaitable[int]]
 """Gives the beginning of the turn of that id, Unix ms."""
 
 _COMPARED_STATUSES = Filter(statuses=("active", "suppressed", "frozen"))
-_WORK_TYPES = frozenset({"project_decision", "discussion_conclusion", "action_item", "constraint", "risk"})
 
 
 class Reconciler:
@@ -37,11 +36,7 @@ class Reconciler:
     why others changed nothing; `full` is the refusal at the limit of memories."""
 
     def __init__(
-        self,
-        memories: Memories,
-        scope: Scope,
-        report: LearningReport,
-        turn_times: TurnTimes | None,
+        self, memories: Memories, scope: Scope, report: LearningReport, turn_times: TurnTimes | None
     ) -> None:
         self._memories = memories
         self._scope, self._session_id = scope, report.session_id
@@ -189,7 +184,7 @@ class Reconciler:
 
     def _owner(self, kind: str) -> OwnerType:
         """Memories about work belong to the project, or else to the role."""
-        if kind not in _WORK_TYPES:
+        if kind not in WORK_TYPES:
             return "user"
         if self._scope.project_id is not None:
             return "project"

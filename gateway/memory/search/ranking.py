@@ -1,15 +1,16 @@
 """Fusion of two rankings, scores, and selection within a budget. Pure."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
+from itertools import chain, zip_longest
 
 from gateway.events.content import Omission
 from gateway.ids import DAY_MS
 from gateway.lexical import estimate_tokens, tokens
 from gateway.memory import rendering
-from gateway.memory.search.query import Form, Hit, Mode, known_key
+from gateway.memory.search.query import Form, Hit, MemoryQuery, known_key
 from gateway.memory.similarity.comparison import is_same
-from gateway.storage.memories import MemoryRow, Passage
+from gateway.storage.memories import Match, MemoryRow
 
 RRF_CONSTANT = 60
 """The constant of reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009)."""
@@ -33,47 +34,23 @@ MIN_FRESHNESS = 0.1
 """The lower bound of freshness, from the 114th day on: age alone makes no memory unfindable."""
 
 
-def fuse(
-    lexical: Sequence[MemoryRow],
-    vector: Sequence[MemoryRow],
-    at: int,
-    *,
-    likely_types: Collection[str] = (),
-    likely_since: int | None = None,
-    passages: Mapping[str, Passage] | None = None,
-) -> list[Hit]:
-    """The union of both rankings, the best first. `at` is now, Unix milliseconds; `passages` are those of the
-    long memories that fit, by id."""
-
-    def weighed(hit: Hit) -> Hit:
-        likely = (hit.row.type in likely_types) + (
-            likely_since is not None and hit.row.updated_at >= likely_since
-        )
-        return replace(hit, score=round(hit.score * LIKELY_FACTOR**likely, 4)) if likely else hit
-
-    by_words = {row.id: rank for rank, row in enumerate(lexical, 1)}
-    by_meaning = {row.id: rank for rank, row in enumerate(vector, 1)}
-    rows = {row.id: row for row in (*lexical, *vector)}
+def fuse(lexical: Sequence[Match], vector: Sequence[Match], query: MemoryQuery, at: int) -> list[Hit]:
+    """The union of both rankings, the best first; a long memory with the passage that has the better place,
+    in doubt that of the lexical one. `at` is now, Unix milliseconds."""
+    by_words = {match.row.id: rank for rank, match in enumerate(lexical, 1)}
+    by_meaning = {match.row.id: rank for rank, match in enumerate(vector, 1)}
+    found: dict[str, Match] = {}
+    for match in filter(None, chain.from_iterable(zip_longest(lexical, vector))):
+        known = found.setdefault(match.row.id, match)
+        found[match.row.id] = known if known.passage else match
     hits = [
-        replace(
-            weighed(_hit(row, by_words.get(row.id), by_meaning.get(row.id), at)),
-            passage=(passages or {}).get(row.id),
-        )
-        for row in rows.values()
+        _hit(match, by_words.get(memory_id), by_meaning.get(memory_id), query, at)
+        for memory_id, match in found.items()
     ]
     return sorted(hits, key=lambda hit: (-hit.score, hit.row.id))
 
 
-def select(
-    hits: Sequence[Hit],
-    *,
-    limit: int,
-    budget_tokens: int,
-    mode: Mode,
-    line_tokens: int | None = None,
-    summaries_only: bool = False,
-    known: Collection[str] = (),
-) -> tuple[list[Hit], list[Omission], int]:
+def select(hits: Sequence[Hit], query: MemoryQuery) -> tuple[list[Hit], list[Omission], int]:
     """The selected hits in the form that there is room for, the omissions with their reasons, and the tokens
     of the selection; see `MemoryQuery`. `hits` are the best first. What is longer than a line may take
     LONG_SHARE of the budget, and where there is no room for it, it is shown by its summary (`too_long`). What
@@ -81,16 +58,15 @@ def select(
     better one (`comparison.is_same`)."""
     chosen, omissions = list[Hit](), list[Omission]()
     words: list[tuple[frozenset[str], str]] = []
-    lines = budget_tokens if line_tokens is None else line_tokens
-    room = {True: int(LONG_SHARE * budget_tokens), False: lines}
-    left = budget_tokens
+    left = query.budget_tokens
+    lines = left if query.line_tokens is None else query.line_tokens
+    room = {True: int(LONG_SHARE * left), False: lines}
     for hit in hits:
-        if len(chosen) == limit:
+        if len(chosen) == query.limit:
             omissions.append(Omission(id=hit.row.id, reason="budget"))
             continue
         forms = [
-            replace(hit, form=form, known=_is_known(hit, form, known))
-            for form in _forms(hit, mode, summaries_only=summaries_only)
+            replace(hit, form=form, known=_is_known(hit, form, query.known)) for form in _forms(hit, query)
         ]
         shown = next(
             (each for each in forms if rendered_tokens(each) <= min(left, room[_is_long(each)])), None
@@ -109,7 +85,7 @@ def select(
         words.append(own)
         left -= (cost := rendered_tokens(shown))
         room[_is_long(shown)] -= cost
-    return chosen, omissions, budget_tokens - left
+    return chosen, omissions, query.budget_tokens - left
 
 
 def rendered_tokens(hit: Hit) -> int:
@@ -124,14 +100,14 @@ def _is_known(hit: Hit, form: Form, known: Collection[str]) -> bool:
     return bool(is_part) or known_key(hit.row.id, "full") in known
 
 
-def _forms(hit: Hit, mode: Mode, *, summaries_only: bool) -> Sequence[Form]:
+def _forms(hit: Hit, query: MemoryQuery) -> Sequence[Form]:
     """How a memory may be shown, the fullest first. Of a long one its passage says more than its summary, and
     of one that its summary leaves something out of the content."""
-    if mode == "details":
+    if query.mode == "details":
         return ("full", "passage", "summary") if hit.passage else ("full", "summary")
-    if hit.passage and not summaries_only:
+    if hit.passage and not query.summaries_only:
         return ("passage", "summary")
-    return ("full", "summary") if rendering.is_cut(hit.row) and not summaries_only else ("summary",)
+    return ("full", "summary") if rendering.is_cut(hit.row) and not query.summaries_only else ("summary",)
 
 
 def _is_long(hit: Hit) -> bool:
@@ -157,7 +133,8 @@ def _is_same(one: tuple[frozenset[str], str], other: tuple[frozenset[str], str])
     return len(words & others) >= MIN_SIMILARITY * len(words | others) and is_same(content, known)
 
 
-def _hit(row: MemoryRow, lexical_rank: int | None, vector_rank: int | None, at: int) -> Hit:
+def _hit(match: Match, lexical_rank: int | None, vector_rank: int | None, query: MemoryQuery, at: int) -> Hit:
+    row = match.row
     fresh = freshness(row, at)
     ranked = sum(
         (RRF_CONSTANT + 1) / (RRF_CONSTANT + rank) for rank in (lexical_rank, vector_rank) if rank is not None
@@ -165,4 +142,6 @@ def _hit(row: MemoryRow, lexical_rank: int | None, vector_rank: int | None, at: 
     score = ranked * (1 + IMPORTANCE_WEIGHT * (row.importance - 3) / 2) * fresh**FRESHNESS_EXPONENT
     if row.status == "suppressed":
         score *= SUPPRESSED_FACTOR
-    return Hit(row, round(score, 4), lexical_rank, vector_rank, round(fresh, 4))
+    is_recent = query.likely_since is not None and row.updated_at >= query.likely_since
+    score *= LIKELY_FACTOR ** ((row.type in query.likely_types) + is_recent)
+    return Hit(row, round(score, 4), lexical_rank, vector_rank, round(fresh, 4), match.passage)

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import chain, islice, zip_longest
+from itertools import islice
 from time import monotonic, perf_counter
 
 import structlog
@@ -19,7 +19,7 @@ from gateway.memory.search.query import Hit, MemoryQuery, SearchResult
 from gateway.memory.search.ranking import fuse, select
 from gateway.memory.search.relevance import QueryTerms, filter_relevant, parts_of, query_terms
 from gateway.memory.search.vector_index import VectorIndex
-from gateway.storage.memories import Filter, Match, MemoryRow, Passage, Viewer
+from gateway.storage.memories import Filter, Match, MemoryRow, Viewer
 from gateway.storage.memories.contract import MemoryStore
 
 MAX_RANKED = 50
@@ -138,32 +138,7 @@ def _located(matches: Sequence[tuple[Match, int]]) -> Sequence[Match]:
     ]
 
 
-def _best_passages(*rankings: Sequence[Match]) -> dict[str, Passage]:
-    """By memory the passage with the better place in a ranking, in doubt that of the earlier one."""
-    found: dict[str, Passage] = {}
-    for match in chain.from_iterable(zip_longest(*rankings)):
-        if match is not None and match.passage is not None:
-            found.setdefault(match.row.id, match.passage)
-    return found
-
-
 def _rank(
     lexical: Sequence[Match], by_meaning: Sequence[Match], query: MemoryQuery
 ) -> tuple[Sequence[Hit], Sequence[Omission], int]:
-    hits = fuse(
-        [match.row for match in lexical],
-        [match.row for match in by_meaning],
-        now_ms(),
-        likely_types=query.likely_types,
-        likely_since=query.likely_since,
-        passages=_best_passages(lexical, by_meaning),
-    )
-    return select(
-        hits,
-        limit=query.limit,
-        budget_tokens=query.budget_tokens,
-        line_tokens=query.line_tokens,
-        summaries_only=query.summaries_only,
-        mode=query.mode,
-        known=query.known,
-    )
+    return select(fuse(lexical, by_meaning, query, now_ms()), query)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gateway.ids import now_ms
 from gateway.memory.passages import passages
-from gateway.memory.search.query import Form, Hit, Mode, known_key
+from gateway.memory.search.query import Form, Hit, MemoryQuery, Mode, known_key
 from gateway.memory.search.ranking import (
     MIN_FRESHNESS,
     freshness,
@@ -27,6 +27,11 @@ ROWS = [
 SOME = st.lists(st.sampled_from(ROWS), unique_by=lambda row: row.id)
 
 
+def fused(lexical: Sequence[MemoryRow], vector: Sequence[MemoryRow], at: int) -> list[Hit]:
+    rankings = [[Match(row, 0.0) for row in rows] for rows in (lexical, vector)]
+    return fuse(rankings[0], rankings[1], MemoryQuery(""), at)
+
+
 def ids(rows: Sequence[MemoryRow]) -> list[str]:
     return [row.id for row in rows]
 
@@ -36,7 +41,7 @@ def test_no_ranking_can_keep_out_what_the_other_found(
     lexical: list[MemoryRow], vector: list[MemoryRow]
 ) -> None:
     """All of both are there once, each with its ranks, the best first."""
-    hits = fuse(lexical, vector, now_ms())
+    hits = fused(lexical, vector, now_ms())
 
     assert sorted(hit.row.id for hit in hits) == sorted({*ids(lexical), *ids(vector)})
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
@@ -50,13 +55,13 @@ def test_equal_memories_keep_the_order_of_a_single_ranking(lexical: list[MemoryR
     at = now_ms()
     same = [replace(row, last_used=at) for row in lexical]
 
-    assert [hit.row.id for hit in fuse(same, (), at)] == ids(same)
+    assert [hit.row.id for hit in fused(same, (), at)] == ids(same)
 
 
 def test_what_both_rankings_found_comes_first() -> None:
     one, two, three = ROWS[:3]
 
-    assert fuse([one, two], [two, three], now_ms())[0].row is two
+    assert fused([one, two], [two, three], now_ms())[0].row is two
 
 
 def test_importance_freshness_and_doubt_weigh() -> None:
@@ -64,7 +69,7 @@ def test_importance_freshness_and_doubt_weigh() -> None:
     row, at = ROWS[0], now_ms()
 
     def score(**changed: object) -> float:
-        return fuse([replace(row, **changed)], (), at)[0].score
+        return fused([replace(row, **changed)], (), at)[0].score
 
     assert score(importance=5) > score(importance=3) > score(importance=1)
     assert score(last_used=at) > score(last_used=at - 30 * DAY) > score(last_used=at - 90 * DAY)
@@ -86,7 +91,7 @@ def test_freshness_falls_two_percent_a_day_to_a_tenth() -> None:
 
 def chosen(rows: Sequence[MemoryRow], *, budget_tokens: int = 1000, limit: int = 20):
     hits = [Hit(row, 1.0, number, None, 1.0) for number, row in enumerate(rows, 1)]
-    return select(hits, limit=limit, budget_tokens=budget_tokens, mode="catalog")
+    return select(hits, MemoryQuery("", limit=limit, budget_tokens=budget_tokens, mode="catalog"))
 
 
 @given(st.lists(st.sampled_from(ROWS), unique_by=lambda row: row.id), st.integers(0, 200), st.integers(0, 6))
@@ -122,7 +127,7 @@ def test_of_a_long_memory_the_passage_is_told_that_fits() -> None:
     line = rendered_tokens(replace(hit, form="summary"))
 
     def forms(budget: int, mode: Mode) -> tuple[list[Form], list[str]]:
-        hits, omissions, spent = select([hit], limit=9, budget_tokens=budget, mode=mode)
+        hits, omissions, spent = select([hit], MemoryQuery("", limit=9, budget_tokens=budget, mode=mode))
         assert spent <= budget
         return [each.form for each in hits], [each.reason for each in omissions]
 
@@ -141,9 +146,8 @@ def test_long_memories_leave_room_for_the_others() -> None:
     ]
     short = [Hit(made(f"Ada owns boat {number}"), 1.0, 9, None, 1.0) for number in range(5)]
 
-    hits, omissions, spent = select(
-        [*long, *short], limit=20, budget_tokens=1000, line_tokens=400, mode="catalog"
-    )
+    query = MemoryQuery("", limit=20, budget_tokens=1000, line_tokens=400)
+    hits, omissions, spent = select([*long, *short], query)
 
     assert spent <= 1000
     assert [hit.form for hit in hits].count("passage") == 2
@@ -157,7 +161,10 @@ def test_a_memory_that_its_summary_cuts_is_told_whole_where_there_is_room() -> N
     hit = Hit(row, 1.0, 1, None, 1.0)
 
     def forms(budget: int) -> list[Form]:
-        return [each.form for each in select([hit], limit=9, budget_tokens=budget, mode="catalog")[0]]
+        return [
+            each.form
+            for each in select([hit], MemoryQuery("", limit=9, budget_tokens=budget, mode="catalog"))[0]
+        ]
 
     assert (forms(1000), forms(100)) == (["full"], ["summary"])
     assert forms(20) == []
@@ -169,7 +176,9 @@ def test_what_is_in_context_already_is_not_told_again() -> None:
     memory_id = hit.row.id
 
     def is_known(*known: str) -> bool:
-        (shown,), _, spent = select([hit], limit=9, budget_tokens=1000, mode="catalog", known=known)
+        (shown,), _, spent = select(
+            [hit], MemoryQuery("", limit=9, budget_tokens=1000, mode="catalog", known=known)
+        )
         assert shown.known == (spent == 0)
         return shown.known
 
