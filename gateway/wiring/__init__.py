@@ -10,7 +10,7 @@ from gateway.wiring.skills import (
     look_at_skills,
     open_skills,
 )
-from gateway.wiring.storage import Storage, open_storage, storage_on
+from gateway.wiring.storage import Storage, open_storage, storage_on, storage_on_server
 
 __all__ = [
     "TAKEN",
@@ -30,4 +30,5 @@ __all__ = [
     "open_skills",
     "open_storage",
     "storage_on",
+    "storage_on_server",
 ]

@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from gateway.settings import Settings
 from gateway.storage.archives import Archives, Compressions, Summaries
@@ -20,7 +21,7 @@ from gateway.storage.decisions.switches import SqlSkillSwitches
 from gateway.storage.exclusive import Exclusive, LocalExclusive
 from gateway.storage.log import Bus, EventLog
 from gateway.storage.log.bus import MemoryBus
-from gateway.storage.log.event_log import SqlEventLog
+from gateway.storage.log.event_log import EventDatabase, SqlEventLog
 from gateway.storage.log.group_commit import Flushed
 from gateway.storage.orphans import Orphans
 from gateway.storage.orphans.statements import SqlOrphans
@@ -31,13 +32,16 @@ from gateway.storage.sessions.copies import Copies
 from gateway.storage.sessions.imports import SqlCopies
 from gateway.storage.sessions.learned import SqlLearnedSessions
 from gateway.storage.sessions.purges import SqlPurges
-from gateway.storage.sessions.search import SqlSearch
+from gateway.storage.sessions.search import SqlSearch, TurnWords
 from gateway.storage.sessions.store import SqlSessions
 from gateway.storage.signals import Signals
 from gateway.storage.sqlite.database import SqliteDatabase
 from gateway.storage.sqlite.search import Fts5TurnWords
 from gateway.storage.turns import Turns
 from gateway.storage.turns.store import SqlTurns
+
+if TYPE_CHECKING:
+    from gateway.storage.postgres import PostgresDatabase
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,18 +87,50 @@ async def open_storage(settings: Settings, *, flushed: Flushed | None = None) ->
 
 
 def storage_on(database: SqliteDatabase, blobs: Blobs | None = None) -> Storage:
-    """The record in a database that is open; without `blobs` they are kept beside it."""
-    bus, blobs = MemoryBus(), blobs or open_blobs(None, database.path.parent)
+    """The record in a file that is open; without `blobs` they are kept beside it."""
+    return _storage_on(
+        database,
+        blobs or open_blobs(None, database.path.parent),
+        index=Fts5TurnWords(),
+        replicas=SoleReplica(database),
+        exclusive=LocalExclusive(),
+        check=database.check,
+    )
+
+
+def storage_on_server(database: "PostgresDatabase", blobs: Blobs) -> Storage:
+    """The record on a server, which other processes may use too."""
+    from gateway.storage.postgres.search import ArrayTurnWords  # noqa: PLC0415 - an extra
+
+    return _storage_on(
+        database,
+        blobs,
+        index=ArrayTurnWords(),
+        replicas=SoleReplica(database),
+        exclusive=LocalExclusive(),
+        check=database.check,
+    )
+
+
+def _storage_on(
+    database: EventDatabase,
+    blobs: Blobs,
+    *,
+    index: TurnWords,
+    replicas: Replicas,
+    exclusive: Exclusive,
+    check: Callable[[], Awaitable[None]],
+) -> Storage:
+    bus = MemoryBus()
     archived = ArchiveReader(blobs)
     database.signals.on("gone", bus.forget)
-    index = Fts5TurnWords()
     search = SqlSearch(database, archived.messages, index)
     purges = SqlPurges(database, index)
     return Storage(
         log=SqlEventLog(database, bus, archived.events),
         sessions=SqlSessions(database, archived.messages, search, purges),
         turns=SqlTurns(database),
-        replicas=SoleReplica(database),
+        replicas=replicas,
         compressions=SqlCompressions(database),
         summaries=SqlSummaries(database),
         archives=SqlArchives(database, purges),
@@ -106,9 +142,9 @@ def storage_on(database: SqliteDatabase, blobs: Blobs | None = None) -> Storage:
         learned=SqlLearnedSessions(database),
         artifacts=SqlArtifacts(database),
         orphans=SqlOrphans(database),
-        exclusive=LocalExclusive(),
+        exclusive=exclusive,
         blobs=blobs,
         bus=bus,
         signals=database.signals,
-        check=database.check,
+        check=check,
     )

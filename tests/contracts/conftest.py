@@ -9,10 +9,10 @@ from gateway.storage.memories.contract import MemoryStore
 from gateway.wiring import Storage
 from tests.postgres import needs_postgres
 from tests.storage.remembering import MemoryFactory, postgres_memories, sqlite_memories
-from tests.storage.writing import Factory, sqlite_storage
+from tests.storage.writing import ENGINES, Factory
 
 
-@pytest.fixture(params=[sqlite_storage])
+@pytest.fixture(params=ENGINES)
 def factory(request: pytest.FixtureRequest) -> Factory:
     """Opens an engine in a folder; opening the same folder again finds what was there."""
     return request.param

@@ -6,12 +6,17 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
+
 from gateway.events.envelope import StoredEvent, encode, encode_scope
 from gateway.messages import Message, Usage
+from gateway.storage.blobs.addresses import open_blobs
 from gateway.storage.log import Append, Closing, EventLog
+from gateway.storage.postgres import PostgresDatabase
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.storage.turns import Accepted, NewTurn, OnConflict
-from gateway.wiring import Storage, storage_on
+from gateway.wiring import Storage, storage_on, storage_on_server
+from tests.postgres import database_in, needs_postgres
 
 OWNER = "ann"
 
@@ -23,6 +28,15 @@ Factory = Callable[[Path], AbstractAsyncContextManager[Storage]]
 async def sqlite_storage(folder: Path) -> AsyncGenerator[Storage]:
     async with await SqliteDatabase.open(folder / "gateway.db") as database:
         yield storage_on(database)
+
+
+@asynccontextmanager
+async def postgres_storage(folder: Path) -> AsyncGenerator[Storage]:
+    async with await PostgresDatabase.open(database_in(folder)) as database:
+        yield storage_on_server(database, open_blobs(None, folder))
+
+
+ENGINES = [sqlite_storage, pytest.param(postgres_storage, marks=needs_postgres)]
 
 
 @dataclass(slots=True)

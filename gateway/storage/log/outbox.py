@@ -24,9 +24,9 @@ ENTRIES = Prepared(
 )
 SESSIONS = Prepared(select(outbox.c.session_id).distinct())
 ADD = Prepared(
-    insert(outbox).values(
-        session_id=bindparam("session_id"), turn_id=bindparam("turn_id"), events=bindparam("events")
-    )
+    insert(outbox)
+    .values(session_id=bindparam("session_id"), turn_id=bindparam("turn_id"), events=bindparam("events"))
+    .returning(outbox.c.number)
 )
 REMOVE = Prepared(delete(outbox).where(outbox.c.number == bindparam("number")))
 CLOSE_WAITING = Prepared(
@@ -63,7 +63,7 @@ def append_beside(
         return Outcome(_append(connection, session_id, head, [entry], at))
     if (owner := head[3]) is not None:  # else its next one looks for what is here
         send(connection, Signal("outbox", session_id, to=owner))
-    number = ADD.run(connection, session_id=session_id, turn_id=turn_id, events=_packed(entry)).lastrowid
+    number = ADD.value(connection, session_id=session_id, turn_id=turn_id, events=_packed(entry))
     return Outcome(entry=entry._replace(number=number), is_free=False)
 
 

@@ -34,13 +34,15 @@ EventRow = tuple[str, int, str, str, bytes]
 """Session, seq, turn, type and body of an event."""
 
 ADD_LOOSE = Prepared(
-    insert(loose_events).values(
+    insert(loose_events)
+    .values(
         session_id=bindparam("session_id"),
         seq=bindparam("seq"),
         turn_id=bindparam("turn_id"),
         type=bindparam("type"),
         body=bindparam("body"),
     )
+    .inline()  # nothing is returned: PostgreSQL's have no number
 )
 ADD_PACK = Prepared(
     insert(event_packs).values({column.name: bindparam(column.name) for column in event_packs.c})

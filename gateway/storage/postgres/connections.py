@@ -22,7 +22,7 @@ PARAMETERS: dict[str, Any] = {
     "keepalives_count": "3",
     "tcp_user_timeout": "10000",
 }
-OPTIONS = "-c lock_timeout=5s -c statement_timeout=30s -c idle_in_transaction_session_timeout=60s"
+OPTIONS = "-c lock_timeout=5s -c statement_timeout=30s -c idle_in_transaction_session_timeout=10s"
 
 
 Raw = psycopg.Connection[Any]

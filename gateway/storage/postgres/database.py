@@ -12,7 +12,10 @@ from sqlalchemy import Connection
 from gateway.errors import StorageError
 from gateway.ids import new_replica_id
 from gateway.storage.database import Lock, Transaction, sent
+from gateway.storage.log.group_commit import Deliver, Flushed, GroupCommit
+from gateway.storage.postgres.commits import PostgresCommits
 from gateway.storage.postgres.connections import Links, Server
+from gateway.storage.postgres.event_rows import read_page
 from gateway.storage.postgres.failures import for_caller, is_lost
 from gateway.storage.postgres.migrating import check_revisions
 from gateway.storage.postgres.notifications import announce
@@ -30,9 +33,13 @@ T = TypeVar("T")
 
 
 class PostgresDatabase:
-    """The `Database` protocol on a server that other processes use too. Made by `open`."""
+    """A server that other processes use too: the `EventDatabase` protocol. Made by `open`."""
 
-    def __init__(self, server: Server, connections: int, replica: str) -> None:
+    page_snapshot = False
+
+    def __init__(
+        self, server: Server, connections: int, replica: str, flushed: Flushed | None = None
+    ) -> None:
         self.replica = replica
         self.server = server
         self.signals = Signals()
@@ -43,6 +50,12 @@ class PostgresDatabase:
         self._readers = ThreadPoolExecutor(readers, thread_name_prefix="storage-reader")
         self._writers = ThreadPoolExecutor(writers, thread_name_prefix="storage-writer")
         self._loop = asyncio.get_running_loop()
+        self._commits = PostgresCommits(server)
+        self._appends = GroupCommit(self._commits, self.signals, flushed)
+        self.append = self._appends.append
+        """Adds an append to the next commit; `on_delivery` gets its outcome. Raises StorageError when the
+        database is closed."""
+        self.read_page = read_page
         self._open = True
 
     @classmethod
@@ -53,9 +66,11 @@ class PostgresDatabase:
         direct_url: str | None = None,
         connections: int = 8,
         replica: str | None = None,
+        flushed: Flushed | None = None,
     ) -> Self:
         """Opens the database at `url`, which is that of a pooler when there is a `direct_url` too. Use it as
-        an async context manager, or `close` it. `replica` names this process, at random by default.
+        an async context manager, or `close` it. `replica` names this process, at random by default; `flushed`
+        is called after each commit of events.
 
         Raises:
             StorageError: the server cannot be reached, the schema is older than this version (code
@@ -63,12 +78,13 @@ class PostgresDatabase:
         """
         server = Server(url, pooled=direct_url is not None)
         await asyncio.to_thread(check_revisions, server)
-        return cls(server, connections, replica or new_replica_id())
+        return cls(server, connections, replica or new_replica_id(), flushed)
 
     async def close(self) -> None:
         """Waits for what is under way and lets the connections go. Later calls do nothing."""
         if self._open:
             self._open = False
+            await self._appends.close()
             await asyncio.to_thread(self._release)
 
     async def check(self) -> None:
@@ -97,6 +113,10 @@ class PostgresDatabase:
         """See `Database.read`."""
         self._check_is_open()
         return await self._loop.run_in_executor(self._readers, self._read, work, snapshot)
+
+    def on_delivery(self, deliver: Deliver) -> None:
+        """See `EventDatabase.on_delivery`."""
+        self._appends.deliver = deliver
 
     def _check_is_open(self) -> None:
         if not self._open:
@@ -156,6 +176,7 @@ class PostgresDatabase:
     def _release(self) -> None:
         self._writers.shutdown()
         self._readers.shutdown()
+        self._commits.close()
         self._write_links.close()
         self._read_links.close()
 

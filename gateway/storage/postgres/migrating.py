@@ -12,7 +12,7 @@ from sqlalchemy.exc import DBAPIError
 import gateway.storage.migrations
 from gateway.errors import StorageError
 from gateway.storage.migrations import MEMORIES, SESSIONS, Chain, too_new
-from gateway.storage.postgres.connections import Raw, Server
+from gateway.storage.postgres.connections import Raw, Server, raw_of
 from gateway.storage.postgres.failures import storage_error
 
 BASELINE = Path(gateway.storage.migrations.__file__).parent / "baseline"
@@ -91,8 +91,7 @@ def _check(raw: Raw, chain: Chain) -> None:
 def _brought(connection: Connection, chain: Chain) -> Migrated:
     from gateway.storage.migrations import run  # noqa: PLC0415 - Alembic takes half a second to import
 
-    raw = connection.connection.dbapi_connection
-    assert isinstance(raw, psycopg.Connection)
+    raw = raw_of(connection)
     before = revision_of(raw, chain)
     config = run.config_of(chain, chain.table)
     run.check_is_known(config, raw.info.dbname, before)

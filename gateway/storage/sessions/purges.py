@@ -59,7 +59,9 @@ class Removal:
     def __init__(self, table: Table, *where: ColumnElement[bool]) -> None:
         self._batch = PACKS_BATCH if table is event_packs else BATCH
         of_session = table.c.session_id == bindparam("session_id")
-        key = [column for column in table.primary_key if column.name != "session_id"]
+        # Not every engine gives a loose event a number.
+        ids = [table.c.seq] if table is loose_events else table.primary_key
+        key = [column for column in ids if column.name != "session_id"]
         statement = delete(table).where(of_session)
         if key:
             chosen = select(*key).where(of_session, *where).order_by(*key).limit(self._batch)

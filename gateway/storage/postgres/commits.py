@@ -1,0 +1,143 @@
+"""The commit of a flush on PostgreSQL: one statement, which is sent again when it is not known what became of
+it."""
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from struct import unpack
+
+import psycopg
+from psycopg import errors, pq
+
+from gateway.errors import StorageError
+from gateway.storage.log.appending import Run, refusal, runs_of
+from gateway.storage.log.group_commit import Flush
+from gateway.storage.postgres.append import rounds, statement_of
+from gateway.storage.postgres.connections import Links, Raw, Server
+from gateway.storage.postgres.failures import DEADLOCK, SERIALIZATION, is_lost, state_of, storage_error
+from gateway.storage.postgres.transactions import begin, commit, roll_back, was_committed
+
+log = logging.getLogger(__name__)
+
+PATIENCE = 6.0
+"""Seconds for which a flush is tried while the server is away, as when it is started again: less than a
+lease, after which the turns belong to others."""
+PAUSE = 0.1
+"""Seconds between two attempts."""
+
+_STORED = "SELECT FROM loose_events WHERE session_id = %s AND seq = %s AND turn_id = %s AND body = %s"
+
+
+class PostgresCommits:
+    """The `Commits` protocol. Nothing but appends comes here: transactions with locks of their own must not
+    hold up the streams."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._links = Links(server, 1)
+        self._prepared: tuple[Raw | None, set[bytes]] = (None, set())
+
+    def commit(self, flush: Flush) -> None:
+        """See `Commits.commit`. Where the head of one session cannot be had, the others are stored."""
+        runs = runs_of(flush.appends)
+        errors_of: dict[int, StorageError] = {}
+        try:
+            kept = self._stored(list(rounds(runs)))
+        except errors.LockNotAvailable:
+            kept: list[Run] = []
+            for run in runs:
+                try:
+                    kept += self._stored([[run]])
+                except psycopg.Error as error:
+                    errors_of |= {id(part): storage_error(error) for part in run.parts}
+        stored = {id(part) for run in kept for part in run.parts}
+        flush.refusals = [
+            None if id(part) in stored else errors_of.get(id(part)) or refusal(part.batch)
+            for part in flush.appends
+        ]
+
+    def undo(self, error: BaseException) -> Callable[[], StorageError]:
+        """See `Commits.undo`. A connection with something open was closed when it was given back."""
+        if not isinstance(error, StorageError) and not is_lost(error):
+            log.error("a flush failed", exc_info=error)
+        return lambda: storage_error(error)
+
+    def close(self) -> None:
+        """Lets the connection go."""
+        self._links.close()
+
+    def _stored(self, parts: Sequence[Sequence[Run]]) -> list[Run]:
+        """Those of the runs that were stored, in this attempt or in one whose outcome was not known."""
+        until, lost = time.monotonic() + PATIENCE, False
+        while True:
+            try:
+                return self._attempt(parts, again=lost)
+            except (psycopg.Error, StorageError) as error:
+                lost = lost or is_lost(error)
+                away = is_lost(error) or isinstance(error, StorageError)
+                if not away and state_of(error) not in (DEADLOCK, SERIALIZATION):
+                    raise
+                if time.monotonic() > until or (isinstance(error, StorageError) and not error.retryable):
+                    raise
+            time.sleep(PAUSE if away else 0)
+
+    def _attempt(self, parts: Sequence[Sequence[Run]], *, again: bool) -> list[Run]:
+        with self._links.taken(anew=again) as link:
+            raw = link.raw
+            if len(parts) == 1 and all(run.end > run.head for run in parts[0]):
+                kept = self._run(raw, parts[0])
+                # A head that has moved was moved by this very flush if its last event is the one there.
+                return kept + [run for run in parts[0] if again and run not in kept and is_there(raw, run)]
+            # A message alone moves no head: that it is not there twice, the transaction's number tells.
+            number = begin(raw)
+            try:
+                kept = [run for runs in parts for run in self._run(raw, runs)]
+            except BaseException:
+                roll_back(raw)
+                raise
+            try:
+                commit(raw)
+            except psycopg.Error as error:
+                if not is_lost(error):
+                    raise
+                lost = error
+            else:
+                return kept
+        if was_committed(self._links, number):
+            return kept
+        raise lost
+
+    def _run(self, raw: Raw, runs: Sequence[Run]) -> list[Run]:
+        """Those of the runs whose heads moved."""
+        (name, text, types), values = statement_of(runs)
+        formats = [pq.Format.BINARY] * len(values)
+        pgconn = raw.pgconn
+        if self._server.pooled:
+            result = pgconn.exec_params(text, values, types, formats, pq.Format.BINARY)
+        else:
+            if self._prepared[0] is not raw:
+                self._prepared = raw, set()
+            names = self._prepared[1]
+            if name not in names:
+                check(raw, pgconn.prepare(name, text, types))
+                names.add(name)
+            result = pgconn.exec_prepared(name, values, formats, pq.Format.BINARY)
+        check(raw, result)
+        numbers = [result.get_value(row, 0) or b"" for row in range(result.ntuples)]
+        return [runs[unpack(">i", number)[0] - 1] for number in numbers]
+
+
+def check(raw: Raw, result: pq.abc.PGresult) -> None:
+    """Raises psycopg.Error when the statement failed."""
+    if result.status in (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK):
+        return
+    if raw.pgconn.status != pq.ConnStatus.OK:
+        raise psycopg.OperationalError(result.error_message.decode(errors="replace"))
+    raise errors.error_from_result(result)
+
+
+def is_there(raw: Raw, run: Run) -> bool:
+    """Whether its last event is in the log, as the turn's own."""
+    last = run.parts[-1].batch.events[-1]
+    place = (run.session_id, last.seq, last.turn_id, last.body)
+    return raw.execute(_STORED, place).fetchone() is not None
