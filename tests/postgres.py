@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import psycopg
@@ -28,6 +28,8 @@ from gateway.storage.postgres.connections import Server
 from gateway.storage.postgres.migrating import migrate
 from tests.loopback import TIMEOUT, free_port
 
+Test = TypeVar("Test", bound=Callable[..., Any])
+
 WITHOUT = "GATEWAY_TEST_WITHOUT_POSTGRES"
 USER = "postgres"
 
@@ -36,6 +38,14 @@ needs_postgres = [
     pytest.mark.skipif(os.environ.get(WITHOUT) == "1", reason=f"{WITHOUT}=1 leaves it out"),
 ]
 """The marks of what cannot be without a server: `pytestmark` of a file, `marks` of a parameter."""
+
+
+def on_postgres(test: Test) -> Test:
+    """Marks one test of a file that needs a server."""
+    for mark in needs_postgres:
+        test = mark(test)
+    return test
+
 
 # What a crash of the machine would cost is no test's business.
 CONFIGURATION = {

@@ -25,7 +25,7 @@ def show_banner(settings: Settings, *, demo: bool) -> None:
         "Page": Text(url, style="bold cyan"),
         "API": Text(f"{url}/openapi.json"),
         "Metrics": Text(f"{url}/metrics"),
-        "Data": Text(str(settings.database_path.parent.resolve())),
+        "Data": Text(_data(settings)),
         "Model": _model(settings, demo=demo),
         "Access": Text(_access(settings)),
     }
@@ -39,6 +39,12 @@ def show_banner(settings: Settings, *, demo: bool) -> None:
 def key_count(settings: Settings) -> int:
     """How many API keys are set."""
     return sum(1 for part in settings.api_keys.get_secret_value().split(",") if part.strip())
+
+
+def _data(settings: Settings) -> str:
+    if settings.is_shared:
+        return without_secrets(settings.database_url or "")
+    return str(settings.database_path.parent.resolve())
 
 
 def _model(settings: Settings, *, demo: bool) -> Text:

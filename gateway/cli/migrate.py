@@ -2,17 +2,13 @@
 
 
 def migrate() -> None:
-    """Bring the databases to the newest schema. The server must not be running."""
+    """Bring the databases to the newest schema. With SQLite the server must not be running; with PostgreSQL
+    gateways of this version and of the one before may."""
     from gateway.settings import load_settings
-    from gateway.storage import migrations
+    from gateway.wiring.migrating import migrate_databases
 
-    settings = load_settings()
-    for path, bring in (
-        (settings.database_path, migrations.migrate),
-        (settings.memory_path, migrations.migrate_memories),
-    ):
-        before, after = bring(path)
+    for what, before, after in migrate_databases(load_settings()):
         if before == after:
-            print(f"{path} is at {after} already: nothing to do.")
+            print(f"{what} is at {after} already: nothing to do.")
         else:
-            print(f"{path}: {before or 'empty'} -> {after}")
+            print(f"{what}: {before or 'empty'} -> {after}")

@@ -56,7 +56,7 @@ class UserArtifacts:
         self._store = store
         self._summariser = summariser
         self._files = UploadBuffer(
-            deps.settings.database_path.parent,
+            deps.settings.scratch_dir,
             at_once=MAX_UPLOADS,
             most=deps.settings.artifact_max_size,
             limit="artifact_max_size",

@@ -56,7 +56,7 @@ class SessionRecords:
         self._archiver = archiver
         self._draining = in_flight.draining
         self._files = UploadBuffer(
-            deps.settings.database_path.parent,
+            deps.settings.scratch_dir,
             at_once=MAX_IMPORTS,
             most=deps.settings.max_import_size,
             limit="max_import_size",

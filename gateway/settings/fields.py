@@ -38,8 +38,23 @@ class Settings(BaseSettings):
     # Where it listens and keeps things
     host: str = Field("127.0.0.1", description="Address to listen on. Other than loopback needs api_keys.")
     port: int = Field(8000, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
-    data_dir: Path = Field(Path("data"), description="Folder of the database. One process at a time.")
-    database_url: str | None = Field(None, description="sqlite:///PATH; default is gateway.db in data_dir.")
+    data_dir: Path = Field(
+        Path("data"),
+        description="Folder of the database. One process at a time; with PostgreSQL it is scratch.",
+    )
+    database_url: str | None = Field(
+        None,
+        description="sqlite:///PATH, or postgresql://USER:PASSWORD@HOST:PORT/DATABASE for several replicas; "
+        "default is gateway.db in data_dir.",
+    )
+    database_direct_url: str | None = Field(
+        None,
+        description="The same PostgreSQL database past a pooler such as PgBouncer, for what needs a "
+        "connection of its own; absent: database_url leads to the server itself.",
+    )
+    database_connections: int = Field(
+        8, ge=2, le=100, description="Connections to PostgreSQL for what is not an append, at most."
+    )
     lease: float = Field(
         10,
         ge=2,
@@ -351,16 +366,21 @@ class Settings(BaseSettings):
         """The SQLite file.
 
         Raises:
-            SettingsError: `database_url` names another engine.
+            SettingsError: `database_url` names another engine: look at `is_shared` before.
         """
         if self.database_url is None:
             return self.data_dir / "gateway.db"
         prefix = "sqlite:///"
         if not self.database_url.startswith(prefix):
             raise SettingsError(
-                "GATEWAY_DATABASE_URL must be sqlite:///PATH: this version supports no other engine."
+                "GATEWAY_DATABASE_URL must be sqlite:///PATH or postgresql://USER:PASSWORD@HOST:PORT/DATABASE."
             )
         return Path(self.database_url.removeprefix(prefix))
+
+    @property
+    def scratch_dir(self) -> Path:
+        """Where files are that are gone with their request."""
+        return self.data_dir if self.is_shared else self.database_path.parent
 
     @property
     def memory_path(self) -> Path:

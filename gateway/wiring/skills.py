@@ -35,7 +35,16 @@ def look_at_skills(
     """As `open_skills`, for commands that only read, also while a gateway has the data folder: no snapshot is
     written."""
     unwritten = settings.model_copy(update={"skills_snapshot": False})
-    return open_skills(unwritten, StoredSwitches(settings.database_path), functions, server_tools, window)
+    return open_skills(unwritten, _stored_switches(settings), functions, server_tools, window)
+
+
+def _stored_switches(settings: Settings) -> SkillSwitches:
+    if not settings.is_shared:
+        return StoredSwitches(settings.database_path)
+    from gateway.storage.postgres.connections import Server  # noqa: PLC0415 - psycopg is an extra
+    from gateway.storage.postgres.stored_switches import ServedSwitches  # noqa: PLC0415
+
+    return ServedSwitches(Server(settings.database_url or ""))
 
 
 def open_skills(

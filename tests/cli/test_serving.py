@@ -1,13 +1,17 @@
 """The server as a process: what it says when it starts, and how it stops."""
 
+import re
 import signal
 import subprocess
 from pathlib import Path
 
+import orjson
+import psycopg
 import pytest
 
 from gateway.cli.client import Client
 from tests.cli.calling import Command
+from tests.postgres import new_database, on_postgres
 from tests.running import TIMEOUT, clean_environment, gateway_command, gateway_process, run
 from tests.running import command as command_line
 
@@ -100,6 +104,24 @@ def test_migrate_tells_from_where_to_where(command: Command) -> None:
         assert line.startswith(f"data/{name}.db: empty -> ")
         assert known.startswith(f"data/{name}.db is at ")
         assert known.endswith("already: nothing to do.")
+
+
+@on_postgres
+def test_migrate_makes_the_tables_of_a_server(command: Command) -> None:
+    """As it does the files, also while gateways use them. Skills that are switched off are read there."""
+    url = new_database("template0")
+    with psycopg.connect(url, application_name="chat-gateway"):
+        first, second = (command("migrate", GATEWAY_DATABASE_URL=url) for _ in range(2))
+    with psycopg.connect(url) as connection:
+        connection.execute("INSERT INTO skill_switches VALUES ('calculate', false, 'ann', 1)")
+    listed = command("skills", "list", "--json", GATEWAY_DATABASE_URL=url, GATEWAY_MEMORY="false")
+
+    assert (first.code, second.code, listed.code) == (0, 0, 0), first.err + second.err + listed.err
+    for line, known in zip(first.out.splitlines(), second.out.splitlines(), strict=True):
+        assert re.fullmatch(r"The schema of (sessions|memories): empty -> \d{4}", line)
+        assert known.endswith("already: nothing to do.")
+    off = [row["name"] for row in orjson.loads(listed.out)["skills"] if not row["enabled"]]
+    assert off == ["calculate"]
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])

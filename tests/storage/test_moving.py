@@ -20,7 +20,7 @@ from gateway.storage.moving.steps import REPLACED, STEPS
 from gateway.wiring.moving import Moved, move_everything
 from tests.harness import Client, running_gateway, settings_for
 from tests.loopback import TIMEOUT
-from tests.postgres import needs_postgres, new_database
+from tests.postgres import needs_postgres, new_database, on_postgres
 
 MESSAGES = (
     "/pieces 300 /burst",
@@ -32,13 +32,6 @@ MESSAGES = (
 
 class Stopped(Exception):
     """In place of a power cut."""
-
-
-def on_postgres(test: Callable[..., None]) -> Callable[..., None]:
-    """Such a test cannot be without a server."""
-    for mark in needs_postgres:
-        test = mark(test)
-    return test
 
 
 def quiet(_: MoveProgress) -> None: ...
