@@ -1,5 +1,7 @@
 """Documented memories: list them, take one out of use and into it again."""
 
+from typing import Self
+
 from pydantic import Field
 from starlette.responses import Response
 
@@ -7,6 +9,7 @@ from gateway.api.bodies import Reply
 from gateway.api.json_types import json_reply
 from gateway.api.requests import ApiRequest
 from gateway.memory.documents.document import DocumentType
+from gateway.memory.documents.folder import FolderContents
 from gateway.memory.documents.selection import DocumentFile
 
 
@@ -45,16 +48,16 @@ class DocumentList(Reply):
     deprecated: list[DocumentRow]
     warnings: list[str]
 
+    @classmethod
+    def of(cls, found: FolderContents) -> Self:
+        documents, deprecated = map(DocumentRow.of, found.documents), map(DocumentRow.of, found.deprecated)
+        return cls(documents=list(documents), deprecated=list(deprecated), warnings=list(found.warnings))
+
 
 async def find(request: ApiRequest) -> Response:
     """All documented memories, as their files are now."""
     found = await request.gateway.documents.look()
-    listed = DocumentList(
-        documents=[DocumentRow.of(filed) for filed in found.documents],
-        deprecated=[DocumentRow.of(filed) for filed in found.deprecated],
-        warnings=list(found.warnings),
-    )
-    return json_reply(listed)
+    return json_reply(DocumentList.of(found))
 
 
 async def deprecate(request: ApiRequest) -> Response:

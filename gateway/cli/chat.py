@@ -5,19 +5,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gateway.cli.options import LOCAL_URL, Key, Url
+
 if TYPE_CHECKING:
     from gateway.cli.client import Client, SubmittedTurn
 
 
 def chat(
     message: Annotated[str | None, typer.Argument(help="One question; without it, a conversation.")] = None,
-    url: Annotated[str, typer.Option(envvar="GATEWAY_URL", help="Address of the gateway.")] = (
-        "http://127.0.0.1:8000"
-    ),
+    url: Url = LOCAL_URL,
     session: Annotated[str | None, typer.Option(help="Id of a session to go on with.")] = None,
-    key: Annotated[
-        str | None, typer.Option(envvar="GATEWAY_KEY", help="API key, where one is needed.")
-    ] = None,
+    key: Key = None,
     raw: Annotated[bool, typer.Option("--json", help="Print the events as they are, one a line.")] = False,
 ) -> None:
     """Chat with a running gateway. Ctrl-C stops the answer, on the server too."""

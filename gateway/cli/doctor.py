@@ -5,14 +5,14 @@ from typing import Annotated
 
 import typer
 
+from gateway.cli.options import Key
+
 
 def doctor(
     url: Annotated[
         str | None, typer.Argument(help="A running gateway; checks that its streams arrive unbuffered.")
     ] = None,
-    key: Annotated[
-        str | None, typer.Option(envvar="GATEWAY_KEY", help="API key, where one is needed.")
-    ] = None,
+    key: Key = None,
 ) -> None:
     """Check settings, storage, models, documents and telemetry; with a URL, that its streams arrive."""
     import asyncio

@@ -40,16 +40,12 @@ def list_(
     ] = False,
 ) -> None:
     """Show the documents in use."""
-    from gateway.api.documents import DocumentList, DocumentRow
+    from gateway.api.documents import DocumentList
     from gateway.cli.catalog import show_table, to_stderr
     from gateway.memory.documents.document import iso
 
     found = _look(None)
-    listed = DocumentList(
-        documents=[DocumentRow.of(filed) for filed in found.documents],
-        deprecated=[DocumentRow.of(filed) for filed in found.deprecated],
-        warnings=list(found.warnings),
-    )
+    listed = DocumentList.of(found)
     if as_json:
         print(listed.model_dump_json(exclude_none=True, indent=2))
         return

@@ -1,13 +1,27 @@
 """`gateway export` and `gateway import`: a session as a file."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
+from gateway.cli.options import LOCAL_URL, Key, Url
+
 CHUNK = 262_144
+
+
+@contextmanager
+def named_failures(path: object, verb: Literal["read", "written"]) -> Generator[None]:
+    """Raises errors.GatewayError, with the reason, where a file cannot be read or written."""
+    from gateway.errors import GatewayError
+
+    try:
+        yield
+    except OSError as error:
+        raise GatewayError(f"{path} cannot be {verb}: {error.strerror}.") from None
 
 
 def export(
@@ -15,16 +29,11 @@ def export(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="File to write. [default: stdout]")
     ] = None,
-    url: Annotated[str, typer.Option(envvar="GATEWAY_URL", help="Address of the gateway.")] = (
-        "http://127.0.0.1:8000"
-    ),
-    key: Annotated[
-        str | None, typer.Option(envvar="GATEWAY_KEY", help="API key, where one is needed.")
-    ] = None,
+    url: Url = LOCAL_URL,
+    key: Key = None,
 ) -> None:
     """Write a session to a file, complete, that `gateway import` reads."""
     from gateway.cli.client import Client
-    from gateway.errors import GatewayError
     from gateway.files.replacement import replacing
 
     with Client(url, key) as client, client.stream("GET", f"/api/sessions/{session}/export") as response:
@@ -34,32 +43,21 @@ def export(
                 sys.stdout.buffer.write(chunk)
             sys.stdout.buffer.flush()
             return
-        try:
-            with replacing(output) as file:
-                file.writelines(lines)
-        except OSError as error:
-            raise GatewayError(f"{output} cannot be written: {error.strerror}.") from None
+        with named_failures(output, "written"), replacing(output) as file:
+            file.writelines(lines)
         print(f"Wrote {output}.", file=sys.stderr)
 
 
 def import_(
     file: Annotated[Path, typer.Argument(help="A file that `gateway export` wrote.")],
-    url: Annotated[str, typer.Option(envvar="GATEWAY_URL", help="Address of the gateway.")] = (
-        "http://127.0.0.1:8000"
-    ),
-    key: Annotated[
-        str | None, typer.Option(envvar="GATEWAY_KEY", help="API key, where one is needed.")
-    ] = None,
+    url: Url = LOCAL_URL,
+    key: Key = None,
 ) -> None:
     """Make a session of an exported file. A damaged file is refused as a whole."""
     from gateway.cli.client import Client
-    from gateway.errors import GatewayError
 
-    try:
-        with Client(url, key) as client, file.open("rb") as opened:
-            session = client.import_session(iter(lambda: opened.read(CHUNK), b""))
-    except OSError as error:
-        raise GatewayError(f"{file} cannot be read: {error.strerror}.") from None
+    with named_failures(file, "read"), Client(url, key) as client, file.open("rb") as opened:
+        session = client.import_session(iter(lambda: opened.read(CHUNK), b""))
     print(session["id"])
 
 

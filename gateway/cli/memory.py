@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 import typer
 
-from gateway.cli.memory_options import (
+from gateway.cli.options import (
     AsJson,
     Content,
     Id,

@@ -6,31 +6,23 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from gateway.cli.catalog import to_stderr
+from gateway.cli.files import CHUNK, named_failures
 from gateway.cli.memory_context import MemoryContext
-from gateway.errors import GatewayError
 from gateway.files.replacement import replacing
 from gateway.memory.export import export
 from gateway.memory.import_file import ImportReport, MemoryImport, lines_of
 from gateway.memory.memories import Attribution
 from gateway.storage.memories import Evidence
 
-CHUNK = 262_144
-
 
 async def write_memories(context: MemoryContext, output: Path | None) -> None:
     """A file is for its owner alone, and there only once it is whole. Raises GatewayError when it cannot be
     written."""
-    with ExitStack() as opened:
-        try:
-            file = (
-                sys.stdout.buffer if output is None else opened.enter_context(replacing(output, private=True))
-            )
-            async for lines in export(context.services.store, context.all_scopes):
-                file.write(lines)
-            file.flush()
-            opened.close()
-        except OSError as error:
-            raise GatewayError(f"{output or 'stdout'} cannot be written: {error.strerror}.") from None
+    with named_failures(output or "stdout", "written"), ExitStack() as opened:
+        file = sys.stdout.buffer if output is None else opened.enter_context(replacing(output, private=True))
+        async for lines in export(context.services.store, context.all_scopes):
+            file.write(lines)
+        file.flush()
 
 
 async def read_memories(context: MemoryContext, path: Path) -> ImportReport:
@@ -67,10 +59,7 @@ async def _nothing(_: Sequence[Evidence]) -> Sequence[Evidence]:
 
 
 async def _chunks(path: Path) -> AsyncGenerator[bytes]:
-    with ExitStack() as opened:
-        try:
-            file = sys.stdin.buffer if str(path) == "-" else opened.enter_context(path.open("rb"))
-            while chunk := file.read(CHUNK):
-                yield chunk
-        except OSError as error:
-            raise GatewayError(f"{path} cannot be read: {error.strerror}.") from None
+    with named_failures(path, "read"), ExitStack() as opened:
+        file = sys.stdin.buffer if str(path) == "-" else opened.enter_context(path.open("rb"))
+        while chunk := file.read(CHUNK):
+            yield chunk

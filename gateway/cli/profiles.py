@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateway.cli.memory_options import AsJson, User, Version
+from gateway.cli.options import AsJson, User, Version
 
 if TYPE_CHECKING:
     from gateway.cli.memory_context import MemoryContext

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gateway.cli.options import LOCAL_URL, Key, Url
+
 if TYPE_CHECKING:
     from gateway.cli.client import Client
     from gateway.cli.frames import Frame
@@ -27,19 +29,17 @@ def replay(
     html: Annotated[
         Path | None, typer.Option(help="Write one self-contained page to this file instead.")
     ] = None,
-    url: Annotated[str, typer.Option(envvar="GATEWAY_URL", help="Address of the gateway.")] = (
-        "http://127.0.0.1:8000"
-    ),
-    key: Annotated[
-        str | None, typer.Option(envvar="GATEWAY_KEY", help="API key, where one is needed.")
-    ] = None,
+    url: Url = LOCAL_URL,
+    key: Key = None,
 ) -> None:
     """Show what happened in a session, from the record, with timings and costs."""
     if turn is not None and (first is not None or last is not None):
         raise typer.BadParameter("Give --turn, or --from and --to: a turn is a range of its own.")
     from gateway.cli.client import Client
+    from gateway.cli.files import named_failures
     from gateway.cli.replay_page import write_page
     from gateway.cli.timeline import Timeline
+    from gateway.files.replacement import replacing
     from gateway.history.replay import read_speed
 
     read_speed(speed)  # a page is made without waiting; a wrong speed is told all the same
@@ -55,7 +55,8 @@ def replay(
             timeline.end()
         else:
             events = (frame.load() for frame in frames)
-            _write(html, write_page(described, events))
+            with named_failures(html, "written"), replacing(html) as file:
+                file.writelines(part.encode() for part in write_page(described, events))
             print(f"Wrote {html}.", file=sys.stderr)
 
 
@@ -92,14 +93,3 @@ def _frames(
             if cursor == resumed_at:
                 raise
             resumed_at = cursor
-
-
-def _write(path: Path, parts: Generator[str]) -> None:
-    from gateway.errors import GatewayError
-    from gateway.files.replacement import replacing
-
-    try:
-        with replacing(path) as file:
-            file.writelines(part.encode() for part in parts)
-    except OSError as error:
-        raise GatewayError(f"{path} cannot be written: {error.strerror}.") from None

@@ -1,4 +1,4 @@
-"""What the commands of `gateway memory` take, where several take the same."""
+"""What several commands take alike: where the gateway is, whose memories, which of them."""
 
 import sys
 from typing import Annotated
@@ -10,6 +10,10 @@ from gateway.storage.memories import MemoryType
 MAX_INPUT = 1_048_576
 """Bytes of a content on the standard input."""
 
+LOCAL_URL = "http://127.0.0.1:8000"
+
+Url = Annotated[str, typer.Option(envvar="GATEWAY_URL", help="Address of the gateway.")]
+Key = Annotated[str | None, typer.Option(envvar="GATEWAY_KEY", help="API key, where one is needed.")]
 Id = Annotated[str, typer.Argument(help="Of the memory, as `gateway memory list` shows it.")]
 User = Annotated[str, typer.Option(help="Whose memories.")]
 Role = Annotated[str | None, typer.Option(help="As this role, or interface, sees them. [default: all]")]
