@@ -41,6 +41,7 @@ class Replica:
 
     database: PostgresDatabase
     bus: MemoryBus
+    listener: Listener
     heads: dict[str, int] = field(default_factory=dict[str, int])
 
     async def begin(self, session_id: str) -> None:
@@ -126,8 +127,8 @@ async def replicas(
             database = await stack.enter_async_context(opened)
             bus = MemoryBus(is_alone=False)
             database.signals.on("gone", bus.forget)
-            await stack.enter_async_context(Listener(database, bus, Server(direct or url)))
-            found.append(Replica(database, bus))
+            listener = await stack.enter_async_context(Listener(database, bus, Server(direct or url)))
+            found.append(Replica(database, bus, listener))
         yield found
 
 
@@ -251,6 +252,31 @@ async def test_a_deletion_ends_the_readers_elsewhere(
             await a.database.write(delete)
             await reader.until(1)
             assert reader.gone
+
+
+async def test_another_session_of_the_same_id_is_not_shown_to_the_readers_of_the_first(
+    tmp_path: Path,
+) -> None:
+    """Also where nobody heard of the deletion."""
+
+    def another(connection: Connection) -> None:
+        connection.exec_driver_sql("DELETE FROM sessions")
+        connection.exec_driver_sql(
+            "INSERT INTO sessions (id, owner, created_at, updated_at) VALUES ('s', 'li', 2, 2)"
+        )
+
+    async with replicas(tmp_path) as (a, b):
+        await a.begin("s")
+        async with reading(b) as reader:
+            sent = await a.append("s")
+            await reader.until(1)
+            await b.listener.look()
+            await a.database.write(another)
+            await a.append("s", silent=True)
+            await b.listener.look()
+            await reader.until(2)
+            assert reader.gone
+    assert reader.seen == sent
 
 
 async def test_a_signal_is_heard_by_those_it_is_for(tmp_path: Path) -> None:

@@ -18,14 +18,13 @@ from itertools import groupby
 from types import TracebackType
 from typing import Any, Self
 
-import psycopg
 from sqlalchemy import Connection
 
 from gateway.errors import StorageError
 from gateway.events.envelope import StoredEvent
 from gateway.shielding import finish
 from gateway.storage.log import Bus
-from gateway.storage.postgres.connections import Server
+from gateway.storage.postgres.connections import Server, raw_of
 from gateway.storage.postgres.database import PostgresDatabase
 from gateway.storage.postgres.notifications import LOG, Ear, Notifier
 from gateway.storage.signals import Signal
@@ -52,7 +51,8 @@ NEWER = """
     ORDER BY event.session_id, event.seq
 """
 HEADS = """
-    SELECT heads.session_id, heads.head FROM heads JOIN sessions ON sessions.id = heads.session_id
+    SELECT sessions.id, heads.head, sessions.created_at
+    FROM heads JOIN sessions ON sessions.id = heads.session_id
     WHERE heads.session_id = ANY(%s::text[])
 """
 
@@ -73,6 +73,7 @@ class Listener:
         self._ear: Ear | None = None
         self._deaf = asyncio.Event()
         self._told: dict[str, int] = {}
+        self._made: dict[str, int] = {}
         self._news = asyncio.Event()
         self._pinged: float | None = None
         self._ping_due = 0.0
@@ -127,7 +128,7 @@ class Listener:
             self._ear.close()
             self._lost()
         await self._listen()
-        await self._look()  # what was told meanwhile was not heard
+        await self.look()  # what was told meanwhile was not heard
 
     def _heard(self, channel: str, content: Any) -> None:
         sender, *rest = content
@@ -180,22 +181,28 @@ class Listener:
                 log.warning("nothing is heard of other processes: is the direct address that of a pooler?")
                 self._deaf.set()
             self._ping()
-        await self._look()
+        await self.look()
 
-    async def _look(self) -> None:
-        """Raises errors.StorageError."""
-        followed = self._bus.followed
+    async def look(self) -> None:
+        """Compares the heads of all sessions that are followed. One that was made since the last look is
+        another one under the same id. Raises errors.StorageError."""
+        followed, made = self._bus.followed, self._made
+        heads: dict[str, int] = {}
+        self._made = {}
         if followed:
-            heads = await self._database.read(partial(heads_of, session_ids=followed), snapshot=False)
+            found = await self._database.read(partial(heads_of, session_ids=followed), snapshot=False)
+            for session_id, head, made_at in found:
+                if made.get(session_id, made_at) == made_at:
+                    heads[session_id], self._made[session_id] = head, made_at
             for session_id in set(followed) - heads.keys():
                 self._bus.forget(session_id)
-            self._tell(heads)
+        self._tell(heads)
 
 
 def newer(connection: Connection, after: Mapping[str, int]) -> dict[str, list[StoredEvent]]:
     """By session, its events behind the one it has in `after`, at most PAGE."""
     values = [list(after), list(after.values()), PAGE]
-    with _raw(connection).cursor(binary=True) as cursor:
+    with raw_of(connection).cursor(binary=True) as cursor:
         rows = cursor.execute(NEWER, values).fetchall()
     return {
         session_id: [StoredEvent(seq, name, turn_id, body) for _, seq, name, turn_id, body in found]
@@ -203,15 +210,9 @@ def newer(connection: Connection, after: Mapping[str, int]) -> dict[str, list[St
     }
 
 
-def heads_of(connection: Connection, session_ids: Sequence[str]) -> dict[str, int]:
-    """Those of the sessions that are there."""
-    return dict(_raw(connection).execute(HEADS, [list(session_ids)]).fetchall())
-
-
-def _raw(connection: Connection) -> psycopg.Connection[Any]:
-    raw = connection.connection.dbapi_connection
-    assert isinstance(raw, psycopg.Connection)
-    return raw
+def heads_of(connection: Connection, session_ids: Sequence[str]) -> list[tuple[str, int, int]]:
+    """The sessions that are there, with their heads and when they were made."""
+    return raw_of(connection).execute(HEADS, [list(session_ids)]).fetchall()
 
 
 async def _again_and_again(work: Callable[[], Awaitable[None]]) -> None:
