@@ -25,6 +25,7 @@ def doctor(
         check_storage,
     )
     from gateway.cli.findings import Finding, show_findings
+    from gateway.cli.server_checks import check_server
     from gateway.cli.stream_check import check_streaming
     from gateway.cli.telemetry_check import check_telemetry
     from gateway.errors import SettingsError
@@ -38,7 +39,7 @@ def doctor(
     healthy = True
     for check in (
         lambda: check_settings(settings),
-        lambda: check_storage(settings),
+        lambda: check_server(settings) if settings.is_shared else check_storage(settings),
         lambda: asyncio.run(check_model(settings)),
         lambda: asyncio.run(check_embeddings(settings)),
         lambda: check_documents(settings),

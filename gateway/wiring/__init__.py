@@ -2,6 +2,7 @@
 
 from gateway.wiring.assembly import assemble, open_artifact_store, open_model
 from gateway.wiring.memory import memory_needed, memory_skill, open_documents, open_extractor, open_memory
+from gateway.wiring.server import inspect_server
 from gateway.wiring.skills import (
     TAKEN,
     artifact_skill,
@@ -19,6 +20,7 @@ __all__ = [
     "assemble",
     "find_functions",
     "function_skills",
+    "inspect_server",
     "look_at_skills",
     "memory_needed",
     "memory_skill",

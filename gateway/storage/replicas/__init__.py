@@ -88,6 +88,21 @@ class Beat:
     timeline: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class SharedServer:
+    """A server as it is found: its `version` and the `revision` of the schema; whether it takes no writes;
+    whether a commit waits for a standby, and for the disk; how many seconds its clock is ahead of this
+    machine's; the replicas that live."""
+
+    version: str
+    revision: str
+    read_only: bool
+    has_standby: bool
+    is_durable: bool
+    clock_ahead: float
+    replicas: Sequence[Peer]
+
+
 class Replicas(Protocol):
     """This process among those that share the store."""
 

@@ -1,0 +1,41 @@
+"""What is to be known of a PostgreSQL server and the replicas on it, without being one of them."""
+
+import time
+
+import orjson
+import psycopg
+
+from gateway.storage.migrations import SESSIONS
+from gateway.storage.postgres.connections import Server
+from gateway.storage.postgres.failures import storage_error
+from gateway.storage.postgres.migrating import check_revisions
+from gateway.storage.replicas import Peer, SharedServer
+
+STATE = """
+    SELECT current_setting('server_version'), current_setting('transaction_read_only') = 'on',
+        current_setting('synchronous_standby_names') <> '', current_setting('fsync') = 'on'
+            AND current_setting('synchronous_commit') <> 'off',
+        extract(epoch FROM clock_timestamp())::float8
+"""
+PEERS = """
+    SELECT id, about, timeline, draining, extract(epoch FROM clock_timestamp() - seen_at)::float8
+    FROM replicas WHERE seen_at >= clock_timestamp() - make_interval(secs => %s) ORDER BY started_at, id
+"""
+
+
+def inspect(server: Server, lease: float) -> SharedServer:
+    """Raises StorageError: it cannot be reached, or its schema is another version's."""
+    check_revisions(server)
+    try:
+        with server.connect() as raw:
+            asked = time.time()
+            state = raw.execute(STATE).fetchone()
+            took = time.time() - asked
+            assert state is not None
+            version, read_only, has_standby, is_durable, clock = state
+            rows = raw.execute(PEERS, (lease,)).fetchall()
+    except psycopg.Error as error:
+        raise storage_error(error) from error
+    peers = [Peer(row[0], orjson.loads(row[1]), *row[2:]) for row in rows]
+    ahead = clock - asked - took / 2
+    return SharedServer(version, SESSIONS.head, read_only, has_standby, is_durable, ahead, peers)

@@ -1,0 +1,62 @@
+"""What `gateway doctor` says about a PostgreSQL server and the replicas on it."""
+
+import psycopg
+import pytest
+
+from tests.cli.calling import Command
+from tests.loopback import free_port
+from tests.postgres import needs_postgres, new_database
+
+pytestmark = needs_postgres
+
+ALIVE = "INSERT INTO replicas (id, draining, about) VALUES (%s, false, %s)"
+
+
+@pytest.fixture
+def doctor(command: Command, monkeypatch: pytest.MonkeyPatch) -> tuple[str, Command]:
+    """The URL of a database, and a command that uses it."""
+    url = new_database()
+    monkeypatch.setenv("GATEWAY_DATABASE_URL", url)
+    return url, command
+
+
+def test_a_server_that_is_well_is_said_so(doctor: tuple[str, Command]) -> None:
+    """Its version and schema; what has no standby may lose what was shown last. This one of the tests forgets
+    all in a power cut."""
+    _, command = doctor
+    said = command("doctor").out
+    assert "storage: PostgreSQL 1" in said
+    assert "at the newest schema" in said
+    assert "no synchronous_standby_names" in said
+    assert "fsync and synchronous_commit must not be off" in said
+    assert "clock" not in said
+    assert "replicas: no replica runs" in said
+
+
+def test_replicas_that_differ_are_named(doctor: tuple[str, Command]) -> None:
+    """By what they differ in, and who has which."""
+    url, command = doctor
+    with psycopg.connect(url) as connection:
+        connection.execute(ALIVE, ("one", '{"version": "1", "prompts": "a"}'))
+    assert "replicas: 1 runs, with the same" in command("doctor").out
+    with psycopg.connect(url) as connection:
+        connection.execute(ALIVE, ("two", '{"version": "2", "prompts": "a"}'))
+    said = command("doctor").out
+    assert "replicas: their version differ (1: one; 2: two)" in said
+    assert "prompts differ" not in said
+
+
+def test_a_server_that_is_away_or_older_is_told(
+    doctor: tuple[str, Command], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With what to do; a password is not shown."""
+    url, command = doctor
+    with psycopg.connect(url) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '0009'")
+    outdated = command("doctor")
+    assert "`gateway migrate`" in outdated.out
+    monkeypatch.setenv("GATEWAY_DATABASE_URL", f"postgresql://ann:secret@127.0.0.1:{free_port()}/none")
+    away = command("doctor")
+    assert (outdated.code, away.code) == (1, 1)
+    assert "refused" in away.out
+    assert "secret" not in away.out
