@@ -12,7 +12,7 @@ from gateway.events.calls import ToolProgress
 from gateway.messages import clean_text
 
 INTERVAL = 0.1
-"""Seconds between two events of one call. Of reports in between only the last is emitted."""
+"""Seconds between two events of one call, at least. Of reports in between only the last is emitted."""
 MESSAGE_LENGTH = 500
 
 
@@ -20,8 +20,9 @@ class Progress:
     """`progress("3 of 10 pages", 0.3)`, from the function itself or from any thread: it never waits, and what
     cannot be told is not. The share done is 0 to 1; both may be left out."""
 
-    def __init__(self, emit: Callable[[ToolProgress], None]) -> None:
+    def __init__(self, emit: Callable[[ToolProgress], None], interval: float = INTERVAL) -> None:
         self._emit = emit
+        self._interval = interval
         self._loop = asyncio.get_running_loop()
         self._lock = threading.Lock()
         self._latest: ToolProgress | None = None
@@ -46,7 +47,7 @@ class Progress:
         self._emit_latest()
 
     def _emit_when_due(self) -> None:
-        wait = self._emitted_at + INTERVAL - monotonic()
+        wait = self._emitted_at + self._interval - monotonic()
         if wait > 0:
             self._timer = self._loop.call_later(wait, self._emit_latest)
         else:

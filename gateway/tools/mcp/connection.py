@@ -6,8 +6,6 @@ program or address ──▶ transport ──▶ watched: bounded lists, the end
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
-from math import isfinite
-from time import monotonic
 from typing import Any, cast
 
 import anyio
@@ -31,8 +29,6 @@ from pydantic_core import to_json
 
 from gateway import __version__
 from gateway.errors import ServerUnreachable, ToolError
-from gateway.events.calls import ToolProgress
-from gateway.messages import clean_text
 from gateway.settings.values import McpServer
 from gateway.tools.base import ToolContext, ToolOutput
 from gateway.tools.mcp import bounds
@@ -43,6 +39,7 @@ from gateway.tools.mcp.remote_tools import LeftOut, ListedTool
 from gateway.tools.mcp.results import output_of, outside_output
 from gateway.tools.mcp.stdio import stdio_transport
 from gateway.tools.mcp.tasks import put_to_end
+from gateway.tools.progress import Progress
 
 IDEMPOTENCY_KEY = "chat-gateway/idempotency-key"
 """The key in `_meta` under which a server finds the idempotency key of a call."""
@@ -159,9 +156,10 @@ class McpConnection:
             ToolError: the answer is no result of a tool.
         """
         meta = {**context.trace_headers, IDEMPOTENCY_KEY: context.idempotency_key}
+        progress = Progress(context.emit, _PROGRESS_PAUSE)
         try:
             result = await self._client.call_tool(
-                tool, arguments, progress_callback=_progress(context), meta=cast("RequestParamsMeta", meta)
+                tool, arguments, progress_callback=_report_to(progress), meta=cast("RequestParamsMeta", meta)
             )
         except asyncio.CancelledError:
             if self._is_open and (self._check is None or self._check.done()):
@@ -176,6 +174,8 @@ class McpConnection:
             raise ToolError(
                 f"The MCP server {self._name!r} answered with what is no result of a tool."
             ) from None
+        finally:
+            progress.close()
         return output_of(result, self._name)
 
     def why(self, error: BaseException) -> str:
@@ -289,21 +289,8 @@ def _listed(tool: Tool) -> ListedTool:
     )
 
 
-def _progress(context: ToolContext) -> ProgressFnT:
-    """Passes reports of progress on, but not each of a flood: every one becomes an event in the log."""
-    last = float("-inf")
-
+def _report_to(told: Progress) -> ProgressFnT:
     async def report(progress: float, total: float | None, message: str | None) -> None:
-        nonlocal last
-        now = monotonic()
-        if now - last < _PROGRESS_PAUSE:
-            return
-        last = now
-        share = progress / total if total else None
-        if share is not None:
-            share = min(max(share, 0.0), 1.0) if isfinite(share) else None
-        text = clean_text(message[: bounds.LINE]) if message else None
-        with suppress(ToolError):  # the call is over
-            context.emit(ToolProgress(message=text, progress=share))
+        told(message or None, progress / total if total else None)
 
     return report

@@ -17,9 +17,9 @@ from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
 from gateway.settings.values import McpServer
+from gateway.shielding import finish
 from gateway.tools.mcp import bounds
 from gateway.tools.mcp.causes import ConnectionEnding
-from gateway.tools.mcp.tasks import to_its_end
 
 GRACE = 2.0
 """Seconds that a program gets to end after its input was closed, and again after SIGTERM. (MCP
@@ -56,7 +56,7 @@ async def stdio_transport(
         for task in tasks[1:]:  # not the first: the last words are still to come
             task.cancel()
         try:
-            await to_its_end(asyncio.create_task(_stop(process, ending)))
+            await finish(asyncio.wait((asyncio.create_task(_stop(process, ending)),)))
         finally:
             transport.close()
             tasks[0].cancel()

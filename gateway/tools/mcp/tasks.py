@@ -1,22 +1,11 @@
-"""Waiting for the end of a task where it must not be missed."""
+"""Ending a task for certain."""
 
 import asyncio
 from typing import Any
 
+from gateway.shielding import finish
+
 _AGAIN = 1.0  # seconds after which a task that goes on is cancelled again
-
-
-async def to_its_end(task: asyncio.Task[Any]) -> None:
-    """Waits for the task, also when the caller is cancelled meanwhile, and only then gives way to that. The
-    task has to end in bounded time. What it raises stays with it."""
-    cancelled: asyncio.CancelledError | None = None
-    while not task.done():
-        try:
-            await asyncio.wait((task,))
-        except asyncio.CancelledError as error:
-            cancelled = error
-    if cancelled is not None:
-        raise cancelled
 
 
 async def put_to_end(task: asyncio.Task[Any]) -> None:
@@ -28,5 +17,4 @@ async def put_to_end(task: asyncio.Task[Any]) -> None:
             task.cancel()
             await asyncio.wait((task,), timeout=_AGAIN)
 
-    if not task.done():
-        await to_its_end(asyncio.create_task(cancel()))
+    await finish(cancel())
