@@ -38,7 +38,7 @@ BUDGETS: Mapping[str, int] = {
     "telemetry": 4231,
     "tools": 3069,
     "turn": 2410,
-    "wiring": 560,
+    "wiring": 600,
 }
 """Lines of code that each package of `gateway` may have, without blank lines, comments and docstrings; "" are
 the modules beside the packages. A budget is raised on purpose, in a commit that says what for, and

@@ -36,9 +36,9 @@ def new_operation_id() -> str:
     return f"{OPERATION_PREFIX}{secrets.token_hex(16)}"
 
 
-def new_replica_id() -> str:
-    """An id for a process that has the database open: `p_` and 64 random bits in hex."""
-    return f"p_{secrets.token_hex(8)}"
+def new_replica_id(name: str = "p") -> str:
+    """An id for a process that has the database open: its name and 64 random bits in hex."""
+    return f"{name}_{secrets.token_hex(8)}"
 
 
 def new_memory_id() -> str:

@@ -1,10 +1,13 @@
 """The record and its tables: the only file that names the database's engine."""
 
+import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gateway.errors import SettingsError
+from gateway.ids import new_replica_id
 from gateway.settings import Settings
 from gateway.storage.archives import Archives, Compressions, Summaries
 from gateway.storage.archives.compressions import SqlCompressions
@@ -73,13 +76,19 @@ class Storage:
 
 @asynccontextmanager
 async def open_storage(settings: Settings, *, flushed: Flushed | None = None) -> AsyncGenerator[Storage]:
-    """The storage of the data folder, brought to the newest schema and locked for this process. `flushed` is
-    called after each transaction.
+    """The storage of the data folder, brought to the newest schema and locked for this process, or that of a
+    PostgreSQL database, which other processes use too. `flushed` is called after each transaction, there
+    after each of events.
 
     Raises:
-        StorageError: the folder is locked by another process, or the database cannot be used.
-        SettingsError: `blob_url` is no address of a blob store.
+        StorageError: the folder is locked by another process, or the database cannot be used; one on a server
+            is older than this version (code database_outdated) or newer (database_too_new).
+        SettingsError: `blob_url` is no address of a blob store, or psycopg is not installed.
     """
+    if settings.is_shared:
+        async with _server(settings, flushed) as storage:
+            yield storage
+        return
     async with await SqliteDatabase.open(
         settings.database_path, flushed=flushed, durability=settings.durability
     ) as database:
@@ -98,18 +107,53 @@ def storage_on(database: SqliteDatabase, blobs: Blobs | None = None) -> Storage:
     )
 
 
-def storage_on_server(database: "PostgresDatabase", blobs: Blobs) -> Storage:
-    """The record on a server, which other processes may use too."""
-    from gateway.storage.postgres.search import ArrayTurnWords  # noqa: PLC0415 - an extra
+@asynccontextmanager
+async def _server(settings: Settings, flushed: Flushed | None) -> AsyncGenerator[Storage]:
+    try:
+        from gateway.storage.postgres import PostgresDatabase  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        raise SettingsError(
+            "GATEWAY_DATABASE_URL names a PostgreSQL database, and its driver is not installed: "
+            "pip install 'chat-gateway[postgres]'."
+        ) from error
+    assert settings.database_url is not None  # it is shared
+    async with await PostgresDatabase.open(
+        settings.database_url,
+        direct_url=settings.database_direct_url,
+        connections=settings.database_connections,
+        replica=new_replica_id(settings.replica or socket.gethostname()),
+        flushed=flushed,
+    ) as database:
+        blobs = open_blobs(settings.blob_url, settings.data_dir)
+        async with storage_on_server(database, blobs, lease=settings.lease) as storage:
+            yield storage
 
-    return _storage_on(
+
+@asynccontextmanager
+async def storage_on_server(
+    database: "PostgresDatabase", blobs: Blobs, *, lease: float = 10
+) -> AsyncGenerator[Storage]:
+    """The record in a database on a server. This process is one of its replicas for as long as the context
+    is open, and hears what the others commit. Raises errors.StorageError."""
+    from gateway.storage.postgres.listener import Listener  # noqa: PLC0415 - an extra
+    from gateway.storage.postgres.replicas import PostgresReplicas  # noqa: PLC0415
+    from gateway.storage.postgres.search import ArrayTurnWords  # noqa: PLC0415
+
+    replicas = PostgresReplicas(database, database.direct, lease)
+    await replicas.join()
+    storage = _storage_on(
         database,
         blobs,
         index=ArrayTurnWords(),
-        replicas=SoleReplica(database),
+        replicas=replicas,
         exclusive=LocalExclusive(),
         check=database.check,
     )
+    try:
+        async with Listener(database, storage.bus, database.direct):
+            yield storage
+    finally:
+        await replicas.liveness.close()
 
 
 def _storage_on(

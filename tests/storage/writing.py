@@ -32,8 +32,12 @@ async def sqlite_storage(folder: Path) -> AsyncGenerator[Storage]:
 
 @asynccontextmanager
 async def postgres_storage(folder: Path) -> AsyncGenerator[Storage]:
-    async with await PostgresDatabase.open(database_in(folder)) as database:
-        yield storage_on_server(database, open_blobs(None, folder))
+    # Who had it open before is gone, as with a file, also where nothing was said.
+    async with (
+        await PostgresDatabase.open(database_in(folder)) as database,
+        storage_on_server(database, open_blobs(None, folder), lease=0.001) as storage,
+    ):
+        yield storage
 
 
 ENGINES = [sqlite_storage, pytest.param(postgres_storage, marks=needs_postgres)]

@@ -38,10 +38,15 @@ class PostgresDatabase:
     page_snapshot = False
 
     def __init__(
-        self, server: Server, connections: int, replica: str, flushed: Flushed | None = None
+        self,
+        server: Server,
+        direct: Server,
+        connections: int,
+        replica: str,
+        flushed: Flushed | None = None,
     ) -> None:
         self.replica = replica
-        self.server = server
+        self.server, self.direct = server, direct
         self.signals = Signals()
         readers = max(1, connections // 2)
         writers = max(1, connections - readers)
@@ -76,9 +81,10 @@ class PostgresDatabase:
             StorageError: the server cannot be reached, the schema is older than this version (code
                 database_outdated) or newer (database_too_new).
         """
+        direct = Server(direct_url or url)
         server = Server(url, pooled=direct_url is not None)
-        await asyncio.to_thread(check_revisions, server)
-        return cls(server, connections, replica or new_replica_id(), flushed)
+        await asyncio.to_thread(check_revisions, direct)
+        return cls(server, direct, connections, replica or new_replica_id(), flushed)
 
     async def close(self) -> None:
         """Waits for what is under way and lets the connections go. Later calls do nothing."""
