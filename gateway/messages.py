@@ -175,6 +175,11 @@ def tool_result_block(tool_call_id: str, content: str, *, is_error: bool) -> Blo
     return block
 
 
+def shortened(text: str, most: int) -> str:
+    """The text in at most `most` characters; the last of one that was longer is an ellipsis."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 def clean_text(text: str) -> str:
     """`text` without NUL and with lone surrogates as U+FFFD: what every database, JSON encoder and browser
     accepts. Returns the same object when there is nothing to mend."""

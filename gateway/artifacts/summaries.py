@@ -9,6 +9,7 @@ from gateway.artifacts.compact.base import flat
 from gateway.artifacts.compact.model_view import render
 from gateway.artifacts.store import ArtifactStore
 from gateway.errors import ModelError, StorageError
+from gateway.messages import shortened
 from gateway.model.calls import CallContext, Completion, ModelCalls, request_of
 from gateway.settings import Settings
 from gateway.storage.artifacts import TEXTS, ArtifactRow, Artifacts
@@ -112,4 +113,4 @@ def _sentence(answer: Completion) -> str:
     summary = " ".join(visible(answer.text()).split())
     if not summary:
         raise ValueError("the answer says nothing")
-    return summary if len(summary) <= MAX_LENGTH else f"{summary[: MAX_LENGTH - 1]}…"
+    return shortened(summary, MAX_LENGTH)

@@ -5,6 +5,7 @@ from typing import Any, TextIO
 
 from gateway.cli.transcript import describe, printable
 from gateway.ids import OPERATION_PREFIX
+from gateway.messages import shortened
 
 WIDTH = 200
 """Characters of a line about a step; the answer itself is never cut."""
@@ -55,9 +56,7 @@ class Timeline:
 
     def _note(self, event: dict[str, Any], line: str) -> None:
         self._close_text()
-        text = " ".join(printable(line).split())
-        if len(text) > WIDTH:
-            text = text[: WIDTH - 1] + "…"
+        text = shortened(" ".join(printable(line).split()), WIDTH)
         self._out.write(f"{offset(event['ts'] - self._began)}  {text}\n")
         self._out.flush()
 

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from gateway.cli.frames import Frame
+from gateway.messages import shortened
 
 NOTE_WIDTH = 160  # characters, where there is no terminal to fit
 SNIPPETS, SNIPPET_WIDTH = 3, 40
@@ -111,9 +112,5 @@ def found(data: dict[str, Any]) -> str:
     # Of many, the event tells only the first: the others stand in the prompt as well.
     standing = f"{len(results)}{'+' if data.get('omitted') else ''} in the prompt"
     where = standing if data.get("mode") == "snapshot" else f"{len(results)} looked up"
-    snippets = [_short(" ".join(hit["snippet"].split())) for hit in results[:SNIPPETS]]
+    snippets = [shortened(" ".join(hit["snippet"].split()), SNIPPET_WIDTH) for hit in results[:SNIPPETS]]
     return f"{where}: {'; '.join([*snippets, '…'] if len(results) > SNIPPETS else snippets)}"
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= SNIPPET_WIDTH else f"{text[: SNIPPET_WIDTH - 1]}…"

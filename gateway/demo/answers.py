@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 from gateway.demo import skills
 from gateway.demo.directives import ScriptedCall, Think, Wanted
 from gateway.demo.question import MAX_READ, Question, closest, is_question, language_for, related, sentences
-from gateway.demo.report import MAX_LISTED, phrase, report, short
+from gateway.demo.report import MAX_LISTED, phrase, report
 from gateway.demo.tools import MAX_ORDERS, NOTE, ORDERS, TOTALS
 from gateway.demo.wire import text_block
+from gateway.messages import shortened
 from gateway.tools.base import READ_ARTIFACT
 
 MEMORY, ARCHIVE, DOCS, SUM, TIME = "manage_memory", "read_archive", "search_docs", "calculate", "current_time"
@@ -136,7 +137,7 @@ def answer(question: Question) -> list[Wanted]:
     if question.language == "traditional":
         text = _traditional().convert(text)
     thought = question.step == 1 and question.thinking and _THINK.search(question.text)
-    thoughts = [Think(phrase("thought", question, short(question.text, 200)))] if thought else []
+    thoughts = [Think(phrase("thought", question, shortened(question.text, 200)))] if thought else []
     return [*thoughts, text_block(text), *calls]
 
 
@@ -167,7 +168,7 @@ def _own_words(question: Question) -> str:
         return "\n".join(phrase("long", question, line, _LONG_LINES) for line in range(1, _LONG_LINES + 1))
     if found := _recalled(question):
         return phrase("said", question, found)
-    files = [f"- `{file.name}`: {short(' '.join(file.about.split()), 200)}" for file in question.files]
+    files = [f"- `{file.name}`: {shortened(' '.join(file.about.split()), 200)}" for file in question.files]
     fit = (each for each in question.memories if related(question.text, each.text))
     known = [f"- {each.text} (`{each.id}`)" for each in fit]
     paragraphs = [phrase("files", question), *files] if files else []

@@ -11,8 +11,8 @@ from typing import Any
 import orjson
 
 from gateway.demo.question import blocks, is_question, sentences
-from gateway.demo.report import short
 from gateway.lexical import estimate_tokens
+from gateway.messages import shortened
 
 MAX_MEMORIES = 20
 SUMMARY_TOKENS = 1500
@@ -75,7 +75,9 @@ def _summary(body: Mapping[str, Any]) -> str:
     """The statements and questions of the user, after those of the summary so far, in as many tokens as the
     request allows: when there are more, the newest statements are left out."""
     messages = list(_messages(body))
-    inputs = [short(each, MAX_ITEM) for _, by, text in messages if by == "user" for each in sentences(text)]
+    inputs = [
+        shortened(each, MAX_ITEM) for _, by, text in messages if by == "user" for each in sentences(text)
+    ]
     former = _former(_text(body))
     named = _LIMIT.search(_text(body).rpartition("</conversation>")[2])
     limit = min(int(named[1]) if named else SUMMARY_TOKENS, body["max_tokens"])

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from gateway.demo import skills
 from gateway.demo.question import Question, Result, closest, is_question, memories_in, sentences
+from gateway.messages import shortened
 
 MAX_QUOTE, MAX_QUOTE_LINES = 500, 8
 MAX_LISTED = 20
@@ -59,7 +60,7 @@ def _paragraph(result: Result, question: Question) -> str:
         return _failure(result, question)
     match result.name, result.arguments.get("action"):
         case "calculate", _:
-            return f"{result.arguments.get('expression', '')} = **{short(result.text, 200)}**"
+            return f"{result.arguments.get('expression', '')} = **{shortened(result.text, 200)}**"
         case "manage_memory", "save":
             return phrase("saved", question, result.arguments.get("content"))
         case "read_archive", _:
@@ -73,7 +74,7 @@ def _paragraph(result: Result, question: Question) -> str:
 def _failure(result: Result, question: Question) -> str:
     """A call that did not work, or that nobody allowed."""
     what = "denied" if "was not run" in result.content else "failed"
-    return phrase(what, question, result.name, short(result.content, MAX_QUOTE))
+    return phrase(what, question, result.name, shortened(result.content, MAX_QUOTE))
 
 
 def _quotes(content: str) -> Iterator[str]:
@@ -91,7 +92,7 @@ def _quotes(content: str) -> Iterator[str]:
 def _quote(text: str) -> str:
     """The first lines of a passage. Tags and tables are left out, and a code block that was cut is closed."""
     lines = [line.rstrip() for line in text.splitlines() if line.strip() and not _MARKUP.match(line.strip())]
-    kept = short("\n".join(lines[:MAX_QUOTE_LINES]), MAX_QUOTE).splitlines()
+    kept = shortened("\n".join(lines[:MAX_QUOTE_LINES]), MAX_QUOTE).splitlines()
     if sum(line.lstrip().startswith("```") for line in kept) % 2:
         kept.append("```")
     return "\n".join(f"> {line}" for line in kept)
@@ -100,8 +101,3 @@ def _quote(text: str) -> str:
 def phrase(what: str, question: Question, *values: object) -> str:
     """One of these phrases, in the language of the question."""
     return _WORDS[what][question.language != "english"].format(*values)
-
-
-def short(text: str, most: int) -> str:
-    """The text, or as much of it as `most` characters hold."""
-    return text if len(text) <= most else f"{text[: most - 1]}…"

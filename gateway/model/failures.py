@@ -12,7 +12,7 @@ from math import isfinite
 from typing import Any, NamedTuple
 
 from gateway.errors import ModelError
-from gateway.messages import clean_text
+from gateway.messages import clean_text, shortened
 
 MAX_MESSAGE = 360
 """Characters of a failure's message: ours, and about 300 of the endpoint's own."""
@@ -148,8 +148,7 @@ def presentable(failure: ModelError, secret: str | None) -> ModelError:
     message = failure.message
     if secret and len(secret) >= _SHORTEST_SECRET:
         message = message.replace(secret, "[key]")
-    if len(message) > MAX_MESSAGE:
-        message = message[: MAX_MESSAGE - 1] + "…"
+    message = shortened(message, MAX_MESSAGE)
     failure.message, failure.args = message, (message,)
     return failure
 

@@ -12,6 +12,7 @@ import orjson
 
 from gateway.events.calls import StepTrace
 from gateway.ids import now_ms
+from gateway.messages import shortened
 from gateway.tools.excerpt import excerpt
 
 MAX_STEPS = 100
@@ -113,8 +114,7 @@ class Steps:
 
 
 def _label(text: object) -> str:
-    text = str(excerpt(text))
-    return text if len(text) <= LABEL_LENGTH else text[: LABEL_LENGTH - 1] + "…"
+    return shortened(str(excerpt(text)), LABEL_LENGTH)
 
 
 def _sound(step: StepTrace) -> StepTrace:

@@ -7,6 +7,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from gateway.cli.evaluation.checks import KINDS, CheckResult, Kind
+from gateway.messages import shortened
 
 UNKNOWN = "unknown"
 MAX_MISSES = 20
@@ -128,8 +129,7 @@ def remarks(result: ModelResult) -> Iterator[str]:
     """Lines that say what a model did not pass, and why it was given up."""
     misses = result.misses
     for turn, each in misses[:MAX_MISSES]:
-        answer = " ".join(turn.answer.split())
-        beginning = answer if len(answer) <= ANSWER_WIDTH else f"{answer[: ANSWER_WIDTH - 1]}…"
+        beginning = shortened(" ".join(turn.answer.split()), ANSWER_WIDTH)
         yield (
             f"✗ {result.model}: {turn.conversation}, session {turn.session}, “{turn.message}” "
             f"{_WORDS[each.kind]}: {each.wanted}. It said: “{beginning}”"

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from gateway.messages import shortened
 from gateway.settings.values import McpServer
 from gateway.tools.mcp import bounds
 
@@ -30,5 +31,4 @@ def scrubbed(text: str, server: McpServer) -> str:
         for part in (secret, secret.rpartition(" ")[2]):  # a server repeats the token without its "Bearer"
             if len(part) >= _SHORTEST_SECRET:
                 text = text.replace(part, "[redacted]")
-    line = " ".join(text.split())
-    return line if len(line) <= bounds.LINE else f"{line[: bounds.LINE - 1]}…"
+    return shortened(" ".join(text.split()), bounds.LINE)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from gateway.events.calls import Effect
-from gateway.messages import ToolSpec
+from gateway.messages import ToolSpec, shortened
 from gateway.settings.values import McpServer
 from gateway.tools.base import ToolContext, ToolOutput
 from gateway.tools.mcp import bounds
@@ -93,4 +93,4 @@ def _effect(tool: ListedTool, settings: McpServer) -> Effect:
 
 def _described(tool: ListedTool) -> str:
     text = shown(tool.description[: 2 * bounds.DESCRIPTION]).strip() or tool.name[: bounds.DESCRIPTION]
-    return text if len(text) <= bounds.DESCRIPTION else f"{text[: bounds.DESCRIPTION - 1]}…"
+    return shortened(text, bounds.DESCRIPTION)
