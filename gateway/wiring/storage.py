@@ -100,6 +100,7 @@ def storage_on(database: SqliteDatabase, blobs: Blobs | None = None) -> Storage:
     return _storage_on(
         database,
         blobs or open_blobs(None, database.path.parent),
+        bus=MemoryBus(),
         index=Fts5TurnWords(),
         replicas=SoleReplica(database),
         exclusive=LocalExclusive(),
@@ -144,6 +145,7 @@ async def storage_on_server(
     storage = _storage_on(
         database,
         blobs,
+        bus=MemoryBus(is_alone=False),
         index=ArrayTurnWords(),
         replicas=replicas,
         exclusive=LocalExclusive(),
@@ -160,12 +162,12 @@ def _storage_on(
     database: EventDatabase,
     blobs: Blobs,
     *,
+    bus: Bus,
     index: TurnWords,
     replicas: Replicas,
     exclusive: Exclusive,
     check: Callable[[], Awaitable[None]],
 ) -> Storage:
-    bus = MemoryBus()
     archived = ArchiveReader(blobs)
     database.signals.on("gone", bus.forget)
     search = SqlSearch(database, archived.messages, index)

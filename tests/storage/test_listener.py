@@ -1,6 +1,7 @@
 """What one process commits, the readers of another get: at once when told, soon when nobody tells."""
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -110,9 +111,10 @@ class Reader:
 
 
 @pytest.fixture(autouse=True)
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody looks for what nobody told of, unless a test wants it."""
+def patient(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    """Nobody looks for what nobody told of, unless a test wants it. Warnings are seen."""
     monkeypatch.setattr(following, "POLL", 3600)
+    caplog.set_level(logging.WARNING, "gateway.storage")
 
 
 @asynccontextmanager
