@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from gateway.cli import main
@@ -89,17 +90,22 @@ def gateway_command(folder: Path, *arguments: str, **environment: str) -> Genera
 
 def gateway_process(folder: Path, *arguments: str, **environment: str) -> AbstractContextManager[Running]:
     """The same, in a process that did not have to import everything first."""
-    return limited_gateway_process(folder, None, *arguments, **environment)
+    return limited_gateway_process(folder, None, *arguments, begin=None, **environment)
 
 
 @contextmanager
 def limited_gateway_process(
-    folder: Path, open_files: tuple[int, int] | None, *arguments: str, **environment: str
+    folder: Path,
+    open_files: tuple[int, int] | None,
+    *arguments: str,
+    begin: Callable[[], None] | None = None,
+    **environment: str,
 ) -> Generator[Running]:
-    """The same with these limits, the soft and the hard one, of open files."""
+    """The same with these limits, the soft and the hard one, of open files. The process calls `begin`
+    first."""
     output = _new_output(folder)
     given = (folder, _on_a_free_port(arguments), clean_environment(**environment), output, open_files)
-    process = forked(run_command, *given)
+    process = forked(partial(run_command, begin=begin), *given)
 
     def ended() -> int:
         process.join(TIMEOUT)
@@ -121,6 +127,8 @@ def run_command(
     environment: Mapping[str, str],
     output: Path,
     open_files: tuple[int, int] | None = None,
+    *,
+    begin: Callable[[], None] | None = None,
 ) -> None:
     """What a shell does for a command, and then the `gateway` command, in a forked process. What it prints
     goes to the end of the file `output`."""
@@ -133,6 +141,8 @@ def run_command(
     os.dup2(1, 2)
     sys.path.insert(0, "")
     sys.argv = ["gateway", *arguments]
+    if begin is not None:
+        begin()
     main()
 
 

@@ -1,5 +1,6 @@
 """The record and its tables: the only file that names the database's engine."""
 
+import os
 import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -122,7 +123,7 @@ async def _server(settings: Settings, flushed: Flushed | None) -> AsyncGenerator
         settings.database_url,
         direct_url=settings.database_direct_url,
         connections=settings.database_connections,
-        replica=new_replica_id(settings.replica or socket.gethostname()),
+        replica=new_replica_id(f"{settings.replica or socket.gethostname()}-{os.getpid()}"),
         flushed=flushed,
     ) as database:
         blobs = open_blobs(settings.blob_url, settings.data_dir)

@@ -18,6 +18,8 @@ from tests.postgres import needs_postgres, new_database
 
 pytestmark = [*needs_postgres, pytest.mark.anyio]
 
+LEASE = 60.0
+"""Seconds; whatever a test waits for is shorter than a beat, a tenth of it."""
 UNSEEN = "UPDATE replicas SET seen_at = clock_timestamp() - make_interval(secs => %s) WHERE id = %s"
 OWNERS = (
     "SELECT turn_id, replica, epoch, recoveries FROM heads JOIN turns ON turns.id = turn_id ORDER BY turn_id"
@@ -60,13 +62,13 @@ Start = Callable[[str], Awaitable[Replica]]
 
 @pytest.fixture
 async def started(anyio_backend: str) -> AsyncGenerator[Start]:
-    """Starts replicas of one database, by name, with a lease of 10 seconds."""
+    """Starts replicas of one database, by name."""
     url = new_database()
     async with AsyncExitStack() as stack:
 
         async def start(name: str) -> Replica:
             opened = await PostgresDatabase.open(url, replica=name)
-            replica = Replica(await stack.enter_async_context(opened), 10)
+            replica = Replica(await stack.enter_async_context(opened), LEASE)
             await replica.replicas.join()
             stack.push_async_callback(replica.dies)
             return replica
@@ -86,7 +88,7 @@ async def test_nothing_is_taken_from_a_replica_that_lives(started: Start) -> Non
     await one.accepts("t")
 
     assert await two.takes() == []
-    await one.silent(9)
+    await one.silent(LEASE / 2)
     assert await two.takes() == []
     await one.replicas.beat(room=0)
     await one.dies()
@@ -98,7 +100,7 @@ async def test_the_turns_of_a_replica_that_died_are_taken_as_soon_as_its_lock_is
     """Once each, under the next number, and the loss is counted."""
     one, two, three = await started("one"), await started("two"), await started("three")
     await one.accepts("a", "b", "c")
-    await one.silent(1.6)
+    await one.silent(LEASE / 4)
     assert await two.takes() == []
     await one.dies()
 
@@ -116,7 +118,7 @@ async def test_the_turns_of_a_replica_that_stands_still_are_taken_when_its_lease
     """It has its lock, and when it goes on nothing is its own any more; it takes nothing back."""
     one, two = await started("one"), await started("two")
     await one.accepts("t")
-    await one.silent(10.1)
+    await one.silent(LEASE + 1)
 
     assert await two.takes() == ["t"]
     beat = await one.replicas.beat(room=9)
@@ -155,7 +157,7 @@ async def test_a_head_that_is_being_written_is_passed_over(started: Start) -> No
     """Who holds up its row holds up nobody's beat; the next one takes it."""
     one, two = await started("one"), await started("two")
     await one.accepts("a", "b")
-    await one.silent(11)
+    await one.silent(LEASE + 1)
     async with await psycopg.AsyncConnection.connect(one.database.server.url) as connection:
         await connection.execute("UPDATE heads SET head = head WHERE session_id = 's_a'")
         assert await two.takes() == ["b"]
@@ -168,7 +170,7 @@ async def test_replicas_tell_each_other_about_themselves(started: Start) -> None
     await started("silent")
     await one.replicas.beat(room=9, about={"version": "2"}, draining=True)
     async with await psycopg.AsyncConnection.connect(one.database.server.url) as connection:
-        await connection.execute(UNSEEN, (11, "silent"))
+        await connection.execute(UNSEEN, (LEASE + 1, "silent"))
     beat = await two.replicas.beat(room=9, about={"version": "1"})
     (peer,) = beat.peers
     assert (peer.id, peer.about, peer.draining, peer.timeline) == (
@@ -190,9 +192,9 @@ async def test_the_lease_lasts_from_before_the_beat_and_not_beyond_one_that_fail
     monkeypatch.setattr("gateway.storage.replicas.monotonic", lambda: now)
     monkeypatch.setattr("gateway.storage.postgres.replicas.monotonic", lambda: now)
     await one.replicas.beat(room=9)
-    now = 1006.9
+    now += 0.69 * LEASE
     assert one.replicas.lease.is_held
-    now = 1007.1
+    now += 0.02 * LEASE
     assert not one.replicas.lease.is_held
     await one.database.close()
     with pytest.raises(StorageError):
