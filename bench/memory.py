@@ -27,9 +27,9 @@ from bench.recall.sets import CHARACTERS, documents
 from bench.recall.turns import documented, in_turns, planted, saving
 from bench.sessions import OWNER, resident
 from gateway import wiring
+from gateway.memory.changes import Attribution
 from gateway.memory.documents.document import document_of
 from gateway.memory.documents.selection import MAX_CHARACTERS
-from gateway.memory.memories import Attribution
 from gateway.memory.recall import InContext
 from gateway.memory.search.query import MemoryQuery
 from gateway.memory.search.searcher import Searcher

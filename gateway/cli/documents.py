@@ -117,8 +117,8 @@ def import_(
     user: User = "local",
 ) -> None:
     """Remember what documents say as memories of a user."""
+    from gateway.memory.changes import Attribution
     from gateway.memory.documents.runtime_files import import_files
-    from gateway.memory.memories import Attribution
     from gateway.storage.memories import Scope
 
     by = Attribution(user, "imported from files")

@@ -25,7 +25,7 @@ from gateway.storage.memories import Status
 
 if TYPE_CHECKING:
     from gateway.cli.memory_context import MemoryContext
-    from gateway.memory.memories import Changed
+    from gateway.memory.changes import Changed
 
 T = TypeVar("T")
 
@@ -327,7 +327,7 @@ def _change(
     as_json: bool,
 ) -> None:
     from gateway.cli.memory_views import show_changes
-    from gateway.memory.memories import Changed
+    from gateway.memory.changes import Changed
 
     reason = f"{what} on the command line."
     changed = in_context(

@@ -9,9 +9,9 @@ from gateway.cli.catalog import to_stderr
 from gateway.cli.files import CHUNK, named_failures
 from gateway.cli.memory_context import MemoryContext
 from gateway.files.replacement import replacing
+from gateway.memory.changes import Attribution
 from gateway.memory.export import export
 from gateway.memory.import_file import ImportReport, MemoryImport, lines_of
-from gateway.memory.memories import Attribution
 from gateway.storage.memories import Evidence
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from gateway.cli.catalog import show_table, to_stderr
 from gateway.cli.transcript import printable
-from gateway.memory.memories import Changed, Details
+from gateway.memory.changes import Changed, Details
 from gateway.memory.search.query import SearchResult
 from gateway.memory.secrets import masked_row
 from gateway.storage.memories import MemoryRow, Tombstone

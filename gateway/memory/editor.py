@@ -8,10 +8,11 @@ from typing import Any, Unpack
 
 from gateway.errors import DuplicateMemory, InvalidRequest, StorageError
 from gateway.memory import validation
+from gateway.memory.changes import Attribution, Basis, Changed
 from gateway.memory.corrections.cascade import flags, superseding
 from gateway.memory.corrections.corrections import OUTCOMES, Action, Correction, merge_of
 from gateway.memory.corrections.merging import MAX_MERGED, MIN_MERGED
-from gateway.memory.memories import Attribution, Basis, Changed, Memories
+from gateway.memory.memories import Memories
 from gateway.memory.sentences import clause_on
 from gateway.memory.similarity.change_cues import cue_of
 from gateway.memory.similarity.comparison import replaces

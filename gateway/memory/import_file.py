@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 from gateway.errors import DuplicateMemory, InvalidRequest, MemoryChanged, MemoryFull, RequestRefused
 from gateway.ids import new_memory_id, now_ms
 from gateway.memory import validation
+from gateway.memory.changes import Attribution
 from gateway.memory.export import ExportedLink, ExportedMemory, parse_line
-from gateway.memory.memories import Attribution, Memories, statements
-from gateway.memory.versions import retry_conflicts
+from gateway.memory.memories import Memories
+from gateway.memory.versions import retry_conflicts, statements
 from gateway.storage.memories import AllScopes, Evidence, Link, MemoryRow, Scope
 
 MAX_LINE_LENGTH = 1_048_576

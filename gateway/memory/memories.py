@@ -1,118 +1,38 @@
 """The verbs on memories: for the model's tool, HTTP, MCP, the command line and the extractor."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, TypedDict, Unpack
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from typing import Any, Unpack
 
 from gateway.errors import DuplicateMemory, InvalidRequest, MemoryFull, NotFound
-from gateway.events.upkeep import Memory
 from gateway.ids import new_memory_id, now_ms
 from gateway.lexical import query_tokens
 from gateway.memory import validation
-from gateway.memory.secrets import masked_row
+from gateway.memory.changes import Also, Attribution, Basis, Besides, Changed, Details
 from gateway.memory.validation import NewMemory
-from gateway.memory.versions import apply_changes, check_version, next_version, retry_conflicts
-from gateway.storage.memories import (
-    AllScopes,
-    Change,
-    Evidence,
-    Filter,
-    Link,
-    MemoryRow,
-    MemoryVersion,
-    Operation,
-    Scope,
-    Viewer,
+from gateway.memory.versions import (
+    apply_changes,
+    check_version,
+    is_stated,
+    next_version,
+    reinforced,
+    retry_conflicts,
+    statements,
 )
+from gateway.storage.memories import AllScopes, Change, Filter, Link, MemoryRow, Operation, Scope, Viewer
 from gateway.storage.memories.contract import MemoryStore
 
 MAX_DEPENDS_ON = 20
 """Memories on which one call may make another one depend."""
 SAYING = frozenset({"content", "summary", "context", "decisions", "refs"})
 """The fields that a person reads before they confirm a memory."""
-EVIDENCE = 0.1
-"""What each further quote of the user adds to the confidence in a memory."""
 MAX_WORDS = 64
 """Words of a text by which those are found that resemble it."""
 CANDIDATES = 5
 """Candidates for a merge that a refusal at the limit names."""
 REPLACEABLE = Filter(statuses=("active", "suppressed"), quarantined=False, runtime=True)
 """The memories that count for the limit."""
-
-OPS: dict[Operation, Any] = {
-    "remembered": "remembered",
-    "reinforced": "reinforced",
-    "confirmed": "confirmed",
-    "flagged": "flagged",
-    "deleted": "forgotten",
-    "erased": "erased",
-}
-"""The `op` of events by operation; for all others it is `corrected`."""
-
-
-Also = Callable[[MemoryRow], Awaitable[Sequence[Change]]]
-"""Gives what follows from the change of a memory that is about to be changed."""
-
-Besides = Callable[[MemoryRow], Awaitable[tuple[Sequence[Change], Sequence[Link]]]]
-"""Gives the other changes with which a memory is written, and further links of it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Attribution:
-    """Who makes a change, and why: `actor` is a user's id, `model`, `keeper` (the extractor) or a tool's
-    name."""
-
-    actor: str
-    reason: str
-    turn_id: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Changed:
-    """A memory after a change. `repeated`: the request was a repetition and changed nothing."""
-
-    row: MemoryRow
-    operation: Operation
-    by: Attribution
-    repeated: bool = False
-
-    @property
-    def event(self) -> Memory:
-        row = masked_row(self.row)
-        gone = self.operation in {"deleted", "erased"}
-        return Memory(
-            op=OPS.get(self.operation, "corrected"),
-            memory_id=row.id,
-            kind=row.type,
-            content=None if gone else row.content,
-            reason=self.by.reason,
-            version=row.version,
-            by=self.by.actor,
-            status=None if gone else row.status,
-            superseded_by=row.superseded_by,
-            quarantined=row.quarantined or None,
-            origin=None if gone else row.origin,
-            tools=None if gone else list(row.tools) or None,
-        )
-
-
-class Basis(TypedDict, total=False):
-    """What a memory stems from: quotes, memories on which it depends, and the `key` of the request."""
-
-    evidence: Sequence[Evidence]
-    depends_on: Sequence[str]
-    key: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Details:
-    """Everything about one memory; `evidence` is the viewer's own."""
-
-    row: MemoryRow
-    versions: Sequence[MemoryVersion]
-    evidence: Sequence[Evidence]
-    links: Sequence[Link]
 
 
 class Memories:
@@ -223,12 +143,11 @@ class Memories:
                     f"{row.id} waits for its user to confirm it: what it says cannot be changed before that.",
                     code="memory_unconfirmed",
                 )
-            made = changes
             if "content" in changes and by.actor == viewer.user_id:
-                made = {"origin": "user", "tools": (), **changes}
-            elif operation == "confirmed" and row.origin != "user":
-                made = {"origin": "confirmed", **changes}
-            return apply_changes(row, made)
+                return apply_changes(row, {"origin": "user", "tools": (), **changes})
+            if operation == "confirmed" and row.origin != "user":
+                return apply_changes(row, {"origin": "confirmed", **changes})
+            return apply_changes(row, changes)
 
         links = await self._dependence(viewer, memory_id, depends_on)
         return await self._change(
@@ -319,23 +238,20 @@ class Memories:
         known = await self._seen(viewer, str(details["id"]))
         if known is None:
             raise duplicate  # the request is an old one: what it made was forgotten since
-        by_a_person = new.source == "user" or (new.source == "conversation" and bool(evidence))
-        by_a_person |= new.source == "model" and new.origin in {"user", "confirmed"}
-        doubtful = (new.quarantined or known.quarantined) and not by_a_person
-        if details["same"] == "key" or doubtful:
+        stated = is_stated(new, evidence)
+        if details["same"] == "key" or ((new.quarantined or known.quarantined) and not stated):
             # A repetition of the request; or somebody else than a person repeats what is known, or claimed.
             return Changed(known, "remembered", by, repeated=True)
 
         def reinforce(row: MemoryRow) -> MemoryRow:
-            return replace(
+            return reinforced(
                 row,
-                evidence_count=row.evidence_count + max(1, statements(evidence)),
+                evidence,
                 importance=max(row.importance, new.importance),
-                confidence=raised(max(row.confidence, new.confidence), statements(evidence)),
-                last_used=max(now_ms(), row.last_used),
+                confidence=max(row.confidence, new.confidence),
                 # What a person says themselves confirms what a tool only claimed.
                 quarantined=row.quarantined and new.quarantined,
-                origin="confirmed" if by_a_person and row.origin != "user" else row.origin,
+                origin="confirmed" if stated and row.origin != "user" else row.origin,
             )
 
         own = [each for each in step.links if each.relation == "depends_on" and each.from_id == new.id]
@@ -375,16 +291,6 @@ class Memories:
             f"{full.message} Merge or delete some first{f', for example: {examples}' if examples else ''}.",
             details={**(full.details or {}), "candidates": [row.id for row in weakest]},
         )
-
-
-def statements(evidence: Sequence[Evidence]) -> int:
-    """How many of the quotes are the user's: what they agreed to with one is no second."""
-    return sum(each.author == "user" for each in evidence)
-
-
-def raised(confidence: float, quotes: int) -> float:
-    """The confidence in what the user said again, by the quotes of it."""
-    return min(1.0, round(confidence + EVIDENCE * quotes, 2))
 
 
 def not_found(memory_id: str) -> NotFound:

@@ -8,10 +8,11 @@ from typing import Any
 from gateway.errors import NotFound, ToolError
 from gateway.lexical import query_tokens
 from gateway.memory import rendering
+from gateway.memory.changes import Attribution, Changed
 from gateway.memory.confirmation import confirms
 from gateway.memory.corrections.cascade import reasons_of
 from gateway.memory.editor import Editor
-from gateway.memory.memories import MAX_DEPENDS_ON, Attribution, Changed, Memories
+from gateway.memory.memories import MAX_DEPENDS_ON, Memories
 from gateway.memory.provenance import Provenance, provenance_of
 from gateway.memory.retrieval_events import search_event
 from gateway.memory.search.query import Hit, MemoryQuery

@@ -16,9 +16,9 @@ from gateway.bounded_dict import BoundedDict
 from gateway.errors import Conflict, GatewayError, LearningFailed, MemoryFull, NotFound, StorageError
 from gateway.events.envelope import StoredEvent
 from gateway.ids import now_ms
+from gateway.memory.changes import Changed
 from gateway.memory.learning.extractor import Extractor, PublishChanges
 from gateway.memory.learning.reconciler import TurnTimes
-from gateway.memory.memories import Changed
 from gateway.memory.services import households_of
 from gateway.service.dependencies import Dependencies
 from gateway.service.session_events import SessionEvents

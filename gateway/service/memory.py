@@ -11,12 +11,12 @@ from gateway.auth import Principal
 from gateway.errors import InvalidRequest, QueueFull
 from gateway.events.content import Omission
 from gateway.ids import now_ms
+from gateway.memory.changes import Attribution, Changed, Details
 from gateway.memory.control.controller import RetrievalDecision
 from gateway.memory.corrections.corrections import Action
 from gateway.memory.export import export
 from gateway.memory.import_file import ImportReport, MemoryImport, lines_of
 from gateway.memory.learning.extractor import Extractor
-from gateway.memory.memories import Attribution, Changed, Details
 from gateway.memory.search.query import Hit, MemoryQuery, SearchResult
 from gateway.memory.search.ranking import freshness, rendered_tokens
 from gateway.memory.search.relevance import parts_of, query_terms

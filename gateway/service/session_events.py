@@ -7,7 +7,7 @@ import structlog
 from gateway.errors import GatewayError
 from gateway.events.envelope import EventData
 from gateway.ids import new_operation_id, now_ms
-from gateway.memory.memories import Changed
+from gateway.memory.changes import Changed
 from gateway.storage.log import EventLog
 
 log = structlog.get_logger(__name__)

@@ -11,8 +11,8 @@ from opentelemetry.trace import INVALID_SPAN, Span
 from gateway.artifacts.events import ArtifactEvent
 from gateway.events.envelope import StoredEvent
 from gateway.ids import trace_id_of
+from gateway.memory.changes import Changed
 from gateway.memory.learning.report import LearningReport
-from gateway.memory.memories import Changed
 from gateway.messages import Usage
 from gateway.model.calls import ModelCall
 from gateway.telemetry.metrics.buckets import SECONDS

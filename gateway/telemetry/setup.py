@@ -11,8 +11,8 @@ from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 from gateway import __version__
 from gateway.artifacts.events import ArtifactEvent
 from gateway.events.envelope import StoredEvent
+from gateway.memory.changes import Changed
 from gateway.memory.learning.report import LearningReport
-from gateway.memory.memories import Changed
 from gateway.model.calls import ModelCall
 from gateway.settings import Settings
 from gateway.storage.turns import TurnRow

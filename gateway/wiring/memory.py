@@ -5,11 +5,12 @@ from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 
 from gateway.errors import StorageError
+from gateway.memory.changes import Changed
 from gateway.memory.control.controller import Controller
 from gateway.memory.documents.library import Documents
 from gateway.memory.learning.extractor import Extractor
 from gateway.memory.learning.report import LearningReport
-from gateway.memory.memories import Changed, Memories
+from gateway.memory.memories import Memories
 from gateway.memory.profiles import ScopedProfiles
 from gateway.memory.recall import Recall
 from gateway.memory.search.embeddings import embeddings_of

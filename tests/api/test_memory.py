@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from gateway.api.routes import ENDPOINTS
-from gateway.memory.memories import Attribution
+from gateway.memory.changes import Attribution
 from gateway.memory.validation import NewMemory
 from gateway.settings import Settings
 from gateway.storage.memories import Scope

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
+from gateway.memory.changes import Attribution, Changed
 from gateway.memory.corrections.corrections import Action
 from gateway.memory.editor import Editor
-from gateway.memory.memories import Attribution, Changed, Memories
+from gateway.memory.memories import Memories
 from gateway.memory.validation import NewMemory
 from gateway.storage.memories import Evidence, Filter, MemoryRow, Scope, Viewer
 

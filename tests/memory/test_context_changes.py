@@ -1,4 +1,4 @@
-"""What a session is told of memories that changed after it was told of them: once, and nothing twice."""
+"""What a session is shown of memories that changed since they were shown to it: each change once."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from gateway.history.transcript import view
 from gateway.memory import snapshot
+from gateway.memory.changes import Attribution
 from gateway.memory.context_changes import Changes, changes_since, context_state
-from gateway.memory.memories import Attribution, Memories
+from gateway.memory.memories import Memories
 from gateway.memory.validation import NewMemory
 from gateway.messages import FORGOTTEN, Message, recalled_block, recalled_in, text_block
 from gateway.storage.memories import MemoryRow, Scope
@@ -26,12 +27,12 @@ from tests.memory.correcting import Corrections
 pytestmark = pytest.mark.anyio
 
 ANN = Scope("ann")
-BY = Attribution("ann", "told by a test")
+BY = Attribution("ann", "set by a test")
 TOKENS = 500
 
 
 class Session:
-    """A session's side: what its model was told, and what it reads."""
+    """A session's side: what its model was shown, and what it reads."""
 
     def __init__(self, memories: Memories) -> None:
         self.memories = memories
@@ -155,7 +156,7 @@ async def test_what_may_not_be_recalled_any_more_is_forgotten(
 
 
 async def test_what_the_session_itself_changed_is_known_to_it(memories: Memories, session: Session) -> None:
-    """By one of its turns: it is recorded, and not told."""
+    """By one of its turns: it is recorded, and not shown."""
     mine = Attribution("model", "it saved it", "t_1")
     known = await saved(memories, "The office is on the third floor.")
     await session.begin()
@@ -171,7 +172,7 @@ async def test_what_the_session_itself_changed_is_known_to_it(memories: Memories
 async def test_more_than_there_is_room_for_is_counted_and_not_told_later(
     memories: Memories, session: Session
 ) -> None:
-    """The weightiest are told, and what was corrected before them; a correction waits for room."""
+    """The weightiest are shown, and what was corrected before them; a correction waits for room."""
     known = await saved(memories, "The office is on the third floor.")
     await session.begin()
     for number in range(60):
@@ -215,7 +216,7 @@ OPERATIONS = st.lists(
 def test_without_forgetting_the_model_reads_the_same_bytes_and_more_at_the_end(
     operations: Sequence[tuple[str, int]],
 ) -> None:
-    """Whatever is saved and corrected in between, here or elsewhere; and after a turn the model was told of
+    """Whatever is saved and corrected in between, here or elsewhere; and after a turn the model was shown
     each memory as it is now, and of none twice."""
 
     async def check() -> None:

@@ -1,4 +1,4 @@
-"""A correction that a user makes in one interface is what the next session is told, whatever the model."""
+"""A correction that a user makes in one interface is what the next session is shown, with any model."""
 
 import re
 from collections.abc import AsyncGenerator, Mapping
@@ -65,7 +65,7 @@ async def test_the_next_session_is_told_the_correction_alone(
 
 
 async def test_with_the_demo_model_too(demo_url: str, tmp_path: Path) -> None:
-    """It saves what it is told word for word."""
+    """It saves the words that it is given."""
     async with running_gateway(settings_for(tmp_path, demo_url)) as user:
         await user.chat("记住，牙医预约在周二")
         await user.chat("记住，牙医预约改到周五了")

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from gateway.errors import InvalidRequest, MemoryFull, StorageError
 from gateway.ids import now_ms
+from gateway.memory.changes import Attribution
 from gateway.memory.export import PAGE, export
 from gateway.memory.import_file import MAX_LINE_LENGTH, MAX_REPORTED, ImportReport, MemoryImport, lines_of
-from gateway.memory.memories import Attribution, Memories
+from gateway.memory.memories import Memories
 from gateway.memory.validation import NewMemory
 from gateway.storage.memories import AllScopes, Evidence, Filter, Link, MemoryRow, Scope
 from gateway.storage.memories.store import SqlMemories

@@ -6,8 +6,9 @@ from typing import Any
 import orjson
 import pytest
 
+from gateway.memory.changes import Attribution, Changed
 from gateway.memory.export import export
-from gateway.memory.memories import Attribution, Changed, Memories
+from gateway.memory.memories import Memories
 from gateway.memory.validation import NewMemory
 from gateway.storage.memories import AllScopes, Evidence, Scope
 from tests.memory.correcting import Corrections

@@ -1,4 +1,4 @@
-"""Where long texts are divided, and what is found and told of them."""
+"""Where long texts are divided, and what is found and shown of them."""
 
 from hypothesis import example, given
 from hypothesis import strategies as st

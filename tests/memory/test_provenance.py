@@ -259,7 +259,7 @@ def test_orders_and_secrets_are_refused(content: str) -> None:
     ],
 )
 def test_a_user_who_insists_may_keep_a_secret(before: str, text: str) -> None:
-    """Their own, and not one that somebody else told."""
+    """Their own, and not one of somebody else."""
     assert judged("The wifi password is tiger2024.", where(text, before=before)).quarantined is False
     with pytest.raises(ToolError):
         judged("The wifi password is lion2025.", where(text, before=before))

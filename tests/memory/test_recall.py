@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gateway.ids import now_ms
-from gateway.memory.memories import Attribution
+from gateway.memory.changes import Attribution
 from gateway.memory.recall import InContext
 from gateway.memory.services import MemoryServices
 from gateway.memory.validation import NewMemory
@@ -17,7 +17,7 @@ from gateway.wiring import open_memory
 pytestmark = pytest.mark.anyio
 
 ANN = Scope("ann")
-BY = Attribution("ann", "told by a test")
+BY = Attribution("ann", "set by a test")
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ async def test_what_a_message_seems_to_be_about_weighs_and_keeps_nothing_out(
 
 
 async def test_details_are_new_to_who_was_told_a_summary(services: MemoryServices) -> None:
-    """A catalog names a memory; when everything about it is needed, it is told, and once."""
+    """A catalog names a memory; when everything about it is needed, it is shown, and once."""
     new = NewMemory("我们决定用 PostgreSQL 做数据库", type="project_decision", context="因为要事务")
     saved = (await services.memories.save(ANN, new, BY)).row
     asked = "我们上次决定用什么数据库？"

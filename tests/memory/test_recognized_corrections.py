@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from gateway.errors import GatewayError, InvalidRequest, MemoryChanged
+from gateway.memory.changes import Changed
 from gateway.memory.editor import Editor
-from gateway.memory.memories import Changed, Memories
+from gateway.memory.memories import Memories
 from gateway.memory.validation import NewMemory
 from gateway.storage.memories import Evidence, Filter, Link
 from gateway.storage.memories.store import SqlMemories
@@ -133,7 +134,7 @@ async def test_two_interfaces_that_save_a_correction_at_once_leave_one_chain(
 async def test_two_interfaces_that_correct_one_memory_at_once(
     interfaces: tuple[Memories, Memories], version: int | None
 ) -> None:
-    """One of them is refused and told why: what replaced it, or that it has changed since they read it."""
+    """One of them is refused with the reason: what replaced it, or that it has changed since they read it."""
     row = await saved(interfaces[0], "会员卡号是 1001")
 
     done = await asyncio.gather(

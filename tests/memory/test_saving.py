@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from gateway.errors import InvalidRequest, MemoryFull
 from gateway.lexical import plain_form
 from gateway.memory import rendering, validation
-from gateway.memory.memories import Attribution, Memories
+from gateway.memory.changes import Attribution
+from gateway.memory.memories import Memories
 from gateway.memory.validation import NewMemory
 from gateway.storage.memories import AllScopes, Evidence, Filter, MemorySource, Scope
 
@@ -15,7 +16,7 @@ pytestmark = pytest.mark.anyio
 
 ANN = Scope("ann")
 LAWYER, COOK = Scope("ann", "lawyer"), Scope("ann", "cook")
-BY = Attribution("ann", "told by a test")
+BY = Attribution("ann", "set by a test")
 QUOTE = Evidence("s", 1, "Copy every mail to my sister.")
 CLAIM = "所有邮件都抄送给我妹妹"
 

@@ -10,14 +10,15 @@ from hypothesis import strategies as st
 
 from gateway.lexical import estimate_tokens
 from gateway.memory import rendering, snapshot, validation
-from gateway.memory.memories import Attribution, Memories
+from gateway.memory.changes import Attribution
+from gateway.memory.memories import Memories
 from gateway.memory.validation import NewMemory
 from gateway.storage.memories import MemoryRow, Profile, Scope
 
 pytestmark = pytest.mark.anyio
 
 ANN = Scope("ann")
-BY = Attribution("ann", "told by a test")
+BY = Attribution("ann", "set by a test")
 
 
 async def taken(memories: Memories, *profiles: Profile, tokens: int = 6000) -> snapshot.MemorySnapshot:
@@ -50,7 +51,7 @@ async def test_nothing_is_no_text(memories: Memories) -> None:
 
 
 async def test_of_many_some_are_shown_by_their_summaries_and_the_lightest_counted(memories: Memories) -> None:
-    """However many there are, each is told in full, named by its summary, or counted; pinned ones in full."""
+    """However many there are, each is rendered in full or by its summary, or counted; pinned ones in full."""
     pinned = await save(memories, "Never books flights before noon. " + "x" * 300, pinned=True, importance=1)
     for number in range(80):
         await save(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gateway.memory.memories import Attribution
+from gateway.memory.changes import Attribution
 from gateway.memory.validation import NewMemory
 from gateway.storage.memories import Scope
 from tests.harness import Client, running_gateway, settings_for, the

@@ -5,8 +5,8 @@ from typing import Any
 from gateway.events.content import Retrieval, RetrievalHit
 from gateway.events.upkeep import Memory
 from gateway.memory import validation
+from gateway.memory.changes import Attribution, Changed
 from gateway.memory.learning.report import LearningReport
-from gateway.memory.memories import Attribution, Changed
 from gateway.memory.validation import NewMemory
 from gateway.messages import Usage
 from gateway.storage.memories import Operation, Scope

@@ -8,8 +8,9 @@ from dataclasses import replace
 import structlog
 
 from gateway.lexical import is_cjk, query_tokens, tokens
+from gateway.memory.changes import Attribution
 from gateway.memory.citations import TextTerms
-from gateway.memory.memories import Attribution, Memories
+from gateway.memory.memories import Memories
 from gateway.memory.validation import WORK_TYPES, NewMemory
 from gateway.memory.versions import next_version
 from gateway.storage.memories import AllScopes, Change, Link, MemoryRow, MemoryType, Operation, Viewer

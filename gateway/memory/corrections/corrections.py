@@ -16,10 +16,11 @@ from typing import Literal
 from gateway.errors import InvalidRequest
 from gateway.ids import new_memory_id, now_ms
 from gateway.memory import validation
+from gateway.memory.changes import Attribution
 from gateway.memory.corrections.cascade import flags, inherited, superseded, superseding
 from gateway.memory.corrections.merging import check_changeable, merged, successor
-from gateway.memory.memories import Attribution, Memories, not_found, raised
-from gateway.memory.versions import check_version, next_version
+from gateway.memory.memories import Memories, not_found
+from gateway.memory.versions import check_version, next_version, reinforced
 from gateway.storage.memories import (
     Change,
     Evidence,
@@ -104,14 +105,7 @@ class Correction:
         """A memory takes its place that says already what is true instead."""
         row = await self._row()
         known = await self.memories.get(self.viewer, known_id)
-        after = next_version(
-            known,
-            status="active",
-            quarantined=False,
-            evidence_count=known.evidence_count + max(1, len(self.quotes)),
-            confidence=raised(known.confidence, len(self.quotes)),
-            last_used=max(now_ms(), known.last_used),
-        )
+        after = next_version(reinforced(known, self.quotes), status="active", quarantined=False)
         return await self._superseded(row, known, after, "reinforced")
 
     async def _superseded(

@@ -12,10 +12,11 @@ from typing import Literal
 from gateway.errors import DuplicateMemory, InvalidRequest, MemoryChanged, MemoryFull, StorageError
 from gateway.ids import new_memory_id
 from gateway.memory import validation
+from gateway.memory.changes import Attribution
 from gateway.memory.documents import file_changes
 from gateway.memory.documents.document import Document, DocumentType, Key, document_of, file_name, iso
 from gateway.memory.documents.folder import files_of, read
-from gateway.memory.memories import Attribution, Memories
+from gateway.memory.memories import Memories
 from gateway.memory.validation import NewMemory
 from gateway.storage.memories import Filter, MemoryRow, Scope, Viewer
 

@@ -12,6 +12,7 @@ import structlog
 from gateway.errors import DuplicateMemory, GatewayError, InvalidRequest, MemoryFull
 from gateway.events.calls import MemoryWriteSuggestion
 from gateway.ids import now_ms
+from gateway.memory.changes import Attribution, Changed
 from gateway.memory.learning.acceptance import accept, excerpts_to_read
 from gateway.memory.learning.candidates import find_candidates
 from gateway.memory.learning.grounding import GroundedCandidate
@@ -20,7 +21,7 @@ from gateway.memory.learning.rejection import unsafe
 from gateway.memory.learning.report import LearningReport, learning_id
 from gateway.memory.learning.retractions import Retraction, retractions
 from gateway.memory.learning.user_messages import Excerpt
-from gateway.memory.memories import Attribution, Changed, Memories
+from gateway.memory.memories import Memories
 from gateway.memory.services import households_of
 from gateway.memory.steering import empowers
 from gateway.memory.validation import NewMemory

@@ -8,11 +8,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from gateway.errors import DuplicateMemory, MemoryFull, RequestRefused
 from gateway.ids import now_ms
 from gateway.lexical import plain_form
+from gateway.memory.changes import Attribution, Changed
 from gateway.memory.editor import Editor
 from gateway.memory.learning.grounding import GroundedCandidate
 from gateway.memory.learning.report import LearningReport
 from gateway.memory.learning.wording import content_words
-from gateway.memory.memories import Attribution, Changed, Memories
+from gateway.memory.memories import Memories
 from gateway.memory.similarity.comparison import Similarity, compare, is_same, replaces
 from gateway.memory.validation import WORK_TYPES, NewMemory, digest_of
 from gateway.storage.memories import Evidence, Filter, Forgotten, MemoryRow, OwnerType, Scope

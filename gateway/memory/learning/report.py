@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
-from gateway.memory.memories import Changed
+from gateway.memory.changes import Changed
 from gateway.messages import Usage
 
 

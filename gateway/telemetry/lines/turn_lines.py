@@ -7,7 +7,7 @@ from opentelemetry.trace import Span
 
 from gateway.artifacts.events import ArtifactEvent, Damaged, Stored, StoreFailed, Swept
 from gateway.ids import root_span_id, trace_id_of
-from gateway.memory.memories import Changed
+from gateway.memory.changes import Changed
 from gateway.messages import Usage
 from gateway.model.calls import ModelCall
 from gateway.telemetry import semconv

@@ -4,8 +4,8 @@ much there is. Never by whose it is.
 
 from typing import Any
 
+from gateway.memory.changes import Changed
 from gateway.memory.learning.report import LearningReport
-from gateway.memory.memories import Changed
 from gateway.memory.retrieval_events import SOURCE
 from gateway.telemetry import semconv
 from gateway.telemetry.facts import TelemetryReader, TurnFacts

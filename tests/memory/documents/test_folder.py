@@ -113,8 +113,8 @@ def test_links_are_followed_only_within_the_folder(tmp_path: Path) -> None:
 
 
 def test_a_file_edited_half_way_keeps_what_it_last_said(tmp_path: Path) -> None:
-    """While it may be just being written, nothing is told; when it stays so, it is, and the last good version
-    goes on. Whole again, it counts at once."""
+    """While it may be just being written, there is no warning; when it stays so, there is one, and the last
+    good version goes on. Whole again, it counts at once."""
     path = write_json(tmp_path, file_name(document().key), fields("第一版"))
     looking = DocumentFolder(tmp_path, settling=3600)
     (first,) = looking.scan().documents
@@ -144,7 +144,7 @@ def test_no_half_of_a_document_is_taken_for_a_whole(tmp_path: Path, cut: int) ->
 
 
 def test_of_two_files_with_one_key_the_newer_is_in_use(tmp_path: Path) -> None:
-    """Of equally new ones the first by name; the other is told. Deprecated ones do not compete."""
+    """Of equally new ones the first by name; the other is a warning. Deprecated ones do not compete."""
     write_json(tmp_path, "a.json", fields("老", updatedAt=NOON - 1))
     write_json(tmp_path, "b.json", fields("新"))
     write_json(tmp_path, "c.json", fields("也新"))
@@ -184,7 +184,7 @@ def test_a_file_of_another_name_is_used_and_told(tmp_path: Path) -> None:
 
 
 def test_everything_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files of a place, and the contents of all together; what is left out is told."""
+    """Files of a place, and the contents of all together; what is left out is a warning."""
     monkeypatch.setattr(bounds, "MAX_FILES", 3)
     monkeypatch.setattr(selection, "MAX_CHARACTERS", 20)
     for name in "abcd":
@@ -253,7 +253,7 @@ def test_a_file_may_be_named_by_its_content(tmp_path: Path) -> None:
 
 
 def test_of_a_skill_the_newest_documents_are_in_use(tmp_path: Path) -> None:
-    """As many as the limit says, and it is told which are not; other skills have a limit of their own."""
+    """As many as the limit says, with a warning for the others; other skills have a limit of their own."""
     for number in (1, 2, 3):
         document = fields(f"{number}", reference=str(number), updatedAt=NOON + number)
         write_json(tmp_path, f"{number}.json", document)

@@ -10,10 +10,11 @@ from structlog.testing import capture_logs
 from gateway.errors import Conflict, InvalidRequest, NotFound, StorageError
 from gateway.files import polling
 from gateway.lexical import query_tokens
+from gateway.memory.changes import Attribution
 from gateway.memory.documents import file_changes, library
 from gateway.memory.documents.document import as_bytes, document_of, fields_of, file_name
 from gateway.memory.documents.library import Documents
-from gateway.memory.memories import Attribution, Memories
+from gateway.memory.memories import Memories
 from gateway.memory.search.query import MemoryQuery
 from gateway.memory.search.searcher import Searcher
 from gateway.memory.validation import NewMemory, make
@@ -90,7 +91,7 @@ async def test_an_edited_added_or_removed_file_counts_at_the_next_look(
 async def test_a_running_gateway_looks_by_itself(
     store: SqlMemories, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also after a look at which the store failed, which is told."""
+    """Also after a look at which the store failed, which is logged."""
     monkeypatch.setattr(polling, "POLL", 0.001)
     stored = asyncio.Event()
     put, failures = store.put_documents, [StorageError("The disk is full.")]
@@ -354,7 +355,7 @@ async def test_a_bad_update_changes_nothing(
 
 
 async def test_two_processes_deprecating_at_once_move_a_file_once(store: SqlMemories, folder: Path) -> None:
-    """One of them does it, the other is told that it is done."""
+    """One of them does it, the other gets a conflict."""
     write_json(folder, "a.json", fields(id="here"))
     results = await asyncio.gather(
         *(documents_of(store, folder).deprecate("here") for _ in range(4)), return_exceptions=True
@@ -434,7 +435,7 @@ async def test_a_skills_own_file_is_recalled_and_not_deprecated(store: SqlMemori
 
 async def test_a_folder_full_of_files_of_every_kind_answers(store: SqlMemories, folder: Path) -> None:
     """2,000 of them, one more, large ones and links out of it: what can be used is found, of long ones the
-    passage, what cannot is told, and nothing is stored a second time."""
+    passage, what cannot is a warning, and nothing is stored a second time."""
     for number in range(1_998):
         text = f"Shelf {number} holds the glasses of ward {number}. " + "Dust is wiped off at noon. " * 30
         write_json(folder, f"{number:04}.json", fields(text, skill=f"shelf {number}"))

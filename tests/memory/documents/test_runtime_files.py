@@ -9,12 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.errors import StorageError
+from gateway.memory.changes import Attribution
 from gateway.memory.documents.document import as_bytes, document_of, fields_of, file_name
 from gateway.memory.documents.folder import DocumentFolder
 from gateway.memory.documents.library import Documents
 from gateway.memory.documents.migration import Migrated, migrate, modern
 from gateway.memory.documents.runtime_files import TransferOutcome, export_runtime, import_files
-from gateway.memory.memories import Attribution, Memories
+from gateway.memory.memories import Memories
 from gateway.memory.validation import NewMemory
 from gateway.storage.memories import AllScopes, Filter, Scope
 from gateway.storage.memories.store import SqlMemories

@@ -1,4 +1,4 @@
-"""A keeper with a real store, and a model that offers what a test tells it to."""
+"""An extractor with a real store, and a model that offers what a test scripts."""
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
@@ -9,9 +9,10 @@ from typing import Any
 import orjson
 
 from gateway.events.calls import MemoryWriteSuggestion
+from gateway.memory.changes import Attribution, Changed
 from gateway.memory.learning.extractor import Extractor
 from gateway.memory.learning.report import LearningReport
-from gateway.memory.memories import Attribution, Changed, Memories
+from gateway.memory.memories import Memories
 from gateway.memory.validation import NewMemory
 from gateway.messages import Message
 from gateway.model.calls import ModelCalls
@@ -48,24 +49,24 @@ def offer(quote: str, content: str | None = None, *, message: int = 1, **fields:
 
 @dataclass(slots=True)
 class Learner:
-    """What a keeper keeps, and what it is told."""
+    """What an extractor learns, and what it publishes."""
 
     memories: Memories
     model: ScriptedModel
     extractor: Extractor
     read: list[LearningReport]
-    told: list[tuple[str, Changed]] = field(default_factory=list[tuple[str, Changed]])
+    published: list[tuple[str, Changed]] = field(default_factory=list[tuple[str, Changed]])
 
     async def learn(
         self,
         *messages: Message,
         scope: Scope = ANN,
-        said: Scripted = NOTHING,
+        answer: Scripted = NOTHING,
         session_id: str = "s",
         **options: Any,
     ) -> Sequence[Changed]:
-        """Learns from these messages; `said` is what the model answers."""
-        self.model.script[:] = [said]
+        """Learns from these messages; `answer` is that of the model."""
+        self.model.script[:] = [answer]
         given: dict[str, Any] = {"model": "claude-sonnet-4-5", **options}
         return await self.extractor.learn(scope, stored(*messages), session_id=session_id, **given)
 
@@ -83,8 +84,8 @@ class Learner:
     async def recallable(self, scope: Scope = ANN) -> list[str]:
         return [row.content for row in await self.all(scope, recallable=True)]
 
-    async def hear(self, session_id: str, changed: Sequence[Changed]) -> None:
-        self.told += [(session_id, each) for each in changed]
+    async def publish(self, session_id: str, changed: Sequence[Changed]) -> None:
+        self.published += [(session_id, each) for each in changed]
 
 
 @asynccontextmanager
@@ -102,5 +103,5 @@ async def open_learner(folder: Path, **settings: Any) -> AsyncGenerator[Learner]
             on_report=read.append,
         )
         learner = Learner(memories, model, extractor, read)
-        extractor.publish_changes = learner.hear
+        extractor.publish_changes = learner.publish
         yield learner

@@ -1,4 +1,4 @@
-"""Sessions in real storage that a keeper learns from beside their turns."""
+"""Sessions in real storage that an extractor learns from beside their turns."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
@@ -44,7 +44,7 @@ class Sessions:
     turns: list[str] = field(default_factory=list[str])
 
     async def say(self, text: str, session_id: str = "s", *, end: bool = True, crash: bool = False) -> None:
-        """One turn with an answer. It goes on running without `end`; with `crash` nobody hears its end."""
+        """One turn with an answer. It goes on running without `end`; with `crash` its end goes unnoticed."""
         turn_id = new_turn_id()
         self.turns.append(turn_id)
         now = await accepted(self.storage, session_id, turn_id)
@@ -67,21 +67,21 @@ class Sessions:
         rows = await self.services.store.list(Scope(OWNER), Filter(), limit=100)
         return [row.content for row in sorted(rows, key=lambda row: row.created_at)]
 
-    async def told(self, session_id: str = "s") -> list[dict[str, Any]]:
+    async def memory_events(self, session_id: str = "s") -> list[dict[str, Any]]:
         """The memory events in the session's log."""
         found = await self.storage.log.read(session_id, after=0, limit=1000, types=["memory"])
         return [event.load() for event in found]
 
-    def next_told(self) -> asyncio.Future[None]:
+    def next_memory_event(self) -> asyncio.Future[None]:
         """Is done when the next memory event stands in a log."""
-        told: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        found: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
         def watch(session_id: str, events: Sequence[StoredEvent]) -> None:
-            if not told.done() and any(event.type == "memory" for event in events):
-                told.set_result(None)
+            if not found.done() and any(event.type == "memory" for event in events):
+                found.set_result(None)
 
         self.storage.bus.watch(watch)
-        return told
+        return found
 
     async def compress(self, session_id: str = "s") -> None:
         """The session's history is summarised, all but its end."""

@@ -130,7 +130,7 @@ async def test_what_was_agreed_is_kept_with_both_quotes(
     """The user's yes and the assistant's words before it, whether or not the model cites those."""
     fields: dict[str, Any] = {"type": "project_decision", "proposal": proposal if cites else None}
     talk = (user("Which database? 用什么数据库？"), says(f"I looked around. {proposal}"), user(assent))
-    (changed,) = await learner.learn(*talk, said=offers(offer(assent, content, message=3, **fields)))
+    (changed,) = await learner.learn(*talk, answer=offers(offer(assent, content, message=3, **fields)))
 
     assert await learner.recallable() == [content]
     assert changed.row.evidence_count == 1
@@ -145,7 +145,7 @@ async def test_what_was_agreed_is_kept_with_both_quotes(
 async def test_a_bare_yes_is_never_the_memory(learner: Learner, content: str) -> None:
     """What it is one to stands in its place, in the words that proposed it."""
     talk = (user("Which database?"), says(f"Well. {PLAN}"), user("Sounds good"))
-    await learner.learn(*talk, said=offers(offer("Sounds good", content, message=3)))
+    await learner.learn(*talk, answer=offers(offer("Sounds good", content, message=3)))
 
     assert await learner.recallable() == [PLAN]
 
@@ -154,14 +154,14 @@ async def test_a_yes_that_nobody_foresaw_is_not_the_memory_either(learner: Learn
     """It waits, with what was proposed."""
     assent = "I like the approach, the plan is ok"
     talk = (user("Which database?"), says(PLAN), user(assent))
-    (changed,) = await learner.learn(*talk, said=offers(offer(assent, message=3)))
+    (changed,) = await learner.learn(*talk, answer=offers(offer(assent, message=3)))
 
     assert (changed.row.content, changed.row.quarantined) == (PLAN, True)
 
 
 async def test_a_yes_to_nothing_is_no_memory(learner: Learner) -> None:
     talk = (user("I tidied my room"), says("The weather is nice."), user("sounds good"))
-    assert not await learner.learn(*talk, said=offers(offer("sounds good", message=3)))
+    assert not await learner.learn(*talk, answer=offers(offer("sounds good", message=3)))
 
     assert learner.read[-1].dropped == {"assent": 1}
 
@@ -178,8 +178,8 @@ async def test_what_is_not_certain_to_be_agreed_waits_for_a_person(
 ) -> None:
     """A yes with a but, or one to something that was said later."""
     content = "The catalogue uses PostgreSQL 16 with pgvector."
-    said = offers(offer("Sounds good", content, message=1 + len(talk), proposal=PLAN))
-    (changed,) = await learner.learn(user("Which database?"), *talk, said=said)
+    offered = offers(offer("Sounds good", content, message=1 + len(talk), proposal=PLAN))
+    (changed,) = await learner.learn(user("Which database?"), *talk, answer=offered)
 
     assert changed.row.quarantined
     assert "agree" in changed.by.reason
@@ -217,7 +217,7 @@ async def test_a_yes_after_what_the_assistant_repeats_of_a_page_is_no_yes_to_tha
     yes = offers(offer("Sounds good", repeated, message=3, **more))
     messages = [user("Sum this up, please."), says(answer), user("Sounds good")]
 
-    (changed,) = await learner.learn(*messages, said=yes)
+    (changed,) = await learner.learn(*messages, answer=yes)
 
     assert changed.row.quarantined
 
@@ -226,15 +226,15 @@ async def test_a_name_in_quotation_marks_is_proposed(learner: Learner) -> None:
     answer = "I suggest that we call the service “Grey Heron”."
     yes = offers(offer("Sounds good", "The service is called “Grey Heron”.", message=3))
 
-    (changed,) = await learner.learn(user("A name?"), says(answer), user("Sounds good"), said=yes)
+    (changed,) = await learner.learn(user("A name?"), says(answer), user("Sounds good"), answer=yes)
 
     assert not changed.row.quarantined
 
 
 async def test_a_question_that_is_answered_with_yes_is_a_statement(learner: Learner) -> None:
     talk = (user("Guess where I am at home"), says("Do you live in Bern?"), user("Yes"))
-    said = offers(offer("Yes", "The user lives in Bern.", message=3, type="fact"))
-    (changed,) = await learner.learn(*talk, said=said)
+    offered = offers(offer("Yes", "The user lives in Bern.", message=3, type="fact"))
+    (changed,) = await learner.learn(*talk, answer=offered)
 
     assert await learner.recallable() == ["The user lives in Bern."]
     assert Evidence("s", 2, "Do you live in Bern?", "assistant") in await learner.memories.store.evidence(
@@ -257,14 +257,14 @@ async def test_a_long_proposal_is_read_to_its_end_where_it_was_agreed_to(learner
 async def test_agreeing_makes_nothing_safe(learner: Learner, proposal: str) -> None:
     """Nobody's yes makes a secret or an instruction of it a memory."""
     await learner.learn(
-        user("And now?"), says(proposal), user("Sounds good"), said=offers(offer("Sounds good", message=3))
+        user("And now?"), says(proposal), user("Sounds good"), answer=offers(offer("Sounds good", message=3))
     )
 
     assert await learner.all() == []
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("answer", "report"),
     [
         (
             "Acme Pay is used for every payment. Shall I write the summary of the page as a list?",
@@ -293,15 +293,15 @@ async def test_agreeing_makes_nothing_safe(learner: Learner, proposal: str) -> N
 )
 @pytest.mark.parametrize("cited", [True, False])
 async def test_a_yes_is_none_to_what_the_assistant_only_told(
-    learner: Learner, answer: str, told: str, *, cited: bool
+    learner: Learner, answer: str, report: str, *, cited: bool
 ) -> None:
-    """What it reports of a page in words of its own waits for a person, whatever else it proposes."""
-    content = told.partition(", and")[0]
-    more = {"proposal": told} if cited else {}
-    said = offers(offer("Sounds good", content, message=3, **more))
+    """What it reports of a page in words of its own waits for a person, with or without other proposals."""
+    content = report.partition(", and")[0]
+    more = {"proposal": report} if cited else {}
+    offered = offers(offer("Sounds good", content, message=3, **more))
     talk = (user("Look at the page, please."), says(answer), user("Sounds good"))
 
-    (changed,) = await learner.learn(*talk, said=said)
+    (changed,) = await learner.learn(*talk, answer=offered)
 
     assert changed.row.quarantined
 
@@ -327,9 +327,9 @@ async def test_a_yes_to_what_was_proposed_does_not_wait(
     learner: Learner, answer: str, proposed: str | None
 ) -> None:
     proposed = proposed or answer
-    said = offers(offer("好，就這樣", proposed, message=3, proposal=proposed))
+    offered = offers(offer("好，就這樣", proposed, message=3, proposal=proposed))
 
-    (changed,) = await learner.learn(user("And now?"), says(answer), user("好，就這樣"), said=said)
+    (changed,) = await learner.learn(user("And now?"), says(answer), user("好，就這樣"), answer=offered)
 
     assert (changed.row.quarantined, changed.by.reason) == (False, "The user agreed to it in a conversation.")
 
@@ -347,8 +347,8 @@ async def test_a_yes_to_what_was_proposed_does_not_wait(
 async def test_what_is_proposed_after_an_untrusted_tool_spoke_waits(
     tmp_path: Path, tool: str, rules: Sequence[str], *, waits: bool, proposal: str
 ) -> None:
-    """A page may have told the assistant what to propose; the operator says which tools are trusted."""
-    said = offers(offer("sounds good", proposal, message=5, proposal=proposal))
+    """A page may have led the assistant to propose it; the operator says which tools are trusted."""
+    offered = offers(offer("sounds good", proposal, message=5, proposal=proposal))
     talk = (
         user("Which one?"),
         says(call(tool, "c1")),
@@ -357,7 +357,7 @@ async def test_what_is_proposed_after_an_untrusted_tool_spoke_waits(
         user("sounds good"),
     )
     async with open_learner(tmp_path, trusted_tools=rules) as learner:
-        (changed,) = await learner.learn(*talk, said=said)
+        (changed,) = await learner.learn(*talk, answer=offered)
 
     assert changed.row.quarantined is waits
 
@@ -367,12 +367,12 @@ async def test_what_is_proposed_of_an_attached_file_waits(learner: Learner) -> N
     file = Attached(ref="a_1", name="plan.md", mime="text/markdown", size=9, shown="text", text="Use it.")
     attached = Message("user", [text_block("Have a look"), attached_block(file)])
     talk = (attached, says(PLAN), user("sounds good"), says(PLAN_ZH), user("可以"))
-    said = offers(
+    offered = offers(
         offer("sounds good", PLAN, message=3, proposal=PLAN),
         offer("可以", PLAN_ZH, message=5, proposal=PLAN_ZH),
     )
 
-    first, second = await learner.learn(*talk, said=said)
+    first, second = await learner.learn(*talk, answer=offered)
 
     assert (first.row.quarantined, second.row.quarantined) == (True, False)
 
@@ -407,8 +407,8 @@ OPTIONS_HANT = "有兩個建議：\n方案甲：目錄放在 PostgreSQL 裡\n方
 async def test_who_takes_one_of_several_has_not_agreed_to_another(
     learner: Learner, answer: str, assent: str, cited: str, *, waits: bool
 ) -> None:
-    said = offers(offer(assent, cited, message=3, proposal=cited))
+    offered = offers(offer(assent, cited, message=3, proposal=cited))
 
-    (changed,) = await learner.learn(user("Which one?"), says(answer), user(assent), said=said)
+    (changed,) = await learner.learn(user("Which one?"), says(answer), user(assent), answer=offered)
 
     assert changed.row.quarantined is waits

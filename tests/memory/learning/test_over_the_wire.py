@@ -39,16 +39,16 @@ async def learned(user: Client, session_id: str) -> dict[str, Any]:
         return await anext(frame.data["data"] async for frame in frames if frame.event == "memory")
 
 
-async def told(user: Client, message: str) -> list[str]:
-    """The memories that a new session is told with a message, in its prompt too."""
+async def recalled(user: Client, message: str) -> list[str]:
+    """The memories that a new session is shown with a message, in its prompt too."""
     events = await user.chat(message)
     found = [event["data"] for event in events if event["type"] == "retrieval"]
     return [hit["id"] for data in found for hit in data["results"]]
 
 
-async def read(user: Client, said: str) -> httpx2.Response:
+async def read(user: Client, message: str) -> httpx2.Response:
     """Has the gateway learn from a message."""
-    return await user.post("/api/memory/write", {"messages": [{"role": "user", "content": said}]})
+    return await user.post("/api/memory/write", {"messages": [{"role": "user", "content": message}]})
 
 
 async def remembered(user: Client) -> list[dict[str, Any]]:
@@ -67,7 +67,7 @@ async def test_what_was_agreed_with_the_demo_is_known_in_the_next_session(
         memory = await learned(user, "s")
 
         assert memory["content"] == proposal
-        assert memory["memory_id"] in await told(user, question)
+        assert memory["memory_id"] in await recalled(user, question)
 
 
 async def test_both_quotes_come_along_in_a_file(tmp_path: Path, demo_url: str) -> None:
@@ -93,7 +93,7 @@ async def test_both_quotes_come_along_in_a_file(tmp_path: Path, demo_url: str) -
 async def test_what_was_agreed_with_a_model_that_paraphrases_is_known_in_the_next_session(
     agreed: tuple[str, str, str], words: str | None, tmp_path: Path, model: Scripted
 ) -> None:
-    """In the model's words, where it tells what was agreed, or in those that proposed it."""
+    """In the model's words, where it names what was agreed, or in those that proposed it."""
     proposal, assent, question = agreed
     own = {
         AGREED[0][0]: "Logs are kept in Loki for 30 days.",
@@ -111,11 +111,11 @@ async def test_what_was_agreed_with_a_model_that_paraphrases_is_known_in_the_nex
 
         assert memory["content"] == (own if words else proposal.replace("'", "’"))
         assert [each.get("author", "user") for each in shown["evidence"]] == ["user", "assistant"]
-        assert memory["memory_id"] in await told(user, question)
+        assert memory["memory_id"] in await recalled(user, question)
 
 
 @pytest.mark.parametrize(
-    ("said", "content"),
+    ("message", "content"),
     [
         (
             'I work in the "Turing" room, and my badge is B-1207',
@@ -126,19 +126,19 @@ async def test_what_was_agreed_with_a_model_that_paraphrases_is_known_in_the_nex
     ],
 )
 async def test_quotes_with_other_signs_are_found(
-    said: str, content: str, tmp_path: Path, model: Scripted
+    message: str, content: str, tmp_path: Path, model: Scripted
 ) -> None:
     """A real model cites with curly quotation marks and full-width commas, and adds a full stop."""
-    await model.script(said, asked="memories", says={"content": content})
+    await model.script(message, asked="memories", says={"content": content})
     async with running_gateway(settings_for(tmp_path, model.url)) as user:
-        await read(user, said)
+        await read(user, message)
 
         (memory,) = await remembered(user)
         assert (memory["content"], memory["quarantined"]) == (content, False)
 
 
 @pytest.mark.parametrize(
-    ("said", "content"),
+    ("message", "content"),
     [
         ("My landlord is Mr Okafor", "The user's landlord is Mr Okonkwo."),
         ("我的航班是早上七点二十", "用户的航班是早上八点二十。"),
@@ -146,20 +146,20 @@ async def test_quotes_with_other_signs_are_found(
     ],
 )
 async def test_what_says_something_else_is_shown_to_a_person_and_recalled_by_nobody(
-    said: str, content: str, tmp_path: Path, model: Scripted
+    message: str, content: str, tmp_path: Path, model: Scripted
 ) -> None:
     """Another name, number or negation: until a person confirms it."""
-    await model.script(said, asked="memories", says={"content": content})
+    await model.script(message, asked="memories", says={"content": content})
     async with running_gateway(settings_for(tmp_path, model.url)) as user:
-        await read(user, said)
+        await read(user, message)
         (memory,) = await remembered(user)
-        before = await told(user, said)
+        before = await recalled(user, message)
         confirmed = await user.post(f"/api/memory/{memory['id']}/confirm")
 
         assert (memory["content"], memory["quarantined"]) == (content, True)
         assert memory["id"] not in before
         assert confirmed.status_code == 200
-        assert memory["id"] in await told(user, f"{said}?")
+        assert memory["id"] in await recalled(user, f"{message}?")
 
 
 HALF = (
@@ -188,10 +188,10 @@ async def test_whatever_the_model_answers_learning_ends(
     """With what can be read of it, or with an error that names it; and the next turn is served."""
     says, wait, kept = answered
     monkeypatch.setattr(candidates, "CALL_TIMEOUT", 2.0 if wait > 1 else TIMEOUT)
-    said = "My ferry leaves at 9."
-    await model.script(said, asked="memories", says=says, wait=wait)
+    message = "My ferry leaves at 9."
+    await model.script(message, asked="memories", says=says, wait=wait)
     async with running_gateway(settings_for(tmp_path, model.url)) as user:
-        response = await read(user, said)
+        response = await read(user, message)
         events = await user.chat("And what is the news?")
 
         assert events[-1]["data"]["status"] == "completed"

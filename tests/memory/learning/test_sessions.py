@@ -8,7 +8,7 @@ import pytest
 import structlog
 
 from gateway.errors import ModelError
-from gateway.memory.memories import Attribution
+from gateway.memory.changes import Attribution
 from gateway.memory.validation import NewMemory
 from gateway.model.base import ModelRequest
 from gateway.service import learning_worker
@@ -32,7 +32,7 @@ BUSY = ModelError("busy", code="upstream_overloaded", retryable=True)
 
 
 def by_words(request: ModelRequest) -> str:
-    """Offers whatever of the two is shown as said anew."""
+    """Offers those of the two that are shown as new statements."""
     text = request.messages[0].content[0]["text"]
     heads = [line for line in text.splitlines() if line.endswith(" user:")]
     return offers(
@@ -54,9 +54,9 @@ async def test_after_a_turn_what_the_user_said_is_remembered_and_told(tmp_path: 
         await opened.learning.settled()
 
         assert await opened.remembered() == [TEA, CITY]
-        told = await opened.told()
-    assert [event["data"]["content"] for event in told] == [TEA, CITY]
-    assert all(event["turn_id"] not in opened.turns for event in told)
+        published = await opened.memory_events()
+    assert [event["data"]["content"] for event in published] == [TEA, CITY]
+    assert all(event["turn_id"] not in opened.turns for event in published)
     assert f"user, before:\n  {TEA}" in opened.model.asked[1]
 
 
@@ -71,7 +71,7 @@ async def test_turns_that_end_together_are_read_together(tmp_path: Path) -> None
 
 
 async def test_a_failure_is_tried_again(tmp_path: Path) -> None:
-    """With whatever was said since; it is a line in the log."""
+    """With all later statements; it is a line in the log."""
     with structlog.testing.capture_logs() as lines:
         async with sessions(tmp_path, BUSY, "no JSON", by_words) as opened:
             await opened.say(TEA)
@@ -131,11 +131,11 @@ async def test_sessions_that_fail_do_not_hold_up_others(tmp_path: Path) -> None:
         return "no JSON" if TEA in request.messages[0].content[0]["text"] else by_words(request)
 
     async with sessions(tmp_path, answer, first_retry=3600) as opened:
-        told = opened.next_told()
+        published = opened.next_memory_event()
         for name in ("a1", "a2", "a3"):
             await opened.say(TEA, name)
         await opened.say(CITY, "b")
-        await asyncio.wait_for(told, TIMEOUT)
+        await asyncio.wait_for(published, TIMEOUT)
 
         assert await opened.remembered() == [CITY]
 
@@ -293,7 +293,7 @@ async def test_an_archived_session_is_learned_from(tmp_path: Path) -> None:
         await opened.learning.settled()
 
         assert await opened.remembered() == [TEA]
-        assert len(await opened.told()) == 1
+        assert len(await opened.memory_events()) == 1
 
 
 async def test_a_session_that_was_deleted_is_passed_over(tmp_path: Path) -> None:
@@ -338,7 +338,7 @@ async def test_what_tools_suggest_is_told_in_the_log(tmp_path: Path) -> None:
         await opened.learning.settled()
         await opened.extractor.suggest([write(owner_id=OWNER)], SOURCE._replace(owner=OWNER))
 
-        (event,) = await opened.told()
+        (event,) = await opened.memory_events()
     assert event["data"]["quarantined"] is True
 
 

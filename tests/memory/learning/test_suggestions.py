@@ -7,7 +7,7 @@ import pytest
 import structlog
 
 from gateway.events.calls import MemoryWriteSuggestion
-from gateway.memory.memories import Attribution
+from gateway.memory.changes import Attribution
 from gateway.storage.memories import MAX_QUARANTINED, Filter, Scope
 from gateway.turn.suggestions import MemoryPort
 from tests.history.scripted import user
@@ -30,14 +30,14 @@ def write(content: str = SEAT, **fields: Any) -> MemoryWriteSuggestion:
 
 
 async def test_a_suggestion_is_not_recalled_before_somebody_confirms_it(learner: Learner) -> None:
-    """It says which tool it is from, and is told as an event."""
+    """It says which tool it is from, and is published as an event."""
     port: MemoryPort = learner.extractor
     await port.suggest([write()], SOURCE)
 
     (row,) = await learner.all()
     assert (row.content, row.source, row.quarantined, row.importance) == (SEAT, "skill", True, 4)
     assert await learner.recallable() == []
-    [(session_id, changed)] = learner.told
+    [(session_id, changed)] = learner.published
     assert (session_id, changed.event.by, changed.event.quarantined) == ("s", "book", True)
     assert changed.by.turn_id == "t_1"
 
@@ -59,7 +59,7 @@ async def test_what_the_tool_says_of_it_is_kept(learner: Learner) -> None:
 
 async def test_what_the_user_says_themselves_confirms_it(learner: Learner) -> None:
     await learner.suggest(write())
-    await learner.learn(user(f"我{SEAT}"), said=offers(offer(SEAT)))
+    await learner.learn(user(f"我{SEAT}"), answer=offers(offer(SEAT)))
 
     assert await learner.recallable() == [SEAT]
 
@@ -81,7 +81,7 @@ async def test_it_is_for_the_owner_of_the_call_alone(learner: Learner) -> None:
 
 
 async def test_a_household_takes_it_from_its_members_only(learner: Learner) -> None:
-    """The others' suggestion is dropped with a line in the log that does not tell it."""
+    """The others' suggestion is dropped with a line in the log that does not contain it."""
     with structlog.testing.capture_logs() as lines:
         await learner.suggest(
             write("周六大扫除", owner_type="household", owner_id="home"),
@@ -103,7 +103,7 @@ async def test_what_is_known_already_is_left_as_it_is(learner: Learner, known: s
     await learner.suggest(write())
 
     assert await learner.all() == [row]
-    assert learner.told == []
+    assert learner.published == []
 
 
 async def test_the_same_again_changes_nothing(learner: Learner) -> None:
@@ -115,7 +115,7 @@ async def test_the_same_again_changes_nothing(learner: Learner) -> None:
 
     assert await learner.all() == before
     assert before[0].evidence_count == 0
-    assert len(learner.told) == 1
+    assert len(learner.published) == 1
 
 
 async def test_a_suggestion_that_was_deleted_stays_so_when_its_call_is_repeated(learner: Learner) -> None:

@@ -8,8 +8,9 @@ import pytest
 from numpy.typing import NDArray
 
 from gateway.errors import EmbeddingsFailed
+from gateway.memory.changes import Attribution
 from gateway.memory.documents.document import document_of
-from gateway.memory.memories import Attribution, Memories
+from gateway.memory.memories import Memories
 from gateway.memory.passages import passages
 from gateway.memory.search.embedding_worker import EmbeddingWorker, next_batch
 from gateway.memory.search.embeddings import BATCH, BATCH_CHARACTERS, Embeddings
@@ -79,7 +80,7 @@ async def test_what_was_changed_is_embedded_again(
 async def test_a_failure_is_tried_again(
     store: SqlMemories, server: VectorServer, embeddings: Embeddings
 ) -> None:
-    """As often as need be, and nobody is told but the log."""
+    """As often as need be, and only the log says so."""
     await save(store, "养了一只猫")
     server.failures = 3
     async with embedding(EmbeddingWorker(store, embeddings, first_retry=0)) as work:

@@ -1,4 +1,4 @@
-"""Two rankings made one, and what is told of it."""
+"""Two rankings made one, and what is selected of it."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -95,7 +95,7 @@ def chosen(rows: Sequence[MemoryRow], *, budget_tokens: int = 1000, limit: int =
 
 
 @given(st.lists(st.sampled_from(ROWS), unique_by=lambda row: row.id), st.integers(0, 200), st.integers(0, 6))
-def test_what_is_told_fits_the_budget_and_the_rest_is_named(
+def test_the_selection_fits_the_budget_and_the_rest_is_named(
     rows: list[MemoryRow], budget: int, limit: int
 ) -> None:
     hits, omissions, spent = chosen(rows, budget_tokens=budget, limit=limit)
@@ -120,7 +120,7 @@ def long_hit(content: str, number: int = 2) -> Hit:
     return Hit(row, 1.0, 1, None, 1.0, passage=passages(content)[number - 1])
 
 
-def test_of_a_long_memory_the_passage_is_told_that_fits() -> None:
+def test_of_a_long_memory_the_passage_is_shown_that_fits() -> None:
     """In either mode, but for a budget of which the whole takes a part only; without room for it the summary,
     with the reason."""
     hit = long_hit("Ferry handbook. " + "The crew counts the lifebelts. " * 200)
@@ -155,7 +155,7 @@ def test_long_memories_leave_room_for_the_others() -> None:
     assert {each.reason for each in omissions} <= {"too_long", "budget"}
 
 
-def test_a_memory_that_its_summary_cuts_is_told_whole_where_there_is_room() -> None:
+def test_a_memory_that_its_summary_cuts_is_shown_whole_where_there_is_room() -> None:
     """Also where summaries are asked for: what answers may stand in what is left out."""
     row = made("The ferry leaves at six. " + "Bicycles travel on the lower deck. " * 20)
     hit = Hit(row, 1.0, 1, None, 1.0)
@@ -170,7 +170,7 @@ def test_a_memory_that_its_summary_cuts_is_told_whole_where_there_is_room() -> N
     assert forms(20) == []
 
 
-def test_what_is_in_context_already_is_not_told_again() -> None:
+def test_what_is_in_context_already_is_not_shown_again() -> None:
     """Of a long memory another passage is new; in full it is not."""
     hit = long_hit("Ferry handbook. " + "The crew counts the lifebelts. " * 200)
     memory_id = hit.row.id
@@ -215,7 +215,7 @@ def test_of_two_that_say_the_same_the_better_is_told() -> None:
     ],
 )
 def test_who_where_how_many_and_whether_make_another_statement(better: str, worse: str) -> None:
-    """Though nearly all words are the same: both are told."""
+    """Though nearly all words are the same: both are selected."""
     hits, omissions, _ = chosen([made(better), made(worse)])
 
     assert [hit.row.content for hit in hits] == [better, worse]

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from gateway.errors import StorageError
 from gateway.ids import now_ms
-from gateway.memory.memories import Attribution, Memories
+from gateway.memory.changes import Attribution
+from gateway.memory.memories import Memories
 from gateway.memory.search.embeddings import Embeddings
 from gateway.memory.search.query import MemoryQuery, SearchResult
 from gateway.memory.search.searcher import Searcher

@@ -1,4 +1,4 @@
-"""An embeddings API whose vectors mean something, and which misbehaves when it is told to."""
+"""An embeddings API whose vectors mean something, and which misbehaves on request."""
 
 import asyncio
 import hashlib
