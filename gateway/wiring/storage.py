@@ -4,7 +4,7 @@ import os
 import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gateway.errors import SettingsError
@@ -73,6 +73,8 @@ class Storage:
     signals: Signals
     check: Callable[[], Awaitable[None]]
     """Raises errors.StorageError when it cannot do its work now."""
+    notification_time: Callable[[], float | None] = lambda: None
+    """Seconds that this process took to hear itself through the database; None where it hears nothing."""
 
 
 @asynccontextmanager
@@ -153,8 +155,8 @@ async def storage_on_server(
         check=database.check,
     )
     try:
-        async with Listener(database, storage.bus, database.direct):
-            yield storage
+        async with Listener(database, storage.bus, database.direct) as listener:
+            yield replace(storage, notification_time=lambda: listener.latency)
     finally:
         await replicas.liveness.close()
 

@@ -122,6 +122,13 @@ _replicas = Row(
             "short",
             {legend("instance"): "gateway_replicas_differ{@}"},
         ),
+        graph(
+            "Notifications",
+            "How long each replica takes to hear itself through the database. Where a line ends it hears "
+            "nothing, and looks each second.",
+            "s",
+            {legend("instance"): "gateway_notification_time_seconds{@}"},
+        ),
     ],
 )
 

@@ -14,6 +14,7 @@ from gateway.settings import Settings
 from gateway.storage.postgres import listener
 from gateway.tools.base import FunctionTool
 from tests.harness import TIMEOUT, Client, Frame, events, running_gateway, text_of, the, types
+from tests.pooler import needs_pooler, pooled
 from tests.postgres import database_in, needs_postgres
 from tests.stories.asking import Outbox, ask, parked
 
@@ -122,6 +123,25 @@ async def test_a_follower_elsewhere_gets_every_event_byte_for_byte(
         seen = await reading
         assert [frame.raw for frame in seen] == await stored(a, session) == await stored(b, session)
         assert [frame.id for frame in seen] == list(range(1, len(seen) + 1))
+
+
+@needs_pooler
+async def test_two_gateways_behind_a_pooler(shared: Settings, url: str, tmp_path: Path) -> None:
+    """It hands on its connections after each transaction: what lasts longer goes past it."""
+    with pooled(url, tmp_path) as pooler:
+        shared = shared.model_copy(update={"database_url": pooler, "database_direct_url": url})
+        async with two(shared) as (a, b):
+            session = await a.session()
+            opened = asyncio.Event()
+            reading = asyncio.create_task(following(b, session, opened, done=2))
+            await opened.wait()
+            await a.chat("/pieces 40\n/pace 3", session_id=session)
+            turn = (await a.begin(session, SLOW))["turn_id"]
+            await until(b, session, "text", 40)
+            await b.post(f"/api/sessions/{session}/turns/{turn}/cancel")
+            seen = await reading
+            assert raw_of(seen) == await stored(a, session)
+            assert seen[-1].data["data"]["status"] == "cancelled"
 
 
 async def test_a_stream_that_was_cut_goes_on_elsewhere(shared: Settings) -> None:

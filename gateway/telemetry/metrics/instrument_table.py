@@ -454,6 +454,11 @@ TAKEOVERS = _counter(
     (s.REASON,),
 )
 LEASE_AGE = _gauge("gateway.lease.age", "s", "Since this replica last told the others that it lives.")
+NOTIFICATION_TIME = _gauge(
+    "gateway.notification.time",
+    "s",
+    "How long this replica took to hear itself through the database; absent while it hears nothing.",
+)
 
 # The process
 FLUSH_EVENTS = _histogram(
