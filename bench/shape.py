@@ -28,7 +28,7 @@ BUDGETS: Mapping[str, int] = {
     "events": 450,
     "files": 175,
     "history": 2900,
-    "memory": 6435,
+    "memory": 6416,
     "model": 1750,
     "prompt": 512,
     "service": 1955,

@@ -29,6 +29,7 @@ from gateway.storage.memories import (
     OwnerType,
     Relation,
     Status,
+    Viewer,
     Visibility,
 )
 from gateway.storage.memories.contract import MemoryStore
@@ -120,14 +121,15 @@ async def export(store: MemoryStore, viewer: AllScopes) -> AsyncGenerator[bytes]
     begun, seen = now_ms(), set[str]()
     # A memory that changes moves to the front of the list, which is read already: hence the second pass.
     for which in (Filter(runtime=True), Filter(runtime=True, since=begun)):
-        async for page in _pages(store, viewer, which):
+        async for page in pages(store, viewer, which):
             rows = [row for row in page if row.id not in seen]
             seen.update(row.id for row in rows)
             if rows:
                 yield b"".join([await _line(store, viewer, row) for row in rows])
 
 
-async def _pages(store: MemoryStore, viewer: AllScopes, which: Filter) -> AsyncIterator[Sequence[MemoryRow]]:
+async def pages(store: MemoryStore, viewer: Viewer, which: Filter) -> AsyncIterator[Sequence[MemoryRow]]:
+    """All that the viewer sees, the newest first."""
     before = None
     while page := await store.list(viewer, which, limit=PAGE, before=before):
         yield page

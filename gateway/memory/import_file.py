@@ -3,12 +3,13 @@ the ids that the memories have here."""
 
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from gateway.errors import DuplicateMemory, InvalidRequest, MemoryChanged, MemoryFull, RequestRefused
 from gateway.ids import new_memory_id, now_ms
 from gateway.memory import validation
 from gateway.memory.changes import Attribution
-from gateway.memory.export import ExportedLink, ExportedMemory, parse_line
+from gateway.memory.export import ExportedMemory, parse_line
 from gateway.memory.memories import Memories
 from gateway.memory.versions import retry_conflicts, statements
 from gateway.storage.memories import AllScopes, Evidence, Link, MemoryRow, Scope
@@ -57,20 +58,6 @@ async def lines_of(chunks: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
         yield bytes(held)
 
 
-@dataclass(frozen=True, slots=True)
-class _References:
-    """The references of a memory, by the ids of the file."""
-
-    memory_id: str
-    superseded_by: str | None
-    links: Sequence[ExportedLink]
-
-    @property
-    def ids(self) -> Sequence[str]:
-        """All ids, with repetitions."""
-        return [*([self.superseded_by] if self.superseded_by else []), *(each.to_id for each in self.links)]
-
-
 class MemoryImport:
     """Imports one file for a user. `verify` returns the evidence that is true, as it is to be stored: a file
     may claim anything."""
@@ -88,7 +75,7 @@ class MemoryImport:
         self._verify = verify
         self._number = 0
         self._ids: dict[str, str] = {}
-        self._references: list[_References] = []
+        self._references: list[tuple[str, ExportedMemory]] = []
         self.report = ImportReport()
 
     async def run(self, lines: AsyncIterable[bytes]) -> ImportReport:
@@ -128,7 +115,7 @@ class MemoryImport:
         if copy.id is not None:
             self._ids[copy.id] = memory_id
         if copy.links or copy.superseded_by:
-            self._references.append(_References(memory_id, copy.superseded_by, copy.links))
+            self._references.append((memory_id, copy))
 
     async def _keep(self, copy: ExportedMemory) -> str:
         """The id of the memory here."""
@@ -161,29 +148,28 @@ class MemoryImport:
     async def _restore_links(self) -> None:
         """Restores successors and links, once all memories are here. Existing references stay: an interrupted
         import can be repeated."""
-        for references in self._references:
-            await retry_conflicts(lambda references=references: self._restore_links_of(references))
+        for memory_id, copy in self._references:
+            await retry_conflicts(partial(self._restore_links_of, memory_id, copy))
 
-    async def _restore_links_of(self, references: _References) -> None:
-        store, memory_id = self._memories.store, references.memory_id
+    async def _restore_links_of(self, memory_id: str, copy: ExportedMemory) -> None:
+        store, referred = self._memories.store, [each.to_id for each in copy.links]
+        referred += [copy.superseded_by] if copy.superseded_by else []
         found = await store.get(self._viewer, memory_id)
         if not found:
             return
         row, known = found[0], await store.links(memory_id)
-        here = {each: end for each in references.ids if (end := await self._here(each))}
+        here = {each: end for each in referred if (end := await self._here(each))}
         links = [
-            Link(memory_id, here[each.to_id], each.relation)
-            for each in references.links
-            if each.to_id in here
+            Link(memory_id, here[each.to_id], each.relation) for each in copy.links if each.to_id in here
         ]
         new = [link for link in links if link not in known and link.to_id != memory_id]
-        heir = here.get(references.superseded_by or "")
+        heir = here.get(copy.superseded_by or "")
         if row.status == "replaced" and row.superseded_by is None and heir not in {None, memory_id}:
             row = replace(row, superseded_by=heir)
         if new or row is not found[0]:
             after = replace(row, version=row.version + 1)
             await self._memories.apply([await self._memories.step(after, "updated", self._by, links=new)])
-        self.report.links_dropped += sum(each not in here for each in references.ids)
+        self.report.links_dropped += sum(each not in here for each in referred)
 
     async def _here(self, file_id: str) -> str | None:
         """The id here of an id in the file."""

@@ -24,7 +24,7 @@ from gateway.memory.documents.folder import content_of, files_of
 
 
 @dataclass(frozen=True, slots=True)
-class Migrated:
+class MigratedFile:
     """What became, or would become, of a file: its `name` today and each change to it, or the `problem` for
     which it stays as it is. Without either it was in today's form."""
 
@@ -34,7 +34,7 @@ class Migrated:
     problem: str | None = None
 
 
-def migrate(root: Path, *, dry_run: bool = False) -> list[Migrated]:
+def migrate(root: Path, *, dry_run: bool = False) -> list[MigratedFile]:
     """Brings the JSON files of a folder to today's form, each whole or not at all; by name. What is in
     today's form is not touched, so that a second run does nothing.
 
@@ -68,17 +68,19 @@ def modern(fields: dict[str, Any], at: int) -> tuple[Document, list[str]]:
     return document_of(given, at), changes
 
 
-def _migrate(root: Path, file: str, taken: set[str], *, dry_run: bool) -> Migrated:
+def _migrate(root: Path, file: str, taken: set[str], *, dry_run: bool) -> MigratedFile:
     try:
         content, at = content_of(root, file)
         document, changes = modern(fields_of(content), at)
     except ValueError as error:
-        return Migrated(file, file, problem=str(error))
+        return MigratedFile(file, file, problem=str(error))
     except OSError as error:
-        return Migrated(file, file, problem=f"it cannot be read: {error.strerror}")
+        return MigratedFile(file, file, problem=f"it cannot be read: {error.strerror}")
     name = file_name(document.key)
     if name != file and name in taken:
-        return Migrated(file, file, problem=f"{name} is there already, with the same skill, type, reference")
+        return MigratedFile(
+            file, file, problem=f"{name} is there already, with the same skill, type, reference"
+        )
     if name != file:
         changes.append("the file's name")
     if changes and not dry_run:
@@ -86,7 +88,7 @@ def _migrate(root: Path, file: str, taken: set[str], *, dry_run: bool) -> Migrat
         if name != file:
             file_changes.remove(root, file)
     taken.add(name)
-    return Migrated(file, name, tuple(changes))
+    return MigratedFile(file, name, tuple(changes))
 
 
 def _renamed(fields: dict[str, Any], changes: list[str]) -> dict[str, Any]:

@@ -16,13 +16,13 @@ from gateway.memory.changes import Attribution
 from gateway.memory.documents import file_changes
 from gateway.memory.documents.document import Document, DocumentType, Key, document_of, file_name, iso
 from gateway.memory.documents.folder import files_of, read
+from gateway.memory.export import pages
 from gateway.memory.memories import Memories
 from gateway.memory.validation import NewMemory
 from gateway.storage.memories import Filter, MemoryRow, Scope, Viewer
 
 NO_SKILL = "memories"
 """The skill, in files, of memories that are of none."""
-PAGE = 500
 
 Outcome = Literal["written", "remembered", "updated", "unchanged", "left out"]
 _TYPES: tuple[DocumentType, ...] = ("skill", "reference")
@@ -90,11 +90,9 @@ async def _runtime(memories: Memories, viewer: Viewer) -> list[MemoryRow]:
     """The viewer's memories that can be files and are in force, one of each key: the newest."""
     which = Filter(types=_TYPES, statuses=("active", "suppressed"), quarantined=False, runtime=True)
     newest: dict[Key, MemoryRow] = {}
-    before = None
-    while page := await memories.list(viewer, which, limit=PAGE, before=before):
+    async for page in pages(memories.store, viewer, which):
         for row in page:  # the newest first
             newest.setdefault(key_of(row), row)
-        before = (page[-1].updated_at, page[-1].id)
     return sorted(newest.values(), key=key_of)
 
 

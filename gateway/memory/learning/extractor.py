@@ -13,13 +13,12 @@ from gateway.errors import DuplicateMemory, GatewayError, InvalidRequest, Memory
 from gateway.events.calls import MemoryWriteSuggestion
 from gateway.ids import now_ms
 from gateway.memory.changes import Attribution, Changed
-from gateway.memory.learning.acceptance import accept, excerpts_to_read
+from gateway.memory.learning.acceptance import Retraction, accept, excerpts_to_read, retractions
 from gateway.memory.learning.candidates import find_candidates
 from gateway.memory.learning.grounding import GroundedCandidate
 from gateway.memory.learning.reconciler import Reconciler, TurnTimes, find_neighbours
 from gateway.memory.learning.rejection import unsafe
 from gateway.memory.learning.report import LearningReport, learning_id
-from gateway.memory.learning.retractions import Retraction, retractions
 from gateway.memory.learning.user_messages import Excerpt
 from gateway.memory.memories import Memories
 from gateway.memory.services import households_of

@@ -12,7 +12,6 @@ from gateway.errors import EmbeddingsFailed
 from gateway.events.content import Omission
 from gateway.ids import now_ms
 from gateway.memory.passages import passages
-from gateway.memory.search.circuit_breaker import CircuitBreaker
 from gateway.memory.search.embedding_worker import EmbeddingWorker
 from gateway.memory.search.embeddings import Embeddings
 from gateway.memory.search.query import Hit, MemoryQuery, SearchResult
@@ -28,6 +27,8 @@ MAX_FILTERED = 500
 """Neighbours that are fetched when the query filters by type or time."""
 MAX_OMISSIONS = 20
 """Omissions of a result that are listed."""
+FIRST_COOLDOWN, MAX_COOLDOWN = 5.0, 300.0
+"""Seconds without an attempt after a failure: doubled each time, up to the maximum."""
 
 log = structlog.get_logger(__name__)
 
@@ -118,6 +119,29 @@ class Searcher:
             if match.row.digest == near[match.row.id].digest and _matches_filter(match.row, which)
         ]
         return await asyncio.to_thread(_located, left[:MAX_RANKED]), False
+
+
+class CircuitBreaker:
+    """Callers do not wait for a service that fails: after a cool-down one attempt is allowed, and the others
+    wait for its result. Times are seconds of a monotonic clock."""
+
+    def __init__(self) -> None:
+        self._cooldown = 0.0
+        self._open_until = 0.0
+
+    def allow(self, now: float) -> bool:
+        """Whether an attempt may be made now; `record_failure` or `record_success` must follow it."""
+        if now < self._open_until:
+            return False
+        self._open_until = now + self._cooldown
+        return True
+
+    def record_failure(self, now: float) -> None:
+        self._cooldown = min(max(FIRST_COOLDOWN, 2 * self._cooldown), MAX_COOLDOWN)
+        self._open_until = now + self._cooldown
+
+    def record_success(self) -> None:
+        self._cooldown = self._open_until = 0.0
 
 
 def _matches_filter(row: MemoryRow, which: Filter) -> bool:

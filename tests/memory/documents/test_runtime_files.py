@@ -13,7 +13,7 @@ from gateway.memory.changes import Attribution
 from gateway.memory.documents.document import as_bytes, document_of, fields_of, file_name
 from gateway.memory.documents.folder import DocumentFolder
 from gateway.memory.documents.library import Documents
-from gateway.memory.documents.migration import Migrated, migrate, modern
+from gateway.memory.documents.migration import MigratedFile, migrate, modern
 from gateway.memory.documents.runtime_files import TransferOutcome, export_runtime, import_files
 from gateway.memory.memories import Memories
 from gateway.memory.validation import NewMemory
@@ -165,15 +165,15 @@ def test_files_of_older_forms_become_todays(folder: Path) -> None:
     again = migrate(folder)
 
     assert planned == [
-        Migrated(
+        MigratedFile(
             "broken.json", "broken.json", problem="line 1: it is not valid JSON: unexpected end of data"
         ),
-        Migrated(
+        MigratedFile(
             "logo-skill-0f3a2b1c.json",
             file_name(document(skill="logo").key),
             ("id is filled in", "meta is filled in", "the file's name"),
         ),
-        Migrated(
+        MigratedFile(
             "标志设计-skill.json",
             file_name(document().key),
             (
@@ -185,7 +185,7 @@ def test_files_of_older_forms_become_todays(folder: Path) -> None:
                 "the file's name",
             ),
         ),
-        Migrated(good.name, good.name),
+        MigratedFile(good.name, good.name),
     ]
     assert contents(folder) == after
     assert {each.name for each in again if not each.problem} == set(after) - {"broken.json"}
