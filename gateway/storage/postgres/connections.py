@@ -2,7 +2,7 @@
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from queue import SimpleQueue
+from queue import LifoQueue
 from typing import Any, NamedTuple
 
 import psycopg
@@ -73,7 +73,7 @@ class Links:
 
     def __init__(self, server: Server, most: int) -> None:
         self._most = most
-        self._free: SimpleQueue[Link | None] = SimpleQueue()
+        self._free = LifoQueue[Link | None]()  # one that is there goes before one that is to be made
         for _ in range(most):
             self._free.put(None)
         self._engine = create_engine(

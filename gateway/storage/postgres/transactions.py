@@ -20,6 +20,8 @@ ATTEMPTS = {SERIALIZATION: 6, DEADLOCK: 6, UNIQUE: 3}
 they added, and is refused for that reason, or does without."""
 LOST_ATTEMPTS = 3
 """How often one is tried whose connection was lost."""
+REFUSED = 1.0
+"""Seconds after which no other connection is tried: a server that is away is told of soon."""
 PAUSE = 0.02
 """Seconds before the second attempt at most, more before each further one."""
 UNKNOWN = 15.0
@@ -35,14 +37,17 @@ _STATUS = "SELECT pg_xact_status(%s::xid8)"
 
 def repeated(attempt: Callable[[bool], T]) -> T:
     """What `attempt` returns, at last. It is told whether the connection of the attempt before was lost."""
-    lost, number = False, 0
+    began, lost, number = time.monotonic(), False, 0
     while True:
         number += 1
         try:
             return attempt(lost)
         except Exception as error:
-            lost = is_lost(error)
+            refused = isinstance(error, StorageError) and error.code == StorageError.code
+            lost = is_lost(error) or refused
             if number >= (LOST_ATTEMPTS if lost else ATTEMPTS.get(state_of(error), 1)):
+                raise
+            if refused and time.monotonic() - began > REFUSED:
                 raise
         time.sleep(random.uniform(0, PAUSE * number))  # noqa: S311 - no secret
 
