@@ -37,7 +37,7 @@ BUDGETS: Mapping[str, int] = {
     "storage": 10200,
     "telemetry": 4231,
     "tools": 3069,
-    "turn": 2410,
+    "turn": 2430,
     "wiring": 600,
 }
 """Lines of code that each package of `gateway` may have, without blank lines, comments and docstrings; "" are

@@ -121,7 +121,7 @@ def start(
         # Another order than that of the bytes, so that a column that is sorted by a language is found out.
         language = ["--locale=C.UTF-8", "--locale-provider=icu", "--icu-locale=en"]
         making: list[str | Path] = [
-            _program("initdb"),
+            program("initdb"),
             "-D",
             data,
             "-U",
@@ -137,7 +137,7 @@ def start(
     port = port or free_port()
     settings = {**configuration, "port": port, "unix_socket_directories": folder}
     given = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
-    command: list[str | Path] = [_program("postgres"), "-D", data, *given]
+    command: list[str | Path] = [program("postgres"), "-D", data, *given]
     with (folder / "log").open("ab") as log:
         process: subprocess.Popen[Any] = subprocess.Popen(
             command,
@@ -164,7 +164,7 @@ def wait_for(address: str, process: subprocess.Popen[Any] | None = None) -> None
             return
 
 
-def _program(name: str) -> str:
+def program(name: str) -> str:
     """Debian keeps them out of the path, one folder for each version."""
     found = shutil.which(name) or max(
         map(str, Path("/usr/lib/postgresql").glob(f"*/bin/{name}")), default=None

@@ -1,10 +1,13 @@
 """A turn as the log has it: its progress, and its end when its writer cannot continue."""
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import structlog
 
-from gateway.errors import StorageError
+from gateway.errors import StorageError, TurnLost
 from gateway.storage.log import EventLog
-from gateway.storage.turns import Accepted, TurnRow, Turns
+from gateway.storage.turns import Accepted, OwnedTurn, TurnRow, Turns
 from gateway.turn.emitter import Emitter
 from gateway.turn.finalize import Ending, finalize_turn
 from gateway.turn.observer import Tracing, TurnObserver
@@ -35,11 +38,35 @@ async def progress_of(events: EventLog, turn: TurnRow, head: int, observer: Turn
     return progress
 
 
+async def after_what_was_shown(turns: Turns, accepted: Accepted, shown: int) -> Accepted:
+    """The turn, behind every number that was `shown`: a server that took the place of another may not have
+    heard of the newest.
+
+    Raises:
+        StorageError: not now. TurnLost: the turn has another owner.
+    """
+    turn = accepted.turn
+    if shown <= accepted.head:
+        return accepted
+    if not await turns.skip_to(OwnedTurn(turn.session_id, turn.id, turn.epoch), shown):
+        raise TurnLost(f"Turn {turn.id} is no longer this writer's: epoch {turn.epoch}.")
+    log.error("events_lost", after=accepted.head, until=shown)
+    return replace(accepted, head=shown, history=None, lost=shown - accepted.head)
+
+
 async def close_from_log(
-    events: EventLog, turns: Turns, turn: TurnRow, ending: Ending, *, observer: TurnObserver, tracing: Tracing
+    events: EventLog,
+    turns: Turns,
+    turn: TurnRow,
+    ending: Ending,
+    *,
+    observer: TurnObserver,
+    tracing: Tracing,
+    shown: Callable[[Accepted], int] = lambda _: 0,
 ) -> None:
     """Ends a turn from the log, independent of its former writer and of appends still on the way: a new
-    epoch begins, so that all of that is refused. Nothing happens when the turn is over or parked.
+    epoch begins, so that all of that is refused. Nothing happens when the turn is over or parked, or another
+    replica's. `shown` is the highest number that readers know of its session.
 
     Raises:
         StorageError: not now; it can be tried again.
@@ -47,6 +74,7 @@ async def close_from_log(
     accepted = await turns.take_over(turn.id, recovered=False)
     if accepted is None:
         return
+    accepted = await after_what_was_shown(turns, accepted, shown(accepted))
     try:
         progress = await progress_of(events, accepted.turn, accepted.head, observer)
     except ValueError:

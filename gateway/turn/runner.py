@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Coroutine, Mapping
-from dataclasses import replace
 from itertools import chain, repeat
 from typing import Any, Literal
 
@@ -17,7 +16,7 @@ from gateway.turn.emitter import Emitter
 from gateway.turn.finalize import CANCELLED, Ending, Limits, failed, finalize_turn, out_of_time
 from gateway.turn.observer import Tracing, TurnObserver, ids_of
 from gateway.turn.progress import TurnProgress
-from gateway.turn.recovery import close_from_log, progress_of
+from gateway.turn.recovery import after_what_was_shown, close_from_log, progress_of
 from gateway.turn.run import run_turn
 
 RETRY_DELAYS = (0.5, 1.0, 2.0, 5.0)
@@ -132,7 +131,7 @@ class TurnRunner:
         try:
             while True:
                 try:
-                    accepted = await self._after_what_was_shown(accepted)
+                    accepted = await after_what_was_shown(self._deps.turns, accepted, self._shown(accepted))
                     is_over = await self._run_to_done(accepted, running)
                     if not is_over and self._draining.is_set():
                         await self._release(accepted.turn)
@@ -155,17 +154,6 @@ class TurnRunner:
         finally:
             if self.running.get(turn.id) is running:  # a turn that was parked may have been taken back
                 del self.running[turn.id]
-
-    async def _after_what_was_shown(self, accepted: Accepted) -> Accepted:
-        """The turn, behind every number that readers know: a server that took the place of another may not
-        have heard of the newest. Raises errors.TurnLost: it is not ours any more."""
-        turn, head = accepted.turn, self._deps.bus.shown(accepted.turn.session_id)
-        if head <= accepted.head:
-            return accepted
-        if not await self._deps.turns.skip_to(OwnedTurn(turn.session_id, turn.id, turn.epoch), head):
-            raise TurnLost(f"Turn {turn.id} is no longer this writer's: epoch {turn.epoch}.")
-        log.error("events_lost", after=accepted.head, until=head)
-        return replace(accepted, head=head, history=None, lost=head - accepted.head)
 
     async def _take_again(self, running: Running) -> Accepted | None:
         """The turn, whose append was refused, anew. None when that was right: it is over or parked, or
@@ -288,8 +276,17 @@ class TurnRunner:
     async def _close_from_log(self, turn: TurnRow, ending: Ending) -> None:
         deps = self._deps
         await close_from_log(
-            deps.log, deps.turns, turn, ending, observer=self._observer, tracing=self._tracing
+            deps.log,
+            deps.turns,
+            turn,
+            ending,
+            observer=self._observer,
+            tracing=self._tracing,
+            shown=self._shown,
         )
+
+    def _shown(self, accepted: Accepted) -> int:
+        return self._deps.bus.shown(accepted.turn.session_id)
 
     def _ending_of(self, work: asyncio.Task[Ending | None], running: Running) -> Ending | None:
         """None when the turn stays open: parked, or for the next process. Raises StorageError."""
