@@ -105,7 +105,8 @@ def command(arguments: Sequence[str], settings: Mapping[str, str]) -> None:
     Raises:
         subprocess.CalledProcessError: it failed.
     """
-    subprocess.run([sys.executable, "-m", *arguments], env=environment(**settings), check=True)
+    told = [sys.executable, "-m", *arguments]
+    subprocess.run(told, env=environment(**settings), stdout=subprocess.DEVNULL, check=True)
 
 
 def cpu_of(arguments: Sequence[str], settings: Mapping[str, str]) -> float:

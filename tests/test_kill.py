@@ -8,7 +8,9 @@ import pytest
 from bench.kill import run, so_far
 from bench.outcome import Outcome
 from bench.progress import progress
+from bench.scale.kill import run as run_replicated
 from tests.disk import LEFT_OUT
+from tests.postgres import on_postgres
 
 pytestmark = [pytest.mark.anyio, pytest.mark.long]
 
@@ -31,6 +33,18 @@ async def test_a_server_without_power_loses_nothing_that_was_shown() -> None:
     assert outcome.violations == []
     assert sum(outcome.ended.values()) == 6
     assert outcome.power_cuts > 0
+    assert outcome.resumed > 0
+
+
+@on_postgres
+async def test_replicas_that_are_killed_and_frozen_lose_nothing() -> None:
+    """Three on one database, which restarts and whose connections are cut: each request of a client goes to
+    any of them, and what it was told over all of them is the log."""
+    outcome = await run_replicated(10, seed=16, at_once=3, every=40)
+
+    assert outcome.violations == []
+    assert sum(outcome.ended.values()) == 10
+    assert min(outcome.kills - outcome.frozen, outcome.frozen, outcome.cuts, outcome.restarts) > 0
     assert outcome.resumed > 0
 
 

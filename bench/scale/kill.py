@@ -10,10 +10,11 @@ import signal
 import socket
 import tempfile
 from argparse import Namespace
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 import aiohttp
 
@@ -30,10 +31,10 @@ from tests.ownership import stuck
 
 LEASE = 3.0
 """Seconds of GATEWAY_LEASE: short, so that a frozen replica often loses what it had."""
-FROZEN = 0.3
-"""Share of the kills that are SIGSTOP, and SIGCONT later."""
-CUT, RESTART = 0.15, 0.08
-"""Share of the disturbances that cut the connections to the database, and that restart it."""
+Disturbance = Literal["kill", "freeze", "cut", "restart"]
+"""`freeze` is SIGSTOP, and SIGCONT later; connections to the database are cut, the database restarts."""
+OFTEN: Mapping[Disturbance, int] = {"kill": 9, "freeze": 4, "cut": 3, "restart": 2}
+"""How often each comes, in an order by chance."""
 
 
 @dataclass(slots=True)
@@ -99,6 +100,9 @@ class Chaos:
     cutting: Cutting
     chance: random.Random
     outcome: Disturbed
+    kinds: random.Random
+    """Decides which disturbance comes next; what depends on the moment does not change the order."""
+    _deck: list[Disturbance] = field(default_factory=list[Disturbance])
     _down: set[Victim] = field(default_factory=set[Victim])
     _tasks: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
 
@@ -117,23 +121,26 @@ class Chaos:
 
     async def disturb(self) -> None:
         """Kills or freezes a replica, or does something to the database."""
-        kind = self.chance.random()
-        if kind < RESTART:
+        if not self._deck:
+            self._deck = [kind for kind, count in OFTEN.items() for _ in range(count)]
+            self.kinds.shuffle(self._deck)
+        kind = self._deck.pop()
+        if kind == "restart":
             how = self.chance.choice((signal.SIGINT, signal.SIGQUIT))
             await asyncio.to_thread(self.database.stop, how)
             await asyncio.to_thread(self.database.start)
             self.outcome.restarts += 1
-        elif kind < RESTART + CUT:
+        elif kind == "cut":
             self.cutting.cut(self.chance.choice((0.2, 1.0)), self.chance)
             self.outcome.cuts += 1
         elif up := [victim for victim in self.victims if victim not in self._down]:
             victim = self.chance.choice(up)
             self._down.add(victim)
             self.outcome.kills += 1
-            frozen = self.chance.random() < FROZEN
-            task = asyncio.create_task(self._freeze(victim) if frozen else self._kill(victim))
-            self._tasks.add(task)
+            disturbing = self._freeze(victim) if kind == "freeze" else self._kill(victim)
+            self._tasks.add(asyncio.create_task(disturbing))
         else:
+            self._deck.append(kind)
             await asyncio.sleep(0.05)
 
     async def _kill(self, victim: Victim) -> None:
@@ -184,7 +191,7 @@ async def run(
         for victim in victims:
             victim.folder.mkdir()
             stack.push_async_callback(victim.end, signal.SIGKILL)
-        servers.command(["gateway", "migrate"], shared)
+        servers.command(["gateway", "migrate"], shared | {"GATEWAY_DATABASE_URL": url})
         await asyncio.gather(*(victim.start() for victim in victims))
         http = await stack.enter_async_context(aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)))
         urls = [victim.url for victim in victims]
@@ -192,7 +199,7 @@ async def run(
             Reader(http, urls, random.Random(chance.random())) for _ in range(-(-turns // TURNS_PER_SESSION))
         ]
         work = asyncio.create_task(drive(readers, turns, at_once))
-        chaos = Chaos(victims, database, cutting, chance, outcome)
+        chaos = Chaos(victims, database, cutting, chance, outcome, random.Random(seed))
         async with progress(lambda: so_far(readers, outcome)):
             await chaos.rule(work, Moments(chance, every, most_kills), readers)
             for reader in readers:
