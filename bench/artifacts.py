@@ -22,12 +22,12 @@ import orjson
 from bench.figures import Figure, show
 from bench.sessions import OWNER, opened, sentence
 from gateway import wiring
+from gateway.artifacts.artifact_store import ArtifactStore, Origin
 from gateway.artifacts.compact import compact_of
 from gateway.artifacts.content import file_content, measure, text_content
 from gateway.artifacts.kinds import kind_of
 from gateway.artifacts.reading.reader import read_part
 from gateway.artifacts.reading.selector import selector_of
-from gateway.artifacts.store import ArtifactStore, Origin
 from gateway.demo.server import serve_demo
 from gateway.history.tokens import request_tokens
 from gateway.model.base import Model, ModelRequest

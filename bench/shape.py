@@ -21,7 +21,7 @@ BROAD = {"Exception", "BaseException"}
 BUDGETS: Mapping[str, int] = {
     "": 955,
     "adapters": 160,
-    "api": 3078,
+    "api": 3088,
     "artifacts": 2596,
     "cli": 3740,
     "demo": 2310,

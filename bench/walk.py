@@ -36,7 +36,7 @@ from gateway.storage.sqlite.commits import SqliteCommits
 from gateway.storage.sqlite.database import SqliteFile
 
 ROOT = Path(gateway.__file__).parent
-FIRST = ("api/turns.py", "chat")
+FIRST = ("api/turns_routes.py", "chat")
 LEAVES = ("model/http_response.py", "HttpResponse.send")
 """Where the request to the model leaves the gateway."""
 LEFT_OUT = ("telemetry/", "demo/")

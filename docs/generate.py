@@ -20,7 +20,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from gateway.api.endpoint import Answer, Endpoint
-from gateway.api.routes import ENDPOINTS
+from gateway.api.url_table import ENDPOINTS
 from gateway.events.contract import EVENT, event_types, json_schema
 from gateway.events.envelope import encode, encode_scope
 from gateway.events.lifecycle import ErrorCode

@@ -17,7 +17,7 @@ from gateway import wiring
 from gateway.api.middleware import Access, FailureResponses, RequestScope
 from gateway.api.openapi import document
 from gateway.api.problems import on_bug, on_gateway_error, on_http_error
-from gateway.api.routes import routes
+from gateway.api.url_table import routes
 from gateway.auth import ApiKeys
 from gateway.errors import GatewayError
 from gateway.lifespan import lifespan
@@ -59,7 +59,7 @@ def build_app(settings: Settings, *, demo: bool = False, tools: Sequence[Functio
     )
     app.state.demo = demo
     if demo:
-        from gateway.demo.tools import demo_tools  # noqa: PLC0415 - nobody else waits for the demo model's parts
+        from gateway.demo.demo_tools import demo_tools  # noqa: PLC0415 - nobody else waits for the demo model's parts
 
         tools = (*tools, *demo_tools(settings.data_dir))
     app.state.functions = wiring.function_skills(settings, tools)

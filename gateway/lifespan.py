@@ -11,8 +11,8 @@ from starlette.applications import Starlette
 
 from gateway import wiring
 from gateway.api.stream_timers import Wheel
-from gateway.artifacts.store import ArtifactStore
-from gateway.artifacts.summaries import ArtifactSummariser
+from gateway.artifacts.artifact_store import ArtifactStore
+from gateway.artifacts.artifact_summary import ArtifactSummariser
 from gateway.history.indexer import Indexer
 from gateway.memory.documents.library import Documents
 from gateway.memory.learning.extractor import Extractor

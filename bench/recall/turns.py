@@ -30,7 +30,7 @@ from gateway.memory.search.query import MemoryQuery
 from gateway.memory.services import MemoryServices
 from gateway.storage.memories import MemoryRow, Scope
 from gateway.tools.base import FunctionTool
-from gateway.tools.fetch.tool import http_fetch
+from gateway.tools.fetch.http_fetch import http_fetch
 from gateway.tools.function import tool
 from tests.harness import Client, running_gateway, settings_for
 from tests.loopback import served

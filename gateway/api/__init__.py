@@ -1,1 +1,1 @@
-"""The HTTP API. routes.py is the URL table."""
+"""The HTTP API. url_table.py is the URL table, the files `…_routes` answer."""

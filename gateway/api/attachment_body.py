@@ -6,7 +6,7 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from gateway.api.json_types import Base64, Body, FileName, FileText, Mime, artifact_ref
-from gateway.artifacts.attachments import Upload
+from gateway.artifacts.attached_files import Upload
 from gateway.ids import ARTIFACT_PATTERN
 
 Ref = Annotated[

@@ -6,7 +6,7 @@ from pydantic import AfterValidator, Field
 
 from gateway.api.attachment_body import AttachmentBody
 from gateway.api.json_types import Body, Query, Reply, not_blank
-from gateway.artifacts.attachments import MAX_FILES
+from gateway.artifacts.attached_files import MAX_FILES
 from gateway.ids import ID_PATTERN
 from gateway.storage.turns import TurnRow, TurnStatus
 

@@ -1,126 +1,161 @@
-"""The URL table of what is remembered: memories, profiles, documented memories."""
+"""What is remembered of you: keep, list, read, correct, merge, forget."""
 
-from types import MappingProxyType
+from starlette.responses import Response
 
-from gateway.api import documents, memory, memory_copies, memory_lookup, profiles
-from gateway.api.documents import DocumentList, DocumentRow
-from gateway.api.endpoint import Endpoint
-from gateway.api.memory_bodies import CorrectBody, MemoriesQuery, MemoryPatch, MergeBody, NewMemoryBody
-from gateway.api.memory_copies import Imported
-from gateway.api.memory_lookup import ControlBody, ControlReply, RetrieveBody, Retrieved, WriteBody, Written
-from gateway.api.memory_replies import MemoryChanges, MemoryDetails, MemoryItem, MemoryPage
-from gateway.api.profiles import ProfileBody, ProfileList, ProfileReply
-from gateway.api.requests import NDJSON
+from gateway.api.cursors import decode_cursor, encode_cursor
+from gateway.api.json_types import json_reply
+from gateway.api.memory_bodies import (
+    CorrectBody,
+    EvidenceBody,
+    MemoriesQuery,
+    MemoryPatch,
+    MergeBody,
+    NewMemoryBody,
+)
+from gateway.api.memory_replies import DeletedItem, MemoryChanges, MemoryDetails, MemoryItem, MemoryPage
+from gateway.api.requests import ApiRequest
+from gateway.errors import InvalidRequest
+from gateway.service.memory_access import ScopeIds
+from gateway.storage.memories import MemoryRow
 
-MEMORY = "/api/memory"
-M = MEMORY + "/{memory_id}"
-PROFILE = "/api/profiles/{kind}/{profile_id}"
-VERSION = MappingProxyType({"If-Match": "The ETag that a change expects; absent: any."})
 
-MEMORIES = (
-    Endpoint(
-        "POST",
-        MEMORY + "/control",
-        memory_lookup.control,
-        {200: (ControlReply,)},
-        ControlBody,
-        refusals=(404, 413),
-    ),
-    Endpoint(
-        "POST",
-        MEMORY + "/retrieve",
-        memory_lookup.retrieve,
-        {200: (Retrieved,)},
-        RetrieveBody,
-        refusals=(404, 413),
-    ),
-    Endpoint(
-        "POST",
-        MEMORY + "/write",
-        memory_lookup.write,
-        {200: (Written,)},
-        WriteBody,
-        refusals=(404, 409, 413, 429, 502),
-    ),
-    Endpoint(
-        "POST",
-        MEMORY + "/correct",
-        memory.correct,
-        {200: (MemoryChanges,)},
-        CorrectBody,
-        refusals=(404, 409, 412, 413),
-        headers=VERSION,
-    ),
-    Endpoint(
-        "POST",
-        MEMORY + "/merge",
-        memory.merge,
-        {201: (MemoryChanges,)},
-        MergeBody,
-        refusals=(404, 409, 412, 413),
-    ),
-    Endpoint("GET", MEMORY + "/export", memory_copies.export, {200: (NDJSON,)}, refusals=(404,)),
-    Endpoint(
-        "POST",
-        MEMORY + "/import",
-        memory_copies.import_,
-        {200: (Imported,)},
-        upload=NDJSON,
-        refusals=(404, 409, 413, 429),
-    ),
-    Endpoint(
-        "POST",
-        MEMORY,
-        memory.create,
-        {200: (MemoryItem,), 201: (MemoryItem,)},
-        NewMemoryBody,
-        refusals=(404, 409, 413),
-    ),
-    Endpoint("GET", MEMORY, memory.find, {200: (MemoryPage,)}, query=MemoriesQuery, refusals=(404,)),
-    Endpoint("GET", M, memory.read, {200: (MemoryDetails,)}, refusals=(404,)),
-    Endpoint(
-        "PATCH",
-        M,
-        memory.change,
-        {200: (MemoryItem,)},
-        MemoryPatch,
-        refusals=(404, 409, 412, 413),
-        headers=VERSION,
-    ),
-    Endpoint("DELETE", M, memory.delete, {204: (None,)}, refusals=(404, 412), headers=VERSION),
-    Endpoint("POST", M + "/erase", memory.erase, {204: (None,)}, refusals=(404, 412), headers=VERSION),
-    Endpoint(
-        "POST",
-        M + "/confirm",
-        memory.confirm,
-        {200: (MemoryItem,)},
-        refusals=(404, 409, 412),
-        headers=VERSION,
-    ),
-    Endpoint("GET", "/api/profiles", profiles.find, {200: (ProfileList,)}, refusals=(404,)),
-    Endpoint("GET", PROFILE, profiles.read, {200: (ProfileReply,)}, refusals=(404,)),
-    Endpoint(
-        "PUT",
-        PROFILE,
-        profiles.put,
-        {200: (ProfileReply,)},
-        ProfileBody,
-        refusals=(404, 412, 413),
-        headers=VERSION,
-    ),
-    Endpoint("GET", "/api/documents", documents.find, {200: (DocumentList,)}, refusals=(404,)),
-    Endpoint(
-        "POST",
-        "/api/documents/{document_id}/deprecate",
-        documents.deprecate,
-        {200: (DocumentRow,)},
-        refusals=(403, 404, 409),
-    ),
-    Endpoint(
-        "POST",
-        "/api/documents/{document_id}/restore",
-        documents.restore,
-        {200: (DocumentRow,)},
-        refusals=(403, 404, 409),
-    ),
-)  # fmt: skip - a table is read in rows
+async def create(request: ApiRequest) -> Response:
+    """Remembers something. What is remembered word for word already is reinforced instead: 200, not 201."""
+    body = await request.read_body(NewMemoryBody)
+    changed = await request.gateway.memory.save(
+        request.principal,
+        body.scope_ids,
+        body.new,
+        evidence=[each.evidence for each in body.evidence],
+        depends_on=body.depends_on,
+        reason=body.reason,
+    )
+    return _memory(changed.row, 201 if changed.operation == "remembered" else 200)
+
+
+async def find(request: ApiRequest) -> Response:
+    """Your memories, the last changed first; with `q` those with any of its words. With `deleted`, what is
+    left of those that were deleted."""
+    query = request.read_query(MemoriesQuery)
+    if query.deleted:
+        return await _deleted(request, query)
+    if query.owner_id is not None and query.owner_type is None:
+        raise InvalidRequest("owner_id goes with owner_type.")
+    if query.q is not None and query.before is not None:
+        raise InvalidRequest("q gives one page, the best matches: it does not go with before.")
+    rows = await request.gateway.memory.list(
+        request.principal,
+        ScopeIds(query.role_id, query.project_id, query.session_id, query.user_id),
+        query.which,
+        limit=query.limit + 1,
+        before=decode_cursor(query.before) if query.before is not None else None,
+        words=query.q,
+    )
+    page = rows[: query.limit]
+    more = len(rows) > query.limit and query.q is None
+    return json_reply(
+        MemoryPage(
+            memories=[MemoryItem.of(row) for row in page],
+            next=encode_cursor(page[-1].updated_at, page[-1].id) if more else None,
+        )
+    )
+
+
+async def read(request: ApiRequest) -> Response:
+    """A memory with its versions, evidence and links; also one that is frozen or was replaced."""
+    details = await request.gateway.memory.read(request.principal, request.path_id("memory_id"))
+    return json_reply(MemoryDetails.whole(details), headers=_etag(details.row))
+
+
+async def change(request: ApiRequest) -> Response:
+    """Changes what is given of a memory; with If-Match only at that version."""
+    body = await request.read_body(MemoryPatch)
+    if not body.changes:
+        raise InvalidRequest("Say what changes: content, summary, type, importance, tags, pinned, …")
+    changed = await request.gateway.memory.update(
+        request.principal,
+        request.path_id("memory_id"),
+        body.changes,
+        version=request.if_match,
+        reason=body.reason,
+    )
+    return _memory(changed.row)
+
+
+async def delete(request: ApiRequest) -> Response:
+    """Forgets a memory: it is out of every list and search. Its versions stay until it is erased."""
+    await request.gateway.memory.delete(
+        request.principal, request.path_id("memory_id"), version=request.if_match
+    )
+    return Response(status_code=204)
+
+
+async def erase(request: ApiRequest) -> Response:
+    """Removes a memory for good, with its versions, its evidence and its bytes; also one that was deleted.
+    With If-Match only at that version."""
+    await request.gateway.memory.erase(
+        request.principal, request.path_id("memory_id"), version=request.if_match
+    )
+    return Response(status_code=204)
+
+
+async def confirm(request: ApiRequest) -> Response:
+    """Takes a memory out of quarantine: from now on it is recalled. With If-Match only at that version, which
+    is the one that was read."""
+    changed = await request.gateway.memory.confirm(
+        request.principal, request.path_id("memory_id"), version=request.if_match
+    )
+    return _memory(changed.row)
+
+
+async def correct(request: ApiRequest) -> Response:
+    """Corrects a memory; with If-Match only at that version. What depended on it is flagged, and is among the
+    `changed`."""
+    body = await request.read_body(CorrectBody)
+    quoted = body.evidence.evidence if isinstance(body.evidence, EvidenceBody) else None
+    why = body.evidence if isinstance(body.evidence, str) else None
+    changed = await request.gateway.memory.correct(
+        request.principal,
+        body.memory_id,
+        body.action,
+        evidence=quoted,
+        new_content=body.new_content,
+        version=request.if_match,
+        reason=why or f"Its user asked for it ({body.action}).",
+    )
+    return json_reply(MemoryChanges.of(changed, 1 if body.action == "replace" else 0))
+
+
+async def merge(request: ApiRequest) -> Response:
+    """Makes one memory of several, which point to it from now on."""
+    body = await request.read_body(MergeBody)
+    changed = await request.gateway.memory.merge(request.principal, body.memory_ids)
+    return json_reply(MemoryChanges.of(changed, 0), 201)
+
+
+async def _deleted(request: ApiRequest, query: MemoriesQuery) -> Response:
+    if query.model_fields_set - {"deleted", "limit", "before", "user_id"}:
+        raise InvalidRequest("deleted goes with limit and before only: no more is known of what was deleted.")
+    gone = await request.gateway.memory.deleted(
+        request.principal,
+        limit=query.limit + 1,
+        before=decode_cursor(query.before) if query.before is not None else None,
+    )
+    page = gone[: query.limit]
+    more = len(gone) > query.limit
+    return json_reply(
+        MemoryPage(
+            memories=[],
+            deleted=[DeletedItem.from_row(each) for each in page],
+            next=encode_cursor(page[-1].deleted_at, page[-1].id) if more else None,
+        )
+    )
+
+
+def _memory(row: MemoryRow, status: int = 200) -> Response:
+    headers = _etag(row) | ({"location": f"/api/memory/{row.id}"} if status == 201 else {})
+    return json_reply(MemoryItem.of(row), status, headers)
+
+
+def _etag(row: MemoryRow) -> dict[str, str]:
+    return {"etag": f'"{row.version}"'}

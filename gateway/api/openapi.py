@@ -12,7 +12,7 @@ from starlette.responses import Response
 from gateway import __version__
 from gateway.api.bodies import ProblemReply
 from gateway.api.endpoint import Answer, Endpoint
-from gateway.api.routes import ENDPOINTS
+from gateway.api.url_table import ENDPOINTS
 from gateway.events.contract import json_schema
 from gateway.ids import ARTIFACT_PATTERN, ID_PATTERN
 
@@ -78,8 +78,9 @@ def _models(each: Endpoint) -> set[type[BaseModel]]:
 
 
 def _operation(each: Endpoint) -> dict[str, Any]:
+    module = each.handler.__module__.rpartition(".")[2].removesuffix("_routes")
     operation: dict[str, Any] = {
-        "operationId": f"{each.handler.__module__.rpartition('.')[2]}_{each.handler.__name__}",
+        "operationId": f"{module}_{each.handler.__name__}",
         "summary": each.summary,
         "parameters": [*_path_parameters(each), *_query_parameters(each), *_header_parameters(each)],
         "responses": {},

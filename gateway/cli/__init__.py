@@ -17,19 +17,22 @@ def main() -> NoReturn:
     import typer
 
     from gateway import __version__
-    from gateway.cli import documents, memory, skills, tools
+    from gateway.cli import document_commands as documents
+    from gateway.cli import memory_commands as memory
+    from gateway.cli import skill_commands as skills
+    from gateway.cli import tool_commands as tools
     from gateway.cli.chat import chat
     from gateway.cli.config import config
     from gateway.cli.dev import dev
     from gateway.cli.doctor import doctor
     from gateway.cli.eval import eval_
-    from gateway.cli.files import export, import_
     from gateway.cli.mcp import mcp
     from gateway.cli.migrate import migrate
     from gateway.cli.move import move
-    from gateway.cli.profiles import profile
+    from gateway.cli.profile_command import profile
     from gateway.cli.replay import replay
     from gateway.cli.serve import serve
+    from gateway.cli.session_files import export, import_
     from gateway.errors import GatewayError, SettingsError
 
     def show_version(asked: bool) -> None:

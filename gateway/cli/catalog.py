@@ -12,7 +12,7 @@ from rich.text import Text
 
 from gateway import wiring
 from gateway.cli.transcript import NOTE_WIDTH, printable
-from gateway.demo.tools import demo_tools
+from gateway.demo.demo_tools import demo_tools
 from gateway.memory.services import MemoryServices
 from gateway.model.prices import window
 from gateway.settings import Settings, load_settings

@@ -69,7 +69,7 @@ def _evaluate(
     from collections import Counter
 
     from gateway.cli.catalog import to_stderr
-    from gateway.cli.evaluation.checks import Kind, missed
+    from gateway.cli.evaluation.answer_checks import Kind, missed
     from gateway.cli.evaluation.conversing import EvaluationTimeouts, converse
     from gateway.cli.evaluation.endpoints import DEMO, check_askable, endpoint_of, shown
     from gateway.cli.evaluation.results import Failure, ModelResult, progress

@@ -36,7 +36,7 @@ def mcp(
     """Serve the memory to an MCP client: the tool manage_memory, over stdio or HTTP."""
     from importlib.util import find_spec
 
-    from gateway.cli.memory import checked_id
+    from gateway.cli.memory_commands import checked_id
     from gateway.errors import GatewayError, SettingsError
     from gateway.settings import load_settings
     from gateway.telemetry.lines.logs import configure_logging

@@ -36,8 +36,8 @@ def replay(
     if turn is not None and (first is not None or last is not None):
         raise typer.BadParameter("Give --turn, or --from and --to: a turn is a range of its own.")
     from gateway.cli.client import Client
-    from gateway.cli.files import named_failures
     from gateway.cli.replay_page import write_page
+    from gateway.cli.session_files import named_failures
     from gateway.cli.timeline import Timeline
     from gateway.files.replacement import replacing
     from gateway.history.replay import read_speed

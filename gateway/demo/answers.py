@@ -10,11 +10,11 @@ from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
 
-from gateway.demo import skills
+from gateway.demo import skill_steps as skills
+from gateway.demo.demo_tools import MAX_ORDERS, NOTE, ORDERS, TOTALS
 from gateway.demo.directives import ScriptedCall, Think, Wanted
 from gateway.demo.question import MAX_READ, Question, closest, is_question, language_for, related, sentences
-from gateway.demo.report import MAX_LISTED, phrase, report
-from gateway.demo.tools import MAX_ORDERS, NOTE, ORDERS, TOTALS
+from gateway.demo.result_report import MAX_LISTED, phrase, report
 from gateway.demo.wire import text_block
 from gateway.messages import shortened
 from gateway.tools.base import READ_ARTIFACT

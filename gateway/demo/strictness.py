@@ -1,7 +1,7 @@
 """Refuses what the Messages API refuses, in its words: what passes here is a valid history.
 
 Rules: docs.claude.com, "Messages", "Tool use", "Extended thinking" and "Prompt caching"; the shape of a
-request is in schema.py. Two consecutive messages of one role count as one, as the API has it.
+request is in request_schema.py. Two consecutive messages of one role count as one, as the API has it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from gateway.demo.question import blocks
-from gateway.demo.schema import OTHER_FIELDS, THOUGHTS, MessagesRequest, ToolDefinition
+from gateway.demo.request_schema import OTHER_FIELDS, THOUGHTS, MessagesRequest, ToolDefinition
 
 MAX_CACHE_POINTS = 4
 MAX_FILES = 100

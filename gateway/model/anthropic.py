@@ -18,7 +18,9 @@ from gateway.model.base import Chunk, ModelRequest, Take
 from gateway.model.body import counted_body, in_way, streamed_body
 from gateway.model.bounds import Bounds
 from gateway.model.endpoint import EndpointProfile, Way, refuses_key
-from gateway.model.failures import (
+from gateway.model.message_stream import MessageStream
+from gateway.model.upstream import chunks_of
+from gateway.model.upstream_failures import (
     decoded_body,
     failure_of_status,
     presentable,
@@ -26,8 +28,6 @@ from gateway.model.failures import (
     timed_out,
     unreachable,
 )
-from gateway.model.message_stream import MessageStream
-from gateway.model.upstream import chunks_of
 from gateway.model.watchdog import Watchdog
 
 if TYPE_CHECKING:

@@ -3,8 +3,8 @@
 from typing import Any
 
 from gateway.messages import clean_text
-from gateway.model.failures import protocol_failure
 from gateway.model.strict_json import clean_json
+from gateway.model.upstream_failures import protocol_failure
 
 
 def object_in(event: dict[str, Any], name: str) -> dict[str, Any]:

@@ -20,9 +20,9 @@ from gateway.model.content_block import (
     unknown_block_of,
 )
 from gateway.model.event_fields import cleaned, object_in, string_in, text_or_none
-from gateway.model.failures import failure_of_event, protocol_failure, too_large
 from gateway.model.strict_json import parse_event
 from gateway.model.text_deltas import delta_head, text_in
+from gateway.model.upstream_failures import failure_of_event, protocol_failure, too_large
 from gateway.model.usage import ReportedUsage
 
 MAX_DELTA = 16_384

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from gateway.errors import ModelError
 from gateway.model.base import Chunk, Delta, Take
-from gateway.model.failures import presentable, protocol_failure, timed_out, truncated
 from gateway.model.message_stream import MessageStream
 from gateway.model.sse import SseParser
+from gateway.model.upstream_failures import presentable, protocol_failure, timed_out, truncated
 from gateway.model.watchdog import Watchdog
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from gateway.artifacts.attachments import Upload
+from gateway.artifacts.artifact_store import Origin
+from gateway.artifacts.attached_files import Upload
 from gateway.artifacts.content import plain_name
-from gateway.artifacts.store import Origin
 from gateway.auth import Principal
 from gateway.errors import Conflict, GatewayError, InvalidRequest, NotFound
 from gateway.ids import new_session_id, new_turn_id, now_ms

@@ -5,10 +5,10 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from gateway.artifacts.artifact_store import Origin
+from gateway.artifacts.artifact_summary import ArtifactSummariser
 from gateway.artifacts.content import ArtifactContent, file_content
 from gateway.artifacts.reading import ContentPart, Selector, read_part
-from gateway.artifacts.store import Origin
-from gateway.artifacts.summaries import ArtifactSummariser
 from gateway.auth import Principal
 from gateway.errors import Forbidden, InvalidRequest, NotFound
 from gateway.ids import now_ms

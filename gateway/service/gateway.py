@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from gateway.artifacts.attachments import Upload
+from gateway.artifacts.attached_files import Upload
 from gateway.auth import Principal
 from gateway.errors import Draining, NotFound, TurnInProgress
 from gateway.events.envelope import StoredEvent

@@ -22,8 +22,8 @@ from gateway.telemetry.lines.turn_lines import Lines
 from gateway.telemetry.metrics.exemplars import of_span
 from gateway.telemetry.metrics.registry import MetricsRegistry
 from gateway.telemetry.observer import Observer
-from gateway.telemetry.spans.content import content_wanted
 from gateway.telemetry.spans.http_spans import HttpSpans
+from gateway.telemetry.spans.message_content import content_wanted
 from gateway.telemetry.spans.tracing import TraceExport, open_tracing
 
 
@@ -58,7 +58,7 @@ class Telemetry:
         self.observer.notify(lambda reader: reader.memory_changed(changed))
 
     def artifact_event(self, event: ArtifactEvent) -> None:
-        """For whoever keeps artifacts (`artifacts.store.ArtifactStore`)."""
+        """For whoever keeps artifacts (`artifacts.artifact_store.ArtifactStore`)."""
         self.observer.notify(lambda reader: reader.artifact_event(event))
 
     def learned(self, run: LearningReport) -> None:

@@ -14,10 +14,10 @@ from gateway.errors import BadArguments, ToolError
 from gateway.events.calls import Effect
 from gateway.messages import ToolSpec
 from gateway.tools.base import File, FunctionTool, ToolContext, ToolOutput
-from gateway.tools.content import content_of
 from gateway.tools.progress import Progress
 from gateway.tools.registry import Tools
 from gateway.tools.result import ToolResult, as_file
+from gateway.tools.result_content import content_of
 from gateway.tools.threads import in_thread
 from gateway.tools.unions import explodes
 

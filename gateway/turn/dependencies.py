@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from gateway.artifacts.attachments import Attachments
-from gateway.artifacts.store import ArtifactStore
+from gateway.artifacts.artifact_store import ArtifactStore
+from gateway.artifacts.attached_files import Attachments
 from gateway.artifacts.tool_arguments import References
 from gateway.history.compression.compressor import Compressor
 from gateway.history.tokens import TokenMeter

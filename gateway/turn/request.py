@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gateway.artifacts.attachments import Upload
+from gateway.artifacts.attached_files import Upload
 from gateway.storage.turns import OnConflict
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import orjson
 import structlog
 
+from gateway.artifacts.artifact_store import ArtifactStore, Origin
 from gateway.artifacts.compact.model_view import render
 from gateway.artifacts.content import ArtifactContent, bytes_content, text_content
-from gateway.artifacts.store import ArtifactStore, Origin
 from gateway.errors import GatewayError
 from gateway.events.calls import CallResult, ResultStatus
 from gateway.events.lifecycle import TurnWarning

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 
 import structlog
 
-from gateway.artifacts.store import ArtifactStore
-from gateway.artifacts.tool import read_artifact
+from gateway.artifacts.artifact_store import ArtifactStore
+from gateway.artifacts.read_artifact import read_artifact
 from gateway.errors import SettingsError
 from gateway.history.read_archive import NAME as READ_ARCHIVE
 from gateway.memory.tool import NAME as MANAGE_MEMORY
@@ -18,7 +18,7 @@ from gateway.storage.decisions import SkillSwitches
 from gateway.storage.sqlite.stored_switches import StoredSwitches
 from gateway.tools.base import READ_ARTIFACT, FunctionTool
 from gateway.tools.builtin import builtin_tools
-from gateway.tools.fetch.tool import http_fetch
+from gateway.tools.fetch.http_fetch import http_fetch
 
 TAKEN = frozenset({READ_ARCHIVE, MANAGE_MEMORY, READ_ARTIFACT})
 """Names of tools that are made here."""

@@ -16,7 +16,7 @@ from schemathesis.generation import GenerationMode
 
 from gateway.api.openapi import openapi
 from gateway.api.requests import NDJSON
-from gateway.api.routes import ENDPOINTS
+from gateway.api.url_table import ENDPOINTS
 from tests.harness import Client, running_gateway, settings_for
 from tests.loopback import TIMEOUT
 

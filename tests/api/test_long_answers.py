@@ -4,7 +4,7 @@ import httpx2
 import orjson
 import pytest
 
-from gateway.api import messages as answers
+from gateway.api import long_replies as answers
 from gateway.storage.sessions import Sessions
 from gateway.storage.sessions.store import SqlSessions
 from tests.harness import Client

@@ -6,7 +6,7 @@ import httpx2
 import orjson
 import pytest
 
-from gateway.api.routes import ENDPOINTS
+from gateway.api.url_table import ENDPOINTS
 from gateway.memory.changes import Attribution
 from gateway.memory.validation import NewMemory
 from gateway.settings import Settings

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator
 import pytest
 from pydantic import SecretStr
 
-from gateway.api.routes import ENDPOINTS
+from gateway.api.url_table import ENDPOINTS
 from gateway.settings import Settings
 from tests.harness import Client, running_gateway
 

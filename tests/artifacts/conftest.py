@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.artifacts.store import ArtifactStore
+from gateway.artifacts.artifact_store import ArtifactStore
 from gateway.storage.sqlite import SqliteDatabase
 from tests.artifacts.store_folder import StoreFolder
 

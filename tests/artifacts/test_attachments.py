@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from gateway.artifacts.attachments import MAX_FILES, Attachments, Filled, Upload
+from gateway.artifacts.artifact_store import ArtifactStore, Origin
+from gateway.artifacts.attached_files import MAX_FILES, Attachments, Filled, Upload
 from gateway.artifacts.content import bytes_content
 from gateway.artifacts.pdf import MAX_OBJECT_STREAMS, MAX_UNPACKED, is_locked, pages_of
-from gateway.artifacts.store import ArtifactStore, Origin
 from gateway.errors import ArtifactDamaged, ArtifactsFull, NotFound, TooLarge
 from gateway.history.transcript import in_words
 from gateway.lexical import estimate_tokens

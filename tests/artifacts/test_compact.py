@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.artifacts.compact import Compact, compact_of
-from gateway.artifacts.compact.lines import LOOKED_THROUGH
+from gateway.artifacts.compact.line_stretches import LOOKED_THROUGH
 from gateway.artifacts.content import ArtifactContent, bytes_content, measure
 from gateway.artifacts.kinds import kind_of
 from gateway.lexical import estimate_tokens

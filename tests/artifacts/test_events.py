@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from gateway.artifacts.artifact_store import CANDIDATE_TIME, Origin
 from gateway.artifacts.content import text_content
 from gateway.artifacts.events import (
     ArtifactEvent,
@@ -17,7 +18,6 @@ from gateway.artifacts.events import (
     Swept,
 )
 from gateway.artifacts.reading import read_part, selector_of
-from gateway.artifacts.store import CANDIDATE_TIME, Origin
 from gateway.artifacts.tool_arguments import References
 from gateway.errors import ArtifactDamaged, InvalidRequest, TooLarge
 from gateway.storage.artifacts import Stock

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gateway.artifacts.artifact_store import ArtifactStore
 from gateway.artifacts.content import bytes_content
-from gateway.artifacts.store import ArtifactStore
-from gateway.artifacts.tool import read_artifact
+from gateway.artifacts.read_artifact import read_artifact
 from gateway.errors import ToolError
 from gateway.lexical import estimate_tokens
 from gateway.storage.artifacts import ArtifactRow

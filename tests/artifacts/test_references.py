@@ -6,8 +6,8 @@ from typing import Any
 import orjson
 import pytest
 
+from gateway.artifacts.artifact_store import ArtifactStore, Origin
 from gateway.artifacts.content import bytes_content, text_content
-from gateway.artifacts.store import ArtifactStore, Origin
 from gateway.artifacts.tool_arguments import MAX_REFERENCES, References
 from gateway.errors import BadArguments, ToolError
 from gateway.settings import Settings

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from gateway.artifacts.artifact_store import EXAMPLES, ArtifactStore, Origin
 from gateway.artifacts.content import ArtifactContent, bytes_content, text_content
-from gateway.artifacts.store import EXAMPLES, ArtifactStore, Origin
 from gateway.errors import ArtifactDamaged, ArtifactsFull, NotFound, TooLarge
 from gateway.storage.artifacts import CHUNK, MIN_COUNTED, ArtifactRow
 from gateway.wiring import Storage

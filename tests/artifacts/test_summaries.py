@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from gateway.artifacts import summaries
+from gateway.artifacts import artifact_summary as summaries
+from gateway.artifacts.artifact_store import ArtifactStore
+from gateway.artifacts.artifact_summary import MAX_CONCURRENT, MAX_LENGTH, PAUSE, ArtifactSummariser
 from gateway.artifacts.content import ArtifactContent, bytes_content, text_content
-from gateway.artifacts.store import ArtifactStore
-from gateway.artifacts.summaries import MAX_CONCURRENT, MAX_LENGTH, PAUSE, ArtifactSummariser
 from gateway.errors import ModelError
 from gateway.model.calls import ModelCalls
 from gateway.storage.artifacts import ArtifactRow

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gateway.demo.schema import MAX_IMAGE
+from gateway.demo.request_schema import MAX_IMAGE
 from gateway.demo.strictness import MAX_FILES, RejectedRequest, check
 from gateway.demo.usage import FILE_TOKENS, count
 from gateway.history.transcript import in_words

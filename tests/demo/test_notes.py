@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gateway.demo.tools import MAX_NOTES, NOTES_FILE, write_note
+from gateway.demo.demo_tools import MAX_NOTES, NOTES_FILE, write_note
 from gateway.errors import ToolError
 from gateway.settings import Settings
 from gateway.tools.base import ToolContext

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gateway.demo.tools import MAX_ORDERS, ORDERS, TOTALS, order_totals, sample_orders
+from gateway.demo.demo_tools import MAX_ORDERS, ORDERS, TOTALS, order_totals, sample_orders
 from gateway.errors import BadArguments, ToolError
 from tests.demo.bare import ask
 from tests.demo.conftest import Send

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gateway.demo.answers import answer
 from gateway.demo.directives import ScriptedCall
 from gateway.demo.question import Question, Result
-from gateway.demo.skills import MAX_STEPS, follow, skill_for
+from gateway.demo.skill_steps import MAX_STEPS, follow, skill_for
 from gateway.skills.definition import MarkdownSkill
 from gateway.skills.snapshot import snapshot
 from gateway.tools.wrapping import wrap

@@ -5,8 +5,8 @@ from typing import Any
 
 import orjson
 
+from gateway.artifacts.artifact_store import Origin
 from gateway.artifacts.content import ArtifactContent, bytes_content, text_content
-from gateway.artifacts.store import Origin
 from gateway.ids import now_ms
 from gateway.storage.artifacts import ArtifactRow
 from gateway.wiring import Storage, open_storage

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import orjson
 
-from gateway.artifacts.store import ArtifactStore
+from gateway.artifacts.artifact_store import ArtifactStore
 from gateway.history.copies.export import Contents, Export, counts_of
 from gateway.history.copies.imports import MAX_ROWS, import_session
 from gateway.settings import load_settings

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gateway.artifacts.artifact_store import Origin
 from gateway.artifacts.content import text_content
-from gateway.artifacts.store import Origin
 from gateway.history.compression.compressor import Compressor
 from gateway.history.summaries.listed_artifacts import MAX_ARTIFACTS, listed, named_in
 from gateway.history.summaries.session_summaries import SessionSummariser

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from gateway.artifacts.artifact_store import CANDIDATE_TIME, Origin
 from gateway.artifacts.content import bytes_content, text_content
-from gateway.artifacts.store import CANDIDATE_TIME, Origin
 from gateway.errors import ArtifactsFull, Conflict, StorageError
 from gateway.history.transcript import fold, view
 from gateway.ids import now_ms

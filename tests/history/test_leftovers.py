@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.artifacts.store import CANDIDATE_TIME
+from gateway.artifacts.artifact_store import CANDIDATE_TIME
 from gateway.errors import Conflict
 from gateway.history.archive import archive_paths, folder_of, version_path
 from gateway.ids import now_ms

@@ -5,7 +5,13 @@ from email.utils import format_datetime
 
 import pytest
 
-from gateway.model.failures import MAX_MESSAGE, decoded_body, failure_of_status, presentable, unreachable
+from gateway.model.upstream_failures import (
+    MAX_MESSAGE,
+    decoded_body,
+    failure_of_status,
+    presentable,
+    unreachable,
+)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from gateway.prompt.assemble import Assembled, PromptLimits, assemble
 from gateway.prompt.components import Component, Components, PromptFolder
 from gateway.prompt.cut import cut, smallest
 from gateway.prompt.manifest import Layer
-from gateway.prompt.report import describe, preview
+from gateway.prompt.prompt_report import describe, preview
 
 TOOLS = (
     ToolSpec("search", "Finds.", {"type": "object", "properties": {"b": {}, "a": {}}}),

@@ -11,7 +11,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from gateway.demo.tools import MAX_ORDERS, ORDERS, TOTALS, order_totals, sample_orders
+from gateway.demo.demo_tools import MAX_ORDERS, ORDERS, TOTALS, order_totals, sample_orders
 from gateway.errors import ToolError
 from gateway.lexical import estimate_tokens
 from gateway.settings import Settings

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from gateway.artifacts.store import CANDIDATE_TIME
+from gateway.artifacts.artifact_store import CANDIDATE_TIME
 from gateway.ids import now_ms
 from gateway.service import gateway
 from gateway.settings import Settings

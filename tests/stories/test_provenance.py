@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gateway.tools.fetch.tool import http_fetch
+from gateway.tools.fetch.http_fetch import http_fetch
 from gateway.tools.function import tool
 from tests.harness import Client, running_gateway, settings_for, the
 from tests.paraphrasing_model.client import Scripted, paraphrasing_model

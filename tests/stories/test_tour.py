@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import pytest
 
-from gateway.demo.tools import demo_tools
+from gateway.demo.demo_tools import demo_tools
 from gateway.settings import Settings
 from tests.harness import running_gateway, text_of, the, types
 from tests.stories.asking import ask, parked

@@ -16,8 +16,8 @@ from gateway.events.calls import ToolCall
 from gateway.telemetry.facts import TelemetryReader
 from gateway.telemetry.observer import Observer
 from gateway.telemetry.redaction import REDACTED, redact
-from gateway.telemetry.spans.content import VARIABLE, Content, content_wanted
 from gateway.telemetry.spans.content_json import TRUNCATED, MessageParts, plain_json
+from gateway.telemetry.spans.message_content import VARIABLE, Content, content_wanted
 from gateway.telemetry.spans.tool_spans import ToolSpans
 from gateway.telemetry.spans.traces import Traces, TurnIds
 from gateway.telemetry.spans.turn_spans import Called, Spans

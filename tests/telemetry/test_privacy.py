@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gateway.settings import Settings
-from gateway.telemetry.spans.content import VARIABLE
+from gateway.telemetry.spans.message_content import VARIABLE
 from gateway.tools.base import ToolContext
 from gateway.tools.function import tool
 from tests.harness import Client, running_gateway, settings_for, the

@@ -7,7 +7,7 @@ import pytest
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
-from gateway.telemetry.spans.export import SpanExport
+from gateway.telemetry.spans.span_export import SpanExport
 
 QUEUE, BATCH, SPANS = 8, 4, 40
 

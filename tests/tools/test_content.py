@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
 from gateway.errors import ToolError
-from gateway.tools import content
+from gateway.tools import result_content as content
 from gateway.tools.base import File
-from gateway.tools.content import content_of
+from gateway.tools.result_content import content_of
 
 pytestmark = pytest.mark.anyio
 

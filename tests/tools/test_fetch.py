@@ -9,7 +9,7 @@ from gateway.errors import BadArguments, ToolError, ToolTimedOut
 from gateway.tools.base import File
 from gateway.tools.fetch import fetcher as fetching
 from gateway.tools.fetch.fetcher import MAX_BYTES, MAX_REDIRECTS
-from gateway.tools.fetch.tool import http_fetch
+from gateway.tools.fetch.http_fetch import http_fetch
 from tests.tools.calling import context
 from tests.tools.web import PUBLIC, answer, moved, serving
 

@@ -3,7 +3,7 @@
 import re
 
 from gateway.artifacts.compact.base import MAX_TOKENS, Compact, counted, fitted, flat
-from gateway.artifacts.compact.lines import scope, stretches
+from gateway.artifacts.compact.line_stretches import scope, stretches
 from gateway.artifacts.compact.text import ends
 from gateway.artifacts.content import ArtifactContent, Measured
 

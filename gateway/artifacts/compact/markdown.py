@@ -3,7 +3,7 @@
 import re
 
 from gateway.artifacts.compact.base import MAX_TOKENS, Compact, counted, flat, listed
-from gateway.artifacts.compact.lines import found, scope
+from gateway.artifacts.compact.line_stretches import found, scope
 from gateway.artifacts.compact.text import text_form, word_of
 from gateway.artifacts.content import ArtifactContent, Measured
 

@@ -2,10 +2,10 @@
 
 import orjson
 
+from gateway.artifacts.artifact_store import EXAMPLES
 from gateway.artifacts.compact.base import fitted, flat
 from gateway.artifacts.kinds.kind import plain_mime
 from gateway.artifacts.kinds.magic import UNKNOWN
-from gateway.artifacts.store import EXAMPLES
 from gateway.lexical import estimate_tokens
 from gateway.messages import clean_text
 from gateway.storage.artifacts import ArtifactRow, size_of

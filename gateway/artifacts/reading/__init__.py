@@ -1,10 +1,10 @@
 """Parts of artifacts, in bounded memory and as much as a model can read at once.
 
-wanted     which part: lines, bytes, a JSON path, or lines with a word in them
-pieces     where lines begin, and bytes of any place
-lines      · octets · search · json_path: one way of reading each
-evaluate   a JSON path on a content, in a process of its own
-part       what was read, how much there is in all, and how to go on
+selector     which part: lines, bytes, a JSON path, or lines with a word in them
+chunks       where lines begin, and bytes of any place
+line_range   · byte_range · line_search · json_path: one way of reading each
+evaluate     a JSON path on a content, in a process of its own
+part         what was read, how much there is in all, and how to go on
 """
 
 from gateway.artifacts.reading.json_path import values_at

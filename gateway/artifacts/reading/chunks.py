@@ -2,7 +2,7 @@
 
 from collections import OrderedDict
 
-from gateway.artifacts.store import ArtifactStore
+from gateway.artifacts.artifact_store import ArtifactStore
 from gateway.errors import InvalidRequest
 from gateway.storage.artifacts import CHUNK, ArtifactRow
 

@@ -15,7 +15,7 @@ import httpx2
 from pydantic import SecretStr
 
 from gateway.app import build_app
-from gateway.cli.evaluation.checks import check, missed
+from gateway.cli.evaluation.answer_checks import check, missed
 from gateway.cli.evaluation.conversations import Conversation, ScriptedMessage
 from gateway.cli.evaluation.endpoints import DEMO, ModelEndpoint, settings_for
 from gateway.cli.evaluation.results import Failure, ModelResult, TurnResult

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any, NamedTuple
 
-from gateway.cli.evaluation.checks import KINDS, CheckResult, Kind
+from gateway.cli.evaluation.answer_checks import KINDS, CheckResult, Kind
 from gateway.messages import shortened
 
 UNKNOWN = "unknown"

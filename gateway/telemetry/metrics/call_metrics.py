@@ -29,7 +29,7 @@ RETRIED = (
     "upstream_timeout",
     "upstream_truncated",
 )
-"""Codes of the failures after which a model call is repeated (gateway/model/failures.py)."""
+"""Codes of the failures after which a model call is repeated (gateway/model/upstream_failures.py)."""
 
 
 class CallMetrics(TelemetryReader):

@@ -11,10 +11,10 @@ from gateway.telemetry.facts import TelemetryReader, TurnFacts
 from gateway.telemetry.metrics.exemplars import of_span
 from gateway.telemetry.metrics.registry import endpoint_of
 from gateway.telemetry.spans.call_spans import CallSpans
-from gateway.telemetry.spans.content import Content
-from gateway.telemetry.spans.export import SpanExport
 from gateway.telemetry.spans.http_spans import HttpSpans
+from gateway.telemetry.spans.message_content import Content
 from gateway.telemetry.spans.sampling import OutcomeSampler, Policy
+from gateway.telemetry.spans.span_export import SpanExport
 from gateway.telemetry.spans.tool_spans import ToolSpans
 from gateway.telemetry.spans.traces import Traces, TurnIds
 from gateway.telemetry.spans.turn_spans import Called, Spans

@@ -75,7 +75,7 @@ class Called:
 class Spans(TelemetryReader):
     """Draws `invoke_agent` with its `chat`, `execute_tool` and `retrieval` children.
 
-    No content gets into a span here (content.py adds it where it is asked for): names, counts and codes only.
+    Names, counts and codes only: content comes from message_content.py, where it is asked for.
     """
 
     def __init__(self, traces: Traces, called: Called) -> None:

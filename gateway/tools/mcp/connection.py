@@ -32,8 +32,8 @@ from gateway.errors import ServerUnreachable, ToolError
 from gateway.settings.values import McpServer
 from gateway.tools.base import ToolContext, ToolOutput
 from gateway.tools.mcp import bounds
-from gateway.tools.mcp.causes import ConnectionEnding, scrubbed
-from gateway.tools.mcp.failures import has_broken_off, reason_of
+from gateway.tools.mcp.connection_ending import ConnectionEnding, scrubbed
+from gateway.tools.mcp.ending_reasons import has_broken_off, reason_of
 from gateway.tools.mcp.http import http_client
 from gateway.tools.mcp.remote_tools import LeftOut, ListedTool
 from gateway.tools.mcp.results import output_of, outside_output

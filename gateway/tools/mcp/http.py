@@ -9,7 +9,7 @@ from mcp.client.streamable_http import MCP_SESSION_ID
 
 from gateway.settings.values import McpServer
 from gateway.tools.mcp import bounds
-from gateway.tools.mcp.causes import ConnectionEnding
+from gateway.tools.mcp.connection_ending import ConnectionEnding
 
 _WRITE = 30.0
 _GOODBYE = httpx2.Timeout(5.0)

@@ -13,7 +13,7 @@ from gateway.errors import ServerUnreachable
 from gateway.ids import now_ms
 from gateway.settings.values import McpServer
 from gateway.tools.base import ToolContext, ToolOutput
-from gateway.tools.mcp.causes import scrubbed
+from gateway.tools.mcp.connection_ending import scrubbed
 from gateway.tools.mcp.remote_tools import LeftOut, ListedTool, RemoteTool, offer
 from gateway.tools.mcp.tasks import put_to_end
 

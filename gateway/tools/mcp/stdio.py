@@ -19,7 +19,7 @@ from mcp_types import jsonrpc_message_adapter
 from gateway.settings.values import McpServer
 from gateway.shielding import finish
 from gateway.tools.mcp import bounds
-from gateway.tools.mcp.causes import ConnectionEnding
+from gateway.tools.mcp.connection_ending import ConnectionEnding
 
 GRACE = 2.0
 """Seconds that a program gets to end after its input was closed, and again after SIGTERM. (MCP

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
+from gateway.artifacts.artifact_store import ArtifactStore
 from gateway.artifacts.content import bytes_content
 from gateway.artifacts.reading import MAX_TOKENS, ContentPart, read_part, selector_of
 from gateway.artifacts.reading.part import MAX_BYTES, fits
-from gateway.artifacts.store import ArtifactStore
 from gateway.errors import InvalidRequest
 from gateway.storage.artifacts import ArtifactRow
 from tests.artifacts.store_folder import ORIGIN

@@ -8,8 +8,8 @@ from typing import Any
 import orjson
 import pytest
 
+from gateway.artifacts.artifact_store import ArtifactStore
 from gateway.artifacts.reading import values_at
-from gateway.artifacts.store import ArtifactStore
 from gateway.errors import ArtifactDamaged, InvalidRequest
 from tests.artifacts.reading.asking import Stored, kept, next_of
 from tests.artifacts.store_folder import StoreFolder

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.artifacts.store import ArtifactStore
+from gateway.artifacts.artifact_store import ArtifactStore
 from gateway.storage.artifacts import CHUNK
 from tests.artifacts.reading.asking import kept, next_of
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.artifacts.reading.search import MAX_COUNTED, folded
-from gateway.artifacts.store import ArtifactStore
+from gateway.artifacts.artifact_store import ArtifactStore
+from gateway.artifacts.reading.line_search import MAX_COUNTED, folded
 from tests.artifacts.reading.asking import Stored, kept, next_of
 
 pytestmark = pytest.mark.anyio

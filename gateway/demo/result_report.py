@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from gateway.demo import skills
+from gateway.demo import skill_steps as skills
 from gateway.demo.question import Question, Result, closest, is_question, memories_in, sentences
 from gateway.messages import shortened
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import count, pairwise
 
 from gateway.artifacts.reading.chunks import ContentChunks
-from gateway.artifacts.reading.lines import bounded, span
+from gateway.artifacts.reading.line_range import bounded, span
 from gateway.artifacts.reading.part import ContentPart, fits
 from gateway.artifacts.reading.selector import LineSearch
 

@@ -20,7 +20,7 @@ def list_(
     ] = False,
 ) -> None:
     """Show all skills: functions, SKILL.md folders and, with --mcp, the tools of MCP servers."""
-    from gateway.api.skills import SkillList, SkillRow
+    from gateway.api.skills_routes import SkillList, SkillRow
     from gateway.cli.catalog import look, show_table
 
     found = look(mcp=mcp, hint=kind in {None, "mcp"})

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gateway.cli.skills import Servers
+from gateway.cli.skill_commands import Servers
 
 if TYPE_CHECKING:
     from gateway.events.calls import CallResult

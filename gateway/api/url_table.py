@@ -4,19 +4,17 @@ from types import MappingProxyType
 
 from starlette.routing import Route
 
-from gateway.api import (
-    approvals,
-    artifacts,
-    compressions,
-    health,
-    prompts,
-    records,
-    sessions,
-    skills,
-    summaries,
-    turns,
-)
-from gateway.api.approvals import Approval, ApprovalsReply, DecisionBody, Grants
+from gateway.api import approvals_routes as approvals
+from gateway.api import artifacts_routes as artifacts
+from gateway.api import compressions_routes as compressions
+from gateway.api import health_routes as health
+from gateway.api import prompts_routes as prompts
+from gateway.api import records_routes as records
+from gateway.api import sessions_routes as sessions
+from gateway.api import skills_routes as skills
+from gateway.api import summaries_routes as summaries
+from gateway.api import turns_routes as turns
+from gateway.api.approvals_routes import Approval, ApprovalsReply, DecisionBody, Grants
 from gateway.api.artifact_bodies import (
     ArtifactBody,
     ArtifactCompact,
@@ -44,15 +42,15 @@ from gateway.api.bodies import (
     Turn,
     TurnOptions,
 )
-from gateway.api.compressions import CompressionDetails, CompressionList
+from gateway.api.compressions_routes import CompressionDetails, CompressionList
 from gateway.api.endpoint import STREAM, Endpoint
-from gateway.api.memory_routes import MEMORIES
-from gateway.api.prompts import PreviewQuery
-from gateway.api.records import Archived, ReplayQuery
+from gateway.api.memory_url_table import MEMORIES
+from gateway.api.prompts_routes import PreviewQuery
+from gateway.api.records_routes import Archived, ReplayQuery
 from gateway.api.requests import NDJSON
-from gateway.api.skills import SkillList, SkillRow, SkillsQuery, SwitchBody
-from gateway.api.summaries import SummariesQuery, SummariesReply, Summary, SummaryBody
-from gateway.prompt.report import PromptPreview, PromptReport
+from gateway.api.skills_routes import SkillList, SkillRow, SkillsQuery, SwitchBody
+from gateway.api.summaries_routes import SummariesQuery, SummariesReply, Summary, SummaryBody
+from gateway.prompt.prompt_report import PromptPreview, PromptReport
 
 S = "/api/sessions/{session_id}"
 T = S + "/turns/{turn_id}"

@@ -17,7 +17,7 @@ from gateway.api.bodies import (
 )
 from gateway.api.cursors import decode_cursor, encode_cursor
 from gateway.api.json_types import json_reply
-from gateway.api.messages import messages_reply
+from gateway.api.long_replies import messages_reply
 from gateway.api.requests import ApiRequest
 from gateway.api.stream import stream_response
 from gateway.errors import InvalidRequest

@@ -26,7 +26,7 @@ def profile(
     as_json: AsJson = False,
 ) -> None:
     """Show the profile of a user, or of a household of theirs, and change it."""
-    from gateway.cli.memory import in_context
+    from gateway.cli.memory_commands import in_context
 
     facts = dict(_fact(each) for each in set_ or ())
     gone = set(remove or ())
@@ -56,7 +56,7 @@ def _fact(given: str) -> tuple[str, str]:
 
 
 def _show(found: "Profile", *, as_json: bool) -> None:
-    from gateway.api.profiles import ProfileReply
+    from gateway.api.profiles_routes import ProfileReply
     from gateway.cli.catalog import show_table, to_stderr
 
     if as_json:

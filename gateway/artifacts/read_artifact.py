@@ -1,8 +1,8 @@
 """The tool `read_artifact`: reads a part of an artifact."""
 
+from gateway.artifacts.artifact_store import ArtifactStore
 from gateway.artifacts.reading import BEGINNING, MAX_TOKENS, ContentPart, read_part, selector_of
 from gateway.artifacts.reading.selector import Selector
-from gateway.artifacts.store import ArtifactStore
 from gateway.errors import ArtifactDamaged, RequestRefused, ToolError
 from gateway.storage.artifacts import ArtifactRow
 from gateway.tools.base import READ_ARTIFACT, FunctionTool, ToolContext, ToolOutput

@@ -5,9 +5,9 @@ from time import monotonic
 
 import structlog
 
+from gateway.artifacts.artifact_store import ArtifactStore
 from gateway.artifacts.compact.base import flat
 from gateway.artifacts.compact.model_view import render
-from gateway.artifacts.store import ArtifactStore
 from gateway.errors import ModelError, StorageError
 from gateway.messages import shortened
 from gateway.model.calls import CallContext, Completion, ModelCalls, request_of

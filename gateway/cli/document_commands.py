@@ -40,7 +40,7 @@ def list_(
     ] = False,
 ) -> None:
     """Show the documents in use."""
-    from gateway.api.documents import DocumentList
+    from gateway.api.documents_routes import DocumentList
     from gateway.cli.catalog import show_table, to_stderr
     from gateway.memory.documents.document import iso
 

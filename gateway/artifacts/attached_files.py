@@ -12,12 +12,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from gateway.artifacts.artifact_store import ArtifactStore, Origin
 from gateway.artifacts.attachment_budget import FILES, REQUEST_ENCODED, encoded, has_artifact_source, left_out
 from gateway.artifacts.compact.model_view import render
 from gateway.artifacts.content import bytes_content
 from gateway.artifacts.kinds import image_size
 from gateway.artifacts.pdf import is_locked, pages_of
-from gateway.artifacts.store import ArtifactStore, Origin
 from gateway.bounded_dict import BoundedDict
 from gateway.errors import ArtifactDamaged, NotFound, StorageError
 from gateway.lexical import estimate_tokens

@@ -1,0 +1,137 @@
+"""The URL table of what is remembered: memories, profiles, documented memories."""
+
+from types import MappingProxyType
+
+from gateway.api import documents_routes as documents
+from gateway.api import memory_copies_routes as memory_copies
+from gateway.api import memory_lookup_routes as memory_lookup
+from gateway.api import memory_routes as memory
+from gateway.api import profiles_routes as profiles
+from gateway.api.documents_routes import DocumentList, DocumentRow
+from gateway.api.endpoint import Endpoint
+from gateway.api.memory_bodies import CorrectBody, MemoriesQuery, MemoryPatch, MergeBody, NewMemoryBody
+from gateway.api.memory_copies_routes import Imported
+from gateway.api.memory_lookup_routes import (
+    ControlBody,
+    ControlReply,
+    RetrieveBody,
+    Retrieved,
+    WriteBody,
+    Written,
+)
+from gateway.api.memory_replies import MemoryChanges, MemoryDetails, MemoryItem, MemoryPage
+from gateway.api.profiles_routes import ProfileBody, ProfileList, ProfileReply
+from gateway.api.requests import NDJSON
+
+MEMORY = "/api/memory"
+M = MEMORY + "/{memory_id}"
+PROFILE = "/api/profiles/{kind}/{profile_id}"
+VERSION = MappingProxyType({"If-Match": "The ETag that a change expects; absent: any."})
+
+MEMORIES = (
+    Endpoint(
+        "POST",
+        MEMORY + "/control",
+        memory_lookup.control,
+        {200: (ControlReply,)},
+        ControlBody,
+        refusals=(404, 413),
+    ),
+    Endpoint(
+        "POST",
+        MEMORY + "/retrieve",
+        memory_lookup.retrieve,
+        {200: (Retrieved,)},
+        RetrieveBody,
+        refusals=(404, 413),
+    ),
+    Endpoint(
+        "POST",
+        MEMORY + "/write",
+        memory_lookup.write,
+        {200: (Written,)},
+        WriteBody,
+        refusals=(404, 409, 413, 429, 502),
+    ),
+    Endpoint(
+        "POST",
+        MEMORY + "/correct",
+        memory.correct,
+        {200: (MemoryChanges,)},
+        CorrectBody,
+        refusals=(404, 409, 412, 413),
+        headers=VERSION,
+    ),
+    Endpoint(
+        "POST",
+        MEMORY + "/merge",
+        memory.merge,
+        {201: (MemoryChanges,)},
+        MergeBody,
+        refusals=(404, 409, 412, 413),
+    ),
+    Endpoint("GET", MEMORY + "/export", memory_copies.export, {200: (NDJSON,)}, refusals=(404,)),
+    Endpoint(
+        "POST",
+        MEMORY + "/import",
+        memory_copies.import_,
+        {200: (Imported,)},
+        upload=NDJSON,
+        refusals=(404, 409, 413, 429),
+    ),
+    Endpoint(
+        "POST",
+        MEMORY,
+        memory.create,
+        {200: (MemoryItem,), 201: (MemoryItem,)},
+        NewMemoryBody,
+        refusals=(404, 409, 413),
+    ),
+    Endpoint("GET", MEMORY, memory.find, {200: (MemoryPage,)}, query=MemoriesQuery, refusals=(404,)),
+    Endpoint("GET", M, memory.read, {200: (MemoryDetails,)}, refusals=(404,)),
+    Endpoint(
+        "PATCH",
+        M,
+        memory.change,
+        {200: (MemoryItem,)},
+        MemoryPatch,
+        refusals=(404, 409, 412, 413),
+        headers=VERSION,
+    ),
+    Endpoint("DELETE", M, memory.delete, {204: (None,)}, refusals=(404, 412), headers=VERSION),
+    Endpoint("POST", M + "/erase", memory.erase, {204: (None,)}, refusals=(404, 412), headers=VERSION),
+    Endpoint(
+        "POST",
+        M + "/confirm",
+        memory.confirm,
+        {200: (MemoryItem,)},
+        refusals=(404, 409, 412),
+        headers=VERSION,
+    ),
+    Endpoint("GET", "/api/profiles", profiles.find, {200: (ProfileList,)}, refusals=(404,)),
+    Endpoint("GET", PROFILE, profiles.read, {200: (ProfileReply,)}, refusals=(404,)),
+    Endpoint(
+        "PUT",
+        PROFILE,
+        profiles.put,
+        {200: (ProfileReply,)},
+        ProfileBody,
+        refusals=(404, 412, 413),
+        headers=VERSION,
+    ),
+    Endpoint("GET", "/api/documents", documents.find, {200: (DocumentList,)}, refusals=(404,)),
+    Endpoint(
+        "POST",
+        "/api/documents/{document_id}/deprecate",
+        documents.deprecate,
+        {200: (DocumentRow,)},
+        refusals=(403, 404, 409),
+    ),
+    Endpoint(
+        "POST",
+        "/api/documents/{document_id}/restore",
+        documents.restore,
+        {200: (DocumentRow,)},
+        refusals=(403, 404, 409),
+    ),
+)  # fmt: skip - a table is read in rows
