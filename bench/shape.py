@@ -35,7 +35,7 @@ BUDGETS: Mapping[str, int] = {
     "settings": 480,
     "skills": 1090,
     "storage": 10200,
-    "telemetry": 4231,
+    "telemetry": 4233,
     "tools": 3069,
     "turn": 2430,
     "wiring": 600,

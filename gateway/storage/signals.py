@@ -14,9 +14,9 @@ from typing import Literal, NamedTuple
 
 log = logging.getLogger(__name__)
 
-Kind = Literal["cancel", "waiting", "outbox", "gone", "released", "memory"]
+Kind = Literal["cancel", "waiting", "outbox", "gone", "released"]
 """`cancel`: a turn is to stop. `waiting`: one waits in a session. `outbox`: events do. `gone`: a session is
-no more. `released`: a replica has given up its turns. `memory`: memories have changed."""
+no more. `released`: a replica has given up its turns."""
 
 
 class Signal(NamedTuple):

@@ -73,8 +73,9 @@ class Storage:
     signals: Signals
     check: Callable[[], Awaitable[None]]
     """Raises errors.StorageError when it cannot do its work now."""
-    notification_time: Callable[[], float | None] = lambda: None
-    """Seconds that this process took to hear itself through the database; None where it hears nothing."""
+    notification_time: Callable[[], float | None] = lambda: 0
+    """Seconds that this process took to hear itself through the database: 0 where it has it alone, None where
+    it hears nothing."""
 
 
 @asynccontextmanager

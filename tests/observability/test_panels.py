@@ -29,8 +29,7 @@ async def test_every_panel_and_every_rule_has_data(
 ) -> None:
     """Under turns of every kind each query of each panel has a number, each of the series it names is there,
     each rule is evaluated without an error, and promtool takes the metrics as they are then."""
-    for metrics in ("memory_metrics", "artifact_metrics"):
-        monkeypatch.setattr(f"gateway.telemetry.metrics.{metrics}.INTERVAL", 0.5)
+    monkeypatch.setattr("gateway.telemetry.metrics.stored_metrics.INTERVAL", 0.5)
     with running_collector() as collector:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
         async with (

@@ -457,7 +457,8 @@ LEASE_AGE = _gauge("gateway.lease.age", "s", "Since this replica last told the o
 NOTIFICATION_TIME = _gauge(
     "gateway.notification.time",
     "s",
-    "How long this replica took to hear itself through the database; absent while it hears nothing.",
+    "How long this replica took to hear itself through the database: 0 where it has it alone, absent while "
+    "it hears nothing.",
 )
 
 # The process
