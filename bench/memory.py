@@ -1,5 +1,6 @@
 """`python -m bench.memory`: what is remembered, found again. All runs in this process, on SQLite in a
-temporary folder; only those who write at the same time are processes of their own."""
+temporary folder, what is found by words with --postgres on a PostgreSQL server of its own too; only those who
+write at the same time are processes of their own."""
 
 import asyncio
 import itertools
@@ -8,11 +9,13 @@ import re
 import sys
 import tempfile
 from argparse import ArgumentParser
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 import orjson
@@ -42,6 +45,7 @@ from tests.loopback import served
 from tests.memory.pairs import PAIRS, confusion
 from tests.memory.search.recall_set import ASKED, NO_ANSWER, NOT_BY_WORDS, by_words, recall
 from tests.memory.search.saving import made, put, recall_rows
+from tests.postgres import drop_databases, new_database
 
 MEMORIES = 10_000
 QUERIES = 2_000
@@ -60,6 +64,7 @@ ROOT = Path(__file__).parent.parent
 def main() -> None:
     parser = ArgumentParser(prog="python -m bench.memory", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a tenth of the memories and queries")
+    parser.add_argument("--postgres", action="store_true", help="words in PostgreSQL as well")
     parser.add_argument(
         "--write", nargs=3, metavar=("FOLDER", "WRITER", "COUNT"), help="be one of the writers"
     )
@@ -69,7 +74,9 @@ def main() -> None:
         asyncio.run(write(Path(folder), int(writer), int(count)))
         return
     share = 10 if given.quick else 1
-    measures = (in_turns, documented, saving, planted, comparing, recalling, searching, nearing, writing)
+    words: list[Callable[[int], Coroutine[Any, Any, Sequence[Figure]]]] = [recalling, searching]
+    words += [in_postgres] if given.postgres else []
+    measures = (in_turns, documented, saving, planted, comparing, *words, nearing, writing)
     missed = show(figure for measure in measures for figure in asyncio.run(measure(share)))
     sys.exit(0 if share == 10 or not missed else 1)
 
@@ -85,9 +92,9 @@ async def comparing(share: int) -> Sequence[Figure]:
     ]
 
 
-async def recalling(share: int) -> Sequence[Figure]:
+async def recalling(share: int, **given: str) -> Sequence[Figure]:
     """recall@5 by words: alone, and among very many others."""
-    async with opened() as (_, services):
+    async with opened(**given) as (_, services):
         rows = recall_rows(SCOPE)
         await put(services.store, *rows.values())
         alone = await recalled(services.searcher, rows)
@@ -117,10 +124,10 @@ async def recalled(searcher: Searcher, rows: dict[str, MemoryRow]) -> dict[str, 
     return recall(found)
 
 
-async def searching(share: int) -> Sequence[Figure]:
+async def searching(share: int, **given: str) -> Sequence[Figure]:
     """By words, and what a turn waits for because of it."""
     count, queries = MEMORIES // share, QUERIES // share
-    async with opened() as (_, services):
+    async with opened(**given) as (_, services):
         await fill(services, count)
         texts = [ASKED[number % len(ASKED)].text for number in range(queries)]
         await timed(texts[: len(ASKED)], lambda text: services.searcher.find(SCOPE, MemoryQuery(text)))
@@ -141,6 +148,14 @@ async def searching(share: int) -> Sequence[Figure]:
         Figure("  the same beside a full folder of documents, p95", percentile(beside, 0.95) * 1e3, "ms", 50),
         Figure("  what stands in the prompt, once a session, p50", median(standing) * 1e3, "ms", 250),
     ]
+
+
+async def in_postgres(share: int) -> Sequence[Figure]:
+    """The same, in databases that nobody else uses."""
+    found = [*await recalling(share, database_url=new_database())]
+    found += await searching(share, database_url=new_database())
+    drop_databases()
+    return [replace(figure, name=f"PostgreSQL: {figure.name.strip()}") for figure in found]
 
 
 def handbooks(share: int) -> list[MemoryRow]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, Select, Text, and_, bindparam, case, func, or_, select, tuple_
+from sqlalchemy import Connection, Select, Text, and_, bindparam, case, exists, func, or_, select, tuple_
 
 from gateway.storage.database import Prepared
 from gateway.storage.memories import (
@@ -141,11 +141,17 @@ def match(
     limit: int,
 ) -> Sequence[Match]:
     for found in index.found(connection, partitions(viewer, which), words):
+        # From the best one on, until there are enough. The offsets keep PostgreSQL from making a join of it:
+        # in the first minute after many rows came it knows little of the tables.
+        by_score = (found.c.score.desc(), found.c.number.desc())
+        ranked = select(*found.c).order_by(*by_score).offset(0).subquery("ranked")
+        of_viewer = select(memories.c.number).where(
+            memories.c.number == ranked.c.number, asked(which, viewer)
+        )
         best = (
-            select(memories.c.number, found.c.score, found.c.entry)
-            .join(found, found.c.number == memories.c.number)
-            .where(asked(which, viewer))
-            .order_by(found.c.score.desc(), memories.c.number.desc())
+            select(ranked.c.number, ranked.c.score, ranked.c.entry)
+            .where(exists(of_viewer.offset(0)))
+            .order_by(ranked.c.score.desc(), ranked.c.number.desc())
             .limit(limit)
         )
         if matched := connection.execute(best).all():
