@@ -61,6 +61,7 @@ class Backlog(Generic[K, V]):
         self._pauses = 0  # in a row
         self._rests_until = 0.0
         self._wake, self._idle = asyncio.Event(), asyncio.Event()
+        self._is_to_look = False
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -74,10 +75,16 @@ class Backlog(Generic[K, V]):
         self._wake.set()
         return True
 
+    def look(self) -> None:
+        """There is something to be found that nobody added: `ready` returns once, though nothing waits."""
+        self._is_to_look = True
+        self._idle.clear()
+        self._wake.set()
+
     async def ready(self) -> None:
         """Returns when one can be taken. The worker has done its work until now: while nothing waits, the
         backlog is settled."""
-        while True:
+        while not self._is_to_look:
             self._wake.clear()
             delay: float | None = None
             if self._waiting:
@@ -90,6 +97,7 @@ class Backlog(Generic[K, V]):
             with suppress(TimeoutError):
                 async with asyncio.timeout(delay):
                     await self._wake.wait()
+        self._is_to_look = False
 
     def take(self, limit: int = 1) -> dict[K, V]:
         """Takes out those that came first, of those whose time has come."""

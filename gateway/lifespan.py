@@ -2,9 +2,10 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 
 import structlog
 from starlette.applications import Starlette
@@ -27,6 +28,7 @@ from gateway.service.archiver import Archiver
 from gateway.service.artifacts import UserArtifacts
 from gateway.service.documents import DocumentedMemories
 from gateway.service.gateway import Gateway
+from gateway.service.leader import Leader
 from gateway.service.learning_worker import LearningWorker
 from gateway.service.memory import UserMemories
 from gateway.service.purge_worker import PurgeWorker
@@ -34,7 +36,7 @@ from gateway.service.session_events import SessionEvents
 from gateway.service.upkeep import Upkeep
 from gateway.settings import Settings
 from gateway.skills.library import SkillLibrary
-from gateway.supervisor import Supervisor
+from gateway.supervisor import Supervisor, Work
 from gateway.telemetry.lines.logs import configure_logging
 from gateway.telemetry.metrics import instrument_table as table
 from gateway.telemetry.metrics.registry import MetricsRegistry
@@ -56,7 +58,7 @@ log = structlog.get_logger(__name__)
 @asynccontextmanager
 async def lifespan(app: Starlette) -> AsyncGenerator[None]:
     """Puts what requests need into `app.state`: deps, gateway, telemetry, supervisor, indexer,
-    begin_shutdown, and the `checks` of /readyz by name."""
+    leader, begin_shutdown, and the `checks` of /readyz by name."""
     settings: Settings = app.state.settings
     configure_logging(settings.log_level, settings.log_format)
     async with AsyncExitStack() as stack:
@@ -70,10 +72,12 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         storage.bus.watch(telemetry.observe)
         model = await _open_model(app, stack)
         calls = ModelCalls(model, settings, telemetry.model_called)
-        memory = await _open_memory(app, calls, telemetry, stack) if settings.memory else OpenMemory()
+        memory = await _open_memory(app, storage, calls, telemetry, stack)
         artifact_store = wiring.open_artifact_store(settings, storage, on_event=telemetry.artifact_event)
         skills, servers = await _open_skills(app, memory.services, artifact_store, storage, stack)
-        documents = wiring.open_documents(settings, memory.services, skills) if memory.services else None
+        documents = memory.services and wiring.open_documents(
+            settings, memory.services, skills, storage.exclusive
+        )
         suggestions = Suggestions(memory.extractor)
         deps = wiring.assemble(
             settings,
@@ -86,8 +90,9 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
             artifact_store=artifact_store,
         )
         learning = LearningWorker(deps, memory.extractor, storage.learned)
-        traced = telemetry.tracing is not None
-        in_flight = InFlight(deps, CompositeObserver(telemetry, learning), traces_recorded=traced)
+        in_flight = InFlight(
+            deps, CompositeObserver(telemetry, learning), traces_recorded=telemetry.tracing is not None
+        )
         ownership = Ownership(deps, in_flight)
         archiver = Archiver(deps, telemetry.archived, learning.session_ended)
         events = SessionEvents(storage.log)
@@ -116,24 +121,34 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
             (skills.watch, "skills"),
             (suggestions.run, "memory suggestions"),
             (lambda: learning.run(events), "learning"),
-            (learning.mark_begun, "sessions to learn from"),
-            (lambda: telemetry.metrics.artifacts.run(storage.artifacts), "count of artifacts"),
-            (PurgeWorker(storage.purges).run, "purge of rows"),
+            (learning.mark_begun, "sessions with turns"),
         ):
             await stack.enter_async_context(supervisor.running(work, name))
         await _wait_for(servers, settings)
         await skills.refresh()
-        await _look_at_documents(app, documents, telemetry, stack)
+        if documents is not None:
+            await _look_at_documents(app, documents, telemetry)
         await gateway.recover()
-        indexer, upkeep = Indexer(storage.search), Upkeep(deps, archiver)
+        app.state.indexer = indexer = Indexer(storage.search)
         storage.bus.watch(indexer.watch)
-        app.state.indexer = indexer
+        app.state.leader = leader = Leader(
+            storage.exclusive,
+            supervisor,
+            (
+                (Upkeep(deps, archiver).run, "upkeep"),
+                (indexer.look, "sessions to index"),
+                (learning.look, "sessions to learn from"),
+                (PurgeWorker(storage.purges).run, "purge of rows"),
+                *_counts(telemetry, storage, memory),
+                *([(documents.watch, "documents")] if documents else []),
+            ),
+        )
         for work, name in (
             (ownership.run, "ownership of turns"),
             # Not before: a turn that a deadline wakes has an owner.
             (gateway.approvals.watch_deadlines, "deadlines of approvals"),
             (indexer.run, "search index"),
-            (upkeep.run, "upkeep"),
+            (leader.run, "leader"),
         ):
             await stack.enter_async_context(supervisor.running(work, name))
         # Beside whatever comes: who serves need not wait for it, only a call that comes at once.
@@ -176,33 +191,36 @@ async def _open_model(app: Starlette, stack: AsyncExitStack) -> Model:
 
 
 async def _open_memory(
-    app: Starlette, calls: ModelCalls, telemetry: Telemetry, stack: AsyncExitStack
+    app: Starlette, storage: wiring.Storage, calls: ModelCalls, telemetry: Telemetry, stack: AsyncExitStack
 ) -> OpenMemory:
     """Raises errors.StorageError: it cannot be used. What remembers nothing must not pass for what does."""
     settings: Settings = app.state.settings
+    if not settings.memory:
+        return OpenMemory()
     supervisor: Supervisor = app.state.supervisor
     with wiring.memory_needed(settings):
-        opening = wiring.open_memory(settings, calls, on_change=telemetry.memory_changed)
+        opening = wiring.open_memory(
+            settings, calls, exclusive=storage.exclusive, on_change=telemetry.memory_changed
+        )
         services = await stack.enter_async_context(opening)
-    counting = supervisor.running(lambda: telemetry.metrics.memories.run(services.store), "count of memories")
-    await stack.enter_async_context(counting)
     if (embedding := services.searcher.embedding) is not None:
         telemetry.metrics.observe(table.EMBEDDINGS, lambda: services.searcher.asked)
         await stack.enter_async_context(supervisor.running(embedding.run, "vectors of memories"))
     return OpenMemory(services, wiring.open_extractor(settings, services, calls, on_report=telemetry.learned))
 
 
-async def _look_at_documents(
-    app: Starlette, documents: Documents | None, telemetry: Telemetry, stack: AsyncExitStack
-) -> None:
+async def _look_at_documents(app: Starlette, documents: Documents, telemetry: Telemetry) -> None:
     """After the skills, whose references are documents too. Raises errors.StorageError as `_open_memory`."""
-    if documents is None:
-        return
     with wiring.memory_needed(app.state.settings):
         await documents.refresh()
-    supervisor: Supervisor = app.state.supervisor
-    await stack.enter_async_context(supervisor.running(documents.watch, "documents"))
     _measure_documents(telemetry.metrics, documents)
+
+
+def _counts(telemetry: Telemetry, storage: wiring.Storage, memory: OpenMemory) -> Iterator[tuple[Work, str]]:
+    counts = telemetry.metrics
+    yield partial(counts.artifacts.run, storage.artifacts), "count of artifacts"
+    if memory.services is not None:
+        yield partial(counts.memories.run, memory.services.store), "count of memories"
 
 
 def _measure(

@@ -129,6 +129,7 @@ def settings_for(data_dir: Path, model_url: str, **given: Any) -> Settings:
         "anthropic_base_url": model_url,
         "anthropic_api_key": "demo",
         "log_level": "error",
+        "blobs_shared": True,  # where a test has several of them, they are on this machine
         "shutdown_grace": 0.2,
         "retry_after_cap": 0.2,
         "first_byte_timeout": TIMEOUT,

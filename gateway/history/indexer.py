@@ -21,6 +21,9 @@ GATHER = 0.25
 """Seconds that a batch gathers, unless it is full before: so that turns share a commit, and the words of one
 are not looked up while the next one begins."""
 
+LOOK_EVERY = 600.0
+"""Seconds between two looks for what a process has left that ended before it was indexed."""
+
 PAUSE = 0.05
 """Seconds between full batches, so that their commits do not crowd out others."""
 
@@ -49,7 +52,7 @@ class Indexer:
         self._backlog = Backlog[str, None](
             limit=MAX_WAITING, first_retry=first_retry, last_retry=LAST_RETRY, attempts=MAX_ATTEMPTS
         )
-        self._behind = True
+        self._behind = False
 
     def watch(self, session_id: str, events: Sequence[StoredEvent]) -> None:
         """An observer of the bus: quick, and never raises."""
@@ -63,8 +66,15 @@ class Indexer:
         if not self._backlog.add(session_id, None):
             self._behind = True
 
+    async def look(self) -> None:
+        """Has what others left found, at once and then now and then, until it is cancelled."""
+        while True:
+            self._behind = True
+            self._backlog.look()
+            await asyncio.sleep(LOOK_EVERY)
+
     async def run(self) -> None:
-        """Indexes until it is cancelled: first what a former process left, then what it hears of."""
+        """Indexes what it hears of until it is cancelled, and what a `look` finds."""
         while True:
             try:
                 await self._catch_up()
@@ -76,7 +86,8 @@ class Indexer:
             await self._backlog.ready()
             is_full = len(self._backlog) >= BATCH or self._behind
             await asyncio.sleep(self._pause if is_full else self._gather)
-            await self._index(self._backlog.take(BATCH))
+            if batch := self._backlog.take(BATCH):
+                await self._index(batch)
 
     async def settled(self) -> None:
         """Returns when all that was heard of until now can be found, or was given up."""

@@ -3,7 +3,8 @@
     a turn begins ──begin──▶ the session is unread from there on    (gateway.db: survives a crash)
     the turn or the session ends ──▶ queued ──learn──▶ memories ──advance──▶ the session is read
 
-At a start all unread sessions are queued: a stop of the gateway ends sessions too.
+One process looks for what others left. At its start it queues all unread sessions: a stop of the gateway ends
+sessions too.
 """
 
 import asyncio
@@ -35,6 +36,8 @@ CONTEXT = 10
 """Messages before the new ones that are loaded as context."""
 BATCH = 20
 """Sessions that are looked up at once."""
+LOOK_EVERY = 600.0
+"""Seconds between two looks for sessions that a process left unread as it ended."""
 MAX_WAITING = 1000
 """Sessions in the queue."""
 MAX_ATTEMPTS = 3
@@ -71,8 +74,8 @@ class LearningWorker:
         self._backlog = Backlog[str, Scope](
             limit=MAX_WAITING, first_retry=first_retry, last_retry=LAST_RETRY, attempts=MAX_ATTEMPTS
         )
-        self._looked_to: str | None = "" if self._mode != "off" else None
-        self._before = now_ms()
+        self._looked_to: str | None = None
+        self._before = 0
         self._to_mark = asyncio.Event()
 
     # Notifications
@@ -113,6 +116,17 @@ class LearningWorker:
             self._extractor.publish_changes = publish
         self._warn()
         await self._learn_from_all(publish)
+
+    async def look(self) -> None:
+        """Has unread sessions found, until it is cancelled: all of them at once, then those that nobody has
+        used, or read, for a while. They are not over for that where they are learned from at their end."""
+        age = 0.0
+        while self._mode == "turns" or (self._mode == "sessions" and not age):
+            self._looked_to, self._before = "", now_ms() - int(age * 1000)
+            self._backlog.look()
+            age = LOOK_EVERY
+            await asyncio.sleep(age)
+        await asyncio.Event().wait()
 
     async def mark_begun(self) -> None:
         """Records the sessions of new turns as unread, until it is cancelled: so they are read also after a

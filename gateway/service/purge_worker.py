@@ -1,6 +1,7 @@
 """What long sessions leave in the tables when they are deleted or archived is removed beside the requests."""
 
 import asyncio
+from contextlib import suppress
 from time import monotonic
 
 import structlog
@@ -11,6 +12,8 @@ from gateway.storage.sessions import Purges
 PAUSE = 0.01
 """Seconds between two slices at least. A pause is as long as the slice and its commit took: half of the
 writer's time is left to others."""
+LOOK_EVERY = 30.0
+"""Seconds between two looks for purges that began in other processes."""
 RETRY = 5.0
 """Seconds until another attempt when the database could not do its work."""
 
@@ -18,7 +21,7 @@ log = structlog.get_logger(__name__)
 
 
 class PurgeWorker:
-    """One per process."""
+    """One of all processes runs it."""
 
     def __init__(self, purges: Purges) -> None:
         self._purges = purges
@@ -32,7 +35,8 @@ class PurgeWorker:
                 log.warning("purge_failed", code=error.code, error=error.message)
                 await asyncio.sleep(RETRY)
                 continue
-            await self._purges.awaited()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._purges.awaited(), LOOK_EVERY)
 
     async def finish(self) -> None:
         """Removes slice after slice until nothing is left. Raises errors.StorageError."""

@@ -76,6 +76,9 @@ class Settings(BaseSettings):
         description="Where archives and artifacts are kept: file:///PATH or s3://BUCKET/PREFIX; default is "
         "data_dir.",
     )
+    blobs_shared: bool = Field(
+        False, description="With PostgreSQL: every replica has the folder that blob_url names."
+    )
     prompts_dir: Path | None = Field(
         None, description="Folder of prompt components; default is the bundled one."
     )

@@ -23,6 +23,7 @@ from gateway.prompt.components import PromptFolder
 from gateway.settings import Settings
 from gateway.skills.library import SkillLibrary
 from gateway.skills.skill import BUILT_IN, FunctionSkill
+from gateway.storage.exclusive import Exclusive
 from gateway.storage.memories import AllScopes
 from gateway.storage.memories.engine import MemoryDatabase
 from gateway.storage.memories.store import SqlMemories
@@ -43,11 +44,13 @@ async def open_memory(
     settings: Settings,
     calls: ModelCalls | None = None,
     *,
+    exclusive: Exclusive | None = None,
     on_change: Callable[[Changed], None] = lambda _: None,
 ) -> AsyncGenerator[MemoryServices]:
     """The memories of the data folder, or of the PostgreSQL database that has the sessions too: either may be
     open in other processes at the same time. With `calls` a model is asked where rules do not decide, if
-    settings allow it; `on_change` is called with each change that is made through here.
+    settings allow it; `exclusive` keeps several gateways from embedding the same; `on_change` is
+    called with each change that is made through here.
 
     Raises:
         StorageError: the file, or the database, cannot be used.
@@ -55,7 +58,7 @@ async def open_memory(
     """
     async with _database(settings) as database:
         store = SqlMemories(database)
-        searcher = Searcher(store, embeddings_of(settings))
+        searcher = Searcher(store, embeddings_of(settings), exclusive)
 
         def changed(change: Changed) -> None:
             if searcher.embedding is not None:
@@ -126,7 +129,9 @@ def open_extractor(
     )
 
 
-def open_documents(settings: Settings, services: MemoryServices, skills: SkillLibrary) -> Documents:
+def open_documents(
+    settings: Settings, services: MemoryServices, skills: SkillLibrary, exclusive: Exclusive
+) -> Documents:
     """The documented memories of the folder that is set, and of the operators' written skills that are on;
     they are looked at first with `refresh`. Bundled skills have forms to fill in, which nobody wants
     recalled."""
@@ -138,6 +143,7 @@ def open_documents(settings: Settings, services: MemoryServices, skills: SkillLi
         },
         most_of_skill=settings.documents_per_skill,
         deprecated_ttl=settings.deprecated_documents_ttl,
+        exclusive=exclusive,
     )
 
 

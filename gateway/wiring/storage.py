@@ -18,7 +18,7 @@ from gateway.storage.archives.summaries import SqlSummaries
 from gateway.storage.artifacts import Artifacts
 from gateway.storage.artifacts.store import SqlArtifacts
 from gateway.storage.blobs import Blobs
-from gateway.storage.blobs.addresses import open_blobs
+from gateway.storage.blobs.addresses import is_bucket, open_blobs
 from gateway.storage.decisions import Approvals, SkillSwitches
 from gateway.storage.decisions.approvals import SqlApprovals
 from gateway.storage.decisions.switches import SqlSkillSwitches
@@ -87,7 +87,8 @@ async def open_storage(settings: Settings, *, flushed: Flushed | None = None) ->
     Raises:
         StorageError: the folder is locked by another process, or the database cannot be used; one on a server
             is older than this version (code database_outdated) or newer (database_too_new).
-        SettingsError: `blob_url` is no address of a blob store, or psycopg is not installed.
+        SettingsError: `blob_url` is no address of a blob store, or one of a folder that other processes may
+            not have, or psycopg is not installed.
     """
     if settings.is_shared:
         async with _server(settings, flushed) as storage:
@@ -122,6 +123,12 @@ async def _server(settings: Settings, flushed: Flushed | None) -> AsyncGenerator
             "pip install 'chat-gateway[postgres]'."
         ) from error
     assert settings.database_url is not None  # it is shared
+    if not (settings.blobs_shared or is_bucket(settings.blob_url)):
+        raise SettingsError(
+            "Every gateway of a PostgreSQL database needs the same archives and artifacts: set "
+            "GATEWAY_BLOB_URL to s3://BUCKET/PREFIX, or GATEWAY_BLOBS_SHARED=true where all of them have its "
+            "folder, as on one machine."
+        )
     async with await PostgresDatabase.open(
         settings.database_url,
         direct_url=settings.database_direct_url,
@@ -140,23 +147,25 @@ async def storage_on_server(
 ) -> AsyncGenerator[Storage]:
     """The record in a database on a server. This process is one of its replicas for as long as the context
     is open, and hears what the others commit. Raises errors.StorageError."""
-    from gateway.storage.postgres.listener import Listener  # noqa: PLC0415 - an extra
+    from gateway.storage.postgres.exclusive import PostgresExclusive  # noqa: PLC0415 - an extra
+    from gateway.storage.postgres.listener import Listener  # noqa: PLC0415
     from gateway.storage.postgres.replicas import PostgresReplicas  # noqa: PLC0415
     from gateway.storage.postgres.search import ArrayTurnWords  # noqa: PLC0415
 
     replicas = PostgresReplicas(database, database.direct, lease)
     await replicas.join()
+    exclusive = PostgresExclusive(database.direct)
     storage = _storage_on(
         database,
         blobs,
         bus=MemoryBus(is_alone=False),
         index=ArrayTurnWords(),
         replicas=replicas,
-        exclusive=LocalExclusive(),
+        exclusive=exclusive,
         check=database.check,
     )
     try:
-        async with Listener(database, storage.bus, database.direct) as listener:
+        async with exclusive, Listener(database, storage.bus, database.direct) as listener:
             yield replace(storage, notification_time=lambda: listener.latency)
     finally:
         await replicas.liveness.close()

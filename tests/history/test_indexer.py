@@ -25,13 +25,14 @@ DONE = [StoredEvent(1, "text", "t", b"{}"), StoredEvent(2, "done", "t", b"{}")]
 async def indexing(search: Search) -> AsyncGenerator[Indexer]:
     """An indexer that runs, without pauses."""
     indexer = Indexer(search, gather=0, pause=0, first_retry=0)
-    task = asyncio.create_task(indexer.run())
+    tasks = [asyncio.create_task(work) for work in (indexer.look(), indexer.run())]
     try:
         async with asyncio.timeout(TIMEOUT):
             yield indexer
     finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 class Recorded:

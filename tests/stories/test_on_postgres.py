@@ -1,11 +1,14 @@
 """A gateway whose record is in PostgreSQL: the same stories, and what only a server can do to it."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
+from gateway.errors import SettingsError
 from gateway.settings import Settings
-from tests.harness import running_gateway, settings_for, text_of
+from gateway.wiring import open_storage
+from tests.harness import TIMEOUT, running_gateway, settings_for, text_of
 from tests.postgres import database_in, needs_postgres
 
 pytestmark = [*needs_postgres, pytest.mark.anyio]
@@ -33,3 +36,23 @@ async def test_a_conversation_outlives_the_process(settings: Settings) -> None:
     assert "391" in text_of(streamed)
     assert "plain words" in text_of(more)
     assert [event["seq"] for event in streamed + more] == list(range(1, len(streamed + more) + 1))
+
+
+async def test_a_folder_that_the_others_may_not_have_is_no_place_for_blobs(settings: Settings) -> None:
+    """Unless it is said that they have it: else an archive or an artifact would be there for one of them."""
+    with pytest.raises(SettingsError, match="GATEWAY_BLOBS_SHARED"):
+        async with open_storage(settings.model_copy(update={"blobs_shared": False})):
+            pass
+    async with open_storage(settings):
+        pass
+
+
+async def test_two_gateways_have_one_leader(settings: Settings) -> None:
+    """When it ends, the other one is."""
+    async with asyncio.timeout(TIMEOUT), running_gateway(settings) as second:
+        async with running_gateway(settings) as first:
+            while not (second.app.state.leader.leads or first.app.state.leader.leads):
+                await asyncio.sleep(0.01)
+            assert second.app.state.leader.leads != first.app.state.leader.leads
+        while not second.app.state.leader.leads:
+            await asyncio.sleep(0.01)

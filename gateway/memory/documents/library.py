@@ -25,6 +25,7 @@ from gateway.memory.documents.folder import (
 )
 from gateway.memory.documents.selection import DocumentFile
 from gateway.memory.validation import indexed
+from gateway.storage.exclusive import Exclusive, LocalExclusive
 from gateway.storage.memories import Indexed, MemoryRow, Scope
 from gateway.storage.memories.contract import MemoryStore
 
@@ -35,9 +36,9 @@ log = structlog.get_logger(__name__)
 
 class Documents:
     """Belongs to one event loop. With a `store`, what is stored is made what the folder says, also after
-    somebody else has changed it. That is for the gateway alone, of which a store has one at a time: whoever
-    else changes files, perhaps of another folder, does so without a store, and the gateway notices what is
-    its own.
+    somebody else has changed it. That is for gateways alone, which all have the same files and take turns by
+    `exclusive`: whoever else changes files, perhaps of another folder, does so without a store, and the
+    gateway notices what is its own.
 
     `skills` and `most_of_skill` are those of `DocumentFolder`. With a `deprecated_ttl` a file is removed that
     has been in `.deprecated` for so many seconds."""
@@ -51,6 +52,7 @@ class Documents:
         skills: SkillFoldersInUse = dict,
         most_of_skill: int | None = None,
         deprecated_ttl: float | None = None,
+        exclusive: Exclusive | None = None,
     ) -> None:
         self._store = store
         self._folder = DocumentFolder(folder, settling=settling, skills=skills, most_of_skill=most_of_skill)
@@ -58,7 +60,7 @@ class Documents:
         self._found = FolderContents()
         self._stored: tuple[DocumentFile, ...] | None = None
         self._state: int | None = None
-        self._in_turn, self._looking = asyncio.Lock(), threading.Lock()
+        self._exclusive, self._looking = exclusive or LocalExclusive(), threading.Lock()
 
     @property
     def found(self) -> FolderContents:
@@ -71,7 +73,7 @@ class Documents:
         Raises:
             StorageError: they cannot be stored; the next look tries again.
         """
-        async with self._in_turn:
+        async with self._exclusive.hold("documents"):
             return await self._refresh()
 
     async def watch(self) -> None:
@@ -86,7 +88,7 @@ class Documents:
             Conflict: it is deprecated already.
             StorageError: its file cannot be moved.
         """
-        async with self._in_turn:
+        async with self._exclusive.hold("documents"):
             found = await self._refresh()
             filed = _of_id(found.documents, document_id)
             if filed is None and _of_id(found.deprecated, document_id):
@@ -108,7 +110,7 @@ class Documents:
             Conflict: a file of its name is in use.
             StorageError: its file cannot be moved.
         """
-        async with self._in_turn:
+        async with self._exclusive.hold("documents"):
             found = await self._refresh()
             aside = [each for each in found.deprecated if each.document.id == document_id]
             filed = max(aside, key=lambda each: (len(each.file), each.file), default=None)
@@ -127,7 +129,7 @@ class Documents:
             InvalidRequest: the content is empty or too long, or the file is not JSON.
             StorageError: its file cannot be written.
         """
-        async with self._in_turn:
+        async with self._exclusive.hold("documents"):
             filed = _of_id((await self._refresh()).documents, document_id)
             if filed is None:
                 raise _missing(document_id)

@@ -11,6 +11,7 @@ from gateway.errors import EmbeddingsFailed, GatewayError
 from gateway.memory.passages import passages
 from gateway.memory.search.embeddings import BATCH, BATCH_CHARACTERS, TEXT_CHARACTERS, Embeddings
 from gateway.memory.secrets import masked_row
+from gateway.storage.exclusive import Exclusive, LocalExclusive
 from gateway.storage.memories import MemoryRow, Vector, Viewer
 from gateway.storage.memories.contract import MemoryStore
 
@@ -45,17 +46,19 @@ class Embedded:
 
 
 class EmbeddingWorker:
-    """One per process. Works while `run` runs."""
+    """One per process, of which one at a time embeds. Works while `run` runs."""
 
     def __init__(
         self,
         store: MemoryStore,
         embeddings: Embeddings,
+        exclusive: Exclusive | None = None,
         *,
         pause: float = PAUSE,
         first_retry: float = FIRST_RETRY,
     ) -> None:
         self._store, self._embeddings = store, embeddings
+        self._exclusive = exclusive or LocalExclusive()
         self._pause = pause
         self._backlog = Backlog[Viewer, None](
             limit=MAX_WAITING, first_retry=first_retry, last_retry=LAST_RETRY
@@ -88,8 +91,11 @@ class EmbeddingWorker:
 
     async def _complete_for(self, viewer: Viewer) -> None:
         while (state := await self._store.state()) != self._complete.get(viewer):
-            if rows := await self._missing(viewer):
-                await self._embed(await asyncio.to_thread(next_batch, rows))
+            if await self._missing(viewer):
+                # Nothing is paid for twice: what another process has embedded meanwhile is there then.
+                async with self._exclusive.hold("vectors"):
+                    if rows := await self._missing(viewer):
+                        await self._embed(await asyncio.to_thread(next_batch, rows))
                 continue
             if len(self._complete) >= MAX_WAITING:
                 self._complete.clear()

@@ -18,6 +18,7 @@ from gateway.memory.search.query import Hit, MemoryQuery, SearchResult
 from gateway.memory.search.ranking import fuse, select
 from gateway.memory.search.relevance import QueryTerms, filter_relevant, parts_of, query_terms
 from gateway.memory.search.vector_index import VectorIndex
+from gateway.storage.exclusive import Exclusive
 from gateway.storage.memories import Filter, Match, MemoryRow, Viewer
 from gateway.storage.memories.contract import MemoryStore
 
@@ -37,9 +38,11 @@ class Searcher:
     """One per process. `embedding`, if present, embeds memories while its `run` runs; without it only
     memories that have a vector are found by vectors."""
 
-    def __init__(self, store: MemoryStore, embeddings: Embeddings | None = None) -> None:
+    def __init__(
+        self, store: MemoryStore, embeddings: Embeddings | None = None, exclusive: Exclusive | None = None
+    ) -> None:
         self._store, self._embeddings = store, embeddings
-        self.embedding = EmbeddingWorker(store, embeddings) if embeddings else None
+        self.embedding = EmbeddingWorker(store, embeddings, exclusive) if embeddings else None
         self._index = VectorIndex(store, embeddings.model) if embeddings else None
         self._breaker = CircuitBreaker()
 

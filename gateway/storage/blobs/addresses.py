@@ -9,6 +9,11 @@ from gateway.errors import SettingsError
 from gateway.storage.blobs import Blobs
 
 
+def is_bucket(url: str | None) -> bool:
+    """Whether it is the address of a store that other machines reach too."""
+    return urlsplit(url or "").scheme == "s3"
+
+
 def open_blobs(url: str | None, data_dir: Path) -> Blobs:
     """The store at `url`: `file:///PATH`, a plain path, or `s3://BUCKET/PREFIX` with the AWS_* variables of
     the environment, AWS_ENDPOINT_URL among them. Without one it is the folder `blobs` in `data_dir`.

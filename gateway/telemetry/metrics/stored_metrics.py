@@ -49,7 +49,10 @@ class StoredMemories:
 
     async def run(self, store: CountedMemories) -> None:
         """Counts again and again, where something has changed, until it is cancelled."""
-        await _count_for_ever(lambda: self._count(store), "memories_not_counted")
+        try:
+            await _count_for_ever(lambda: self._count(store), "memories_not_counted")
+        finally:  # another process counts from now on
+            self._census, self._counted = {}, None
 
     async def _count(self, store: CountedMemories) -> None:
         state = await store.state()
@@ -69,7 +72,10 @@ class StoredArtifacts:
 
     async def run(self, store: CountedArtifacts) -> None:
         """Counts again and again until it is cancelled."""
-        await _count_for_ever(lambda: self._count(store), "artifacts_not_counted")
+        try:
+            await _count_for_ever(lambda: self._count(store), "artifacts_not_counted")
+        finally:  # as above
+            self._stock = None
 
     async def _count(self, store: CountedArtifacts) -> None:
         self._stock = await store.stock()

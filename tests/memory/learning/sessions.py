@@ -108,6 +108,7 @@ async def sessions(
         learned = SqlLearnedSessions(database)
         learning = LearningWorker(deps, extractor if given.memory else None, learned, first_retry=first_retry)
         storage.bus.watch(learning.watch)
+        looking = asyncio.create_task(learning.look())
         work = asyncio.create_task(learning.run(SessionEvents(storage.log)))
         marking = asyncio.create_task(learning.mark_begun())
         try:
@@ -115,4 +116,5 @@ async def sessions(
         finally:
             work.cancel()
             marking.cancel()
-            await asyncio.wait([work, marking])
+            looking.cancel()
+            await asyncio.wait([work, marking, looking])

@@ -394,13 +394,15 @@ async def test_a_session_that_two_replicas_hear_of_is_read_once(tmp_path: Path) 
         async with opened.storage.exclusive.hold("learning s"):
             await opened.say(TEA)
             other = LearningWorker(opened.deps, opened.extractor, opened.learned, first_retry=0.001)
+            looking = asyncio.create_task(other.look())
             running = asyncio.create_task(other.run(SessionEvents(opened.storage.log)))
             while not other.waiting:  # it finds the session in the database
                 await asyncio.sleep(0.001)
             assert opened.model.requests == []
         await asyncio.gather(opened.learning.settled(), other.settled())
         running.cancel()
-        await asyncio.wait([running])
+        looking.cancel()
+        await asyncio.wait([running, looking])
 
         assert len(opened.model.requests) == 1
         assert await opened.remembered() == [TEA]
