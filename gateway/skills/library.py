@@ -133,6 +133,7 @@ class SkillLibrary:
         try:
             if path.is_file() and path.read_bytes() == content:
                 return
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with replacing(path) as file:
                 file.write(content)
             self._write_failed = False

@@ -211,6 +211,13 @@ async def test_the_snapshot_file_is_the_very_text_of_the_prompt(
     assert [each.name for each in tmp_path.glob("SKILLS*")] == [path.name]
 
 
+async def test_the_folder_of_the_snapshot_need_not_be_there(tmp_path: Path, switches: SkillSwitches) -> None:
+    """As that of a replica whose record is elsewhere."""
+    library = library_of(tmp_path / "data", switches)
+    await library.refresh()
+    assert (tmp_path / "data" / "SKILLS_SNAPSHOT.md").read_bytes() == library.catalog.snapshot.encode()
+
+
 async def test_a_snapshot_that_cannot_be_written_is_told_once(
     tmp_path: Path, switches: SkillSwitches
 ) -> None:
