@@ -9,4 +9,5 @@ skill_steps     written skills, step by step    demo_tools     what `gateway dev
 result_report   answers about results           usage          token counts
 asides          what is asked beside a turn     record         what it was asked
 directives      the directive language          faults         scripted misbehaviour
+phrases         sentences in two languages
 """

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 from gateway.demo import skill_steps as skills
 from gateway.demo.demo_tools import MAX_ORDERS, NOTE, ORDERS, TOTALS
 from gateway.demo.directives import ScriptedCall, Think, Wanted
+from gateway.demo.phrases import phrase
 from gateway.demo.question import MAX_READ, Question, closest, is_question, language_for, related, sentences
-from gateway.demo.result_report import MAX_LISTED, phrase, report
+from gateway.demo.result_report import MAX_LISTED, report
 from gateway.demo.wire import text_block
 from gateway.messages import shortened
 from gateway.tools.base import READ_ARTIFACT

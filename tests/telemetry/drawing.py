@@ -29,7 +29,7 @@ class Drawing:
         provider.add_span_processor(SimpleSpanProcessor(self.exporter))
         traces = Traces(provider, ids)
         self.spans, self.upkeep = Spans(traces, called), UpkeepSpans(traces)
-        tools = ToolSpans(traces, called.salt)
+        tools = ToolSpans(traces, called)
         readers = [self.spans, tools, self.upkeep]
         self.observer = Observer(readers, turn_limit=turn_limit)
 

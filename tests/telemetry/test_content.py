@@ -66,7 +66,10 @@ class Drawing:
         provider = TracerProvider(id_generator=ids, shutdown_on_exit=False)
         provider.add_span_processor(SimpleSpanProcessor(self.exporter))
         traces = Traces(provider, ids)
-        spans: list[TelemetryReader] = [Spans(traces, Called("support")), ToolSpans(traces)]
+        spans: list[TelemetryReader] = [
+            Spans(traces, Called("support")),
+            ToolSpans(traces, Called("support")),
+        ]
         self.observer = Observer([content or Content(limit), *spans])
 
     def draw(self, story: Story) -> list[ReadableSpan]:

@@ -35,7 +35,7 @@ class Sampled:
         traces = Traces(provider, ids)
         self.spans = Spans(traces, Called("support"))
         self.http = HttpSpans(traces, self.spans)
-        self.observer = Observer([self.spans, ToolSpans(traces)])
+        self.observer = Observer([self.spans, ToolSpans(traces, Called("support"))])
 
     def notify(self, *stories: Story) -> list[str]:
         for story in stories:

@@ -1,7 +1,7 @@
-"""Spans below `execute_tool`: whether the call might run, which skills it read, the steps that it took, and
-the memories and artifacts that came of it.
+"""Spans of tool calls and below them: whether a call might run, which skills it read, the steps that it took,
+and the memories and artifacts that came of it.
 
-Their names are always the same: what a tool calls its steps may be anything, so it is an attribute.
+The names below a call are always the same: what a tool calls its steps may be anything, and is an attribute.
 """
 
 from typing import Any
@@ -12,18 +12,35 @@ from gateway.telemetry import semconv
 from gateway.telemetry.facts import TelemetryReader, TurnFacts
 from gateway.telemetry.spans.span_facts import artifact_facts, changer, ids_of, memory_facts, pseudonym
 from gateway.telemetry.spans.traces import Attributes, Traces, close, known
+from gateway.telemetry.spans.turn_spans import Called
 from gateway.telemetry.tool_runs import ApprovalState, SkillUse, Step, ToolRun
 
 
 class ToolSpans(TelemetryReader):
-    """Draws `gateway.approval`, from the question to its end, or in the moment of a decision that nobody was
-    asked for; `gateway.tool.step`; and `gateway.skill`, `gateway.memory` and `gateway.artifact`, moments in
-    the call or turn that used or changed one. Must come after the reader that draws the calls. With `salt`
-    approvals have the pseudonym of whoever decided."""
+    """Draws `execute_tool`; `gateway.approval`, from the question to its end, or in the moment of a decision
+    that nobody was asked for; `gateway.tool.step`; and `gateway.skill`, `gateway.memory` and
+    `gateway.artifact`, moments in the call or turn that used or changed one. Must come after the reader that
+    draws the turns. With a salt approvals have the pseudonym of whoever decided."""
 
-    def __init__(self, traces: Traces, salt: str | None = None) -> None:
+    def __init__(self, traces: Traces, called: Called) -> None:
         self._traces = traces
-        self._salt = salt
+        self._called = called
+
+    def tool_started(self, turn: TurnFacts, run: ToolRun) -> None:
+        run.span = self._traces.child(
+            turn.span,
+            f"{semconv.EXECUTE_TOOL} {run.name}",
+            f"tool_call {run.call_id}",
+            at=run.started_at,
+            attributes={
+                **self._called.common(turn, semconv.EXECUTE_TOOL),
+                semconv.TOOL: run.name,
+                semconv.TOOL_TYPE: "function",
+                semconv.TOOL_CALL_ID: run.call_id,
+                semconv.FIRST_SEQ: run.first_seq,
+                semconv.TOOL_EFFECT: run.effect,
+            },
+        )
 
     def approval_asked(self, turn: TurnFacts, run: ToolRun, approval: ApprovalState) -> None:
         approval.span = self._approval(turn, run, approval, approval.asked_at or turn.seen_at)
@@ -69,6 +86,9 @@ class ToolSpans(TelemetryReader):
             step.span = self._step(turn, run, step)
 
     def tool_ended(self, turn: TurnFacts, run: ToolRun) -> None:
+        ended: Attributes = {semconv.LAST_SEQ: run.last_seq, semconv.TOOL_STATUS: run.status}
+        run.span.set_attributes(known({**ended, semconv.SUGGESTIONS: len(run.suggested) or None}))
+        close(run.span, run.ended_at, run.started_at, run.error)
         for step in run.steps:
             close(step.span, step.ended_at, step.started_at, step.error)
 
@@ -97,6 +117,6 @@ class ToolSpans(TelemetryReader):
         return self._traces.child(parent, name, part, at=at, attributes={**ids_of(turn), **attributes})
 
     def _decider(self, approval: ApprovalState) -> str | None:
-        if self._salt is None or approval.by is None or approval.kind != "user":
+        if self._called.salt is None or approval.by is None or approval.kind != "user":
             return None
-        return pseudonym(approval.by, self._salt)
+        return pseudonym(approval.by, self._called.salt)

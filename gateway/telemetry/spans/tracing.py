@@ -55,7 +55,7 @@ class TraceExport:
         spans, upkeep = Spans(traces, called), UpkeepSpans(traces)
         self.readers: list[TelemetryReader] = [
             spans,
-            ToolSpans(traces, salt),
+            ToolSpans(traces, called),
             upkeep,
             CallSpans(traces, called, upkeep),
         ]

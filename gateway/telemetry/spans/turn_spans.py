@@ -3,9 +3,9 @@
 invoke_agent                root; linked to the request that asked
   gateway.admission         only when the turn waited for others
   chat                      one per model call, its repeated attempts as events
-  execute_tool              one per tool call; what the tool does over HTTP joins here by its traceparent
+  execute_tool              tool_spans.py: one per tool call; what it does over HTTP joins it by traceparent
     retrieval               what was looked up, by a tool or for the turn
-    gateway.approval        tool_spans.py: what a person or a rule decided about the call,
+    gateway.approval        what a person or a rule decided about the call,
     gateway.skill           the skills that it read or was refused,
     gateway.tool.step       its steps,
     gateway.memory          a memory that changed, by a tool or beside the turn,
@@ -71,9 +71,13 @@ class Called:
         }
         return known({**found, **self.server})
 
+    def common(self, turn: TurnFacts, operation: str) -> dict[str, AttributeValue]:
+        """What the spans of a turn have that the conventions name an operation of."""
+        return {semconv.OPERATION: operation, semconv.AGENT: self.agent, **ids_of(turn)}
+
 
 class Spans(TelemetryReader):
-    """Draws `invoke_agent` with its `chat`, `execute_tool` and `retrieval` children.
+    """Draws `invoke_agent` with its `chat` and `retrieval` children.
 
     Names, counts and codes only: content comes from message_content.py, where it is asked for.
     """
@@ -107,7 +111,7 @@ class Spans(TelemetryReader):
             f"{semconv.INVOKE_AGENT} {self._called.agent}",
             turn.trace_id,
             at=accepted_at,
-            attributes={**self._common(turn, semconv.INVOKE_AGENT), **attributes},
+            attributes={**self._called.common(turn, semconv.INVOKE_AGENT), **attributes},
             requester=self._request_spans.pop(turn.id, None),
         )
         if turn.queued_ms > SHORTEST_WAIT:
@@ -146,34 +150,6 @@ class Spans(TelemetryReader):
             add_event(call.span, semconv.FIRST_CHUNK, call.first_content_at)
         call.span.set_attributes({**call_facts(call, dup=self._called.dup), **answer_facts(call)})
         close(call.span, call.ended_at, call.started_at, call.error)
-
-    def tool_started(self, turn: TurnFacts, run: ToolRun) -> None:
-        attributes: Attributes = {
-            semconv.TOOL: run.name,
-            semconv.TOOL_TYPE: "function",
-            semconv.TOOL_CALL_ID: run.call_id,
-            semconv.FIRST_SEQ: run.first_seq,
-            semconv.TOOL_EFFECT: run.effect,
-        }
-        run.span = self._child(
-            turn,
-            turn.span,
-            semconv.EXECUTE_TOOL,
-            run.name,
-            part=f"tool_call {run.call_id}",
-            at=run.started_at,
-            attributes=attributes,
-        )
-
-    def tool_ended(self, turn: TurnFacts, run: ToolRun) -> None:
-        suggested = len(run.suggested) or None
-        ended = {
-            semconv.LAST_SEQ: run.last_seq,
-            semconv.TOOL_STATUS: run.status,
-            semconv.SUGGESTIONS: suggested,
-        }
-        run.span.set_attributes(known(ended))
-        close(run.span, run.ended_at, run.started_at, run.error)
 
     def retrieved(self, turn: TurnFacts, run: ToolRun | None, data: dict[str, Any], at: int) -> None:
         begun = at - data.get("duration_ms", 0)
@@ -236,8 +212,5 @@ class Spans(TelemetryReader):
             part,
             kind=kind,
             at=at,
-            attributes={**self._common(turn, operation), **attributes},
+            attributes={**self._called.common(turn, operation), **attributes},
         )
-
-    def _common(self, turn: TurnFacts, operation: str) -> dict[str, AttributeValue]:
-        return {semconv.OPERATION: operation, semconv.AGENT: self._called.agent, **ids_of(turn)}
