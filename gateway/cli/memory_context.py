@@ -37,14 +37,16 @@ class MemoryContext:
         `Editor.erase`."""
         async with AsyncExitStack() as stack:
             editor, why = self.editor, None
-            if self.settings.is_shared or self.settings.database_path.exists():
+            if not self.settings.is_shared and self.settings.database_path.exists():
                 try:
                     storage = await stack.enter_async_context(open_storage(self.settings))
                     editor = replace(editor, sessions=storage.sessions)
                 except GatewayError as error:
                     why = error
             await editor.erase(memory_id, "Erased on the command line.", version=version)
-        if why is not None and why.code == "data_locked":
+        if self.settings.is_shared:
+            to_stderr("A gateway takes these words out of the sessions too, within a minute of its running.")
+        elif why is not None and why.code == "data_locked":
             to_stderr("A gateway is running: within a minute it takes these words out of the sessions too.")
         elif why is not None:
             to_stderr(f"! Its words are in the sessions until a gateway starts: {why.message}")

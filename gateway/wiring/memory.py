@@ -29,6 +29,7 @@ from gateway.storage.memories.engine import MemoryDatabase
 from gateway.storage.memories.store import SqlMemories
 from gateway.storage.sqlite.shared import SharedDatabase
 from gateway.tools.policy import is_trusted
+from gateway.wiring.server import driver_needed
 
 CONNECTIONS = 4
 """To a PostgreSQL server for the memories, made as they are needed."""
@@ -85,11 +86,12 @@ async def open_memory(
 @asynccontextmanager
 async def _database(settings: Settings) -> AsyncGenerator[MemoryDatabase]:
     if settings.is_shared:
-        from gateway.storage.postgres.memory import PostgresMemoryDatabase  # noqa: PLC0415 - an extra
-
-        assert settings.database_url is not None  # it says so
-        opening = PostgresMemoryDatabase.open(settings.database_url, connections=CONNECTIONS)
-        async with await opening as database:
+        with driver_needed():
+            from gateway.storage.postgres.memory import PostgresMemoryDatabase  # noqa: PLC0415 - an extra
+        assert settings.database_url is not None  # it is shared
+        async with await PostgresMemoryDatabase.open(
+            settings.database_url, direct_url=settings.database_direct_url, connections=CONNECTIONS
+        ) as database:
             yield database
         return
     async with await SharedDatabase.open(settings.memory_path) as database:

@@ -1,8 +1,23 @@
 """A look at a PostgreSQL server without being one of its replicas."""
 
+from collections.abc import Generator
+from contextlib import contextmanager
+
 from gateway.errors import SettingsError
 from gateway.settings import Settings
 from gateway.storage.replicas import SharedServer
+
+
+@contextmanager
+def driver_needed() -> Generator[None]:
+    """Imports within need psycopg, which is an extra. Raises SettingsError where it is not installed."""
+    try:
+        yield
+    except ImportError as error:
+        raise SettingsError(
+            "GATEWAY_DATABASE_URL names a PostgreSQL database, and its driver is not installed: "
+            "pip install 'chat-gateway[postgres]'."
+        ) from error
 
 
 def inspect_server(settings: Settings) -> SharedServer:
@@ -12,11 +27,9 @@ def inspect_server(settings: Settings) -> SharedServer:
         SettingsError: the driver is not installed.
         StorageError: the server cannot be reached, or its schema is another version's.
     """
-    try:
+    with driver_needed():
         from gateway.storage.postgres.connections import Server  # noqa: PLC0415 - an extra
         from gateway.storage.postgres.inspection import inspect  # noqa: PLC0415
-    except ImportError as error:
-        raise SettingsError("pip install 'chat-gateway[postgres]' for GATEWAY_DATABASE_URL.") from error
     address = settings.database_direct_url or settings.database_url
     assert address is not None  # it is shared
     return inspect(Server(address), settings.lease)

@@ -43,6 +43,7 @@ from gateway.storage.sqlite.database import SqliteDatabase
 from gateway.storage.sqlite.search import Fts5TurnWords
 from gateway.storage.turns import Turns
 from gateway.storage.turns.store import SqlTurns
+from gateway.wiring.server import driver_needed
 
 if TYPE_CHECKING:
     from gateway.storage.postgres import PostgresDatabase
@@ -115,13 +116,8 @@ def storage_on(database: SqliteDatabase, blobs: Blobs | None = None) -> Storage:
 
 @asynccontextmanager
 async def _server(settings: Settings, flushed: Flushed | None) -> AsyncGenerator[Storage]:
-    try:
+    with driver_needed():
         from gateway.storage.postgres import PostgresDatabase  # noqa: PLC0415 - an extra
-    except ImportError as error:
-        raise SettingsError(
-            "GATEWAY_DATABASE_URL names a PostgreSQL database, and its driver is not installed: "
-            "pip install 'chat-gateway[postgres]'."
-        ) from error
     assert settings.database_url is not None  # it is shared
     if not (settings.blobs_shared or is_bucket(settings.blob_url)):
         raise SettingsError(

@@ -40,6 +40,10 @@ def test_commands_share_the_memories_of_the_server(command: Command, tmp_path: P
     assert command("memory", "delete", memory_id).code == 0
     assert memory_id not in command("memory", "list").out
     assert memory_id in command("memory", "list", "--deleted").out
+    erased = command("memory", "erase", memory_id, "--yes")
+    assert (erased.code, erased.err.count("\n")) == (0, 1)
+    assert "a gateway takes these words out of the sessions" in erased.err.lower()
+    assert memory_id not in command("memory", "list", "--deleted").out
 
     assert not (tmp_path / "data").exists()
 
