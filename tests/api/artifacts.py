@@ -32,5 +32,5 @@ def problem(response: httpx2.Response) -> tuple[int, str]:
 
 def blob_of(settings: Settings, sha256: str) -> Path:
     """The file that holds a content."""
-    (found,) = settings.data_dir.rglob(sha256)
+    (found,) = settings.data_dir.rglob(f"{sha256}*")
     return found
