@@ -73,6 +73,16 @@ async def test_those_that_are_there_are_told_by_their_reference(storage: Storage
     }
 
 
+async def test_the_blob_of_a_content_is_told(storage: Storage) -> None:
+    """Of the owner's artifacts alone: who has the same content shares no blob with others."""
+    row = artifact(1)
+    await add(storage, row, artifact(2, "more"))
+
+    assert await storage.artifacts.path_of(OWNER, row.sha256) == row.path
+    assert await storage.artifacts.path_of("bob", row.sha256) is None
+    assert await storage.artifacts.path_of(OWNER, "0" * 64) is None
+
+
 async def test_artifacts_are_listed_in_pages_the_newest_first(storage: Storage) -> None:
     """Those of the same millisecond by their reference; a page begins strictly before a place."""
     rows = [artifact(number, created_at=number // 2) for number in range(1, 7)]

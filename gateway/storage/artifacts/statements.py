@@ -41,7 +41,8 @@ SESSION = Prepared(
 _HAS = (artifacts.c.owner == bindparam("owner"), artifacts.c.path == bindparam("path"))
 PATH_OF = Prepared(
     select(artifacts.c.path)
-    .where(_HAS[0], artifacts.c.path.between(bindparam("first"), bindparam("last")))
+    # Not BETWEEN: with the order of bytes, which a text has on PostgreSQL, that is no syntax there.
+    .where(_HAS[0], artifacts.c.path >= bindparam("first"), artifacts.c.path <= bindparam("last"))
     .limit(1)
 )
 # Locked, so that it is not removed before this transaction ends.
