@@ -170,6 +170,7 @@ class InFlight:
             self._owned[session_id] -= 1
             if not self._owned[session_id]:
                 del self._owned[session_id]
+                self._deps.bus.release(session_id)
 
     async def _deliver(self, session_id: str) -> None:
         """Between two turns: what is in the outbox gets into the log."""

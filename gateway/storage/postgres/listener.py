@@ -216,11 +216,15 @@ def heads_of(connection: Connection, session_ids: Sequence[str]) -> list[tuple[s
 
 
 async def _again_and_again(work: Callable[[], Awaitable[None]]) -> None:
+    is_failing = False
     while True:
         try:
             await work()
+            is_failing = False
         except StorageError as error:
-            log.warning("other processes are not followed now: %s", error.message)
+            if not is_failing:
+                log.warning("other processes are not followed now: %s", error.message)
+            is_failing = True
             await asyncio.sleep(PAUSE)
         except Exception:
             # Readers wait for it: whatever it was, the next round may do.
