@@ -14,9 +14,10 @@ import pytest
 from tests.loopback import free_port
 from tests.postgres import USER, wait_for
 
-PROGRAM = "pgbouncer"
+# Debian keeps it out of an ordinary user's path.
+PROGRAM = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin")
 
-needs_pooler = pytest.mark.skipif(shutil.which(PROGRAM) is None, reason="PgBouncer is not installed")
+needs_pooler = pytest.mark.skipif(PROGRAM is None, reason="PgBouncer is not installed")
 
 CONFIGURATION = """
 [databases]
@@ -44,6 +45,7 @@ def pooled(url: str, folder: Path) -> Generator[str]:
     if os.geteuid() == 0:  # it refuses to run as root
         options = {"user": USER, "group": USER, "extra_groups": []}
     with file.open("rb") as configuration:
+        assert PROGRAM is not None
         command = [PROGRAM, f"/dev/fd/{configuration.fileno()}"]
         process = subprocess.Popen(
             command,
