@@ -161,7 +161,7 @@ class Prepared:
     cost more than the statements of a short turn."""
 
     def __init__(self, statement: ClauseElement) -> None:
-        self._statement = statement
+        self.statement = statement
         self._compiled: dict[str, tuple[str, list[str], dict[str, Any]]] = {}
 
     def run(self, connection: Connection, **values: Any) -> Any:
@@ -198,7 +198,7 @@ class Prepared:
         return self._compiled[dialect]
 
     def _compile(self, connection: Connection) -> tuple[str, list[str], dict[str, Any]]:
-        compiled = cast("SQLCompiler", self._statement.compile(dialect=connection.dialect))
+        compiled = cast("SQLCompiler", self.statement.compile(dialect=connection.dialect))
         names = compiled.bind_names.items()
         return (
             str(compiled),

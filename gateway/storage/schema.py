@@ -1,4 +1,6 @@
 """The tables, once for every engine. Times are Unix milliseconds, JSON is kept as the text that was encoded.
+In PostgreSQL every text is in the order of its bytes (COLLATE "C"), as SQLite has it: the order of a language
+changes with the libraries of a server, and damages the indexes that were made in it.
 
 Foreign keys say what belongs to what. Nothing relies on their being enforced: a session's rows are removed in
 slices (sessions/purges.py), where a cascade would remove them in one statement.
@@ -27,10 +29,6 @@ from sqlalchemy import (
 
 metadata = MetaData()
 
-TEXT = Text().with_variant(Text(collation="C"), "postgresql")
-"""Text in the order of its bytes, as SQLite has it: the order of a language changes with the libraries of a
-server, and damages the indexes that were made in it."""
-
 NUMBER = BigInteger().with_variant(Integer, "sqlite")
 """64 bits with every engine: a copy that is imported may have up to 2^53."""
 
@@ -53,20 +51,20 @@ WAITING = literal_column("'accepted'", Text)
 sessions = Table(
     "sessions",
     metadata,
-    Column("id", TEXT, primary_key=True, nullable=False),
-    Column("owner", TEXT, nullable=False),
-    Column("title", TEXT),
+    Column("id", Text, primary_key=True, nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("title", Text),
     Column("created_at", BigInteger, nullable=False),
     Column("updated_at", BigInteger, nullable=False),
-    Column("project_id", TEXT),
+    Column("project_id", Text),
     Column("compression", NUMBER),
     Column("failed_compressions", NUMBER, nullable=False, server_default="0"),
     Column("generation_from", BigInteger, nullable=False, server_default="0"),
-    Column("carried", TEXT),
-    Column("prefix_hash", TEXT),
+    Column("carried", Text),
+    Column("prefix_hash", Text),
     Column("indexed_head", BigInteger, nullable=False, server_default="-1"),
-    Column("role_id", TEXT),
-    Column("told_memories", TEXT),
+    Column("role_id", Text),
+    Column("told_memories", Text),
     Column("learned_to", BigInteger),
 )
 Index("sessions_by_time", sessions.c.owner, sessions.c.updated_at, sessions.c.id)
@@ -82,13 +80,13 @@ heads = Table(
     "heads",
     metadata,
     Column(
-        "session_id", TEXT, ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True, nullable=False
+        "session_id", Text, ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True, nullable=False
     ),
     Column("head", BigInteger, nullable=False),
     Column("position", BigInteger, nullable=False),
-    Column("turn_id", TEXT),
+    Column("turn_id", Text),
     Column("epoch", BigInteger, nullable=False),
-    Column("replica", TEXT),
+    Column("replica", Text),
     Column("parked_until", BigInteger),
 )
 _open = text("turn_id IS NOT NULL")
@@ -102,8 +100,8 @@ outbox = Table(
     "outbox",
     metadata,
     Column("number", NUMBER, primary_key=True, autoincrement=True),
-    Column("session_id", TEXT, ForeignKey("sessions.id", ondelete="CASCADE"), nullable=False),
-    Column("turn_id", TEXT, nullable=False),
+    Column("session_id", Text, ForeignKey("sessions.id", ondelete="CASCADE"), nullable=False),
+    Column("turn_id", Text, nullable=False),
     Column("events", LargeBinary, nullable=False),
 )
 Index("outbox_by_session", outbox.c.session_id, outbox.c.number)
@@ -117,15 +115,15 @@ turns = Table(
     "turns",
     metadata,
     Column("number", NUMBER, primary_key=True, autoincrement=True),
-    Column("id", TEXT, nullable=False, unique=True),
-    Column("session_id", TEXT, ForeignKey("sessions.id", ondelete="CASCADE"), nullable=False),
-    Column("owner", TEXT, nullable=False),
-    Column("status", TEXT, nullable=False),
-    Column("outcome", TEXT),
-    Column("input", TEXT, nullable=False),
-    Column("model", TEXT, nullable=False),
-    Column("client_message_id", TEXT),
-    Column("on_conflict", TEXT, nullable=False),
+    Column("id", Text, nullable=False, unique=True),
+    Column("session_id", Text, ForeignKey("sessions.id", ondelete="CASCADE"), nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("outcome", Text),
+    Column("input", Text, nullable=False),
+    Column("model", Text, nullable=False),
+    Column("client_message_id", Text),
+    Column("on_conflict", Text, nullable=False),
     Column("recoveries", NUMBER, nullable=False, server_default="0"),
     Column("created_at", BigInteger, nullable=False),
     Column("ended_at", BigInteger),
@@ -133,9 +131,9 @@ turns = Table(
     Column("last_seq", BigInteger, nullable=False),
     Column("cancel_requested", Boolean, nullable=False),
     Column("iterations", NUMBER, nullable=False),
-    Column("usage", TEXT),
+    Column("usage", Text),
     Column("cost", Float),
-    Column("attachments", TEXT),
+    Column("attachments", Text),
 )
 _running = text("status = 'running'")
 _named = text("client_message_id IS NOT NULL")
@@ -163,10 +161,10 @@ loose_events = Table(
     "loose_events",
     metadata,
     Column("number", NUMBER, primary_key=True, autoincrement=True),
-    Column("session_id", TEXT, nullable=False),
+    Column("session_id", Text, nullable=False),
     Column("seq", BigInteger, nullable=False),
-    Column("turn_id", TEXT, nullable=False),
-    Column("type", TEXT, nullable=False),
+    Column("turn_id", Text, nullable=False),
+    Column("type", Text, nullable=False),
     Column("body", LargeBinary, nullable=False),
 )
 
@@ -175,11 +173,11 @@ loose_events = Table(
 event_packs = Table(
     "event_packs",
     metadata,
-    Column("session_id", TEXT, primary_key=True, nullable=False),
+    Column("session_id", Text, primary_key=True, nullable=False),
     Column("last_seq", BigInteger, primary_key=True, nullable=False, autoincrement=False),
     Column("first_seq", BigInteger, nullable=False),
-    Column("turn_id", TEXT, nullable=False),
-    Column("types", TEXT, nullable=False),
+    Column("turn_id", Text, nullable=False),
+    Column("types", Text, nullable=False),
     Column("lines", LargeBinary, nullable=False),
 )
 
@@ -187,13 +185,13 @@ messages = Table(
     "messages",
     metadata,
     Column(
-        "session_id", TEXT, ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True, nullable=False
+        "session_id", Text, ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True, nullable=False
     ),
     Column("position", BigInteger, primary_key=True, nullable=False, autoincrement=False),
-    Column("turn_id", TEXT, nullable=False),
-    Column("role", TEXT, nullable=False),
-    Column("content", TEXT, nullable=False),
-    Column("usage", TEXT),
+    Column("turn_id", Text, nullable=False),
+    Column("role", Text, nullable=False),
+    Column("content", Text, nullable=False),
+    Column("usage", Text),
 )
 
 # A version covers the messages `from_position` to `to_position`; its parent, if any, covers what comes
@@ -202,24 +200,24 @@ compressions = Table(
     "compressions",
     metadata,
     Column(
-        "session_id", TEXT, ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True, nullable=False
+        "session_id", Text, ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True, nullable=False
     ),
     Column("version", NUMBER, primary_key=True, nullable=False, autoincrement=False),
     Column("parent", NUMBER),
     Column("from_position", BigInteger, nullable=False),
     Column("to_position", BigInteger, nullable=False),
     Column("kept_position", BigInteger),
-    Column("archive_path", TEXT, nullable=False),
+    Column("archive_path", Text, nullable=False),
     Column("archive_size", BigInteger, nullable=False),
-    Column("sha256", TEXT, nullable=False),
-    Column("summary", TEXT, nullable=False),
-    Column("source", TEXT, nullable=False),
-    Column("model", TEXT, nullable=False),
-    Column("prompt_digest", TEXT, nullable=False),
+    Column("sha256", Text, nullable=False),
+    Column("summary", Text, nullable=False),
+    Column("source", Text, nullable=False),
+    Column("model", Text, nullable=False),
+    Column("prompt_digest", Text, nullable=False),
     Column("tokens_before", BigInteger, nullable=False),
     Column("tokens_after", BigInteger, nullable=False),
-    Column("trigger", TEXT, nullable=False),
-    Column("usage", TEXT),
+    Column("trigger", Text, nullable=False),
+    Column("usage", Text),
     Column("cost", Float),
     Column("created_at", BigInteger, nullable=False),
 )
@@ -230,19 +228,19 @@ session_archives = Table(
     "session_archives",
     metadata,
     Column(
-        "session_id", TEXT, ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True, nullable=False
+        "session_id", Text, ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True, nullable=False
     ),
     Column("number", NUMBER, primary_key=True, nullable=False, autoincrement=False),
     Column("from_seq", BigInteger, nullable=False),
     Column("to_seq", BigInteger, nullable=False),
-    Column("events_path", TEXT, nullable=False),
-    Column("events_sha256", TEXT, nullable=False),
-    Column("events_index", TEXT, nullable=False),
+    Column("events_path", Text, nullable=False),
+    Column("events_sha256", Text, nullable=False),
+    Column("events_index", Text, nullable=False),
     Column("from_position", BigInteger, nullable=False),
     Column("to_position", BigInteger, nullable=False),
-    Column("messages_path", TEXT, nullable=False),
-    Column("messages_sha256", TEXT, nullable=False),
-    Column("messages_index", TEXT, nullable=False),
+    Column("messages_path", Text, nullable=False),
+    Column("messages_sha256", Text, nullable=False),
+    Column("messages_index", Text, nullable=False),
     Column("created_at", BigInteger, nullable=False),
 )
 # By these it is known whether a blob is one that somebody needs.
@@ -254,16 +252,16 @@ summaries = Table(
     "summaries",
     metadata,
     Column(
-        "session_id", TEXT, ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True, nullable=False
+        "session_id", Text, ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True, nullable=False
     ),
-    Column("owner", TEXT, nullable=False),
-    Column("project_id", TEXT),
+    Column("owner", Text, nullable=False),
+    Column("project_id", Text),
     Column("to_position", BigInteger, nullable=False),
-    Column("summary", TEXT, nullable=False),
-    Column("trigger", TEXT, nullable=False),
-    Column("model", TEXT, nullable=False),
-    Column("prompt_digest", TEXT, nullable=False),
-    Column("usage", TEXT),
+    Column("summary", Text, nullable=False),
+    Column("trigger", Text, nullable=False),
+    Column("model", Text, nullable=False),
+    Column("prompt_digest", Text, nullable=False),
+    Column("usage", Text),
     Column("cost", Float),
     Column("created_at", BigInteger, nullable=False),
 )
@@ -274,23 +272,23 @@ approvals = Table(
     "approvals",
     metadata,
     Column(
-        "session_id", TEXT, ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True, nullable=False
+        "session_id", Text, ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True, nullable=False
     ),
-    Column("turn_id", TEXT, primary_key=True, nullable=False),
-    Column("tool_call_id", TEXT, primary_key=True, nullable=False),
-    Column("owner", TEXT, nullable=False),
+    Column("turn_id", Text, primary_key=True, nullable=False),
+    Column("tool_call_id", Text, primary_key=True, nullable=False),
+    Column("owner", Text, nullable=False),
     Column("number", NUMBER, nullable=False),
-    Column("name", TEXT, nullable=False),
-    Column("arguments", TEXT, nullable=False),
-    Column("reason", TEXT),
+    Column("name", Text, nullable=False),
+    Column("arguments", Text, nullable=False),
+    Column("reason", Text),
     Column("requested_at", BigInteger, nullable=False),
     Column("expires_at", BigInteger, nullable=False),
-    Column("decision", TEXT),
-    Column("decided_by", TEXT),
+    Column("decision", Text),
+    Column("decided_by", Text),
     Column("decided_at", BigInteger),
-    Column("scope", TEXT),
-    Column("answer", TEXT),
-    Column("edited", TEXT),
+    Column("scope", Text),
+    Column("answer", Text),
+    Column("edited", Text),
 )
 Index("approvals_by_turn", approvals.c.turn_id, approvals.c.requested_at, approvals.c.number)
 
@@ -299,9 +297,9 @@ tool_grants = Table(
     "tool_grants",
     metadata,
     Column("number", NUMBER, primary_key=True, autoincrement=True),
-    Column("owner", TEXT, nullable=False),
-    Column("tool", TEXT, nullable=False),
-    Column("session_id", TEXT, ForeignKey("sessions.id", ondelete="CASCADE")),
+    Column("owner", Text, nullable=False),
+    Column("tool", Text, nullable=False),
+    Column("session_id", Text, ForeignKey("sessions.id", ondelete="CASCADE")),
     Column("created_at", BigInteger, nullable=False),
 )
 Index("tool_grants_by_tool", tool_grants.c.owner, tool_grants.c.tool)
@@ -309,9 +307,9 @@ Index("tool_grants_by_tool", tool_grants.c.owner, tool_grants.c.tool)
 skill_switches = Table(
     "skill_switches",
     metadata,
-    Column("name", TEXT, primary_key=True, nullable=False),
+    Column("name", Text, primary_key=True, nullable=False),
     Column("enabled", Boolean, nullable=False),
-    Column("switched_by", TEXT, nullable=False),
+    Column("switched_by", Text, nullable=False),
     Column("switched_at", BigInteger, nullable=False),
 )
 
@@ -320,23 +318,23 @@ skill_switches = Table(
 artifacts = Table(
     "artifacts",
     metadata,
-    Column("owner", TEXT, primary_key=True, nullable=False),
-    Column("ref", TEXT, primary_key=True, nullable=False),
-    Column("session_id", TEXT, ForeignKey("sessions.id", ondelete="SET NULL")),
-    Column("turn_id", TEXT),
-    Column("tool_call_id", TEXT),
-    Column("project_id", TEXT),
-    Column("name", TEXT),
-    Column("mime", TEXT, nullable=False),
-    Column("kind", TEXT, nullable=False),
+    Column("owner", Text, primary_key=True, nullable=False),
+    Column("ref", Text, primary_key=True, nullable=False),
+    Column("session_id", Text, ForeignKey("sessions.id", ondelete="SET NULL")),
+    Column("turn_id", Text),
+    Column("tool_call_id", Text),
+    Column("project_id", Text),
+    Column("name", Text),
+    Column("mime", Text, nullable=False),
+    Column("kind", Text, nullable=False),
     Column("size", BigInteger, nullable=False),
     Column("lines", BigInteger),
-    Column("sha256", TEXT, nullable=False),
-    Column("chunks", TEXT, nullable=False),
-    Column("path", TEXT, nullable=False),
-    Column("compact", TEXT, nullable=False),
-    Column("summary", TEXT),
-    Column("metadata", TEXT, nullable=False),
+    Column("sha256", Text, nullable=False),
+    Column("chunks", Text, nullable=False),
+    Column("path", Text, nullable=False),
+    Column("compact", Text, nullable=False),
+    Column("summary", Text),
+    Column("metadata", Text, nullable=False),
     Column("created_at", BigInteger, nullable=False),
     Column("expires_at", BigInteger, nullable=False),
 )
@@ -352,7 +350,7 @@ Index("artifacts_by_expiry", artifacts.c.expires_at)
 artifact_totals = Table(
     "artifact_totals",
     metadata,
-    Column("owner", TEXT, primary_key=True, nullable=False),
+    Column("owner", Text, primary_key=True, nullable=False),
     Column("artifacts", BigInteger, nullable=False),
     Column("size", BigInteger, nullable=False),
     Column("used", BigInteger, nullable=False),
@@ -363,10 +361,10 @@ artifact_uses = Table(
     "artifact_uses",
     metadata,
     Column(
-        "session_id", TEXT, ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True, nullable=False
+        "session_id", Text, ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True, nullable=False
     ),
-    Column("ref", TEXT, primary_key=True, nullable=False),
-    Column("owner", TEXT, nullable=False),
+    Column("ref", Text, primary_key=True, nullable=False),
+    Column("owner", Text, nullable=False),
 )
 Index("artifact_uses_by_ref", artifact_uses.c.owner, artifact_uses.c.ref)
 
@@ -375,7 +373,7 @@ Index("artifact_uses_by_ref", artifact_uses.c.owner, artifact_uses.c.ref)
 doubtful_blobs = Table(
     "doubtful_blobs",
     metadata,
-    Column("path", TEXT, primary_key=True, nullable=False),
+    Column("path", Text, primary_key=True, nullable=False),
     Column("since", BigInteger, nullable=False),
 )
 
@@ -384,6 +382,6 @@ doubtful_blobs = Table(
 purges = Table(
     "purges",
     metadata,
-    Column("session_id", TEXT, primary_key=True, nullable=False),
+    Column("session_id", Text, primary_key=True, nullable=False),
     Column("since", BigInteger, nullable=False),
 )

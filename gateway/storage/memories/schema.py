@@ -14,10 +14,11 @@ from sqlalchemy import (
     LargeBinary,
     MetaData,
     Table,
+    Text,
     text,
 )
 
-from gateway.storage.schema import NUMBER, TEXT, where
+from gateway.storage.schema import NUMBER, where
 
 metadata = MetaData()
 
@@ -28,42 +29,42 @@ memories = Table(
     "memories",
     metadata,
     Column("number", NUMBER, primary_key=True, autoincrement=True),
-    Column("id", TEXT, nullable=False, unique=True),
-    Column("user_id", TEXT, nullable=False),
-    Column("audience", TEXT, nullable=False),
+    Column("id", Text, nullable=False, unique=True),
+    Column("user_id", Text, nullable=False),
+    Column("audience", Text, nullable=False),
     Column("deleted_at", BigInteger),
-    Column("status", TEXT, nullable=False),
+    Column("status", Text, nullable=False),
     Column("quarantined", Boolean, nullable=False),
-    Column("source", TEXT, nullable=False),
-    Column("type", TEXT, nullable=False),
-    Column("owner_type", TEXT, nullable=False),
-    Column("owner_id", TEXT, nullable=False),
+    Column("source", Text, nullable=False),
+    Column("type", Text, nullable=False),
+    Column("owner_type", Text, nullable=False),
+    Column("owner_id", Text, nullable=False),
     Column("pinned", Boolean, nullable=False),
     Column("updated_at", BigInteger, nullable=False),
-    Column("subject", TEXT),
+    Column("subject", Text),
     Column("version", NUMBER, nullable=False),
-    Column("role_id", TEXT),
-    Column("project_id", TEXT),
-    Column("visibility", TEXT, nullable=False),
+    Column("role_id", Text),
+    Column("project_id", Text),
+    Column("visibility", Text, nullable=False),
     Column("importance", NUMBER, nullable=False),
     Column("confidence", Float, nullable=False),
     Column("evidence_count", NUMBER, nullable=False),
-    Column("superseded_by", TEXT),
+    Column("superseded_by", Text),
     Column("created_at", BigInteger, nullable=False),
     Column("last_used", BigInteger, nullable=False),
-    Column("digest", TEXT, nullable=False),
-    Column("skill", TEXT),
-    Column("reference", TEXT),
-    Column("tags", TEXT, nullable=False),
-    Column("flagged", TEXT),
-    Column("summary", TEXT, nullable=False),
-    Column("content", TEXT, nullable=False),
-    Column("context", TEXT),
-    Column("decisions", TEXT, nullable=False),
-    Column("refs", TEXT, nullable=False),
-    Column("metadata", TEXT),
-    Column("origin", TEXT),
-    Column("tools", TEXT, nullable=False, server_default="[]"),
+    Column("digest", Text, nullable=False),
+    Column("skill", Text),
+    Column("reference", Text),
+    Column("tags", Text, nullable=False),
+    Column("flagged", Text),
+    Column("summary", Text, nullable=False),
+    Column("content", Text, nullable=False),
+    Column("context", Text),
+    Column("decisions", Text, nullable=False),
+    Column("refs", Text, nullable=False),
+    Column("metadata", Text),
+    Column("origin", Text),
+    Column("tools", Text, nullable=False, server_default="[]"),
 )
 # The same content may be said by several documents: their files are what decides.
 LIVE = text("deleted_at IS NULL AND status IN ('active', 'suppressed') AND source != 'document'")
@@ -122,13 +123,13 @@ memory_versions = Table(
     metadata,
     _memory(is_key=True),
     Column("version", NUMBER, primary_key=True, nullable=False, autoincrement=False),
-    Column("operation", TEXT, nullable=False),
-    Column("actor", TEXT, nullable=False),
-    Column("reason", TEXT, nullable=False),
-    Column("turn_id", TEXT),
-    Column("key", TEXT),
+    Column("operation", Text, nullable=False),
+    Column("actor", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("turn_id", Text),
+    Column("key", Text),
     Column("at", BigInteger, nullable=False),
-    Column("row", TEXT, nullable=False),
+    Column("row", Text, nullable=False),
 )
 Index("memory_versions_by_key", memory_versions.c.key, **where(_keyed))
 
@@ -140,19 +141,19 @@ memory_evidence = Table(
     metadata,
     Column("number", NUMBER, primary_key=True, autoincrement=True),
     _memory(),
-    Column("user_id", TEXT, nullable=False),
-    Column("digest", TEXT, nullable=False),
-    Column("session_id", TEXT, nullable=False),
+    Column("user_id", Text, nullable=False),
+    Column("digest", Text, nullable=False),
+    Column("session_id", Text, nullable=False),
     Column("position", BigInteger, nullable=False),
-    Column("quote", TEXT, nullable=False),
-    Column("author", TEXT, nullable=False, server_default=text("'user'")),
+    Column("quote", Text, nullable=False),
+    Column("author", Text, nullable=False, server_default=text("'user'")),
 )
 Index("memory_evidence_by_memory", memory_evidence.c.memory, memory_evidence.c.number)
 
 
 def _end(name: str) -> Column[str]:
     reference = ForeignKey("memories.id", ondelete="CASCADE")
-    return Column(name, TEXT, reference, primary_key=True, nullable=False)
+    return Column(name, Text, reference, primary_key=True, nullable=False)
 
 
 memory_links = Table(
@@ -160,7 +161,7 @@ memory_links = Table(
     metadata,
     _end("from_id"),
     _end("to_id"),
-    Column("relation", TEXT, primary_key=True, nullable=False),
+    Column("relation", Text, primary_key=True, nullable=False),
 )
 Index("memory_links_to", memory_links.c.to_id)
 
@@ -170,9 +171,9 @@ memory_vectors = Table(
     "memory_vectors",
     metadata,
     _memory(is_key=True),
-    Column("model", TEXT, primary_key=True, nullable=False),
+    Column("model", Text, primary_key=True, nullable=False),
     Column("passage", NUMBER, primary_key=True, nullable=False, autoincrement=False),
-    Column("digest", TEXT, nullable=False),
+    Column("digest", Text, nullable=False),
     Column("data", LargeBinary, nullable=False),
 )
 
@@ -180,17 +181,17 @@ memory_vectors = Table(
 erasures = Table(
     "erasures",
     metadata,
-    Column("memory_id", TEXT, primary_key=True, nullable=False),
-    Column("owner", TEXT, primary_key=True, nullable=False),
+    Column("memory_id", Text, primary_key=True, nullable=False),
+    Column("owner", Text, primary_key=True, nullable=False),
 )
 
 profiles = Table(
     "profiles",
     metadata,
-    Column("kind", TEXT, primary_key=True, nullable=False),
-    Column("id", TEXT, primary_key=True, nullable=False),
+    Column("kind", Text, primary_key=True, nullable=False),
+    Column("id", Text, primary_key=True, nullable=False),
     Column("version", NUMBER, nullable=False),
-    Column("fields", TEXT, nullable=False),
+    Column("fields", Text, nullable=False),
     Column("updated_at", BigInteger, nullable=False),
-    Column("actor", TEXT, nullable=False),
+    Column("actor", Text, nullable=False),
 )
