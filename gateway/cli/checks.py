@@ -5,6 +5,8 @@ import sqlite3
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from secrets import token_bytes, token_hex
+from time import monotonic
 
 from gateway import wiring
 from gateway.auth import ApiKeys
@@ -19,6 +21,7 @@ from gateway.messages import Message, text_block
 from gateway.model.base import Answer, ModelRequest
 from gateway.model.endpoint import left_out
 from gateway.settings import Settings
+from gateway.storage.blobs.addresses import NOT_SHARED, is_bucket, open_blobs
 from gateway.storage.folder import FolderLock
 from gateway.storage.migrations import HEAD, MEMORY_HEAD, current_revision
 
@@ -135,6 +138,27 @@ def check_storage(settings: Settings) -> list[Finding]:
     if settings.memory and settings.memory_path.exists():
         found.append(_schema(settings.memory_path, "the memory", MEMORY_HEAD))
     return found
+
+
+async def check_blobs(settings: Settings) -> list[Finding]:
+    """Writes, reads and removes a small blob where other machines keep theirs too."""
+    if not (is_bucket(settings.blob_url) or settings.is_shared):
+        return []  # a folder on this machine
+    if not (is_bucket(settings.blob_url) or settings.blobs_shared):
+        return [Finding("bad", "blobs", NOT_SHARED.removesuffix("."))]
+    path, content, began = f"doctor/{token_hex(8)}", token_bytes(1000), monotonic()
+    try:
+        blobs = open_blobs(settings.blob_url, settings.data_dir)
+        await blobs.put(path, [content])
+        found = await blobs.read(path)
+        await blobs.delete(path)
+    except (SettingsError, StorageError) as error:
+        return [Finding("bad", "blobs", error.message.removesuffix("."))]
+    where = settings.blob_url or settings.data_dir / "blobs"
+    if found != content:
+        return [Finding("bad", "blobs", f"{where} gives back something else than was written")]
+    took = f"{1000 * (monotonic() - began):.0f} ms"
+    return [Finding("good", "blobs", f"{where} was written, read and cleared in {took}")]
 
 
 def _existing(path: Path) -> list[Finding]:

@@ -18,6 +18,7 @@ def doctor(
     import asyncio
 
     from gateway.cli.checks import (
+        check_blobs,
         check_documents,
         check_embeddings,
         check_model,
@@ -40,6 +41,7 @@ def doctor(
     for check in (
         lambda: check_settings(settings),
         lambda: check_server(settings) if settings.is_shared else check_storage(settings),
+        lambda: asyncio.run(check_blobs(settings)),
         lambda: asyncio.run(check_model(settings)),
         lambda: asyncio.run(check_embeddings(settings)),
         lambda: check_documents(settings),

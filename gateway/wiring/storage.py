@@ -18,7 +18,7 @@ from gateway.storage.archives.summaries import SqlSummaries
 from gateway.storage.artifacts import Artifacts
 from gateway.storage.artifacts.store import SqlArtifacts
 from gateway.storage.blobs import Blobs
-from gateway.storage.blobs.addresses import is_bucket, open_blobs
+from gateway.storage.blobs.addresses import NOT_SHARED, is_bucket, open_blobs
 from gateway.storage.decisions import Approvals, SkillSwitches
 from gateway.storage.decisions.approvals import SqlApprovals
 from gateway.storage.decisions.switches import SqlSkillSwitches
@@ -120,11 +120,7 @@ async def _server(settings: Settings, flushed: Flushed | None) -> AsyncGenerator
         from gateway.storage.postgres import PostgresDatabase  # noqa: PLC0415 - an extra
     assert settings.database_url is not None  # it is shared
     if not (settings.blobs_shared or is_bucket(settings.blob_url)):
-        raise SettingsError(
-            "Every gateway of a PostgreSQL database needs the same archives and artifacts: set "
-            "GATEWAY_BLOB_URL to s3://BUCKET/PREFIX, or GATEWAY_BLOBS_SHARED=true where all of them have its "
-            "folder, as on one machine."
-        )
+        raise SettingsError(NOT_SHARED)
     async with await PostgresDatabase.open(
         settings.database_url,
         direct_url=settings.database_direct_url,

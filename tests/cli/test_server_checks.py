@@ -3,6 +3,7 @@
 import psycopg
 import pytest
 
+from tests.bucket import bucket
 from tests.cli.calling import Command
 from tests.loopback import free_port
 from tests.postgres import needs_postgres, new_database
@@ -60,3 +61,25 @@ def test_a_server_that_is_away_or_older_is_told(
     assert (outdated.code, away.code) == (1, 1)
     assert "refused" in away.out
     assert "secret" not in away.out
+
+
+def test_a_store_of_blobs_is_tried(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a gateway needs of it: to write, to read, to remove. Nothing is left of that."""
+    with bucket(monkeypatch) as store:
+        monkeypatch.setenv("GATEWAY_BLOB_URL", f"{store.address}/p")
+        assert f"blobs: {store.address}/p was written, read and cleared" in command("doctor").out
+        assert store.objects() == []
+        store.fail("overloaded")
+        away = command("doctor")
+    assert away.code == 1
+    assert "blobs: The blob store failed" in away.out
+
+
+def test_a_folder_of_one_machine_is_told(
+    doctor: tuple[str, Command], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With what to set; where all have it, it is tried."""
+    _, command = doctor
+    assert "GATEWAY_BLOBS_SHARED=true" in command("doctor").out
+    monkeypatch.setenv("GATEWAY_BLOBS_SHARED", "true")
+    assert "was written, read and cleared" in command("doctor").out

@@ -8,6 +8,13 @@ from urllib.parse import unquote, urlsplit
 from gateway.errors import SettingsError
 from gateway.storage.blobs import Blobs
 
+NOT_SHARED = (
+    "Every gateway of a PostgreSQL database needs the same archives and artifacts: set GATEWAY_BLOB_URL to "
+    "s3://BUCKET/PREFIX, or GATEWAY_BLOBS_SHARED=true where all of them have its folder, as on one machine."
+)
+REQUEST_TIMEOUT, RETRIES = "30s", 3
+"""When a request to a bucket is given up, and how many more attempts it has: every wait has an end."""
+
 
 def is_bucket(url: str | None) -> bool:
     """Whether it is the address of a store that other machines reach too."""
@@ -42,7 +49,6 @@ def _folder(root: Path) -> Blobs:
 
 
 def _bucket(bucket: str, prefix: str) -> Blobs:
-    """A request is given up after 30 seconds, and after three more attempts: every wait has an end."""
     from obstore.exceptions import BaseError  # noqa: PLC0415
     from obstore.store import S3Store  # noqa: PLC0415
 
@@ -53,8 +59,8 @@ def _bucket(bucket: str, prefix: str) -> Blobs:
         store = S3Store(
             bucket,
             prefix=prefix or None,
-            client_options={"timeout": "30s", "connect_timeout": "5s", "allow_http": plain_http},
-            retry_config={"max_retries": 3, "retry_timeout": timedelta(seconds=60)},
+            client_options={"timeout": REQUEST_TIMEOUT, "connect_timeout": "5s", "allow_http": plain_http},
+            retry_config={"max_retries": RETRIES, "retry_timeout": timedelta(seconds=60)},
         )
     except BaseError as error:
         raise SettingsError(f"The bucket {bucket} cannot be used: {str(error).splitlines()[0]}") from error

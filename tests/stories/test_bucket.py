@@ -1,0 +1,96 @@
+"""Archives and artifacts in an object store that is away for a while, or has lost something."""
+
+import secrets
+from collections.abc import Iterator
+
+import pytest
+
+from gateway.settings import Settings
+from gateway.tools.function import tool
+from tests.bucket import Bucket, bucket
+from tests.harness import running_gateway, text_of, the
+
+pytestmark = pytest.mark.anyio
+
+
+@tool(effect="read_only")
+def rows() -> str:
+    """Gives much."""
+    return secrets.token_hex(100_000)
+
+
+@pytest.fixture
+def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bucket]:
+    with bucket(monkeypatch) as found:
+        yield found
+
+
+@pytest.fixture
+def settings(settings: Settings, store: Bucket) -> Settings:
+    return settings.model_copy(update={"blob_url": f"{store.address}/p"})
+
+
+async def test_a_store_that_is_away_cuts_the_result_and_not_the_turn(
+    settings: Settings, store: Bucket
+) -> None:
+    """People are told why; nothing half-stored is listed, and once the store is back results are kept."""
+    async with running_gateway(settings, rows) as client:
+        store.fail("overloaded")
+        during = await client.chat("/call rows {}\n/then\n/say over")
+        listed = (await client.get("/api/artifacts")).json()["artifacts"]
+        refused = await client.http.post(
+            "/api/artifacts", content=b"x" * 100, headers={"content-type": "text/plain"}
+        )
+        store.fail(None)
+        after = await client.chat("/call rows {}\n/then\n/say over")
+        (artifact,) = [each["data"] for each in after if each["type"] == "artifact"]
+        content = await client.get(f"/api/artifacts/{artifact['ref']}")
+
+    assert [each["data"]["code"] for each in during if each["type"] == "warning"] == ["artifact_not_kept"]
+    assert (text_of(during), the(during, "done")["status"]) == ("over", "completed")
+    assert listed == []
+    assert (refused.status_code, refused.json()["error"]["code"]) == (503, "storage_unavailable")
+    assert (content.status_code, len(content.content)) == (200, 200_000)
+
+
+async def test_a_store_that_is_away_has_nothing_archived_and_nothing_lost(
+    settings: Settings, store: Bucket
+) -> None:
+    """The session stays as it was, and is archived once the store is back."""
+    async with running_gateway(settings) as client:
+        said = await client.chat("Hello", session_id="s")
+        store.fail("away")
+        refused = await client.http.post("/api/sessions/s/archive")
+        assert await client.events("s") == said
+        store.fail(None)
+        archived = await client.http.post("/api/sessions/s/archive")
+        assert await client.events("s") == said
+        more = await client.chat("And more", session_id="s")
+        left = await client.app.state.deps.orphans.candidates(2**62, 99)
+
+        assert (refused.status_code, refused.json()["error"]["code"]) == (503, "storage_unavailable")
+        assert archived.status_code == 200
+        assert the(more, "done")["status"] == "completed"
+        named = {f"p/{row.events_path}" for row in await client.app.state.deps.archives.list("s")}
+        named |= {f"p/{row.messages_path}" for row in await client.app.state.deps.archives.list("s")}
+        assert named <= set(store.objects()) <= named | {f"p/{path}" for path in left}
+
+
+async def test_a_lost_object_is_damage_that_is_named(settings: Settings, store: Bucket) -> None:
+    """Of an archive, and of an artifact; what is not in it can still be read."""
+    async with running_gateway(settings, rows) as client:
+        seen = await client.chat("/call rows {}\n/then\n/say over", session_id="s")
+        (artifact,) = [each["data"] for each in seen if each["type"] == "artifact"]
+        assert (await client.http.post("/api/sessions/s/archive")).status_code == 200
+        after = await client.chat("/say later", session_id="s")
+        for key in store.objects():
+            store.lose(key)
+
+        content = await client.get(f"/api/artifacts/{artifact['ref']}")
+        old = await client.get("/api/sessions/s/events?after=0&follow=0")
+        new = await client.events("s", after=after[0]["seq"] - 1)
+
+    assert (content.status_code, content.json()["error"]["code"]) == (500, "artifact_damaged")
+    assert artifact["ref"] in content.text
+    assert "archive_damaged" in old.text
+    assert new == after
