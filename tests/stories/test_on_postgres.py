@@ -2,13 +2,15 @@
 
 import asyncio
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
 from gateway.errors import SettingsError
 from gateway.settings import Settings
 from gateway.wiring import open_storage
-from tests.harness import TIMEOUT, running_gateway, settings_for, text_of
+from tests.cutting import cutting
+from tests.harness import TIMEOUT, Frame, events, running_gateway, settings_for, text_of, the
 from tests.postgres import database_in, needs_postgres
 
 pytestmark = [*needs_postgres, pytest.mark.anyio]
@@ -56,3 +58,29 @@ async def test_two_gateways_have_one_leader(settings: Settings) -> None:
             assert second.app.state.leader.leads != first.app.state.leader.leads
         while not second.app.state.leader.leads:
             await asyncio.sleep(0.01)
+
+
+async def test_a_turn_outlives_a_server_that_is_away_for_a_moment(settings: Settings) -> None:
+    """Every connection is cut in mid-answer and none is to be had for a second: the same stream goes on, and
+    the log has every byte of it."""
+    assert settings.database_url is not None
+    server = urlsplit(settings.database_url)
+    with cutting(server.hostname or "", server.port or 0) as proxy:
+        address = server._replace(netloc=f"{server.username}@127.0.0.1:{proxy.port}").geturl()
+        async with running_gateway(settings.model_copy(update={"database_url": address})) as client:
+            session = await client.session()
+            turn = await client.begin(session, "/pace 20\n/say " + "word " * 200)
+            async with client.frames(f"/api/sessions/{session}/events?turn_id={turn['turn_id']}") as frames:
+                seen = list[Frame]()
+                async for frame in frames:
+                    seen.append(frame)
+                    if frame.event == "done":
+                        break
+                    if len(seen) == 20:
+                        proxy.go_away()
+                        await asyncio.sleep(1)
+                        proxy.come_back()
+            streamed = events(seen)
+            assert streamed == await client.events(session)
+    assert the(streamed, "done")["status"] == "completed"
+    assert text_of(streamed).count("word") == 200
