@@ -24,7 +24,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from gateway.storage.postgres.connections import Server
+from gateway.storage.postgres.connections import ServerAddress
 from gateway.storage.postgres.migrating import migrate
 from tests.loopback import TIMEOUT, free_port
 
@@ -183,7 +183,7 @@ def _template() -> str:
     """A database with today's tables, which others are copies of."""
     name = f"template_{os.getpid()}"
     _administer(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
-    migrate(Server(url_of(name)))
+    migrate(ServerAddress(url_of(name)))
     return name
 
 

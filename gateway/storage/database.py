@@ -18,13 +18,13 @@ P = ParamSpec("P")
 log = logging.getLogger(__name__)
 
 
-class Session(NamedTuple):
+class SessionLock(NamedTuple):
     """A transaction that reads a session and then changes it: its head is locked."""
 
     id: str
 
 
-class Owner(NamedTuple):
+class OwnerLock(NamedTuple):
     """A transaction that compares what a user has with what they may have, and adds to it; or what each of
     several users has."""
 
@@ -32,7 +32,7 @@ class Owner(NamedTuple):
     others: tuple[str, ...] = ()
 
 
-Lock = Session | Owner
+Lock = SessionLock | OwnerLock
 """What a transaction has to itself, where several run at once. An owner is locked before a session."""
 
 

@@ -22,10 +22,10 @@ def migrate_databases(settings: Settings) -> Sequence[MigratedDatabase]:
         StorageError: see `migrations.migrate`, and `migrate` of postgres/migrating.py.
     """
     if settings.is_shared:
-        from gateway.storage.postgres.connections import Server  # noqa: PLC0415 - psycopg is an extra
+        from gateway.storage.postgres.connections import ServerAddress  # noqa: PLC0415 - psycopg is an extra
         from gateway.storage.postgres.migrating import migrate  # noqa: PLC0415
 
-        found = migrate(Server(settings.database_direct_url or settings.database_url or ""))
+        found = migrate(ServerAddress(settings.database_direct_url or settings.database_url or ""))
         names = {migrations.SESSIONS: "The schema of sessions", migrations.MEMORIES: "The schema of memories"}
         return [MigratedDatabase(names[chain], before, chain.head) for chain, before in found]
     return [

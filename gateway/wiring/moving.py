@@ -15,7 +15,7 @@ from gateway.storage.moving.move import begin, move
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class MoveReport:
     """What a move came to: rows, and blobs if they moved too."""
 
     source: str
@@ -25,7 +25,9 @@ class Moved:
     blobs: MovedBlobs | None
 
 
-def move_everything(source_url: str, target_url: str, blobs: tuple[str, str] | None, told: Told) -> Moved:
+def move_everything(
+    source_url: str, target_url: str, blobs: tuple[str, str] | None, told: Told
+) -> MoveReport:
     """Sessions and memories, and with the addresses of two stores the blobs that they name.
 
     Raises:
@@ -40,7 +42,7 @@ def move_everything(source_url: str, target_url: str, blobs: tuple[str, str] | N
             here, there = (open_blobs(address, Path()) for address in blobs)
             moved = asyncio.run(move_blobs(named, here, there, told))
         rows = move(source, target, indexed, told)
-        return Moved(source.name, target.name, rows, len(named), moved)
+        return MoveReport(source.name, target.name, rows, len(named), moved)
 
 
 @contextmanager

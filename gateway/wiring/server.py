@@ -28,8 +28,8 @@ def inspect_server(settings: Settings) -> SharedServer:
         StorageError: the server cannot be reached, or its schema is another version's.
     """
     with driver_needed():
-        from gateway.storage.postgres.connections import Server  # noqa: PLC0415 - an extra
+        from gateway.storage.postgres.connections import ServerAddress  # noqa: PLC0415 - an extra
         from gateway.storage.postgres.inspection import inspect  # noqa: PLC0415
     address = settings.database_direct_url or settings.database_url
     assert address is not None  # it is shared
-    return inspect(Server(address), settings.lease)
+    return inspect(ServerAddress(address), settings.lease)

@@ -41,10 +41,10 @@ def look_at_skills(
 def _stored_switches(settings: Settings) -> SkillSwitches:
     if not settings.is_shared:
         return StoredSwitches(settings.database_path)
-    from gateway.storage.postgres.connections import Server  # noqa: PLC0415 - psycopg is an extra
+    from gateway.storage.postgres.connections import ServerAddress  # noqa: PLC0415 - psycopg is an extra
     from gateway.storage.postgres.stored_switches import ServedSwitches  # noqa: PLC0415
 
-    return ServedSwitches(Server(settings.database_url or ""))
+    return ServedSwitches(ServerAddress(settings.database_url or ""))
 
 
 def open_skills(

@@ -9,7 +9,7 @@ import pytest
 
 from gateway.errors import Conflict
 from gateway.storage.exclusive import Exclusive, LocalExclusive
-from gateway.storage.postgres.connections import Server
+from gateway.storage.postgres.connections import ServerAddress
 from gateway.storage.postgres.exclusive import PostgresExclusive
 from tests.loopback import TIMEOUT
 from tests.postgres import database_in, needs_postgres
@@ -27,14 +27,14 @@ async def in_one_process(_: Path) -> AsyncGenerator[Two]:
 
 @asynccontextmanager
 async def on_postgres(folder: Path) -> AsyncGenerator[Two]:
-    server = Server(database_in(folder))
+    server = ServerAddress(database_in(folder))
     async with PostgresExclusive(server) as one, PostgresExclusive(server) as two:
         yield one, two
 
 
 @asynccontextmanager
 async def on_postgres_in_one_process(folder: Path) -> AsyncGenerator[Two]:
-    async with PostgresExclusive(Server(database_in(folder))) as exclusive:
+    async with PostgresExclusive(ServerAddress(database_in(folder))) as exclusive:
         yield exclusive, exclusive
 
 

@@ -13,7 +13,7 @@ from gateway.service import leader as leader_module
 from gateway.service.leader import Leader
 from gateway.storage.exclusive import Exclusive, LocalExclusive
 from gateway.storage.postgres import exclusive
-from gateway.storage.postgres.connections import Server
+from gateway.storage.postgres.connections import ServerAddress
 from gateway.storage.postgres.exclusive import PostgresExclusive
 from gateway.supervisor import Supervisor
 from tests.loopback import TIMEOUT
@@ -84,7 +84,7 @@ async def test_a_leader_that_is_cut_off_stops_before_another_one_leads(
     others = "FROM pg_stat_activity WHERE datname = current_database() AND pid != pg_backend_pid()"
     async with AsyncExitStack() as stack:
         exclusives = [
-            await stack.enter_async_context(PostgresExclusive(Server(url), ping=60)) for _ in range(2)
+            await stack.enter_async_context(PostgresExclusive(ServerAddress(url), ping=60)) for _ in range(2)
         ]
         found = await stack.enter_async_context(processes(*exclusives))
         for _round in range(2):

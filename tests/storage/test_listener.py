@@ -16,7 +16,7 @@ from gateway.storage.database import send
 from gateway.storage.log.bus import MemoryBus
 from gateway.storage.postgres import PostgresDatabase
 from gateway.storage.postgres import listener as following
-from gateway.storage.postgres.connections import Server
+from gateway.storage.postgres.connections import ServerAddress
 from gateway.storage.postgres.listener import Listener
 from gateway.storage.postgres.notifications import MAX_SESSIONS, payloads
 from gateway.storage.signals import Signal
@@ -129,7 +129,7 @@ async def replicas(
             database = await stack.enter_async_context(opened)
             bus = MemoryBus(is_alone=False)
             database.signals.on("gone", bus.forget)
-            listener = await stack.enter_async_context(Listener(database, bus, Server(direct or url)))
+            listener = await stack.enter_async_context(Listener(database, bus, ServerAddress(direct or url)))
             found.append(Replica(database, bus, listener))
         yield found
 

@@ -17,7 +17,7 @@ from gateway.storage.folder import FolderLock
 from gateway.storage.log.packs import Pack, events_of
 from gateway.storage.moving import MoveProgress
 from gateway.storage.moving.steps import REPLACED, STEPS
-from gateway.wiring.moving import Moved, move_everything
+from gateway.wiring.moving import MoveReport, move_everything
 from tests.harness import Client, running_gateway, settings_for
 from tests.loopback import TIMEOUT
 from tests.postgres import needs_postgres, new_database, on_postgres
@@ -127,7 +127,7 @@ def test_an_interrupted_move_goes_on_where_it_was(
             said.add(progress)
             raise Stopped
 
-    moved: Moved | None = None
+    moved: MoveReport | None = None
     while moved is None:
         try:
             blobs = (f"{folder}/blobs", f"{target}/blobs")

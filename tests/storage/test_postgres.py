@@ -13,7 +13,7 @@ from sqlalchemy import Connection, bindparam, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from gateway.errors import StorageError
-from gateway.storage.database import Owner, Prepared, Session
+from gateway.storage.database import OwnerLock, Prepared, SessionLock
 from gateway.storage.postgres import PostgresDatabase
 from gateway.storage.schema import skill_switches
 from tests.loopback import free_port
@@ -95,9 +95,9 @@ async def test_a_snapshot_is_one_moment(database: PostgresDatabase) -> None:
     assert await names(database) == ["a"]
 
 
-@pytest.mark.parametrize("lock", [Session("s"), Owner("O'Neill 名"), Owner("%s")])
+@pytest.mark.parametrize("lock", [SessionLock("s"), OwnerLock("O'Neill 名"), OwnerLock("%s")])
 async def test_what_a_lock_guards_is_done_one_after_the_other(
-    database: PostgresDatabase, lock: Session | Owner
+    database: PostgresDatabase, lock: SessionLock | OwnerLock
 ) -> None:
     """Each transaction sees what those before it added, also of another process."""
     await database.write(lambda c: c.exec_driver_sql(NEW_SESSION).close())

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from gateway.errors import Conflict, StorageError
-from gateway.storage.postgres.connections import Server
+from gateway.storage.postgres.connections import ServerAddress
 from gateway.storage.postgres.exclusive import PostgresExclusive
 from tests.loopback import TIMEOUT
 from tests.postgres import database_in, needs_postgres
@@ -26,7 +26,7 @@ def url(tmp_path: Path) -> str:
 @pytest.fixture
 async def two(url: str, anyio_backend: str) -> AsyncGenerator[Two]:
     """Two processes."""
-    server = Server(url)
+    server = ServerAddress(url)
     async with (
         asyncio.timeout(TIMEOUT),
         PostgresExclusive(server, ping=60) as one,
@@ -104,7 +104,7 @@ async def test_who_was_cancelled_too_stays_so(two: Two, url: str) -> None:
 
 
 async def test_who_is_done_when_the_loss_is_seen_is_done(url: str) -> None:
-    async with PostgresExclusive(Server(url), ping=60) as exclusive:
+    async with PostgresExclusive(ServerAddress(url), ping=60) as exclusive:
         async with exclusive.hold("a"):
             cut(url)
         assert await is_free(exclusive, "a")
@@ -112,7 +112,7 @@ async def test_who_is_done_when_the_loss_is_seen_is_done(url: str) -> None:
 
 async def test_a_process_that_gives_no_sign_of_life_loses_what_it_holds(url: str) -> None:
     """As one that was stopped: another one ends its connection. When it goes on it is told."""
-    server = Server(url)
+    server = ServerAddress(url)
     async with (
         asyncio.timeout(TIMEOUT),
         PostgresExclusive(server, ping=0.5) as silent,
@@ -126,11 +126,11 @@ async def test_a_process_that_gives_no_sign_of_life_loses_what_it_holds(url: str
 async def test_where_there_is_no_database_nothing_is_held(tmp_path: Path) -> None:
     """The caller is told so, and the next one asks again."""
     url = database_in(tmp_path)
-    async with PostgresExclusive(Server("postgresql://127.0.0.1:9/none")) as exclusive:
+    async with PostgresExclusive(ServerAddress("postgresql://127.0.0.1:9/none")) as exclusive:
         for _ in range(2):
             with pytest.raises(StorageError):
                 async with exclusive.hold("a"):
                     pass
-        exclusive._server = Server(url)  # pyright: ignore[reportPrivateUsage]
+        exclusive._server = ServerAddress(url)  # pyright: ignore[reportPrivateUsage]
         async with exclusive.hold("a"):
             pass

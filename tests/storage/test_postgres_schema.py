@@ -15,7 +15,7 @@ from gateway.storage import schema
 from gateway.storage.database import Prepared
 from gateway.storage.memories import schema as memory_schema
 from gateway.storage.migrations import MEMORIES, SESSIONS
-from gateway.storage.postgres.connections import Server
+from gateway.storage.postgres.connections import ServerAddress
 from gateway.storage.postgres.migrating import migrate
 from tests.postgres import needs_postgres, new_database
 
@@ -79,7 +79,7 @@ def test_every_text_is_in_the_order_of_its_bytes() -> None:
 
 def test_many_may_migrate_at_once() -> None:
     """A new database gets its tables once, whoever begins; later there is nothing left to do."""
-    server = Server(new_database(EMPTY))
+    server = ServerAddress(new_database(EMPTY))
     with ThreadPoolExecutor(4) as pool:
         done = list(pool.map(migrate, [server] * 4))
 
@@ -93,7 +93,7 @@ def test_a_newer_database_is_left_alone() -> None:
     with psycopg.connect(url) as connection:
         connection.execute("UPDATE memory_version SET version_num = '9999'")
     with pytest.raises(StorageError) as raised:
-        migrate(Server(url))
+        migrate(ServerAddress(url))
     assert raised.value.code == "database_too_new"
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from gateway.storage.postgres.connections import Server
+from gateway.storage.postgres.connections import ServerAddress
 from gateway.storage.postgres.migrating import migrate
 from tests.harness import TIMEOUT, the
 from tests.postgres import CONFIGURATION, USER, program, start
@@ -46,7 +46,7 @@ class Pair:
         self.second, self.standby = start(folder / "second", configuration=REPLICATED)
         both = f"{first.rpartition('@')[2].partition('/')[0]},{self.standby.rpartition('@')[2]}"
         self.url = f"postgresql://gateway@{both}?target_session_attrs=read-write"
-        migrate(Server(self.url))
+        migrate(ServerAddress(self.url))
 
     def cut(self) -> None:
         """The standby hears of nothing any more."""

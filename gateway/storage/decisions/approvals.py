@@ -8,7 +8,7 @@ from sqlalchemy import Connection, and_, bindparam, delete, func, insert, or_, s
 
 from gateway.errors import Conflict, NotFound, TurnLost
 from gateway.events.calls import Scope
-from gateway.storage.database import Prepared, Session, Store, reads, writes
+from gateway.storage.database import Prepared, SessionLock, Store, reads, writes
 from gateway.storage.decisions import ApprovalRow, Grant, Verdict
 from gateway.storage.rows import as_json
 from gateway.storage.schema import RUNNING, approvals, heads, tool_grants, turns
@@ -256,7 +256,7 @@ class SqlApprovals(Store):
     get = reads(get, snapshot=False)
     expire = writes(expire)
     waiting = reads(waiting, snapshot=False)
-    park = writes(park, over=lambda turn, waiting, until: Session(turn.session_id))
+    park = writes(park, over=lambda turn, waiting, until: SessionLock(turn.session_id))
     overdue = reads(overdue, snapshot=False)
     count_parked = reads(count_parked, snapshot=False)
     granted = reads(granted)
@@ -267,7 +267,7 @@ class SqlApprovals(Store):
         """See `Approvals.decide`."""
         replica = self.database.replica
         return await self.database.write(
-            lambda connection: decide(connection, row, verdict, replica), over=Session(row.session_id)
+            lambda connection: decide(connection, row, verdict, replica), over=SessionLock(row.session_id)
         )
 
     async def wake(self, turn_id: str) -> Accepted | None:

@@ -12,7 +12,7 @@ from gateway.events.envelope import EventData, StoredEvent
 from gateway.storage.archives import ArchiveRow
 from gateway.storage.archives.reader import ReadArchivedEvents, no_archives
 from gateway.storage.archives.statements import archives_after
-from gateway.storage.database import Database, Session
+from gateway.storage.database import Database, SessionLock
 from gateway.storage.log import Append, Bus, OutboxEntry, outbox
 from gateway.storage.log.appending import Pending
 from gateway.storage.log.group_commit import Deliver
@@ -164,7 +164,7 @@ class SqlEventLog:
             if outcomes[0].stored:
                 self._bus.publish(session_id, outcomes[0].stored)
 
-        return await self._database.write(once, over=Session(session_id), committed=committed)
+        return await self._database.write(once, over=SessionLock(session_id), committed=committed)
 
     async def _read_archived(
         self, row: ArchiveRow, *, after: int, limit: int, until: int, types: Sequence[str]

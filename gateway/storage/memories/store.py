@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
-from gateway.storage.database import Owner, Store, reads, writes
+from gateway.storage.database import OwnerLock, Store, reads, writes
 from gateway.storage.memories import (
     Change,
     Filter,
@@ -41,7 +41,7 @@ class SqlMemories(Store):
     missing_vectors = reads(embedded.missing_vectors, snapshot=False)
     put_vectors = writes(embedded.put)
     profile = reads(profiles.get, snapshot=False)
-    put_profile = writes(profiles.put, over=lambda profile: Owner(profile.id))
+    put_profile = writes(profiles.put, over=lambda profile: OwnerLock(profile.id))
 
     def __init__(self, database: MemoryDatabase) -> None:
         super().__init__(database)
@@ -52,7 +52,7 @@ class SqlMemories(Store):
         owners = {change.row.user_id for change in changes}
         await self.database.write(
             lambda connection: writing.write(connection, self._words, changes, most=most),
-            over=Owner(owners.pop(), tuple(owners)) if owners else None,
+            over=OwnerLock(owners.pop(), tuple(owners)) if owners else None,
         )
 
     async def match(
@@ -103,7 +103,7 @@ class SqlMemories(Store):
         """See `MemoryStore.put_documents`. Raises errors.DuplicateMemory (`same`: id) when one has the id of
         a runtime memory."""
         await self.database.write(
-            lambda connection: documents.put(connection, self._words, rows), over=Owner(DOCUMENT)
+            lambda connection: documents.put(connection, self._words, rows), over=OwnerLock(DOCUMENT)
         )
 
     async def state(self) -> int:

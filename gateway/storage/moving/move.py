@@ -13,7 +13,7 @@ from gateway.storage.memories.rows import COLUMNS, memory_of
 from gateway.storage.memories.schema import memories
 from gateway.storage.migrations import HEAD, MEMORY_HEAD, MOVING
 from gateway.storage.moving import MoveProgress, MovingDatabase, Told, Values
-from gateway.storage.moving.steps import STEPS, TABLES, Step, Sum
+from gateway.storage.moving.steps import STEPS, TABLES, Sum, TableCopy
 
 SLICE_ROWS, SLICE_BYTES = 5_000, 8_000_000
 """A slice of rows ends with either."""
@@ -80,7 +80,9 @@ def move(source: MovingDatabase, target: MovingDatabase, index: Index, told: Tol
     return rows
 
 
-def _add_rows(source: MovingDatabase, target: MovingDatabase, step: Step, state: State, told: Told) -> None:
+def _add_rows(
+    source: MovingDatabase, target: MovingDatabase, step: TableCopy, state: State, told: Told
+) -> None:
     connection, into = target.connection, step.into
     total, done = step.count(source.connection), 0
     if state["after"]:

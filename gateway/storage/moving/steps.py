@@ -22,7 +22,7 @@ REPLACED = "\ufffd"
 """In place of NUL, which PostgreSQL keeps in no text."""
 
 
-class Step(NamedTuple):
+class TableCopy(NamedTuple):
     """Rows of `table`, in the order of `key`, that become rows of `into`."""
 
     table: Table
@@ -80,16 +80,16 @@ def cleaned(rows: Iterable[Values]) -> Iterator[Values]:
             yield tuple(row)
 
 
-def _step_of(table: Table) -> Step:
+def _step_of(table: Table) -> TableCopy:
     if table is not schema.loose_events:
-        return Step(table, list(table.c), list(table.primary_key), table)
+        return TableCopy(table, list(table.c), list(table.primary_key), table)
     c = table.c
     columns = [c.session_id, c.seq, c.turn_id, c.type, c.body]
-    return Step(table, columns, [c.session_id, c.seq], schema.event_packs, packed)
+    return TableCopy(table, columns, [c.session_id, c.seq], schema.event_packs, packed)
 
 
 TABLES: Sequence[Table] = [*schema.metadata.sorted_tables, *memory_schema.metadata.sorted_tables]
-STEPS: Sequence[Step] = [_step_of(table) for table in TABLES]
+STEPS: Sequence[TableCopy] = [_step_of(table) for table in TABLES]
 """What others refer to comes first."""
 
 

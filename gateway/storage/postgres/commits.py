@@ -13,7 +13,7 @@ from gateway.errors import StorageError
 from gateway.storage.log.appending import Run, refusal, runs_of
 from gateway.storage.log.group_commit import Flush
 from gateway.storage.postgres.append import rounds, statement_of
-from gateway.storage.postgres.connections import Links, Raw, Server
+from gateway.storage.postgres.connections import ConnectionPool, Raw, ServerAddress
 from gateway.storage.postgres.failures import DEADLOCK, SERIALIZATION, is_lost, state_of, storage_error
 from gateway.storage.postgres.transactions import begin, commit, roll_back, was_committed
 
@@ -32,9 +32,9 @@ class PostgresCommits:
     """The `Commits` protocol. Nothing but appends comes here: transactions with locks of their own must not
     hold up the streams."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: ServerAddress) -> None:
         self._server = server
-        self._links = Links(server, 1)
+        self._links = ConnectionPool(server, 1)
         self._prepared: tuple[Raw | None, set[bytes]] = (None, set())
 
     def commit(self, flush: Flush) -> None:

@@ -28,7 +28,7 @@ OPTIONS = "-c lock_timeout=5s -c statement_timeout=30s -c idle_in_transaction_se
 Raw = psycopg.Connection[Any]
 
 
-class Server(NamedTuple):
+class ServerAddress(NamedTuple):
     """Where the database is. A `pooled` address is that of a pooler such as PgBouncer in transaction mode: it
     hands a connection on after each transaction, so that nothing can be agreed for longer."""
 
@@ -56,7 +56,7 @@ class Server(NamedTuple):
             raise storage_error(error) from error
 
 
-class Link(NamedTuple):
+class PooledConnection(NamedTuple):
     """One connection, as SQLAlchemy has it and as the driver does."""
 
     core: Connection
@@ -68,12 +68,14 @@ class Link(NamedTuple):
         return not self.raw.closed and self.raw.info.transaction_status == pq.TransactionStatus.IDLE
 
 
-class Links:
+class ConnectionPool:
     """At most so many connections, each used by one thread at a time."""
 
-    def __init__(self, server: Server, most: int) -> None:
+    def __init__(self, server: ServerAddress, most: int) -> None:
         self._most = most
-        self._free = LifoQueue[Link | None]()  # one that is there goes before one that is to be made
+        self._free = LifoQueue[
+            PooledConnection | None
+        ]()  # one that is there goes before one that is to be made
         for _ in range(most):
             self._free.put(None)
         self._engine = create_engine(
@@ -87,7 +89,7 @@ class Links:
         )
 
     @contextmanager
-    def taken(self, *, anew: bool = False) -> Generator[Link]:
+    def taken(self, *, anew: bool = False) -> Generator[PooledConnection]:
         """A connection outside of any transaction, `anew` a new one. One that is left inside is closed.
 
         Raises:
@@ -114,14 +116,14 @@ class Links:
             if link is not None:
                 link.raw.close()
 
-    def _connected(self) -> Link:
+    def _connected(self) -> PooledConnection:
         try:
             core = self._engine.connect()
         except (DBAPIError, psycopg.Error) as error:  # the server fell silent as soon as it was reached
             raise storage_error(error) from error
         raw = raw_of(core)
         core.detach()
-        return Link(core, raw)
+        return PooledConnection(core, raw)
 
 
 def raw_of(connection: Connection) -> Raw:

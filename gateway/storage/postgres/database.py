@@ -14,7 +14,7 @@ from gateway.ids import new_replica_id
 from gateway.storage.database import Lock, Transaction, sent
 from gateway.storage.log.group_commit import Deliver, Flushed, GroupCommit
 from gateway.storage.postgres.commits import PostgresCommits
-from gateway.storage.postgres.connections import Links, Server
+from gateway.storage.postgres.connections import ConnectionPool, ServerAddress
 from gateway.storage.postgres.event_rows import read_page
 from gateway.storage.postgres.failures import for_caller, is_lost
 from gateway.storage.postgres.migrating import check_revisions
@@ -39,8 +39,8 @@ class PostgresDatabase:
 
     def __init__(
         self,
-        server: Server,
-        direct: Server,
+        server: ServerAddress,
+        direct: ServerAddress,
         connections: int,
         replica: str,
         flushed: Flushed | None = None,
@@ -50,8 +50,8 @@ class PostgresDatabase:
         self.signals = Signals()
         readers = max(1, connections // 2)
         writers = max(1, connections - readers)
-        self._read_links = Links(server, readers)
-        self._write_links = Links(server, writers)
+        self._read_links = ConnectionPool(server, readers)
+        self._write_links = ConnectionPool(server, writers)
         self._readers = ThreadPoolExecutor(readers, thread_name_prefix="storage-reader")
         self._writers = ThreadPoolExecutor(writers, thread_name_prefix="storage-writer")
         self._loop = asyncio.get_running_loop()
@@ -81,8 +81,8 @@ class PostgresDatabase:
             StorageError: the server cannot be reached, the schema is older than this version (code
                 database_outdated) or newer (database_too_new).
         """
-        direct = Server(direct_url or url)
-        server = Server(url, pooled=direct_url is not None)
+        direct = ServerAddress(direct_url or url)
+        server = ServerAddress(url, pooled=direct_url is not None)
         await asyncio.to_thread(check_revisions, direct)
         return cls(server, direct, connections, replica or new_replica_id(), flushed)
 

@@ -21,7 +21,7 @@ import psycopg
 from gateway.errors import GatewayError, StorageError
 from gateway.shielding import finish
 from gateway.storage.exclusive import LocalExclusive
-from gateway.storage.postgres.connections import Raw, Server
+from gateway.storage.postgres.connections import Raw, ServerAddress
 from gateway.storage.postgres.failures import storage_error
 
 PING = 2.0
@@ -70,7 +70,7 @@ class PostgresExclusive:
     """The `Exclusive` protocol among all processes of a database. `server` must be reached without a pooler.
     Close it when nothing is held any more."""
 
-    def __init__(self, server: Server, *, ping: float = PING, stale: float = STALE) -> None:
+    def __init__(self, server: ServerAddress, *, ping: float = PING, stale: float = STALE) -> None:
         self._server = server
         self._ping, self._stale = ping, stale
         self._here = LocalExclusive()  # an advisory lock is given to its connection as often as it asks

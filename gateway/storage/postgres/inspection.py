@@ -6,7 +6,7 @@ import orjson
 import psycopg
 
 from gateway.storage.migrations import SESSIONS
-from gateway.storage.postgres.connections import Server
+from gateway.storage.postgres.connections import ServerAddress
 from gateway.storage.postgres.failures import storage_error
 from gateway.storage.postgres.migrating import check_revisions
 from gateway.storage.replicas import Peer, SharedServer
@@ -23,7 +23,7 @@ PEERS = """
 """
 
 
-def inspect(server: Server, lease: float) -> SharedServer:
+def inspect(server: ServerAddress, lease: float) -> SharedServer:
     """Raises StorageError: it cannot be reached, or its schema is another version's."""
     check_revisions(server)
     try:

@@ -24,7 +24,7 @@ from gateway.errors import StorageError
 from gateway.events.envelope import StoredEvent
 from gateway.shielding import finish
 from gateway.storage.log import Bus
-from gateway.storage.postgres.connections import Server, raw_of
+from gateway.storage.postgres.connections import ServerAddress, raw_of
 from gateway.storage.postgres.database import PostgresDatabase
 from gateway.storage.postgres.notifications import LOG, Ear, Notifier
 from gateway.storage.signals import Signal
@@ -62,7 +62,7 @@ log = logging.getLogger(__name__)
 class Listener:
     """One per process. Use it as an async context manager. `direct` is where the server itself is reached."""
 
-    def __init__(self, database: PostgresDatabase, bus: Bus, direct: Server) -> None:
+    def __init__(self, database: PostgresDatabase, bus: Bus, direct: ServerAddress) -> None:
         self.latency: float | None = None
         """Seconds that the last notification to itself took; None while nothing is heard."""
         self._database = database

@@ -12,7 +12,7 @@ from sqlalchemy.exc import DBAPIError
 import gateway.storage.migrations
 from gateway.errors import StorageError
 from gateway.storage.migrations import MEMORIES, SESSIONS, Chain, too_new
-from gateway.storage.postgres.connections import Raw, Server, raw_of
+from gateway.storage.postgres.connections import Raw, ServerAddress, raw_of
 from gateway.storage.postgres.failures import storage_error
 
 BASELINE = Path(gateway.storage.migrations.__file__).parent / "baseline"
@@ -31,7 +31,7 @@ class Migrated(NamedTuple):
     before: str | None
 
 
-def migrate(server: Server) -> Sequence[Migrated]:
+def migrate(server: ServerAddress) -> Sequence[Migrated]:
     """Brings the database to the newest revisions, one process at a time. The connection must be no pooler's.
 
     Raises:
@@ -54,7 +54,7 @@ def migrate(server: Server) -> Sequence[Migrated]:
         engine.dispose()
 
 
-def check_revisions(server: Server) -> None:
+def check_revisions(server: ServerAddress) -> None:
     """Raises StorageError: the server cannot be reached, the schema is older than this version (code
     database_outdated) or newer (database_too_new)."""
     try:

@@ -13,7 +13,7 @@ from gateway.errors import StorageError
 from gateway.storage.memories.engine import Words
 from gateway.storage.migrations import MOVING, SESSIONS
 from gateway.storage.moving import Values
-from gateway.storage.postgres.connections import Raw, Server
+from gateway.storage.postgres.connections import Raw, ServerAddress
 from gateway.storage.postgres.failures import storage_error
 from gateway.storage.postgres.migrating import LOCK, check_revisions, migrate, revision_of
 
@@ -77,7 +77,7 @@ def open_source(url: str, words: Words) -> Generator[PostgresMoving]:
     Raises:
         StorageError: it is not to be reached, is of another version, or somebody uses it.
     """
-    check_revisions(Server(url))
+    check_revisions(ServerAddress(url))
     with _connected(url, isolation_level="REPEATABLE READ") as connection, connection.begin():
         database = PostgresMoving(url, connection, words)
         connection.execute(KEEP_OUT)
@@ -88,10 +88,10 @@ def open_source(url: str, words: Words) -> Generator[PostgresMoving]:
 @contextmanager
 def open_target(url: str, words: Words) -> Generator[PostgresMoving]:
     """A database with its tables, which are made if they are missing. Raises as `open_source`."""
-    with Server(url).connect() as raw:
+    with ServerAddress(url).connect() as raw:
         revision = revision_of(raw, SESSIONS)
     if revision != MOVING:
-        migrate(Server(url))
+        migrate(ServerAddress(url))
     with _connected(url) as connection:
         database = PostgresMoving(url, connection, words)
         with connection.begin():
@@ -116,7 +116,9 @@ def _raw_of(connection: Connection) -> Raw:
 @contextmanager
 def _connected(url: str, **options: Any) -> Generator[Connection]:
     def connect() -> Raw:
-        return Server(url).connect(autocommit=False, options=OPTIONS, application_name="chat-gateway-move")
+        return ServerAddress(url).connect(
+            autocommit=False, options=OPTIONS, application_name="chat-gateway-move"
+        )
 
     engine = create_engine(
         "postgresql+psycopg://", creator=connect, poolclass=NullPool, hide_parameters=True, **options

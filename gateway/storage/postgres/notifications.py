@@ -16,7 +16,7 @@ from typing import Any, Self
 import orjson
 import psycopg
 
-from gateway.storage.postgres.connections import Raw, Server
+from gateway.storage.postgres.connections import Raw, ServerAddress
 from gateway.storage.postgres.failures import storage_error
 from gateway.storage.signals import Signal
 
@@ -49,7 +49,7 @@ class Notifier:
     """Tells of commits. What comes while it is at it goes out together next. Its methods belong to the event
     loop."""
 
-    def __init__(self, server: Server, replica: str) -> None:
+    def __init__(self, server: ServerAddress, replica: str) -> None:
         self._server = server
         self._replica = replica
         self._loop = asyncio.get_running_loop()
@@ -133,7 +133,9 @@ class Ear:
         self._loop.add_reader(self._descriptor, self.read)
 
     @classmethod
-    async def open(cls, server: Server, heard: Callable[[str, Any], None], lost: Callable[[], None]) -> Self:
+    async def open(
+        cls, server: ServerAddress, heard: Callable[[str, Any], None], lost: Callable[[], None]
+    ) -> Self:
         """Calls `heard(channel, content)` for what is sent from now on, and `lost` when nothing will be heard
         any more. Raises errors.StorageError."""
         ear = cls(await asyncio.to_thread(_listening, server), heard, lost)
@@ -164,7 +166,7 @@ class Ear:
                 log.warning("a notification was not understood: %.200r", notification.extra)
 
 
-def _listening(server: Server) -> Raw:
+def _listening(server: ServerAddress) -> Raw:
     raw = server.connect()
     try:
         raw.execute(f"LISTEN {LOG}; LISTEN {SIGNALS}")

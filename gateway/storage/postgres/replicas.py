@@ -17,7 +17,7 @@ from sqlalchemy import Connection, text
 
 from gateway.errors import StorageError
 from gateway.storage.database import Store, send
-from gateway.storage.postgres.connections import Raw, Server
+from gateway.storage.postgres.connections import Raw, ServerAddress
 from gateway.storage.postgres.database import PostgresDatabase
 from gateway.storage.replicas import NOTHING, Beat, Lease, Peer
 from gateway.storage.replicas.statements import look, release, release_all, take_orphans
@@ -85,7 +85,7 @@ class PostgresReplicas(Store):
 
     database: PostgresDatabase
 
-    def __init__(self, database: PostgresDatabase, direct: Server, lease: float) -> None:
+    def __init__(self, database: PostgresDatabase, direct: ServerAddress, lease: float) -> None:
         super().__init__(database)
         self.lease = Lease(lease)
         self.every = lease / BEATS
@@ -150,7 +150,7 @@ class PostgresReplicas(Store):
 class Liveness:
     """A lock on the replica's name that ends with the process, on a connection of its own."""
 
-    def __init__(self, direct: Server, replica: str) -> None:
+    def __init__(self, direct: ServerAddress, replica: str) -> None:
         self._direct = direct
         self._replica = replica
         self._raw: Raw | None = None

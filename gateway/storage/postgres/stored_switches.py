@@ -4,7 +4,7 @@ import asyncio
 
 from gateway.errors import StorageError
 from gateway.storage.migrations import SESSIONS
-from gateway.storage.postgres.connections import Server
+from gateway.storage.postgres.connections import ServerAddress
 from gateway.storage.postgres.migrating import revision_of
 
 DISABLED = "SELECT name FROM skill_switches WHERE NOT enabled"
@@ -13,7 +13,7 @@ DISABLED = "SELECT name FROM skill_switches WHERE NOT enabled"
 class ServedSwitches:
     """The `SkillSwitches` protocol for commands that read. Where there are no tables nothing is off."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: ServerAddress) -> None:
         self._server = server
 
     async def disabled(self) -> frozenset[str]:

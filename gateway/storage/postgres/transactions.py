@@ -9,8 +9,8 @@ import psycopg
 from psycopg import pq, sql
 
 from gateway.errors import StorageError
-from gateway.storage.database import Lock, Session
-from gateway.storage.postgres.connections import Links, Raw
+from gateway.storage.database import Lock, SessionLock
+from gateway.storage.postgres.connections import ConnectionPool, Raw
 from gateway.storage.postgres.failures import DEADLOCK, SERIALIZATION, UNIQUE, is_lost, state_of
 
 T = TypeVar("T")
@@ -56,7 +56,7 @@ def begin(raw: Raw, over: Lock | None = None) -> str:
     """Begins, locks `over` in a statement of its own, all in one round trip, and returns the transaction's
     number."""
     text = _BEGIN
-    if isinstance(over, Session):
+    if isinstance(over, SessionLock):
         text += _LOCK_SESSION.format(over.id)
     elif over is not None:
         for name in sorted({over.name, *over.others}):
@@ -88,7 +88,7 @@ def roll_back(raw: Raw) -> None:
         raw.close()
 
 
-def was_committed(links: Links, number: str) -> bool:
+def was_committed(links: ConnectionPool, number: str) -> bool:
     """What became of a transaction whose connection was lost in the commit: the server may be at it still.
 
     Raises:

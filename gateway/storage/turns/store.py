@@ -19,7 +19,7 @@ from sqlalchemy import (
 )
 
 from gateway.errors import Conflict, NotFound, QueueFull, TurnInProgress
-from gateway.storage.database import Prepared, Session, Store, reads, send, writes
+from gateway.storage.database import Prepared, SessionLock, Store, reads, send, writes
 from gateway.storage.schema import RUNNING, WAITING, heads, messages, sessions, turns
 from gateway.storage.sessions.entry import STATE, Entered, enter_session
 from gateway.storage.sessions.history import view_of
@@ -320,21 +320,21 @@ class SqlTurns(Store):
     count_waiting = reads(count_waiting, snapshot=False)
     cancelled_waiting = reads(cancelled_waiting, snapshot=False)
     owned = reads(owned, snapshot=False)
-    skip_to = writes(skip_to, over=lambda turn, head: Session(turn.session_id))
+    skip_to = writes(skip_to, over=lambda turn, head: SessionLock(turn.session_id))
     is_owned = reads(is_owned, snapshot=False)
 
     async def accept(self, new: NewTurn, *, max_queued: int) -> Accepted:
         """See `Turns.accept`. A session without a title takes it from the message's first line."""
         replica = self.database.replica
         return await self.database.write(
-            lambda connection: accept(connection, new, max_queued, replica), over=Session(new.session_id)
+            lambda connection: accept(connection, new, max_queued, replica), over=SessionLock(new.session_id)
         )
 
     async def claim_next(self, session_id: str) -> Accepted | None:
         """See `Turns.claim_next`."""
         replica = self.database.replica
         return await self.database.write(
-            lambda connection: claim_next(connection, session_id, replica), over=Session(session_id)
+            lambda connection: claim_next(connection, session_id, replica), over=SessionLock(session_id)
         )
 
     async def take_over(self, turn_id: str, *, recovered: bool) -> Accepted | None:
