@@ -34,7 +34,7 @@ BUDGETS: Mapping[str, int] = {
     "service": 1985,
     "settings": 480,
     "skills": 1075,
-    "storage": 10265,
+    "storage": 10270,
     "telemetry": 4240,
     "tools": 3048,
     "turn": 2430,

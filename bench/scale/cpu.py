@@ -115,6 +115,7 @@ async def _storage(cluster: Cluster) -> AsyncGenerator[Storage]:
             data_dir=Path(folder),
             database_url=shared["GATEWAY_DATABASE_URL"],
             blob_url=shared["GATEWAY_BLOB_URL"],
+            blobs_shared=True,
         )
         async with wiring.open_storage(settings) as storage:
             yield storage
