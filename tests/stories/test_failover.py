@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import subprocess
+import tempfile
 from collections.abc import Generator
 from contextlib import suppress
 from pathlib import Path
@@ -75,13 +76,14 @@ class Pair:
 
 
 @pytest.fixture
-def pair(tmp_path_factory: pytest.TempPathFactory) -> Generator[Pair]:
-    folder = tmp_path_factory.mktemp("pair")
-    for each in (folder, *folder.parents[:2]):
-        each.chmod(0o755)  # the server is another user's
-    made = Pair(folder)
-    yield made
-    made.stop()
+def pair() -> Generator[Pair]:
+    # Not in the folder of the test run, which another user, such as the one of the server, may not enter.
+    with tempfile.TemporaryDirectory(prefix="postgres-pair-") as made:
+        folder = Path(made)
+        folder.chmod(0o755)
+        pair = Pair(folder)
+        yield pair
+        pair.stop()
 
 
 async def test_a_failover_that_lost_commits_leaves_a_gap_and_uses_no_number_twice(
