@@ -49,7 +49,7 @@ STAGES: Sequence[tuple[str, Sequence[str]]] = (
     (
         "send to the reader",
         (
-            *("gateway.api.stream", "gateway.sse_frames", "gateway.service.follower"),
+            *("gateway.http.stream", "gateway.sse_frames", "gateway.service.follower"),
             *("gateway.storage.log.bus", "gateway.service.gateway:Gateway.follow"),
             "uvicorn.protocols.http.httptools_impl:RequestResponseCycle.send",
         ),

@@ -19,11 +19,11 @@ from event_words import CODES, EXAMPLES
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from gateway.api.endpoint import Answer, Endpoint
 from gateway.api.url_table import ENDPOINTS
 from gateway.events.contract import EVENT, event_types, json_schema
 from gateway.events.envelope import encode, encode_scope
 from gateway.events.lifecycle import ErrorCode
+from gateway.http.endpoint import Answer, Endpoint
 from gateway.settings import Settings, environment_name
 from gateway.telemetry.metrics.exposition import family_of, prometheus_name
 from gateway.telemetry.metrics.instrument_table import INSTRUMENTS

@@ -6,6 +6,7 @@ The map, from the entry points inwards:
     lifespan   what lives as long as the process
     api        the HTTP API                     adapters  the memory, for clients that speak MCP
     wiring     settings -> concrete parts
+    http       what both share: requests, event streams, refusals
     service    the verbs of all entries        sse_frames  events -> bytes of a dialect
     telemetry  spans, metrics, logs: a reader   demo      a keyless, deterministic model server
     turn       one turn, accepted to finished   (start with turn/run.py)

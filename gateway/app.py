@@ -14,12 +14,12 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from gateway import wiring
-from gateway.api.middleware import Access, FailureResponses, RequestScope
-from gateway.api.openapi import document
-from gateway.api.problems import on_bug, on_gateway_error, on_http_error
-from gateway.api.url_table import routes
+from gateway.api.url_table import ENDPOINTS
 from gateway.auth import ApiKeys
 from gateway.errors import GatewayError
+from gateway.http.middleware import Access, FailureResponses, RequestScope
+from gateway.http.openapi import document
+from gateway.http.problems import on_bug, on_gateway_error, on_http_error
 from gateway.lifespan import lifespan
 from gateway.settings import Settings
 from gateway.tools.base import FunctionTool
@@ -40,8 +40,8 @@ def build_app(settings: Settings, *, demo: bool = False, tools: Sequence[Functio
     keys = ApiKeys(settings.api_keys.get_secret_value())
     app = Starlette(
         routes=[
-            *routes(),
-            Route("/openapi.json", document),
+            *(each.route() for each in ENDPOINTS),
+            Route("/openapi.json", document(ENDPOINTS)),
             Route("/", _page),
             Mount("/ui", _Assets(directory=PAGE)),
         ],
@@ -58,6 +58,7 @@ def build_app(settings: Settings, *, demo: bool = False, tools: Sequence[Functio
         settings.model_copy(update={"model": "demo", "allowed_models": ()}) if demo else settings
     )
     app.state.demo = demo
+    app.state.problem_writers = {}
     if demo:
         from gateway.demo.demo_tools import demo_tools  # noqa: PLC0415 - nobody else waits for the demo model's parts
 

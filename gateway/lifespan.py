@@ -11,10 +11,10 @@ import structlog
 from starlette.applications import Starlette
 
 from gateway import wiring
-from gateway.api.stream_timers import Wheel
 from gateway.artifacts.artifact_store import ArtifactStore
 from gateway.artifacts.artifact_summary import ArtifactSummariser
 from gateway.history.indexer import Indexer
+from gateway.http.stream_timers import Wheel
 from gateway.memory.documents.library import Documents
 from gateway.memory.learning.extractor import Extractor
 from gateway.memory.services import MemoryServices

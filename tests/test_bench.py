@@ -21,7 +21,7 @@ STACKS = (
     (("uvicorn.protocols.http.httptools_impl:RequestResponseCycle.send.<locals>.f",), "send to the reader"),
     (("uvicorn.protocols.http.httptools_impl:RequestResponseCycle.sender",), "HTTP in"),
     (("uvicorn.protocols.http.httptools_impl:HttpToolsProtocol.on_url",), "HTTP in"),
-    (("asyncio.timeouts:Timeout.__aexit__", "gateway.api.stream:EventStream._put"), "send to the reader"),
+    (("asyncio.timeouts:Timeout.__aexit__", "gateway.http.stream:EventStream._put"), "send to the reader"),
     (("gateway.turning:run",), "event loop"),
     ((), "event loop"),
 )

@@ -6,9 +6,9 @@ from pydantic import Field
 from starlette.responses import Response
 
 from gateway.api.bodies import Body, Reply
-from gateway.api.json_types import json_reply
-from gateway.api.requests import ApiRequest
 from gateway.events.calls import Decision, Scope
+from gateway.http.json_types import json_reply
+from gateway.http.requests import ApiRequest
 from gateway.storage.decisions import ApprovalRow
 
 

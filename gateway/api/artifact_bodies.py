@@ -7,10 +7,10 @@ import orjson
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from gateway.api.bodies import Id
-from gateway.api.json_types import Base64, Body, FileName, FileText, Mime, Query, Reply
 from gateway.artifacts.artifact_store import EXAMPLES
 from gateway.artifacts.content import ArtifactContent, bytes_content, text_content
 from gateway.artifacts.reading import MAX_TOKENS, MIN_TOKENS, ContentPart
+from gateway.http.json_types import Base64, Body, FileName, FileText, Mime, Query, Reply
 from gateway.memory.documents.document import milliseconds
 from gateway.storage.artifacts import ArtifactRow, Kind
 

@@ -16,14 +16,14 @@ from gateway.api.artifact_bodies import (
     PlaceFields,
     UploadQuery,
 )
-from gateway.api.cursors import decode_cursor, encode_cursor
 from gateway.api.downloads import Download
-from gateway.api.json_types import artifact_ref, json_reply
-from gateway.api.problems import problem_response, request_id_of
 from gateway.api.ranges import Unsatisfiable, is_known, range_of
-from gateway.api.requests import ApiRequest
 from gateway.artifacts.reading import MAX_TOKENS, selector_of
 from gateway.errors import InvalidRequest, TooLarge
+from gateway.http.cursors import decode_cursor, encode_cursor
+from gateway.http.json_types import artifact_ref, json_reply
+from gateway.http.problems import refusal
+from gateway.http.requests import ApiRequest
 from gateway.service.artifacts import Place
 
 SUFFIXES = {
@@ -155,7 +155,7 @@ async def _download(request: ApiRequest, ref: str) -> Response:
     try:  # a range is one of GET alone (RFC 9110, section 14.2)
         part = None if is_head else range_of(request.headers, row.size, etag)
     except Unsatisfiable as error:
-        response = problem_response(error, 416, request_id_of(request))
+        response = refusal(request.scope, error, 416)
         response.headers["content-range"] = f"bytes */{row.size}"
         return response
     start, end = part or (0, row.size)

@@ -5,8 +5,8 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from gateway.api.json_types import Base64, Body, FileName, FileText, Mime, artifact_ref
 from gateway.artifacts.attached_files import Upload
+from gateway.http.json_types import Base64, Body, FileName, FileText, Mime, artifact_ref
 from gateway.ids import ARTIFACT_PATTERN
 
 Ref = Annotated[

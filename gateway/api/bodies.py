@@ -5,8 +5,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from gateway.api.attachment_body import AttachmentBody
-from gateway.api.json_types import Body, Query, Reply, not_blank
 from gateway.artifacts.attached_files import MAX_FILES
+from gateway.http.json_types import Body, Query, Reply, not_blank
 from gateway.ids import ID_PATTERN
 from gateway.storage.turns import TurnRow, TurnStatus
 
@@ -184,17 +184,3 @@ class Health(Reply):
     failed: dict[str, FailedCheck] | None = None
     failing_tasks: dict[str, FailingTask] | None = None
     replicas: ReplicasSeen | None = None
-
-
-class Problem(Reply):
-    """One failure. `code` is for machines, `message` for people."""
-
-    code: str
-    message: str
-    retryable: bool
-    details: dict[str, Any] | None = None
-
-
-class ProblemReply(Reply):
-    error: Problem
-    request_id: str

@@ -7,8 +7,8 @@ from starlette.responses import Response
 
 from gateway.api.bodies import Reply
 from gateway.api.downloads import Download
-from gateway.api.json_types import json_reply
-from gateway.api.requests import ApiRequest
+from gateway.http.json_types import json_reply
+from gateway.http.requests import ApiRequest
 from gateway.messages import Usage
 from gateway.service.history import Versions
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, cast
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from gateway.api.json_types import Body, no_nul
+from gateway.http.json_types import Body, no_nul
 from gateway.messages import Message, text_block
 
 MAX_MESSAGES = 1000

@@ -6,8 +6,8 @@ from pydantic import Field
 from starlette.responses import Response
 
 from gateway.api.bodies import Reply
-from gateway.api.json_types import json_reply
-from gateway.api.requests import ApiRequest
+from gateway.http.json_types import json_reply
+from gateway.http.requests import ApiRequest
 from gateway.memory.documents.document import DocumentType
 from gateway.memory.documents.folder import FolderContents
 from gateway.memory.documents.selection import DocumentFile

@@ -10,10 +10,10 @@ from starlette.responses import Response
 
 from gateway import __version__
 from gateway.api.bodies import FailedCheck, Health, ReplicasSeen
-from gateway.api.json_types import json_reply
-from gateway.api.requests import ApiRequest
 from gateway.errors import GatewayError
 from gateway.events.contract import json_schema
+from gateway.http.json_types import json_reply
+from gateway.http.requests import ApiRequest
 from gateway.supervisor import Failing, Supervisor
 
 Check = Callable[[], Awaitable[None]]

@@ -10,8 +10,8 @@ from starlette.responses import Response
 
 from gateway.api.bodies import Messages
 from gateway.api.downloads import StreamedBody
-from gateway.api.json_types import json_body
-from gateway.api.requests import ApiRequest
+from gateway.http.json_types import json_body
+from gateway.http.requests import ApiRequest
 from gateway.messages import Message
 
 MAX_UNSTREAMED = 524_288

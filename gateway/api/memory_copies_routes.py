@@ -5,8 +5,8 @@ from starlette.responses import Response
 
 from gateway.api.bodies import Reply
 from gateway.api.downloads import Download, with_trouble
-from gateway.api.json_types import json_reply
-from gateway.api.requests import NDJSON, ApiRequest
+from gateway.http.json_types import json_reply
+from gateway.http.requests import NDJSON, ApiRequest
 
 
 class RefusedLine(Reply):

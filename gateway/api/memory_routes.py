@@ -2,8 +2,6 @@
 
 from starlette.responses import Response
 
-from gateway.api.cursors import decode_cursor, encode_cursor
-from gateway.api.json_types import json_reply
 from gateway.api.memory_bodies import (
     CorrectBody,
     EvidenceBody,
@@ -13,8 +11,10 @@ from gateway.api.memory_bodies import (
     NewMemoryBody,
 )
 from gateway.api.memory_replies import DeletedItem, MemoryChanges, MemoryDetails, MemoryItem, MemoryPage
-from gateway.api.requests import ApiRequest
 from gateway.errors import InvalidRequest
+from gateway.http.cursors import decode_cursor, encode_cursor
+from gateway.http.json_types import json_reply
+from gateway.http.requests import ApiRequest
 from gateway.service.memory_access import ScopeIds
 from gateway.storage.memories import MemoryRow
 

@@ -8,7 +8,6 @@ from gateway.api import memory_lookup_routes as memory_lookup
 from gateway.api import memory_routes as memory
 from gateway.api import profiles_routes as profiles
 from gateway.api.documents_routes import DocumentList, DocumentRow
-from gateway.api.endpoint import Endpoint
 from gateway.api.memory_bodies import CorrectBody, MemoriesQuery, MemoryPatch, MergeBody, NewMemoryBody
 from gateway.api.memory_copies_routes import Imported
 from gateway.api.memory_lookup_routes import (
@@ -21,7 +20,8 @@ from gateway.api.memory_lookup_routes import (
 )
 from gateway.api.memory_replies import MemoryChanges, MemoryDetails, MemoryItem, MemoryPage
 from gateway.api.profiles_routes import ProfileBody, ProfileList, ProfileReply
-from gateway.api.requests import NDJSON
+from gateway.http.endpoint import Endpoint
+from gateway.http.requests import NDJSON
 
 MEMORY = "/api/memory"
 M = MEMORY + "/{memory_id}"

@@ -5,9 +5,9 @@ from typing import Annotated
 from pydantic import AfterValidator
 from starlette.responses import Response
 
-from gateway.api.json_types import Body, Reply, json_reply, no_nul
-from gateway.api.requests import ApiRequest
 from gateway.errors import InvalidRequest
+from gateway.http.json_types import Body, Reply, json_reply, no_nul
+from gateway.http.requests import ApiRequest
 from gateway.storage.memories import Profile, ProfileKind
 
 Text = Annotated[str, AfterValidator(no_nul)]

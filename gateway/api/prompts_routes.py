@@ -4,8 +4,8 @@ from pydantic import Field
 from starlette.responses import Response
 
 from gateway.api.bodies import Id, Query
-from gateway.api.json_types import json_reply
-from gateway.api.requests import ApiRequest
+from gateway.http.json_types import json_reply
+from gateway.http.requests import ApiRequest
 from gateway.prompt.prompt_report import describe
 from gateway.prompt.prompt_report import preview as preview_of
 from gateway.service.prompts import PreviewRequest

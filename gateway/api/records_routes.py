@@ -7,10 +7,10 @@ from starlette.responses import Response
 
 from gateway.api.bodies import Query, Reply, Session
 from gateway.api.downloads import Download, with_trouble
-from gateway.api.json_types import json_reply
-from gateway.api.requests import NDJSON, ApiRequest
-from gateway.api.stream import HEADERS, EventStream
 from gateway.history.replay import MAX_PAUSE, SPEED, read_speed
+from gateway.http.json_types import json_reply
+from gateway.http.requests import NDJSON, ApiRequest
+from gateway.http.stream import HEADERS, EventStream
 from gateway.sse_frames import encode_open
 from gateway.storage.archives import ArchiveRow
 

@@ -15,14 +15,14 @@ from gateway.api.bodies import (
     SnapshotReply,
     Turn,
 )
-from gateway.api.cursors import decode_cursor, encode_cursor
-from gateway.api.json_types import json_reply
 from gateway.api.long_replies import messages_reply
-from gateway.api.requests import ApiRequest
-from gateway.api.stream import stream_response
 from gateway.errors import InvalidRequest
 from gateway.events.contract import event_types
 from gateway.history.summaries.summary import render
+from gateway.http.cursors import decode_cursor, encode_cursor
+from gateway.http.json_types import json_reply
+from gateway.http.requests import ApiRequest
+from gateway.http.stream import stream_response
 from gateway.service.follower import Following
 
 TYPES = frozenset(event_types())

@@ -6,8 +6,8 @@ from pydantic import Field
 from starlette.responses import Response
 
 from gateway.api.bodies import Body, Query, Reply
-from gateway.api.json_types import json_reply
-from gateway.api.requests import ApiRequest
+from gateway.http.json_types import json_reply
+from gateway.http.requests import ApiRequest
 from gateway.skills.catalog import Catalog
 from gateway.skills.skill import SkillType
 

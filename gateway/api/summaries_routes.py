@@ -8,9 +8,9 @@ from starlette.responses import Response
 
 from gateway.api.bodies import Body, Id, Query, Reply
 from gateway.api.conversations import Conversation
-from gateway.api.json_types import json_reply
-from gateway.api.requests import ApiRequest
 from gateway.errors import Forbidden
+from gateway.http.json_types import json_reply
+from gateway.http.requests import ApiRequest
 from gateway.messages import Message, Usage, text_block
 
 

@@ -3,9 +3,9 @@
 from starlette.responses import Response
 
 from gateway.api.bodies import AcceptedTurn, ChatBody, CursorQuery, Turn, TurnOptions
-from gateway.api.json_types import json_reply
-from gateway.api.requests import ApiRequest
-from gateway.api.stream import stream_response
+from gateway.http.json_types import json_reply
+from gateway.http.requests import ApiRequest
+from gateway.http.stream import stream_response
 from gateway.storage.turns import Accepted
 from gateway.turn.request import TurnRequest
 

@@ -1,8 +1,6 @@
-"""The URL table. Routing and the OpenAPI document are both made of it."""
+"""The URL table of our own routes. Routing and the OpenAPI document are both made of it."""
 
 from types import MappingProxyType
-
-from starlette.routing import Route
 
 from gateway.api import approvals_routes as approvals
 from gateway.api import artifacts_routes as artifacts
@@ -43,13 +41,13 @@ from gateway.api.bodies import (
     TurnOptions,
 )
 from gateway.api.compressions_routes import CompressionDetails, CompressionList
-from gateway.api.endpoint import STREAM, Endpoint
 from gateway.api.memory_url_table import MEMORIES
 from gateway.api.prompts_routes import PreviewQuery
 from gateway.api.records_routes import Archived, ReplayQuery
-from gateway.api.requests import NDJSON
 from gateway.api.skills_routes import SkillList, SkillRow, SkillsQuery, SwitchBody
 from gateway.api.summaries_routes import SummariesQuery, SummariesReply, Summary, SummaryBody
+from gateway.http.endpoint import STREAM, Endpoint
+from gateway.http.requests import NDJSON
 from gateway.prompt.prompt_report import PromptPreview, PromptReport
 
 S = "/api/sessions/{session_id}"
@@ -196,7 +194,3 @@ ENDPOINTS = (
     Endpoint("GET", "/readyz", health.ready, {200: (Health,)}, refusals=(503,)),
     Endpoint("GET", "/metrics", health.metrics, {200: ("text/plain", "application/openmetrics-text")}),
 )  # fmt: skip - a table is read in rows
-
-
-def routes() -> list[Route]:
-    return [Route(each.path, each, methods=[each.method]) for each in ENDPOINTS]

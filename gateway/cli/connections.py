@@ -17,8 +17,8 @@ from typing import Any, cast
 import structlog
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from gateway.api.problems import problem_response
 from gateway.errors import QueueFull
+from gateway.http.problems import problem_response
 from gateway.ids import new_request_id
 from gateway.settings import Settings
 

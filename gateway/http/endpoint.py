@@ -6,9 +6,10 @@ from types import MappingProxyType
 
 from pydantic import BaseModel
 from starlette.responses import Response
+from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from gateway.api.requests import ApiRequest
+from gateway.http.requests import ApiRequest
 
 STREAM = "text/event-stream"
 Answer = type[BaseModel] | str | None
@@ -35,6 +36,9 @@ class Endpoint:
         closures more for as long as a stream is open."""
         response = await self.handler(ApiRequest(scope, receive, send))
         await response(scope, receive, send)
+
+    def route(self) -> Route:
+        return Route(self.path, self, methods=[self.method])
 
     @property
     def summary(self) -> str:

@@ -1,6 +1,7 @@
-"""The OpenAPI document, made of the route table."""
+"""The OpenAPI document, made of rows of the URL table."""
 
 import re
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import orjson
@@ -10,10 +11,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from gateway import __version__
-from gateway.api.bodies import ProblemReply
-from gateway.api.endpoint import Answer, Endpoint
-from gateway.api.url_table import ENDPOINTS
 from gateway.events.contract import json_schema
+from gateway.http.endpoint import Answer, Endpoint
+from gateway.http.problems import ProblemReply
 from gateway.ids import ARTIFACT_PATTERN, ID_PATTERN
 
 REFERENCE = "#/components/schemas/{model}"
@@ -43,10 +43,10 @@ PATTERNS = {"ref": f"^{ARTIFACT_PATTERN}$"}
 """Of what stands in a path and is no ordinary id."""
 
 
-def openapi() -> dict[str, Any]:
-    """The document (OpenAPI 3.1)."""
+def openapi(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
+    """The document (OpenAPI 3.1) of `endpoints`."""
     models = sorted(
-        {model for each in ENDPOINTS for model in _models(each)} | {ProblemReply}, key=lambda m: m.__name__
+        {model for each in endpoints for model in _models(each)} | {ProblemReply}, key=lambda m: m.__name__
     )
     _, definitions = models_json_schema(
         [(model, "validation") for model in models], by_alias=False, ref_template=REFERENCE
@@ -56,7 +56,7 @@ def openapi() -> dict[str, Any]:
     schemas |= {f"Event_{name}": schema for name, schema in events.pop("$defs").items()}
     schemas["Event"] = {key: value for key, value in events.items() if key != "$schema"}
     paths: dict[str, dict[str, Any]] = {}
-    for each in ENDPOINTS:
+    for each in endpoints:
         paths.setdefault(each.path, {})[each.method.lower()] = _operation(each)
     return {
         "openapi": "3.1.0",
@@ -67,9 +67,13 @@ def openapi() -> dict[str, Any]:
     }
 
 
-async def document(request: Request) -> Response:
-    """The OpenAPI document."""
-    return Response(orjson.dumps(openapi()), media_type="application/json")
+def document(endpoints: Sequence[Endpoint]) -> Callable[[Request], Awaitable[Response]]:
+    """The route of the document of `endpoints`."""
+
+    async def answer(_request: Request) -> Response:
+        return Response(orjson.dumps(openapi(endpoints)), media_type="application/json")
+
+    return answer
 
 
 def _models(each: Endpoint) -> set[type[BaseModel]]:

@@ -12,10 +12,10 @@ from sse_starlette.sse import AppStatus, EventSourceResponse
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from gateway.api.requests import ApiRequest
-from gateway.api.stream_timers import Wheel
 from gateway.errors import StorageError
 from gateway.events.envelope import StoredEvent
+from gateway.http.requests import ApiRequest
+from gateway.http.stream_timers import Wheel
 from gateway.service.follower import Following, Take
 from gateway.sse_frames import encode_frames, encode_open, encode_trouble
 from gateway.telemetry.metrics.stream_metrics import StreamKind, StreamMetrics

@@ -10,9 +10,9 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from gateway.api.problems import on_bug, problem_response, status_of
 from gateway.auth import ApiKeys
 from gateway.errors import Draining, Forbidden, GatewayError, InvalidRequest
+from gateway.http.problems import on_bug, refusal
 from gateway.ids import is_id, new_request_id
 from gateway.settings import LOOPBACK_HOSTS, Settings
 from gateway.telemetry.setup import Telemetry
@@ -115,7 +115,7 @@ class FailureResponses:
             if is_begun or scope["type"] != "http" or not scope["app"].state.gateway.is_draining:
                 raise
             late = Draining("The server is shutting down. Ask again in a moment.")
-            await problem_response(late, status_of(late), scope["request_id"])(scope, receive, send)
+            await refusal(scope, late)(scope, receive, send)
         except Exception as failure:  # noqa: BLE001 - whatever it was: the client gets an answer, the log the reason
             scope["failure"] = type(failure).__name__
             response = await on_bug(Request(scope), failure)
@@ -146,8 +146,7 @@ class Access:
             if not _is_open(scope["path"]):
                 scope["principal"] = self._keys.identify(headers)
         except GatewayError as error:
-            response = problem_response(error, status_of(error), scope["request_id"])
-            await response(scope, receive, send)
+            await refusal(scope, error)(scope, receive, send)
             return
         await self._app(scope, receive, send)
 

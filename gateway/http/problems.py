@@ -1,0 +1,122 @@
+"""Errors to responses: one table of statuses, the shape of the path's dialect, no stack traces."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import structlog
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Scope
+
+from gateway import errors
+from gateway.errors import GatewayError
+from gateway.http.json_types import Reply, json_body
+
+STATUS: tuple[tuple[type[GatewayError], int], ...] = (
+    (errors.NotAuthenticated, 401),
+    (errors.Forbidden, 403),
+    (errors.NotFound, 404),
+    (errors.TurnInProgress, 409),
+    (errors.MemoryChanged, 412),
+    (errors.MemoryFull, 409),
+    (errors.ArtifactsFull, 409),
+    (errors.Conflict, 409),
+    (errors.NothingToCompress, 409),
+    (errors.TooLarge, 413),
+    (errors.BodyTooSlow, 408),
+    (
+        errors.ClientLeft,
+        499,
+    ),  # nobody reads it: the status is for metrics and spans (nginx has made it common)
+    (errors.QueueFull, 429),
+    (errors.Draining, 503),
+    (errors.RequestRefused, 400),
+    (errors.ArchiveDamaged, 500),
+    (errors.ArtifactDamaged, 500),
+    (errors.StorageError, 503),
+    (errors.CompressionFailed, 502),
+    (errors.LearningFailed, 502),
+    (errors.ModelError, 502),
+    (GatewayError, 500),
+)
+RETRY_AFTER_SECONDS = "2"
+
+HTTP_CODES = {404: "not_found", 405: "method_not_allowed", 413: "payload_too_large"}
+
+log = structlog.get_logger(__name__)
+
+
+def status_of(error: GatewayError) -> int:
+    return next(status for kind, status in STATUS if isinstance(error, kind))
+
+
+class Problem(Reply):
+    """One failure. `code` is for machines, `message` for people."""
+
+    code: str
+    message: str
+    retryable: bool
+    details: dict[str, Any] | None = None
+
+
+class ProblemReply(Reply):
+    error: Problem
+    request_id: str
+
+
+ProblemWriter = Callable[[GatewayError, int, str], tuple[bytes, str]]
+"""Makes of an error, its status and the request's id the body of a refusal, and its media type."""
+
+
+def native_problem(error: GatewayError, _status: int, request_id: str) -> tuple[bytes, str]:
+    """The body that our own routes refuse with."""
+    problem = Problem(
+        code=error.code, message=error.message, retryable=error.retryable, details=error.details
+    )
+    return json_body(ProblemReply(error=problem, request_id=request_id)), "application/json"
+
+
+def problem_response(
+    error: GatewayError, status: int, request_id: str, write: ProblemWriter = native_problem
+) -> Response:
+    """The response that tells `error`, in the words of `write`."""
+    headers = {"cache-control": "no-store"}
+    if status in {429, 503}:
+        headers["retry-after"] = RETRY_AFTER_SECONDS
+    if status == 401:
+        headers["www-authenticate"] = "Bearer"
+    if status == 408:
+        headers["connection"] = "close"  # RFC 9110, section 15.5.9: the rest of the body is not waited for
+    body, media_type = write(error, status, request_id)
+    return Response(body, status, headers, media_type)
+
+
+def refusal(scope: Scope, error: GatewayError, status: int | None = None) -> Response:
+    """The response that tells `error` in the dialect of the request's path: `app.state.problem_writers` has
+    the writers of those that are not ours, by the beginnings of their paths."""
+    writers: Mapping[str, ProblemWriter] = scope["app"].state.problem_writers
+    path: str = scope["path"]
+    fitting = [prefix for prefix in writers if path == prefix or path.startswith(prefix + "/")]
+    write = writers[max(fitting, key=len)] if fitting else native_problem
+    request_id = scope.get("request_id", "r_unknown")
+    return problem_response(error, status_of(error) if status is None else status, request_id, write)
+
+
+async def on_gateway_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, GatewayError)
+    return refusal(request.scope, error)
+
+
+async def on_http_error(request: Request, error: Exception) -> Response:
+    """What Starlette itself refuses: unknown paths, wrong methods, oversize bodies."""
+    assert isinstance(error, HTTPException)
+    code = HTTP_CODES.get(error.status_code, "invalid_request")
+    response = refusal(request.scope, GatewayError(str(error.detail), code=code), error.status_code)
+    response.headers.update(error.headers or {})
+    return response
+
+
+async def on_bug(request: Request, error: Exception) -> Response:
+    log.error("request_failed", path=request.scope["path"], exc_info=error)
+    return refusal(request.scope, GatewayError("The server made a mistake; its log has the details."), 500)
