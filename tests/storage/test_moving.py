@@ -3,7 +3,7 @@ something is refused."""
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,12 @@ from gateway.errors import StorageError
 from gateway.storage.folder import FolderLock
 from gateway.storage.log.packs import Pack, events_of
 from gateway.storage.moving import MoveProgress
+from gateway.storage.moving.blobs import MovedBlobs
 from gateway.storage.moving.steps import REPLACED, STEPS
+from gateway.storage.postgres.connections import ServerAddress
 from gateway.wiring.moving import MoveReport, move_everything
+from tests.bucket import Bucket, bucket
+from tests.cli.calling import Command
 from tests.harness import Client, running_gateway, settings_for
 from tests.loopback import TIMEOUT
 from tests.postgres import needs_postgres, new_database, on_postgres
@@ -49,9 +53,16 @@ def empty(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return lambda: url_of(tmp_path_factory.mktemp("empty"))
 
 
+@pytest.fixture
+def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bucket]:
+    with bucket(monkeypatch) as found:
+        yield found
+
+
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Mapping[str, Any]]:
-    """The data folder of a gateway that was used, and what it showed."""
+    """The data folder of a gateway that was used, and what it showed: one session of it is archived, and one
+    is compressed."""
     folder = tmp_path_factory.mktemp("used")
 
     async def use() -> Mapping[str, Any]:
@@ -65,6 +76,9 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Mapping[str,
                 for content in (f"The tea of hill {number} is green.", f"Ann's boat number {number} leaks."):
                     answer = await client.post("/api/memory", {"content": content})
                     assert answer.status_code == 201, answer.text
+            for kept in ("s_0/compress", "s_2/archive"):
+                answer = await client.http.post(f"/api/sessions/{kept}")
+                assert answer.is_success, answer.text
             return await shown(client)
 
     return folder, asyncio.run(use())
@@ -86,9 +100,9 @@ async def shown(client: Client) -> Mapping[str, Any]:
     return found
 
 
-async def shown_by(folder: Path) -> Mapping[str, Any]:
+async def shown_by(folder: Path, **given: Any) -> Mapping[str, Any]:
     """The same of a gateway on that folder, which also finds what is looked for."""
-    async with serve_demo() as url, running_gateway(settings_for(folder, url)) as client:
+    async with serve_demo() as url, running_gateway(settings_for(folder, url, **given)) as client:
         async with asyncio.timeout(TIMEOUT):
             while len((await client.get("/api/sessions?q=茶馆")).json()["sessions"]) < 3:
                 await asyncio.sleep(0.02)
@@ -108,8 +122,7 @@ def test_a_gateway_shows_the_same_after_a_move(
     move_everything(url_of(folder), there, None, quiet)
     moved = move_everything(there, url_of(target), (f"{folder}/blobs", f"{target}/blobs"), quiet)
 
-    assert moved.blobs is not None
-    assert moved.blobs.copied == moved.named_blobs > 0
+    assert moved.blobs == MovedBlobs(copied=moved.named_blobs, present=0, missing=(), damaged=())
     assert asyncio.run(shown_by(target)) == before
 
 
@@ -132,12 +145,13 @@ def test_an_interrupted_move_goes_on_where_it_was(
         try:
             blobs = (f"{folder}/blobs", f"{target}/blobs")
             moved = move_everything(url_of(folder), there, blobs, stop_at_what_is_new)
-        except* Stopped:
+        except Stopped:
             with pytest.raises(StorageError, match="not finished") as refused:
                 move_everything(there, url_of(tmp_path / "on"), None, quiet)
             assert refused.value.code == "move_unfinished"
     move_everything(there, url_of(target), None, quiet)
 
+    assert moved.blobs == MovedBlobs(copied=0, present=moved.named_blobs, missing=(), damaged=())
     assert {step.name for step in STEPS} <= {progress.step for progress in said}
     assert asyncio.run(shown_by(target)) == before
 
@@ -182,10 +196,10 @@ def test_a_source_that_somebody_uses_is_refused(
 def test_a_server_that_gateways_use_is_refused(
     filled: tuple[Path, Mapping[str, Any]], tmp_path: Path, which: str
 ) -> None:
-    """Told by the name that gateways give their connections."""
+    """Told by the name that gateways give their connections, whichever their URL gives."""
     folder, _ = filled
     used = new_database()
-    with psycopg.connect(used, application_name="chat-gateway"):
+    with ServerAddress(f"{used}?application_name=chat-eu").connect():
         ends = (used, url_of(tmp_path)) if which == "source" else (url_of(folder), used)
         with pytest.raises(StorageError, match="Gateways use") as refused:
             move_everything(*ends, None, quiet)
@@ -255,6 +269,57 @@ def test_a_source_that_changed_between_two_attempts_is_noticed(
     with pytest.raises(StorageError, match="differs from its source in turns") as refused:
         move_everything(url_of(source), url_of(target), None, quiet)
     assert refused.value.code == "move_differs"
+
+
+def test_blobs_move_into_a_bucket_and_back(
+    filled: tuple[Path, Mapping[str, Any]], tmp_path: Path, store: Bucket, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By the command, as it is written in the guide: a gateway on the bucket shows the same as before, and so
+    does one on the folder that they come back to."""
+    folder, before = filled
+    command = Command(capsys)
+    there, target = tmp_path / "there", tmp_path / "target"
+    in_bucket = f"{store.address}/gateway"
+
+    out = command("move", url_of(folder), url_of(there), "--blobs", f"{folder}/blobs", in_bucket)
+    again = command(
+        "move", url_of(folder), url_of(tmp_path / "more"), "--blobs", f"{folder}/blobs", in_bucket
+    )
+    shown_there = asyncio.run(shown_by(there, blob_url=in_bucket))
+    back = command("move", url_of(there), url_of(target), "--blobs", in_bucket, f"{target}/blobs")
+
+    blobs = len(store.objects())
+    assert blobs > 3
+    assert (out.code, again.code, back.code) == (0, 0, 0), out.err + again.err + back.err
+    assert f"{blobs} blobs (0 were there already)." in out.out
+    assert f"{blobs} blobs ({blobs} were there already)." in again.out
+    assert f"{blobs} blobs (0 were there already)." in back.out
+    assert "damaged" not in out.err + again.err + back.err
+    assert shown_there == before
+    assert asyncio.run(shown_by(target)) == before
+
+
+def test_a_bucket_that_is_away_leaves_a_move_that_goes_on(
+    filled: tuple[Path, Mapping[str, Any]], tmp_path: Path, store: Bucket, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whichever end it is: the move fails in a sentence, and what was done is not done again."""
+    folder, before = filled
+    command = Command(capsys)
+    there, target = tmp_path / "there", tmp_path / "target"
+    here, in_bucket = f"{folder}/blobs", f"{store.address}/gateway"
+
+    for source, into, blobs in (
+        (folder, there, (here, in_bucket)),
+        (there, target, (in_bucket, f"{target}/blobs")),
+    ):
+        store.fail("overloaded")
+        failed = command("move", url_of(source), url_of(into), "--blobs", *blobs)
+        store.fail(None)
+        moved = command("move", url_of(source), url_of(into), "--blobs", *blobs)
+        assert (failed.code, moved.code) == (1, 0), failed.err + moved.err
+        assert "The blob store failed" in failed.err
+        assert "Traceback" not in failed.err
+    assert asyncio.run(shown_by(target)) == before
 
 
 def test_lost_and_damaged_blobs_are_told(filled: tuple[Path, Mapping[str, Any]], tmp_path: Path) -> None:

@@ -2,14 +2,15 @@
 
 import asyncio
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from tempfile import SpooledTemporaryFile
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
-from sqlalchemy import Connection, select, union
+from sqlalchemy import Connection, false, select, true, union
 
-from gateway.errors import BlobMissing, StorageError
+from gateway.errors import ArchiveDamaged, BlobMissing, StorageError
 from gateway.storage import schema
+from gateway.storage.archives.segments import unpacked
 from gateway.storage.blobs import Blobs
 from gateway.storage.blobs.objects import CHUNK
 from gateway.storage.moving import MoveProgress, Told
@@ -29,20 +30,27 @@ class MovedBlobs(NamedTuple):
     damaged: tuple[str, ...]
 
 
-def named_blobs(connection: Connection) -> dict[str, str]:
-    """Path and SHA-256 of each blob that a row names."""
+class Hashed(NamedTuple):
+    """The SHA-256 that a row gives for its blob: with `lines` of what was zipped, else of the blob itself."""
+
+    sha256: str
+    lines: bool
+
+
+def named_blobs(connection: Connection) -> dict[str, Hashed]:
+    """Path and hash of each blob that a row names."""
     compressions, archives = schema.compressions.c, schema.session_archives.c
     artifacts = schema.artifacts.c
     found = union(
-        select(compressions.archive_path, compressions.sha256),
-        select(archives.events_path, archives.events_sha256),
-        select(archives.messages_path, archives.messages_sha256),
-        select(artifacts.path, artifacts.sha256),
+        select(compressions.archive_path, compressions.sha256, true()),
+        select(archives.events_path, archives.events_sha256, true()),
+        select(archives.messages_path, archives.messages_sha256, true()),
+        select(artifacts.path, artifacts.sha256, false()),
     )
-    return dict(cast("Sequence[tuple[str, str]]", connection.execute(found).all()))
+    return {path: Hashed(sha256, bool(lines)) for path, sha256, lines in connection.execute(found)}
 
 
-async def move_blobs(named: Mapping[str, str], source: Blobs, target: Blobs, told: Told) -> MovedBlobs:
+async def move_blobs(named: Mapping[str, Hashed], source: Blobs, target: Blobs, told: Told) -> MovedBlobs:
     """Copies what `target` does not have, and reads it there again. What the source itself has no more, or
     not as it was written, is told and no failure: it is no worse after the move than before.
 
@@ -54,10 +62,10 @@ async def move_blobs(named: Mapping[str, str], source: Blobs, target: Blobs, tol
     damaged: list[str] = []
     places = asyncio.Semaphore(AT_ONCE)
 
-    async def one(path: str, sha256: str) -> None:
+    async def one(path: str, row: Hashed) -> None:
         nonlocal copied, present
         async with places:
-            if await _digest(target, path) == sha256:
+            if (await _digests(target, path, lines=row.lines))[1] == row.sha256:
                 present += 1
                 return
             try:
@@ -65,16 +73,20 @@ async def move_blobs(named: Mapping[str, str], source: Blobs, target: Blobs, tol
             except BlobMissing:
                 missing.append(path)
                 return
-            if await _digest(target, path) != written:
+            stored, hashed = await _digests(target, path, lines=row.lines)
+            if stored != written:
                 raise StorageError(f"The blob {path} is not what was written to the target.")
             copied += 1
-            if written != sha256:
+            if hashed != row.sha256:
                 damaged.append(path)
         told(MoveProgress("blobs", copied + present, len(named)))
 
-    async with asyncio.TaskGroup() as tasks:
-        for path, sha256 in named.items():
-            tasks.create_task(one(path, sha256))
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            for path, row in named.items():
+                tasks.create_task(one(path, row))
+    except BaseExceptionGroup as failed:  # several at a time, for one reason as a rule
+        raise failed.exceptions[0] from failed
     return MovedBlobs(copied, present, tuple(sorted(missing)), tuple(sorted(damaged)))
 
 
@@ -90,12 +102,23 @@ async def _copy(source: Blobs, target: Blobs, path: str) -> str:
     return digest.hexdigest()
 
 
-async def _digest(blobs: Blobs, path: str) -> str | None:
-    """The hash of a blob; None when there is none."""
-    digest = hashlib.sha256()
-    try:
+async def _digests(blobs: Blobs, path: str, *, lines: bool) -> tuple[str | None, str | None]:
+    """The hash of a blob, and that of its row: None where there is no blob, or it cannot be unzipped."""
+    stored, hashed = hashlib.sha256(), hashlib.sha256()
+
+    async def read() -> AsyncIterator[bytes]:
         async for chunk in blobs.stream(path):
-            digest.update(chunk)
+            stored.update(chunk)
+            yield chunk
+
+    chunks = read()
+    try:
+        async for piece in unpacked(path, chunks) if lines else chunks:
+            hashed.update(piece)
     except BlobMissing:
-        return None
-    return digest.hexdigest()
+        return None, None
+    except ArchiveDamaged:
+        async for _ in chunks:
+            pass
+        return stored.hexdigest(), None
+    return stored.hexdigest(), hashed.hexdigest()

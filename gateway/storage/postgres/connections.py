@@ -10,18 +10,20 @@ from psycopg import conninfo, pq
 from sqlalchemy import Connection, NullPool, create_engine
 from sqlalchemy.exc import DBAPIError
 
+from gateway.errors import StorageError
 from gateway.storage.postgres.failures import storage_error
 
 # A host that has gone is noticed: by the system before a statement waits for ever, and by the server before a
 # transaction of ours holds up others. What the URL says comes first (see "Parameter Key Words" of libpq).
 PARAMETERS: dict[str, Any] = {
-    "application_name": "chat-gateway",
     "connect_timeout": "5",
     "keepalives_idle": "5",
     "keepalives_interval": "2",
     "keepalives_count": "3",
     "tcp_user_timeout": "10000",
 }
+NAME = "chat-gateway"
+"""The application_name of every gateway, also where the URL gives another: a move finds gateways by it."""
 OPTIONS = "-c lock_timeout=5s -c statement_timeout=30s -c idle_in_transaction_session_timeout=10s"
 
 
@@ -44,9 +46,16 @@ class ServerAddress(NamedTuple):
         """
         try:
             given: dict[str, Any] = conninfo.conninfo_to_dict(self.url)
+        except psycopg.Error:  # its message quotes the address
+            raise StorageError(
+                "The address of the database cannot be read: look at what is behind its question mark.",
+                retryable=False,
+            ) from None
+        try:
             if not self.pooled:
                 given["options"] = f"{OPTIONS} {given.get('options') or ''}".strip()
             settings: dict[str, Any] = {
+                "application_name": NAME,
                 "autocommit": True,
                 "prepare_threshold": None if self.pooled else 5,
                 **parameters,

@@ -13,7 +13,7 @@ from gateway.errors import StorageError
 from gateway.storage.memories.engine import Words
 from gateway.storage.migrations import MOVING, SESSIONS
 from gateway.storage.moving import Values
-from gateway.storage.postgres.connections import Raw, ServerAddress
+from gateway.storage.postgres.connections import NAME, Raw, ServerAddress
 from gateway.storage.postgres.failures import storage_error
 from gateway.storage.postgres.migrating import LOCK, check_revisions, migrate, revision_of
 
@@ -22,8 +22,8 @@ OPTIONS = "-c lock_timeout=10s"
 
 OTHERS = text("""
     SELECT count(*) FROM pg_stat_activity
-    WHERE datname = current_database() AND application_name = 'chat-gateway'
-""")
+    WHERE datname = current_database() AND application_name = :name
+""").bindparams(name=NAME)
 # What would change the source meanwhile is refused, or waits.
 KEEP_OUT = text("LOCK TABLE heads, memories IN SHARE MODE")
 
@@ -116,9 +116,7 @@ def _raw_of(connection: Connection) -> Raw:
 @contextmanager
 def _connected(url: str, **options: Any) -> Generator[Connection]:
     def connect() -> Raw:
-        return ServerAddress(url).connect(
-            autocommit=False, options=OPTIONS, application_name="chat-gateway-move"
-        )
+        return ServerAddress(url).connect(autocommit=False, options=OPTIONS, application_name=f"{NAME}-move")
 
     engine = create_engine(
         "postgresql+psycopg://", creator=connect, poolclass=NullPool, hide_parameters=True, **options
