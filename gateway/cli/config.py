@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from gateway.settings.values import McpServer
 
 MASK = "********"
-_USERINFO = re.compile(r"(?<=://)[^/@\s]+(?=@)")
-_QUERY = re.compile(r"(://[^?\s]*\?)\S+")
+_USERINFO = re.compile(r"(?<=://).+(?=@)", re.DOTALL)
+_QUERY = re.compile(r"(://[^?]*\?).+", re.DOTALL)
 _ADDRESS = re.compile(
-    r"(?P<scheme>\w[\w+.-]*://)(?P<user>[^/?#]*@)?(?P<host>[^/?#@]*)(?P<rest>[/?#].+)?", re.DOTALL
+    r"(?P<scheme>\w[\w+.-]*://)(?P<user>.*@)?(?P<host>[^/?#@]*)(?P<rest>[/?#].+)?", re.DOTALL
 )
 _FLAG = re.compile(r"(?P<flag>--[\w.-]*|-\w|-)(?P<value>.*)", re.DOTALL)
 
@@ -138,7 +138,7 @@ def _variables_of(name: str, field: "FieldInfo") -> list[str]:
 
 
 def without_secrets(address: str) -> str:
-    """The address with a mask for the name and password in it, and for its query."""
+    """The address with a mask for the name and password in it, up to the last @, and for its query."""
     return _QUERY.sub(rf"\1{MASK}", _USERINFO.sub(MASK, address))
 
 

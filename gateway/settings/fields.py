@@ -13,7 +13,7 @@ from pydantic_settings import (
 )
 
 from gateway.errors import SettingsError
-from gateway.settings.values import Households, McpServers, Names, Policy, TraceUrl, TrustRules
+from gateway.settings.values import DatabaseUrl, Households, McpServers, Names, Policy, TraceUrl, TrustRules
 
 LOOPBACK_HOSTS = frozenset({"127.0.0.1", "::1", "localhost"})
 
@@ -42,12 +42,12 @@ class Settings(BaseSettings):
         Path("data"),
         description="Folder of the database. One process at a time; with PostgreSQL it is scratch.",
     )
-    database_url: str | None = Field(
+    database_url: DatabaseUrl = Field(
         None,
         description="sqlite:///PATH, or postgresql://USER:PASSWORD@HOST:PORT/DATABASE for several replicas; "
         "default is gateway.db in data_dir.",
     )
-    database_direct_url: str | None = Field(
+    database_direct_url: DatabaseUrl = Field(
         None,
         description="The same PostgreSQL database past a pooler such as PgBouncer, for what needs a "
         "connection of its own; absent: database_url leads to the server itself.",

@@ -83,6 +83,34 @@ def _check_trace_url(value: str | None) -> str | None:
     return value
 
 
+_ESCAPED = r"%(?!00)[0-9A-Fa-f]{2}"
+_ACCOUNT = rf"(?:[^\s%@/?#\[\]]|{_ESCAPED})*"
+_HOST = rf"(?:\[[0-9A-Za-z:.%]+\]|(?:[^\s%@/?:,\[\]]|{_ESCAPED})*)(?::\d*)?"
+_DATABASE = rf"(?:[^\s%@/?]|{_ESCAPED})*"
+_PARAMETER = rf"\w+=(?:[^\s%@=&]|{_ESCAPED})*"
+_POSTGRES = re.compile(
+    rf"postgres(?:ql)?://(?:{_ACCOUNT}@)?{_HOST}(?:,{_HOST})*(?:/{_DATABASE})?"
+    rf"(?:\?(?:{_PARAMETER}(?:&{_PARAMETER})*)?)?"
+)
+"""What libpq reads as it was meant ("Connection URIs" of PostgreSQL's documentation): with one sign too many
+in a password it takes a part of it for the host, and names that in its messages."""
+
+
+def check_database_url(url: str | None) -> str | None:
+    """The address of a database. Raises ValueError for one on a server that is not well formed; the message
+    has nothing of it."""
+    if (url or "").startswith(("postgresql:", "postgres:")) and not _POSTGRES.fullmatch(url or ""):
+        raise ValueError(
+            "it is not of the form postgresql://USER:PASSWORD@HOST:PORT/DATABASE. In a name or a password "
+            "write %20 for a blank, %23 for #, %25 for %, %2F for /, %3F for ?, %40 for @, %5B for [, "
+            "%5D for ]"
+        )
+    return url
+
+
+DatabaseUrl = Annotated[str | None, AfterValidator(check_database_url)]
+
+
 def _check_servers(servers: dict[str, McpServer]) -> dict[str, McpServer]:
     for name in servers:
         if len(name) > MAX_SERVER_NAME_LENGTH or not _SERVER_NAME.fullmatch(name):

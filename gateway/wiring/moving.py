@@ -8,6 +8,7 @@ from pathlib import Path
 
 from gateway.errors import SettingsError
 from gateway.memory.validation import indexed
+from gateway.settings.values import check_database_url
 from gateway.storage.blobs.addresses import open_blobs
 from gateway.storage.moving import MovingDatabase, Told
 from gateway.storage.moving.blobs import MovedBlobs, move_blobs, named_blobs
@@ -47,6 +48,11 @@ def move_everything(
 
 @contextmanager
 def opened(url: str, *, is_target: bool = False) -> Generator[MovingDatabase]:
+    which = "target" if is_target else "source"
+    try:
+        check_database_url(url)
+    except ValueError as why:
+        raise SettingsError(f"The address of the {which}: {why}.") from None
     # Each engine is imported where it is asked for: psycopg is an extra.
     if url.startswith("sqlite:///"):
         from gateway.storage.sqlite import moving  # noqa: PLC0415
@@ -63,4 +69,4 @@ def opened(url: str, *, is_target: bool = False) -> Generator[MovingDatabase]:
         with (moving.open_target if is_target else moving.open_source)(url, PostingWords()) as database:
             yield database
         return
-    raise SettingsError(f"{url} is neither sqlite:///PATH nor postgresql://….")
+    raise SettingsError(f"The address of the {which} is neither sqlite:///PATH nor postgresql://….")

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway.cli.config import EffectiveSetting, list_origins, unknown_variables
+from gateway.cli.config import EffectiveSetting, list_origins, unknown_variables, without_secrets
+from gateway.settings.values import check_database_url
 from tests.cli.calling import Command
 
 
@@ -64,6 +65,63 @@ def test_no_secret_is_shown(command: Command) -> None:
     values = {each["name"]: each["value"] for each in json.loads(as_json.out)}
     assert values["embeddings_url"] == "https://vectors.example/v1?********"
     assert values["trace_url"] == "https://traces.example/#/t?********"
+
+
+@pytest.mark.parametrize(
+    "password", ["hidden hidden", "hidden#hidden", "hid/hidden", "hid@hidden", "a?hidden"]
+)
+def test_a_password_is_masked_whatever_is_in_it(password: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Up to the last @, in an address of its own as in an argument of an MCP server."""
+    address = f"postgresql://ann:{password}@db.example/shop"
+    assert without_secrets(address) == "postgresql://********@db.example/shop"
+    monkeypatch.setenv(
+        "GATEWAY_MCP_SERVERS", json.dumps({"a": {"command": "npx", "args": ["shop", address]}})
+    )
+    shown = _origin("mcp_servers").value["a"]["args"]
+    assert shown == ["shop", "postgresql://********@db.example/********"]
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        *("ann:geh%zzeim@db/x", "ann:geh eim@db/x", "ann:geh@eim@db/x", "ann:geh/eim@db/x", "[geh:eim@db/x"),
+        *("ann:geheim@[::1/x", "db/x?password=ge=geheim", "db:geheim/x", "db/geh eim"),
+        *("ann:geh?eim@db/x", "ann:geh#eim@db/x", "db?password=geh@eim", "db/x?password=geh&eim"),
+    ],
+)
+def test_an_address_libpq_would_misread_is_refused(command: Command, rest: str) -> None:
+    """With the setting and what to write, and nothing of the address."""
+    for name in ("GATEWAY_DATABASE_URL", "GATEWAY_DATABASE_DIRECT_URL"):
+        shown = command("config", **{name: f"postgresql://{rest}"})
+        assert (shown.code, "geh" in shown.out + shown.err, "eim" in shown.out + shown.err) == (
+            2,
+            False,
+            False,
+        )
+        assert f"{name}: it is not of the form postgresql://" in shown.err
+        assert "%40 for @" in shown.err
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        *("/x", "db", "ann@db:5433/x?sslmode=verify-full&connect_timeout=3", "a,b:5433,[::1]:5434/x"),
+        *(
+            "/x?host=/tmp",
+            "ann:a%40b%2Fc:!$&'()*+,;=~^@%2Ftmp/x",
+            "127.0.0.1:5432/x?options=-c%20lock_timeout%3D1s",
+        ),
+    ],
+)
+def test_an_address_of_a_server_is_taken(rest: str) -> None:
+    assert check_database_url(f"postgresql://{rest}") == f"postgresql://{rest}"
+
+
+def test_a_move_tells_nothing_of_its_addresses(command: Command) -> None:
+    for wrong in ("mysql://ann:geheim@db/x", "postgresql://ann:ge@heim@db/x"):
+        shown = command("move", wrong, "sqlite:///there.db")
+        assert (shown.code, "heim" in shown.out + shown.err) == (2, False)
+        assert "The address of the source" in shown.err
 
 
 def test_no_secret_of_an_mcp_server_is_shown(command: Command) -> None:
