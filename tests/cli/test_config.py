@@ -92,7 +92,7 @@ def test_a_password_is_masked_whatever_is_in_it(password: str, monkeypatch: pyte
 def test_an_address_libpq_would_misread_is_refused(command: Command, rest: str) -> None:
     """With the setting and what to write, and nothing of the address."""
     for name in ("GATEWAY_DATABASE_URL", "GATEWAY_DATABASE_DIRECT_URL"):
-        shown = command("config", **{name: f"postgresql://{rest}"})
+        shown = command("config", given=None, **{name: f"postgresql://{rest}"})
         assert (shown.code, "geh" in shown.out + shown.err, "eim" in shown.out + shown.err) == (
             2,
             False,
