@@ -8,7 +8,8 @@ from gateway.api.attachment_body import AttachmentBody
 from gateway.artifacts.attached_files import MAX_FILES
 from gateway.http.json_types import Body, Query, Reply, not_blank
 from gateway.ids import ID_PATTERN
-from gateway.storage.turns import TurnRow, TurnStatus
+from gateway.messages import Usage
+from gateway.storage.turns import TurnRow, TurnState, TurnStatus
 
 Id = Annotated[str, Field(pattern=ID_PATTERN)]
 Message = Annotated[str, AfterValidator(not_blank), Field(description="The user's message.")]
@@ -100,6 +101,14 @@ class SessionPage(Reply):
     next: str | None = Field(None, description="Cursor of the next page; absent on the last one.")
 
 
+class TurnsQuery(Query):
+    status: TurnState | None = Field(
+        None, description="Only turns of that status or, of those that are done, with that outcome."
+    )
+    limit: int = Field(50, ge=1, le=200)
+    before: str | None = Field(None, description="The `next` of the former page.")
+
+
 class Turn(Reply):
     turn_id: str
     session_id: str
@@ -109,16 +118,22 @@ class Turn(Reply):
     client_message_id: str | None = None
     cancel_requested: bool | None = None
     created_at: int
+    ended_at: int | None = None
     first_seq: int | None = None
-    last_seq: int | None = None
+    last_seq: int | None = Field(None, description="Of its last event, while it runs of the newest.")
+    iterations: int | None = Field(None, description="Model calls; like usage and cost once it is done.")
+    usage: Usage | None = None
+    cost: float | None = Field(None, description="US dollars; absent where a price is unknown.")
 
     @classmethod
     def of(cls, row: TurnRow) -> "Turn":
-        cancel_requested = row.cancel_requested or None
-        first_seq, last_seq = row.first_seq or None, row.last_seq or None
-        return cls.from_row(
-            row, turn_id=row.id, cancel_requested=cancel_requested, first_seq=first_seq, last_seq=last_seq
-        )
+        names = ("cancel_requested", "first_seq", "last_seq", "iterations")
+        return cls.from_row(row, turn_id=row.id, **{name: getattr(row, name) or None for name in names})
+
+
+class TurnPage(Reply):
+    turns: list[Turn]
+    next: str | None = Field(None, description="Cursor of the next page; absent on the last one.")
 
 
 class AcceptedTurn(Reply):

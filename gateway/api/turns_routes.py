@@ -2,7 +2,8 @@
 
 from starlette.responses import Response
 
-from gateway.api.bodies import AcceptedTurn, ChatBody, CursorQuery, Turn, TurnOptions
+from gateway.api.bodies import AcceptedTurn, ChatBody, CursorQuery, Turn, TurnOptions, TurnPage, TurnsQuery
+from gateway.http.cursors import decode_cursor, encode_cursor
 from gateway.http.json_types import json_reply
 from gateway.http.requests import ApiRequest
 from gateway.http.stream import stream_response
@@ -36,20 +37,35 @@ async def start(request: ApiRequest) -> Response:
 
 
 async def read(request: ApiRequest) -> Response:
-    """One turn: its state and where its events are."""
-    turn = await request.gateway.turn(
-        request.principal, request.path_id("session_id"), request.path_id("turn_id")
-    )
-    return json_reply(Turn.of(turn))
+    """One turn: its state, where its events are and, once it is done, what it used."""
+    return json_reply(Turn.of(await request.gateway.turn(request.principal, *_path_ids(request))))
+
+
+async def read_any(request: ApiRequest) -> Response:
+    """One turn by its id alone, as with its session."""
+    return await read(request)
+
+
+async def find(request: ApiRequest) -> Response:
+    """Your turns of all sessions, the newest first."""
+    query = request.read_query(TurnsQuery)
+    before = decode_cursor(query.before) if query.before is not None else None
+    rows = await request.gateway.turns(request.principal, query.status, limit=query.limit + 1, before=before)
+    page = rows[: query.limit]
+    more = encode_cursor(page[-1].created_at, page[-1].id) if len(rows) > query.limit else None
+    return json_reply(TurnPage(turns=[Turn.of(row) for row in page], next=more))
 
 
 async def cancel(request: ApiRequest) -> Response:
     """Stops a turn: its model call and its tools are cancelled, what was written is kept, and `done`
     follows with status cancelled. Stopping a turn that is over changes nothing."""
-    turn = await request.gateway.cancel(
-        request.principal, request.path_id("session_id"), request.path_id("turn_id")
-    )
+    turn = await request.gateway.cancel(request.principal, *_path_ids(request))
     return json_reply(Turn.of(turn), 200 if turn.status == "done" else 202)
+
+
+async def cancel_any(request: ApiRequest) -> Response:
+    """Stops a turn by its id alone, as with its session."""
+    return await cancel(request)
 
 
 async def _start(
@@ -79,6 +95,12 @@ async def _start(
     else:
         span.starts(accepted.turn.id)
     return accepted
+
+
+def _path_ids(request: ApiRequest) -> tuple[str | None, str]:
+    """The session of the path, None where a turn is named by its id alone, and the turn."""
+    session_id = request.path_id("session_id") if "session_id" in request.path_params else None
+    return session_id, request.path_id("turn_id")
 
 
 def _read_cursor(request: ApiRequest) -> int:

@@ -39,6 +39,8 @@ from gateway.api.bodies import (
     SnapshotReply,
     Turn,
     TurnOptions,
+    TurnPage,
+    TurnsQuery,
 )
 from gateway.api.compressions_routes import CompressionDetails, CompressionList
 from gateway.api.memory_url_table import MEMORIES
@@ -52,6 +54,7 @@ from gateway.prompt.prompt_report import PromptPreview, PromptReport
 
 S = "/api/sessions/{session_id}"
 T = S + "/turns/{turn_id}"
+TURN = "/api/turns/{turn_id}"
 A = T + "/approvals/{tool_call_id}"
 V = S + "/compressions/{version}"
 SUMMARY = "/api/session/summary"
@@ -95,6 +98,9 @@ ENDPOINTS = (
     ),
     Endpoint("GET", T, turns.read, {200: (Turn,)}, refusals=(404,)),
     Endpoint("POST", T + "/cancel", turns.cancel, {200: (Turn,), 202: (Turn,)}, refusals=(404,)),
+    Endpoint("GET", "/api/turns", turns.find, {200: (TurnPage,)}, query=TurnsQuery),
+    Endpoint("GET", TURN, turns.read_any, {200: (Turn,)}, refusals=(404,)),
+    Endpoint("POST", TURN + "/cancel", turns.cancel_any, {200: (Turn,), 202: (Turn,)}, refusals=(404,)),
     Endpoint("GET", A, approvals.read, {200: (Approval,)}, refusals=(404,)),
     Endpoint("POST", A, approvals.decide, {200: (Approval,)}, DecisionBody, refusals=(404, 409, 413)),
     Endpoint("GET", "/api/approvals", approvals.waiting, {200: (ApprovalsReply,)}),

@@ -22,7 +22,7 @@ from gateway.service.records import SessionRecords
 from gateway.service.skills import SkillsOffered
 from gateway.shielding import finish
 from gateway.storage.sessions import SessionRow
-from gateway.storage.turns import Accepted, NewTurn, TurnRow
+from gateway.storage.turns import Accepted, NewTurn, TurnRow, TurnState
 from gateway.turn.in_flight import InFlight
 from gateway.turn.ownership import Ownership
 from gateway.turn.request import TurnRequest
@@ -145,11 +145,17 @@ class Gateway:
         # A client that leaves now must not leave a turn that is accepted and never started.
         return await finish(self._accept(new, request.attachments))
 
-    async def turn(self, who: Principal, session_id: str, turn_id: str) -> TurnRow:
-        """Raises errors.NotFound."""
+    async def turn(self, who: Principal, session_id: str | None, turn_id: str) -> TurnRow:
+        """A turn of the caller's, in that session or (None) in any. Raises errors.NotFound."""
         return await self._deps.turns.get(session_id, turn_id, who.user_id)
 
-    async def cancel(self, who: Principal, session_id: str, turn_id: str) -> TurnRow:
+    async def turns(
+        self, who: Principal, state: TurnState | None, *, limit: int, before: tuple[int, str] | None = None
+    ) -> Sequence[TurnRow]:
+        """The caller's turns of all sessions, as `Turns.of_owner` lists them."""
+        return await self._deps.turns.of_owner(who.user_id, state, limit=limit, before=before)
+
+    async def cancel(self, who: Principal, session_id: str | None, turn_id: str) -> TurnRow:
         """Asks a turn to stop; a turn that is over stays as it is. Raises errors.NotFound."""
         turn = await self.turn(who, session_id, turn_id)
         if turn.status == "done":

@@ -139,6 +139,8 @@ _running = text("status = 'running'")
 _named = text("client_message_id IS NOT NULL")
 Index("turns_by_session", turns.c.session_id, turns.c.status, turns.c.number)
 Index("turns_by_seq", turns.c.session_id, turns.c.last_seq)
+Index("turns_by_owner", turns.c.owner, turns.c.created_at, turns.c.id)
+Index("turns_by_outcome", turns.c.owner, turns.c.outcome, turns.c.created_at, turns.c.id)
 Index(
     "turns_one_running",
     turns.c.session_id,

@@ -60,7 +60,7 @@ async def test_another_users_session_is_as_absent_as_one_that_never_was(guarded:
 
     checked = 0
     for each in ENDPOINTS:
-        if "{session_id}" in each.path:
+        if "{session_id}" in each.path or "{turn_id}" in each.path:
             path = each.path.format(session_id="hers", turn_id=turn, version=0, tool_call_id="toolu_1")
             response = await guarded.http.request(
                 each.method, path, json=bodies.get(each.path, {}), headers=bert
@@ -75,7 +75,11 @@ async def test_another_users_session_is_as_absent_as_one_that_never_was(guarded:
             checked += 1
 
     assert checked >= 8
-    for listing, name in (("/api/sessions", "sessions"), ("/api/session/summaries", "summaries")):
+    for listing, name in (
+        ("/api/sessions", "sessions"),
+        ("/api/session/summaries", "summaries"),
+        ("/api/turns", "turns"),
+    ):
         assert (await guarded.get(listing, **bert)).json()[name] == []
     assert (await guarded.get("/api/session/summaries?user_id=anna", **bert)).status_code == 403
     summary = await guarded.post("/api/session/summary", {"session_id": "hers"}, **bert)

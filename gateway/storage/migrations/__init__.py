@@ -21,7 +21,7 @@ class Chain(NamedTuple):
     """Where a PostgreSQL database, which has the tables of both chains, keeps the revision."""
 
 
-HEAD = "0010"
+HEAD = "0011"
 """The newest revision of the sessions, in versions/."""
 SESSIONS = Chain("versions", HEAD, "0009")
 

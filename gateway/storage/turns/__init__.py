@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
 from gateway.events.lifecycle import Outcome
-from gateway.messages import Attached
+from gateway.messages import Attached, Usage
 from gateway.storage.messages import History
 
 TurnStatus = Literal["accepted", "running", "awaiting_approval", "done"]
+TurnState = TurnStatus | Outcome
+"""Where a turn is: its status or, once it is done, its outcome."""
 OnConflict = Literal["reject", "queue", "interrupt"]
 
 
@@ -19,7 +21,7 @@ class TurnRow:
     who alone may append: it grows with each owner in the session, and is 0 of a turn that is not open.
     `recoveries` counts the owners that were lost. A turn that is awaiting_approval has no owner, and is its
     session's running one nevertheless. `project_id` and `role_id` are those of its session, `attachments`
-    came with its message."""
+    came with its message. `ended_at`, `usage`, `cost` and `iterations` are known once it is done."""
 
     id: str
     session_id: str
@@ -38,6 +40,10 @@ class TurnRow:
     role_id: str | None = None
     attachments: tuple[Attached, ...] = ()
     recoveries: int = 0
+    ended_at: int | None = None
+    usage: Usage | None = None
+    cost: float | None = None
+    iterations: int = 0
 
 
 class OwnedTurn(NamedTuple):
@@ -105,8 +111,16 @@ class Turns(Protocol):
         """The turn that this message of the owner's started; None before it did."""
         ...
 
-    async def get(self, session_id: str, turn_id: str, owner: str) -> TurnRow:
-        """Raises errors.NotFound (code turn_not_found)."""
+    async def get(self, session_id: str | None, turn_id: str, owner: str) -> TurnRow:
+        """A turn of that session, or (None) whichever session it is in. Raises errors.NotFound (code
+        turn_not_found)."""
+        ...
+
+    async def of_owner(
+        self, owner: str, state: TurnState | None, *, limit: int, before: tuple[int, str] | None
+    ) -> Sequence[TurnRow]:
+        """The owner's turns of all sessions, those that were accepted last in front; `state` None: in any.
+        `before` are `created_at` and id of the last one of the page before."""
         ...
 
     async def open_turn(self, session_id: str) -> TurnRow | None:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import (
+    ColumnElement,
     Connection,
     Text,
     and_,
@@ -15,21 +16,18 @@ from sqlalchemy import (
     literal_column,
     select,
     true,
+    tuple_,
     update,
 )
 
 from gateway.errors import Conflict, NotFound, QueueFull, TurnInProgress
 from gateway.storage.database import Prepared, SessionLock, Store, reads, send, writes
+from gateway.storage.rows import usage_of
 from gateway.storage.schema import RUNNING, WAITING, heads, messages, sessions, turns
 from gateway.storage.sessions.entry import STATE, Entered, enter_session
 from gateway.storage.sessions.history import view_of
 from gateway.storage.signals import Signal
-from gateway.storage.turns import (
-    Accepted,
-    NewTurn,
-    OwnedTurn,
-    TurnRow,
-)
+from gateway.storage.turns import Accepted, NewTurn, OwnedTurn, TurnRow, TurnState
 from gateway.storage.turns import heads as fence
 from gateway.storage.turns.attachments import attachments_of, json_of, take_in
 
@@ -61,6 +59,10 @@ TURNS = (
         sessions.c.role_id,
         turns.c.recoveries,
         turns.c.attachments,
+        turns.c.ended_at,
+        turns.c.usage,
+        turns.c.cost,
+        turns.c.iterations,
         heads.c.head,
     )
     .join_from(turns, sessions)
@@ -71,7 +73,7 @@ OF_SESSION = turns.c.session_id == bindparam("session_id")
 OF_ID = turns.c.id == bindparam("turn_id")
 
 TURN = Prepared(TURNS.where(OF_ID))
-OWN_TURN = Prepared(TURNS.where(OF_ID, OF_SESSION, turns.c.owner == bindparam("owner")))
+OWN_TURN = Prepared(TURNS.where(OF_ID, turns.c.owner == bindparam("owner")))
 RUNNING_TURN = Prepared(TURNS.where(OF_SESSION, turns.c.status == RUNNING))
 SAME_MESSAGE = Prepared(TURNS.where(OF_SESSION, turns.c.client_message_id == bindparam("client_message_id")))
 
@@ -226,10 +228,12 @@ def open_turn_of(connection: Connection, session_id: str) -> TurnRow | None:
 def turn_of(row: tuple[Any, ...]) -> TurnRow:
     """A row of TURNS. `first_seq` is fixed before the first event is there: until then both bounds are 0."""
     first_seq, last_seq, cancel_requested, project_id, role_id, recoveries, attachments = row[10:17]
+    ended_at, usage, cost, iterations = row[17:21]
     if last_seq < first_seq:
         first_seq = last_seq = 0
     values: list[Any] = [*row[:10], first_seq, last_seq, bool(cancel_requested), project_id, role_id]
-    return TurnRow(*values, attachments=attachments_of(attachments), recoveries=recoveries)
+    values += [attachments_of(attachments), recoveries, ended_at, usage_of(usage), cost, iterations]
+    return TurnRow(*values)
 
 
 def _row_of(new: NewTurn, session: Entered, *, waits: bool) -> TurnRow:
@@ -269,11 +273,44 @@ def sent(connection: Connection, session_id: str, client_message_id: str, owner:
     return turn if turn is not None and turn.owner == owner else None
 
 
-def get(connection: Connection, session_id: str, turn_id: str, owner: str) -> TurnRow:
-    row = OWN_TURN.one(connection, session_id=session_id, turn_id=turn_id, owner=owner)
-    if row is None:
-        raise NotFound(f"There is no turn {turn_id} in session {session_id}.", code="turn_not_found")
+def get(connection: Connection, session_id: str | None, turn_id: str, owner: str) -> TurnRow:
+    row = OWN_TURN.one(connection, turn_id=turn_id, owner=owner)
+    if row is None or session_id not in {None, row[1]}:
+        where = f" in session {session_id}" if session_id is not None else ""
+        raise NotFound(f"There is no turn {turn_id}{where}.", code="turn_not_found")
     return turn_of(row)
+
+
+def of_owner(
+    connection: Connection,
+    owner: str,
+    state: TurnState | None,
+    *,
+    limit: int,
+    before: tuple[int, str] | None,
+) -> Sequence[TurnRow]:
+    place = (turns.c.created_at, turns.c.id)
+    chosen = TURNS.where(turns.c.owner == owner, *_in_state(state)).order_by(None)
+    if before is not None:
+        chosen = chosen.where(tuple_(*place) < before)
+    rows = connection.execute(chosen.order_by(*(column.desc() for column in place)).limit(limit))
+    return [turn_of(tuple(row)) for row in rows]
+
+
+def _in_state(state: TurnState | None) -> list[ColumnElement[bool]]:
+    match state:
+        case None:
+            return []
+        case "awaiting_approval":
+            return [turns.c.outcome.is_(None), PARKED]
+        case "accepted" | "running" | "done":
+            return [
+                turns.c.status == state,
+                ~PARKED,
+                *([] if state == "done" else [turns.c.outcome.is_(None)]),
+            ]
+        case outcome:
+            return [turns.c.outcome == outcome]
 
 
 def model_of(connection: Connection, session_id: str) -> str | None:
@@ -314,6 +351,7 @@ class SqlTurns(Store):
 
     sent = reads(sent, snapshot=False)
     get = reads(get, snapshot=False)
+    of_owner = reads(of_owner, snapshot=False)
     open_turn = reads(open_turn_of, snapshot=False)
     model = reads(model_of, snapshot=False)
     request_cancel = writes(request_cancel)

@@ -1,0 +1,79 @@
+"""What storage owes about a user's turns, whichever sessions they are in."""
+
+import pytest
+
+from gateway.errors import NotFound
+from gateway.events.lifecycle import Outcome
+from gateway.messages import Usage
+from gateway.storage.log import Closing
+from gateway.storage.turns import TurnState
+from gateway.wiring import Storage
+from tests.contracts.test_approvals import asked
+from tests.storage.writing import OWNER, accepted, running, writer_of
+
+pytestmark = pytest.mark.anyio
+
+
+async def found(storage: Storage, state: TurnState | None, owner: str = OWNER) -> list[str]:
+    return [turn.id for turn in await storage.turns.of_owner(owner, state, limit=9, before=None)]
+
+
+async def test_a_turn_is_found_by_its_id_by_its_owner_alone(storage: Storage) -> None:
+    """With its session, or whichever it is in."""
+    await running(storage)
+
+    by_id = await storage.turns.get(None, "t", OWNER)
+
+    assert by_id == await storage.turns.get("s", "t", OWNER)
+    for session_id, turn_id, owner in ((None, "t", "bob"), ("other", "t", OWNER), (None, "other", OWNER)):
+        with pytest.raises(NotFound):
+            await storage.turns.get(session_id, turn_id, owner)
+
+
+async def test_turns_are_listed_by_their_status_and_by_their_outcome(storage: Storage) -> None:
+    """Parked is neither running nor done, and another user's are not there."""
+    await running(storage, "s1", "runs")
+    await running(storage, "s2", "parked")
+    await storage.approvals.ask([asked()])
+    turn = await storage.turns.get("s2", "parked", OWNER)
+    assert await storage.approvals.park(turn, ["toolu_1"], 1000)
+    await accepted(storage, "s2", "waits", on_conflict="queue")
+    ended: tuple[tuple[str, Outcome], ...] = (("good", "completed"), ("bad", "failed"))
+    for turn_id, outcome in ended:
+        writer = await running(storage, f"s-{turn_id}", turn_id)
+        assert await writer.append("done", sync=True, outcome=Closing(outcome, 1, None, None, 9)) is None
+    await accepted(storage, "s3", "bobs", owner="bob")
+
+    assert await found(storage, "running") == ["runs"]
+    assert await found(storage, "awaiting_approval") == ["parked"]
+    assert await found(storage, "accepted") == ["waits"]
+    assert await found(storage, "completed") == ["good"]
+    assert await found(storage, "failed") == ["bad"]
+    assert set(await found(storage, "done")) == {"good", "bad"}
+    assert set(await found(storage, None)) == {"runs", "parked", "waits", "good", "bad"}
+    assert await found(storage, None, "bob") == ["bobs"]
+
+
+async def test_the_list_goes_on_behind_the_last_one_of_a_page(storage: Storage) -> None:
+    """The newest first; also where several were accepted in the same moment."""
+    for number, at in enumerate((5, 6, 6, 6, 7)):
+        await accepted(storage, f"s{number}", f"t{number}", at=at)
+    seen: list[str] = []
+    before: tuple[int, str] | None = None
+    while page := await storage.turns.of_owner(OWNER, None, limit=2, before=before):
+        seen += [turn.id for turn in page]
+        before = (page[-1].created_at, page[-1].id)
+
+    assert seen == ["t4", "t3", "t2", "t1", "t0"]
+
+
+async def test_a_turn_that_is_over_says_what_it_used(storage: Storage) -> None:
+    now = await accepted(storage)
+    usage = Usage(input_tokens=3, output_tokens=4)
+    closing = Closing("completed", 2, usage, 0.5, 9)
+    assert await writer_of(storage, now).append("done", sync=True, outcome=closing) is None
+
+    turn = await storage.turns.get(None, "t", OWNER)
+
+    assert (turn.ended_at, turn.usage, turn.cost, turn.iterations) == (9, usage, 0.5, 2)
+    assert now.turn.ended_at is None
