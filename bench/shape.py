@@ -38,7 +38,7 @@ BUDGETS: Mapping[str, int] = {
     "storage": 10455,
     "telemetry": 4240,
     "tools": 3048,
-    "turn": 2430,
+    "turn": 2445,
     "wiring": 600,
 }
 """Lines of code that each package of `gateway` may have, without blank lines, comments and docstrings; "" are

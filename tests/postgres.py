@@ -14,7 +14,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -148,6 +149,41 @@ def start(
     address = f"postgresql://gateway@127.0.0.1:{port}/postgres"
     wait_for(address, process)
     return process, address
+
+
+class OwnServer:
+    """A server of one test, which may end it and start it again."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._process, self.url = start(folder)
+        migrate(ServerAddress(self.url))
+
+    def stop(self) -> None:
+        """Ends all its connections."""
+        self._process.send_signal(signal.SIGINT)
+        self._process.wait(TIMEOUT)
+
+    def start(self) -> None:
+        """At the same address."""
+        self._process, _ = start(self._folder, urlsplit(self.url).port)
+
+    def crash(self, backend: int) -> None:
+        """One of its processes dies, as when memory is short: it ends all others and recovers by itself."""
+        os.kill(backend, signal.SIGKILL)
+        wait_for(self.url, self._process)
+
+
+@contextmanager
+def own_server() -> Generator[OwnServer]:
+    """A new one with today's tables."""
+    # Not in the folder of the test run, which another user, such as the one of the server, may not enter.
+    with tempfile.TemporaryDirectory(prefix="postgres-") as folder:
+        server = OwnServer(Path(folder))
+        try:
+            yield server
+        finally:
+            server.stop()
 
 
 def wait_for(address: str, process: subprocess.Popen[Any] | None = None) -> None:

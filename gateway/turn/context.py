@@ -1,9 +1,10 @@
 """What a step of a turn works with. A step is a function that takes it, and what is really an argument."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from gateway.errors import TurnLost
+from gateway.errors import StorageError, TurnLost
 from gateway.events.calls import CallResult
 from gateway.history.transcript import stored_next, view
 from gateway.memory.context_changes import ContextState
@@ -99,13 +100,21 @@ class TurnContext:
         self.emit(result, tool_call_id=call_id, message=self.progress.answers_with(call_id, result))
 
     async def may_begin(self) -> None:
-        """Returns when something may begin that others notice, a model call or a tool: at once, or, where the
-        lease ran out, when it is renewed. Raises errors.TurnLost: the turn is another replica's since."""
-        if self.deps.replicas.lease.is_held:
-            return
-        await self.deps.replicas.lease.renewed()
-        row = self.row
-        if not await self.deps.turns.is_owned(OwnedTurn(row.session_id, row.id, row.epoch)):
+        """Returns when something may begin that others notice, a model call or a tool: at once, or, where a
+        beat is overdue, when the database says that the turn is still this replica's. That is waited for.
+        Raises errors.TurnLost: it is another's since."""
+        replicas, row = self.deps.replicas, self.row
+        while not replicas.lease.is_certain:
+            await replicas.lease.renewed()
+            try:
+                is_owned = await self.deps.turns.is_owned(OwnedTurn(row.session_id, row.id, row.epoch))
+            except StorageError as error:
+                if not error.retryable:
+                    raise
+                await asyncio.sleep(replicas.every)
+                continue
+            if is_owned:
+                return
             raise TurnLost(f"Turn {row.id} is no longer this replica's: epoch {row.epoch}.")
 
     def user_messages(self) -> Sequence[UserMessage]:

@@ -89,7 +89,9 @@ class Ownership:
             in_flight.cancel(turn_id)
         if draining:
             return
-        for session_id in found.waiting:
+        for session_id in found.waiting:  # what finds no place here may find one elsewhere, or later
+            if not in_flight.free_slots:
+                break
             in_flight.queue(session_id)
         in_flight.deliver_left(found.undelivered)
         orphans = {turn for turn in found.owned if not in_flight.runs(turn.turn_id)}

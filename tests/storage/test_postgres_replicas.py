@@ -1,8 +1,9 @@
 """Who lives, and who takes over from whom, on a PostgreSQL server that several replicas share."""
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, asynccontextmanager
 from itertools import chain
 
 import psycopg
@@ -10,11 +11,12 @@ import pytest
 
 from gateway.errors import StorageError
 from gateway.storage.postgres import PostgresDatabase
+from gateway.storage.postgres.exclusive import PostgresExclusive
 from gateway.storage.postgres.replicas import PostgresReplicas
 from gateway.storage.turns import NewTurn, OwnedTurn
 from gateway.storage.turns.store import SqlTurns
 from tests.loopback import TIMEOUT
-from tests.postgres import needs_postgres, new_database
+from tests.postgres import needs_postgres, new_database, own_server
 
 pytestmark = [*needs_postgres, pytest.mark.anyio]
 
@@ -35,6 +37,17 @@ class Replica:
         self.replicas = PostgresReplicas(database, database.server, lease)
         self.turns = SqlTurns(database)
 
+    async def joins(self, *, long_ago: bool = True) -> None:
+        """As if it had had the server for as long as others are waited for."""
+        await self.replicas.join()
+        if long_ago:
+            self.there_for(2 * LEASE)
+
+    def there_for(self, seconds: float) -> None:
+        """As if it had had the server for so long, without a break."""
+        now = time.monotonic()
+        self.replicas.liveness.held_since = self.replicas.back_at = self.replicas.joined_at = now - seconds
+
     async def accepts(self, *names: str) -> None:
         """A turn in each of these sessions, which is this replica's."""
         for name in names:
@@ -52,27 +65,40 @@ class Replica:
         async with await psycopg.AsyncConnection.connect(self.database.server.url) as connection:
             await connection.execute(UNSEEN, (seconds, self.id))
 
+    async def holds(self) -> None:
+        """Returns when it has its lock again."""
+        async with asyncio.timeout(TIMEOUT):
+            while (since := self.replicas.liveness.held_since) is None or since <= self.replicas.joined_at:
+                self.replicas.liveness.renew()
+                await asyncio.sleep(0.01)
+
     async def dies(self) -> None:
         """Its connections end with it, and so does its lock."""
         await self.replicas.liveness.close()
 
 
-Start = Callable[[str], Awaitable[Replica]]
+Start = Callable[..., Awaitable[Replica]]
+
+
+@asynccontextmanager
+async def replicas_of(url: str) -> AsyncGenerator[Start]:
+    """Starts replicas of a database, by name."""
+    async with AsyncExitStack() as stack:
+
+        async def start(name: str, *, long_ago: bool = True) -> Replica:
+            opened = await PostgresDatabase.open(url, replica=name)
+            replica = Replica(await stack.enter_async_context(opened), LEASE)
+            await replica.joins(long_ago=long_ago)
+            stack.push_async_callback(replica.dies)
+            return replica
+
+        yield start
 
 
 @pytest.fixture
 async def started(anyio_backend: str) -> AsyncGenerator[Start]:
     """Starts replicas of one database, by name."""
-    url = new_database()
-    async with AsyncExitStack() as stack:
-
-        async def start(name: str) -> Replica:
-            opened = await PostgresDatabase.open(url, replica=name)
-            replica = Replica(await stack.enter_async_context(opened), LEASE)
-            await replica.replicas.join()
-            stack.push_async_callback(replica.dies)
-            return replica
-
+    async with replicas_of(new_database()) as start:
         yield start
 
 
@@ -126,6 +152,70 @@ async def test_the_turns_of_a_replica_that_stands_still_are_taken_when_its_lease
     assert await one.turns.take_over("t", recovered=True) is None
     assert not await one.turns.is_owned(OwnedTurn("s_t", "t", 1))
     assert await two.turns.is_owned(OwnedTurn("s_t", "t", 2))
+
+
+async def test_who_has_just_come_judges_nobody(started: Start) -> None:
+    """It may have come together with the server: the others get the time that they would get from one that
+    was there."""
+    one, two = await started("one"), await started("two", long_ago=False)
+    await one.accepts("t")
+    await one.silent(2 * LEASE)
+    await one.dies()
+    assert await two.takes() == []
+    two.there_for(LEASE / 4)
+    assert await two.takes() == ["t"]
+
+
+async def test_a_server_that_starts_anew_takes_no_turn_from_those_that_live() -> None:
+    """Every lock is gone and every beat is overdue: they get the time to come back. Who has not by then is
+    taken for dead."""
+    with own_server() as server:
+        async with replicas_of(server.url) as started:
+            one, two = await started("one"), await started("two")
+            await one.accepts("t")
+            server.stop()
+            server.start()
+            await one.silent(LEASE / 4)
+
+            assert await two.takes() == []
+            await two.holds()
+            assert await two.takes() == []
+            await one.replicas.beat(room=9)
+            await one.holds()
+            await one.silent(LEASE / 4)
+            two.there_for(2 * LEASE)
+            assert await two.takes() == []
+            await one.dies()
+            assert await two.takes() == ["t"]
+
+
+async def test_what_kept_a_replica_from_its_own_beats_is_not_laid_to_the_others(
+    started: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A network that was away, a machine that slept: nobody was heard of, and nobody has died."""
+    one, two = await started("one"), await started("two")
+    await one.accepts("t")
+    await one.silent(2 * LEASE)
+    now = time.monotonic() + 2 * LEASE
+    monkeypatch.setattr("gateway.storage.replicas.monotonic", lambda: now)
+    monkeypatch.setattr("gateway.storage.postgres.replicas.monotonic", lambda: now)
+    assert await two.takes() == []
+    taken = list[str]()
+    for _ in range(3):
+        assert not taken
+        now += 0.5 * LEASE
+        taken = await two.takes()
+    assert taken == ["t"]
+
+
+async def test_a_name_means_another_thing_in_each_class_of_locks(started: Start) -> None:
+    """A replica is dead although a task somewhere holds its name."""
+    one, two = await started("one"), await started("two")
+    await one.accepts("t")
+    await one.silent(LEASE / 4)
+    await one.dies()
+    async with PostgresExclusive(two.database.direct) as exclusive, exclusive.hold("one"):
+        assert await two.takes() == ["t"]
 
 
 async def test_what_is_released_is_taken_at_once_and_counts_as_no_loss(started: Start) -> None:

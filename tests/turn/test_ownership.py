@@ -12,7 +12,7 @@ from gateway.errors import StorageError, TurnLost
 from gateway.messages import ToolSpec
 from gateway.model.base import Answer
 from gateway.storage.replicas import Beat, Lease
-from gateway.storage.turns import NewTurn
+from gateway.storage.turns import NewTurn, OwnedTurn
 from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
 from gateway.turn.context import TurnContext
 from gateway.turn.in_flight import InFlight
@@ -175,3 +175,59 @@ async def test_without_its_lease_a_replica_begins_nothing(tmp_path: Path) -> Non
         late.renew(asyncio.get_running_loop().time())
         with pytest.raises(TurnLost):
             await waits
+
+
+async def test_with_a_beat_overdue_the_database_is_asked_before_anything_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The lease lasts, but a replica whose connections have ended counts as dead sooner. A database that is
+    away is waited for."""
+    async with turn_at_work(tmp_path) as turn:
+        turn.deps.replicas.every = 0
+        lease = turn.deps.replicas.lease = Lease(3600, unseen=0)
+        lease.renew(asyncio.get_running_loop().time())
+        await turn.may_begin()
+
+        is_owned, asked = turn.deps.turns.is_owned, asyncio.Event()
+
+        async def away(_: OwnedTurn) -> bool:
+            if asked.is_set():
+                return await is_owned(_)
+            asked.set()
+            raise StorageError("away")
+
+        monkeypatch.setattr(turn.deps.turns, "is_owned", away)
+        await turn.may_begin()
+        assert asked.is_set()
+
+        await turn.deps.turns.take_over("t", recovered=True)
+        assert lease.is_held
+        with pytest.raises(TurnLost):
+            await turn.may_begin()
+
+
+async def test_no_more_sessions_are_begun_than_there_are_places(tmp_path: Path) -> None:
+    """What waits for a place stays where others find it, too."""
+    async with turn_at_work(tmp_path, "hello", "there") as turn:
+        accepted = await turn.deps.turns.take_over("t", recovered=False)
+        assert accepted is not None
+        places = turn.deps.settings.max_turns_in_flight
+        found = Beat(waiting=[f"s{number}" for number in range(places + 5)], queued=places + 5)
+        flight, ownership = _ownership(turn)
+        asked = list[str]()
+
+        async def beat(**_: object) -> Beat:
+            return found
+
+        async def claim_next(session_id: str) -> None:
+            asked.append(session_id)
+
+        turn.deps.replicas.beat = beat
+        turn.deps.turns.claim_next = claim_next
+        await ownership.look()
+        assert flight.free_slots == 0
+        async with asyncio.timeout(TIMEOUT):
+            while flight.free_slots < places:
+                await asyncio.sleep(0)
+
+    assert asked == found.waiting[:places]

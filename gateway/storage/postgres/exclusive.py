@@ -21,6 +21,7 @@ import psycopg
 from gateway.errors import GatewayError, StorageError
 from gateway.shielding import finish
 from gateway.storage.exclusive import LocalExclusive
+from gateway.storage.postgres.advisory_locks import LockClass
 from gateway.storage.postgres.connections import Raw, ServerAddress
 from gateway.storage.postgres.failures import storage_error
 
@@ -33,8 +34,7 @@ STALE = 10.0
 FIRST_PAUSE, LAST_PAUSE = 0.05, 1.0
 """Seconds until a name is asked for again that somebody holds: doubled each time, up to the last."""
 
-# The seed is any number but that of owners (transactions.py), the same everywhere.
-_KEY: LiteralString = "hashtextextended(%(name)s, 11)"
+_KEY: LiteralString = "hashtextextended(%(name)s, %(class)s)"
 _TRY: LiteralString = f"SELECT pg_try_advisory_lock({_KEY})"
 _UNLOCK: LiteralString = f"SELECT pg_advisory_unlock({_KEY})"
 _END_STALE: LiteralString = f"""
@@ -207,8 +207,9 @@ class PostgresExclusive:
             self._ask(self._raw, "SELECT true")
 
     def _ask(self, raw: Raw, statement: LiteralString, name: str = "") -> bool:
+        values = {"name": name, "class": LockClass.EXCLUSIVE.value, "stale": self._stale}
         try:
-            row = raw.execute(statement, {"name": name, "stale": self._stale}).fetchone()
+            row = raw.execute(statement, values).fetchone()
         except psycopg.Error as error:  # whatever it was: what it holds is nobody's then
             self._close()
             raise _Lost(raw, error) from error

@@ -12,12 +12,13 @@ from sqlalchemy.exc import DBAPIError
 import gateway.storage.migrations
 from gateway.errors import StorageError
 from gateway.storage.migrations import MEMORIES, SESSIONS, Chain, too_new
+from gateway.storage.postgres.advisory_locks import LockClass
 from gateway.storage.postgres.connections import Raw, ServerAddress, raw_of
 from gateway.storage.postgres.failures import storage_error
 
 BASELINE = Path(gateway.storage.migrations.__file__).parent / "baseline"
 
-LOCK = "SELECT pg_advisory_lock(hashtextextended('gateway migrate', 7))"
+LOCK = f"SELECT pg_advisory_lock(hashtextextended('gateway migrate', {LockClass.MIGRATION:d}))"
 """Held by what changes the tables, until its connection is closed."""
 _OF_CHAIN = sql.SQL("SELECT version_num FROM {}")
 _BEGIN_CHAIN = sql.SQL("CREATE TABLE {} (version_num VARCHAR(32) NOT NULL PRIMARY KEY)")

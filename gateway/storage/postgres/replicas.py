@@ -3,6 +3,9 @@
 lives     its row in `replicas` was touched less than a lease ago
 died      it holds no lock on its name any more, and missed a beat: its connections ended with it
 stopped   it holds the lock and missed a whole lease: what it does when it goes on is refused
+
+A server that starts anew, or cannot be reached, ends the connections of those that live, too. So a replica
+judges the others only by the time for which it has had the server itself, without a break.
 """
 
 import asyncio
@@ -13,10 +16,12 @@ from time import monotonic
 
 import orjson
 import psycopg
+from psycopg import sql
 from sqlalchemy import Connection, text
 
 from gateway.errors import StorageError
 from gateway.storage.database import Store, send
+from gateway.storage.postgres.advisory_locks import LockClass
 from gateway.storage.postgres.connections import Raw, ServerAddress
 from gateway.storage.postgres.database import PostgresDatabase
 from gateway.storage.replicas import NOTHING, Beat, Lease, Peer
@@ -29,10 +34,12 @@ BEATS = 10
 MISSED = 1.5
 """Beats that a replica without its lock has missed when it counts as dead: a lock alone may be lost with a
 connection, and come back."""
+RECONNECT = 6.0
+"""Seconds in which those that live have reached a server again that was away: an attempt at a connection
+takes 5 (connections.py), and the next begins with the next beat. Never more than a lease."""
 
 log = logging.getLogger(__name__)
 
-# The seed of the locks on names, 11, is any number: the same for all replicas, and not that of other locks.
 TOUCH = text("""
     INSERT INTO replicas (id, draining, about, timeline) VALUES (:me, :draining, :about,
         CASE WHEN pg_is_in_recovery() THEN NULL
@@ -41,14 +48,18 @@ TOUCH = text("""
         about = excluded.about, timeline = excluded.timeline
     RETURNING timeline
 """)
-# CASE, as AND has no order: the lock of a replica that lives is left alone.
-GONE = text("""
-    SELECT id FROM replicas WHERE id <> :me AND CASE
-        WHEN seen_at < clock_timestamp() - make_interval(secs => :lease) THEN true
-        WHEN seen_at < clock_timestamp() - make_interval(secs => :missed)
-            THEN pg_try_advisory_xact_lock_shared(hashtextextended(id, 11))
+# CASE, as AND has no order: the lock of a replica that lives is left alone. The own lock is free when the
+# server was started since it was taken, which nobody has noticed yet. NULL as seconds: nobody is judged so.
+GONE = text(f"""
+    WITH mine AS MATERIALIZED (
+        SELECT NOT pg_try_advisory_xact_lock_shared(hashtextextended(:me, {LockClass.LIVENESS:d})) AS is_held
+    )
+    SELECT id FROM replicas, mine WHERE id <> :me AND mine.is_held AND CASE
+        WHEN seen_at < clock_timestamp() - make_interval(secs => :stopped) THEN true
+        WHEN seen_at < clock_timestamp() - make_interval(secs => :died)
+            THEN pg_try_advisory_xact_lock_shared(hashtextextended(id, {LockClass.LIVENESS:d}))
         ELSE false END
-""")
+""")  # noqa: S608 - a number of ours
 # A head that somebody changes at this moment is skipped, and looked at again with the next beat.
 ORPHANS = text("""
     SELECT h.session_id, h.turn_id, h.replica FROM heads h LEFT JOIN replicas r ON r.id = h.replica
@@ -62,6 +73,7 @@ PEERS = text("""
     ORDER BY started_at, id
 """)
 LEAVE = text("DELETE FROM replicas WHERE id = :me")
+HOLD = sql.SQL("SELECT pg_advisory_lock(hashtextextended(%s, %s))")
 FORGET = text("""
     DELETE FROM replicas r WHERE seen_at < clock_timestamp() - interval '1 hour'
         AND NOT EXISTS (SELECT FROM heads h WHERE h.replica = r.id)
@@ -87,14 +99,16 @@ class PostgresReplicas(Store):
 
     def __init__(self, database: PostgresDatabase, direct: ServerAddress, lease: float) -> None:
         super().__init__(database)
-        self.lease = Lease(lease)
         self.every = lease / BEATS
+        self.lease = Lease(lease, MISSED * self.every)
         self._seconds = lease
+        self.joined_at = self.back_at = monotonic()
         self.liveness = Liveness(direct, database.replica)
 
     async def join(self) -> None:
         """Before anything is owned: what is owned by nobody known is taken over. Raises StorageError."""
         await asyncio.to_thread(self.liveness.hold)
+        self.joined_at = self.back_at = monotonic()
 
         def joined(connection: Connection) -> None:
             connection.execute(FORGET)
@@ -106,24 +120,40 @@ class PostgresReplicas(Store):
 
     async def beat(self, *, room: int, draining: bool = False, about: Mapping[str, str] = NOTHING) -> Beat:
         """See `Replicas.beat`."""
-        me, lease, missed = self.database.replica, self._seconds, MISSED * self.every
+        me, lease = self.database.replica, self._seconds
+        asked_at = monotonic()
+        if not self.lease.is_held:
+            self.back_at = asked_at  # what kept this one from its beats may have kept all
+        judged = self._judged(asked_at)
 
         def beaten(connection: Connection) -> Beat:
             timeline = touch(connection, me, about, draining=draining)
             taken: list[Accepted] = []
             if room:
-                missing = {"me": me, "lease": lease, "missed": missed}
-                gone = list(connection.execute(GONE, missing).scalars())
+                gone = list(connection.execute(GONE, {"me": me, **judged}).scalars())
                 orphans = connection.execute(ORPHANS, {"me": me, "gone": gone, "room": room}).all()
                 taken = take_orphans(connection, ((row[0], row[1], row[2]) for row in orphans), me)
             found = look(connection, me, taken)
             return replace(found, peers=peers(connection, lease, me), timeline=timeline)
 
-        asked_at = monotonic()
         beat = await self.database.write(beaten)
         self.lease.renew(asked_at)
         self.liveness.renew()
         return beat
+
+    def _judged(self, at: float) -> dict[str, float | None]:
+        """After how many seconds without a beat others count as stopped, and as died without their lock; None
+        while that cannot be told."""
+        held_since = self.liveness.held_since
+        if held_since is None:
+            return {"stopped": None, "died": None}
+        since = max(held_since, self.back_at)
+        missed = MISSED * self.every
+        patience = missed if since <= self.joined_at else min(self._seconds, RECONNECT)
+        return {
+            "stopped": self._seconds if at - since > self._seconds else None,
+            "died": missed if at - since > patience else None,
+        }
 
     async def release(self, turn: OwnedTurn) -> None:
         """See `Replicas.release`."""
@@ -151,6 +181,8 @@ class Liveness:
     """A lock on the replica's name that ends with the process, on a connection of its own."""
 
     def __init__(self, direct: ServerAddress, replica: str) -> None:
+        self.held_since: float | None = None
+        """Since when it is held without a break, on the monotonic clock; None while it is not."""
         self._direct = direct
         self._replica = replica
         self._raw: Raw | None = None
@@ -167,7 +199,8 @@ class Liveness:
         try:
             if self._raw is None and not self._closed:
                 self._raw = self._direct.connect()
-                self._raw.execute("SELECT pg_advisory_lock(hashtextextended(%s, 11))", (self._replica,))
+                self._raw.execute(HOLD, (self._replica, LockClass.LIVENESS.value))
+                self.held_since = monotonic()
             elif self._raw is not None:
                 self._raw.execute("SELECT 1")
         except (StorageError, psycopg.Error) as error:
@@ -182,6 +215,7 @@ class Liveness:
         self._drop()
 
     def _drop(self) -> None:
+        self.held_since = None
         raw, self._raw = self._raw, None
         if raw is not None:
             raw.close()

@@ -10,6 +10,7 @@ from psycopg import pq, sql
 
 from gateway.errors import StorageError
 from gateway.storage.database import Lock, SessionLock
+from gateway.storage.postgres.advisory_locks import LockClass
 from gateway.storage.postgres.connections import ConnectionPool, Raw
 from gateway.storage.postgres.failures import DEADLOCK, SERIALIZATION, UNIQUE, is_lost, state_of
 
@@ -29,9 +30,9 @@ UNKNOWN = 15.0
 
 _BEGIN = sql.SQL("BEGIN; SELECT pg_current_xact_id()::text")
 _SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-# A head is locked as its updates lock it. The seed of the owners' keys is any number, the same everywhere.
+# A head is locked as its updates lock it.
 _LOCK_SESSION = sql.SQL("; SELECT FROM heads WHERE session_id = {} FOR NO KEY UPDATE")
-_LOCK_OWNER = sql.SQL("; SELECT pg_advisory_xact_lock(hashtextextended({}, 7))")
+_LOCK_OWNER = sql.SQL("; SELECT pg_advisory_xact_lock(hashtextextended({}, {}))")
 _STATUS = "SELECT pg_xact_status(%s::xid8)"
 
 
@@ -60,7 +61,7 @@ def begin(raw: Raw, over: Lock | None = None) -> str:
         text += _LOCK_SESSION.format(over.id)
     elif over is not None:
         for name in sorted({over.name, *over.others}):
-            text += _LOCK_OWNER.format(name)
+            text += _LOCK_OWNER.format(name, LockClass.OWNER.value)
     cursor = raw.execute(text, prepare=False)  # several statements
     cursor.nextset()
     row = cursor.fetchone()

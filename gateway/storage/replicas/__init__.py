@@ -16,6 +16,8 @@ from gateway.storage.turns import Accepted, OwnedTurn
 SAFE_SHARE = 0.7
 """Share of a lease after which its holder begins nothing any more. What is left is for clocks that do not run
 at the same speed, and for what began a moment before."""
+CERTAIN_SHARE = 0.9
+"""Share of the time after which a replica may count as dead, for which it is certain that it does not."""
 
 
 NOTHING: Mapping[str, str] = {}
@@ -23,13 +25,15 @@ NOTHING: Mapping[str, str] = {}
 
 class Lease:
     """How long this process may count on owning what it owns, by its own clock. `seconds` after its last
-    renewal others take its turns over; None: nobody does."""
+    renewal others take its turns over, and after `unseen` where its connections to the server ended; None:
+    nobody does."""
 
-    def __init__(self, seconds: float | None = None) -> None:
+    def __init__(self, seconds: float | None = None, unseen: float | None = None) -> None:
         self.handing_over = False
         """Whether turns end their part here at their next step, for another replica to go on with them."""
         self._seconds = seconds
-        self._ends = self._renewed_at = monotonic()
+        self._unseen = seconds if unseen is None else unseen
+        self._ends = self._certain_until = self._renewed_at = monotonic()
         self._renewed = asyncio.Event()
 
     @property
@@ -42,10 +46,17 @@ class Lease:
         """Whether what reaches others may begin: a model call, a tool."""
         return self._seconds is None or monotonic() < self._ends
 
+    @property
+    def is_certain(self) -> bool:
+        """Whether nobody can have taken over what this process owned when it was renewed, whatever became of
+        its connections since."""
+        return self._unseen is None or monotonic() < self._certain_until
+
     def renew(self, asked_at: float) -> None:
         """The others know of a sign of life that was given at `asked_at` of the monotonic clock or later."""
         self._renewed_at = asked_at
         self._ends = asked_at + (self._seconds or 0) * SAFE_SHARE
+        self._certain_until = asked_at + (self._unseen or 0) * CERTAIN_SHARE
         self._renewed.set()
 
     async def renewed(self) -> None:
