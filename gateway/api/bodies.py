@@ -9,6 +9,7 @@ from gateway.artifacts.attached_files import MAX_FILES
 from gateway.http.json_types import Body, Query, Reply, not_blank
 from gateway.ids import ID_PATTERN
 from gateway.messages import Usage
+from gateway.service.releases import GRACE, MAX_GRACE
 from gateway.storage.turns import TurnRow, TurnState, TurnStatus
 
 Id = Annotated[str, Field(pattern=ID_PATTERN)]
@@ -23,6 +24,11 @@ class TurnOptions(Body):
     )
     on_conflict: Literal["reject", "queue", "interrupt"] = Field(
         "reject", description="What to do when another turn of the session runs."
+    )
+    on_disconnect: Literal["continue", "release"] = Field(
+        "continue",
+        description="What to do when the connection of this stream ends before `done`. release: the turn is "
+        f"cancelled unless somebody reads it again within {GRACE:g} seconds.",
     )
     model: str | None = Field(None, description="One of the allowed models.")
     attachments: list[AttachmentBody] = Field(
@@ -99,6 +105,10 @@ class SessionDetails(Session):
 class SessionPage(Reply):
     sessions: list[Session]
     next: str | None = Field(None, description="Cursor of the next page; absent on the last one.")
+
+
+class ReleaseBody(Body):
+    grace_seconds: float = Field(GRACE, ge=0, le=MAX_GRACE, description="So long may nobody read the turn.")
 
 
 class TurnsQuery(Query):

@@ -2,11 +2,21 @@
 
 from starlette.responses import Response
 
-from gateway.api.bodies import AcceptedTurn, ChatBody, CursorQuery, Turn, TurnOptions, TurnPage, TurnsQuery
+from gateway.api.bodies import (
+    AcceptedTurn,
+    ChatBody,
+    CursorQuery,
+    ReleaseBody,
+    Turn,
+    TurnOptions,
+    TurnPage,
+    TurnsQuery,
+)
 from gateway.http.cursors import decode_cursor, encode_cursor
 from gateway.http.json_types import json_reply
 from gateway.http.requests import ApiRequest
 from gateway.http.stream import stream_response
+from gateway.service.releases import GRACE
 from gateway.storage.turns import Accepted
 from gateway.turn.request import TurnRequest
 
@@ -19,7 +29,7 @@ async def chat(request: ApiRequest) -> Response:
     accepted = await _start(
         request, body, body.session_id, create_session=True, project_id=body.project_id, role_id=body.role_id
     )
-    return _stream(request, accepted, cursor)
+    return _stream(request, accepted, cursor, body)
 
 
 async def start(request: ApiRequest) -> Response:
@@ -29,7 +39,7 @@ async def start(request: ApiRequest) -> Response:
     body = await request.read_body(TurnOptions)
     accepted = await _start(request, body, request.path_id("session_id"), create_session=False)
     if request.wants("text/event-stream"):
-        return _stream(request, accepted, cursor)
+        return _stream(request, accepted, cursor, body)
     turn = accepted.turn
     seq = turn.first_seq - 1 if turn.first_seq else accepted.head
     reply = AcceptedTurn(turn_id=turn.id, session_id=turn.session_id, status=turn.status, seq=seq)
@@ -66,6 +76,14 @@ async def cancel(request: ApiRequest) -> Response:
 async def cancel_any(request: ApiRequest) -> Response:
     """Stops a turn by its id alone, as with its session."""
     return await cancel(request)
+
+
+async def release(request: ApiRequest) -> Response:
+    """Stops a turn when nobody reads it for a while: for clients whose Stop is only a closed connection. A
+    turn that is read, or waits for a decision then, goes on."""
+    body = await request.read_body(ReleaseBody)
+    turn = await request.gateway.release(request.principal, *_path_ids(request), body.grace_seconds)
+    return json_reply(Turn.of(turn), 200 if turn.status == "done" else 202)
 
 
 async def _start(
@@ -107,9 +125,10 @@ def _read_cursor(request: ApiRequest) -> int:
     return request.read_cursor(request.read_query(CursorQuery).after)
 
 
-def _stream(request: ApiRequest, accepted: Accepted, cursor: int) -> Response:
+def _stream(request: ApiRequest, accepted: Accepted, cursor: int, body: TurnOptions) -> Response:
     turn = accepted.turn
-    place = request.gateway.following_turn(accepted, after=cursor)
+    release_after = GRACE if body.on_disconnect == "release" else None
+    place = request.gateway.following_turn(accepted, after=cursor, release_after=release_after)
     headers = {"location": _location(accepted), "x-session-id": turn.session_id, "x-turn-id": turn.id}
     return stream_response(
         request,

@@ -23,7 +23,8 @@ meanwhile; it must not ask for the current task before that (see `EagerTask`).""
 @dataclass(frozen=True, slots=True)
 class Following:
     """A place to follow a session from. Scoped to `turn`, the stream ends after that turn's `done`; with
-    `live` false it ends at `head`, the session's last seq when it began."""
+    `live` false it ends at `head`, the session's last seq when it began. A reader that leaves before that end
+    releases the turn, `release_after` seconds being its grace; None: the turn goes on."""
 
     session_id: str
     head: int
@@ -31,6 +32,7 @@ class Following:
     turn: TurnRow | None = None
     types: frozenset[str] = frozenset()
     live: bool = True
+    release_after: float | None = None
 
     @property
     def exhausted(self) -> bool:

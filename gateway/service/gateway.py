@@ -1,6 +1,7 @@
 """The operations that all entry points call. They check the session's owner, and nothing here knows HTTP."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from gateway.artifacts.attached_files import Upload
 from gateway.auth import Principal
@@ -19,6 +20,7 @@ from gateway.service.history import SessionHistory
 from gateway.service.memory import UserMemories
 from gateway.service.prompts import Prompts
 from gateway.service.records import SessionRecords
+from gateway.service.releases import Releases
 from gateway.service.skills import SkillsOffered
 from gateway.shielding import finish
 from gateway.storage.sessions import SessionRow
@@ -57,6 +59,7 @@ class Gateway:
         self.documents = documents
         self.artifacts = artifacts
         self.records = SessionRecords(deps, in_flight, archiver)
+        self.releases = Releases(deps.turns, deps.signals, self._cancel, shared=deps.settings.is_shared)
         self._followers: set[Follower] = set()
         self._closing = False
 
@@ -164,6 +167,15 @@ class Gateway:
         await finish(self._cancel(turn))
         return await self.turn(who, session_id, turn_id)
 
+    async def release(self, who: Principal, session_id: str | None, turn_id: str, grace: float) -> TurnRow:
+        """Asks a turn to stop when nobody reads it within `grace` seconds: for clients whose Stop is only a
+        closed connection. A turn that is read stays as it is; so does one that waits for somebody then.
+        Raises errors.NotFound."""
+        turn = await self.turn(who, session_id, turn_id)
+        if turn.status != "done":
+            self.releases.release(turn, grace)
+        return turn
+
     async def open_turn(self, session_id: str) -> TurnRow | None:
         """The running turn of a session whose owner was checked before."""
         return await self._deps.turns.open_turn(session_id)
@@ -187,11 +199,14 @@ class Gateway:
         turn = await self.turn(who, session_id, turn_id) if turn_id is not None else None
         return following_from(session_id, session.head, after, turn, types=types, live=live)
 
-    def following_turn(self, accepted: Accepted, *, after: int = 0) -> Following:
+    def following_turn(
+        self, accepted: Accepted, *, after: int = 0, release_after: float | None = None
+    ) -> Following:
         """The place from which a turn is followed that was just accepted, or had been before: then a client
         that asks again goes on behind the event `after`. Raises errors.CursorAhead as `following` does."""
         after = after if accepted.repeated else 0
-        return following_from(accepted.turn.session_id, accepted.head, after, accepted.turn)
+        place = following_from(accepted.turn.session_id, accepted.head, after, accepted.turn)
+        return replace(place, release_after=release_after)
 
     async def follow(self, place: Following, take: Take) -> None:
         """Hands what comes after the place to `take`, in order, as it becomes durable, several events at a
@@ -202,7 +217,8 @@ class Gateway:
             follower.close()
         self._followers.add(follower)
         try:
-            await follower.run()
+            with self.releases.reading(place):
+                await follower.run()
         finally:
             self._followers.remove(follower)
 
@@ -231,6 +247,7 @@ class Gateway:
         await self._in_flight.drain(grace)
         await self.ownership.leave()
         await self.history.close()
+        await self.releases.close()
         self._closing = True
         for follower in self._followers:
             follower.close()

@@ -298,3 +298,27 @@ async def test_what_could_not_be_told_is_found(shared: Settings, monkeypatch: py
         await opened.wait()
         await a.chat("/say one", session_id=session)
         assert [frame.raw for frame in await reading] == await stored(a, session)
+
+
+@pytest.mark.parametrize("is_read", [True, False])
+async def test_a_reader_elsewhere_keeps_a_released_turn(
+    shared: Settings, monkeypatch: pytest.MonkeyPatch, is_read: bool
+) -> None:
+    """The replica where it was released asks the others; where none has a reader the turn ends."""
+    message = "/pieces 200\n/pace 20"
+    if not is_read:
+        monkeypatch.setattr("gateway.service.releases.ANSWER_TIMEOUT", 0.2)
+    async with two(shared) as (a, b):
+        session = await a.session()
+        turn = (await a.begin(session, message))["turn_id"]
+        opened = asyncio.Event()
+        reader = asyncio.create_task(following(b, session, opened)) if is_read else None
+        if reader is not None:
+            await opened.wait()
+        await a.post(f"/api/sessions/{session}/turns/{turn}/release", {"grace_seconds": 0.05})
+        async with asyncio.timeout(TIMEOUT):
+            while (now := (await a.get(f"/api/turns/{turn}")).json())["status"] != "done":
+                await asyncio.sleep(0.05)
+        if reader is not None:
+            await reader
+    assert now["outcome"] == ("completed" if is_read else "cancelled")

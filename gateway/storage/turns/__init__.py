@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple, Protocol
 from gateway.events.lifecycle import Outcome
 from gateway.messages import Attached, Usage
 from gateway.storage.messages import History
+from gateway.storage.signals import Signal
 
 TurnStatus = Literal["accepted", "running", "awaiting_approval", "done"]
 TurnState = TurnStatus | Outcome
@@ -139,6 +140,10 @@ class Turns(Protocol):
     async def request_cancel(self, turn_id: str) -> None:
         """Records that the turn shall stop. One that waits is handed out by claim_next all the same, so that
         it gets its end: `EventLog.close_waiting` ends it at once."""
+        ...
+
+    async def tell(self, signal: Signal) -> None:
+        """Has every process that it is for hear a signal about a turn, and changes nothing."""
         ...
 
     async def count_waiting(self) -> int:

@@ -355,6 +355,7 @@ class SqlTurns(Store):
     open_turn = reads(open_turn_of, snapshot=False)
     model = reads(model_of, snapshot=False)
     request_cancel = writes(request_cancel)
+    tell = writes(send)
     count_waiting = reads(count_waiting, snapshot=False)
     cancelled_waiting = reads(cancelled_waiting, snapshot=False)
     owned = reads(owned, snapshot=False)
