@@ -23,7 +23,7 @@ BUDGETS: Mapping[str, int] = {
     "adapters": 330,
     "api": 2285,
     "artifacts": 2596,
-    "cli": 3765,
+    "cli": 3772,
     "demo": 2312,
     "events": 450,
     "files": 175,
@@ -35,11 +35,11 @@ BUDGETS: Mapping[str, int] = {
     "service": 2110,
     "settings": 500,
     "skills": 1075,
-    "storage": 10455,
+    "storage": 10570,
     "telemetry": 4240,
     "tools": 3048,
     "turn": 2445,
-    "wiring": 600,
+    "wiring": 604,
 }
 """Lines of code that each package of `gateway` may have, without blank lines, comments and docstrings; "" are
 the modules beside the packages. A budget is raised on purpose, in a commit that says what for, and

@@ -58,7 +58,7 @@ log = structlog.get_logger(__name__)
 @asynccontextmanager
 async def lifespan(app: Starlette) -> AsyncGenerator[None]:
     """Puts what requests need into `app.state`: deps, gateway, telemetry, supervisor, indexer,
-    leader, begin_shutdown, and the `checks` of /readyz by name."""
+    leader, begin_shutdown, and for /readyz the `checks` by name and `newer_schema`."""
     settings: Settings = app.state.settings
     configure_logging(settings.log_level, settings.log_format)
     async with AsyncExitStack() as stack:
@@ -111,7 +111,10 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         )
         app.state.deps, app.state.gateway, app.state.telemetry = deps, gateway, telemetry
         app.state.wheel = Wheel(min(settings.heartbeat, settings.send_timeout))
-        app.state.checks = {"storage": storage.check, "timeline": ownership.check}
+        app.state.newer_schema, app.state.checks = (
+            storage.newer_schema,
+            {"storage": storage.check, "timeline": ownership.check},
+        )
         _measure(telemetry, storage, gateway, skills, servers)
         _measure_replicas(telemetry.metrics, storage, ownership)
         stack.enter_context(telemetry.metrics.loop)

@@ -25,15 +25,15 @@ def blanks() -> Blanks:
     for chain in {SESSIONS, MEMORIES} - _known.keys():
         with TemporaryDirectory() as folder:
             (path := Path(folder, "blank.db")).touch()
-            _copy(path, None, chain)
+            _copy(path, chain)
     return _known
 
 
-def _copy(path: Path, before: str | None, chain: Chain) -> None:
+def _copy(path: Path, chain: Chain) -> None:
     is_new = path.stat().st_size == 0
     if is_new and chain in _known:
         path.write_bytes(_known[chain])
         return
-    _migrate(path, before, chain)
+    _migrate(path, chain)
     if is_new:
         _known[chain] = path.read_bytes()

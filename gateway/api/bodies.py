@@ -199,8 +199,9 @@ class ReplicasSeen(Reply):
 
 class Health(Reply):
     """Whether turns are taken. `failed` has the checks that say no, by name, and `failing_tasks` the
-    background tasks that fail; only `/readyz` names them, and the `replicas` where several share a
-    database."""
+    background tasks that fail; only `/readyz` names them, the `replicas` where several share a database, and
+    in `newer_schema` what of its schema is newer than this version: `sessions`, `memories`, each with its
+    revision."""
 
     status: Literal["ok", "draining", "unavailable"]
     version: str
@@ -209,3 +210,4 @@ class Health(Reply):
     failed: dict[str, FailedCheck] | None = None
     failing_tasks: dict[str, FailingTask] | None = None
     replicas: ReplicasSeen | None = None
+    newer_schema: dict[str, str] | None = None

@@ -14,7 +14,7 @@ from gateway.errors import GatewayError
 from gateway.events.contract import json_schema
 from gateway.http.json_types import json_reply
 from gateway.http.requests import ApiRequest
-from gateway.supervisor import Failing, Supervisor
+from gateway.supervisor import Supervisor
 
 Check = Callable[[], Awaitable[None]]
 """Raises GatewayError when turns cannot be taken. Anybody may read its code and message, without a key."""
@@ -31,20 +31,23 @@ async def alive(request: ApiRequest) -> Response:
 async def ready(request: ApiRequest) -> Response:
     """New turns are taken: not while draining, nor when the database cannot be read, or could not write the
     last time and still cannot. `failed` says which check it is, and why. `failing_tasks` names background
-    tasks that fail; turns are taken without them. `replicas` says in what several of one database differ."""
+    tasks that fail; turns are taken without them. `replicas` says in what several of one database differ,
+    `newer_schema` that a newer version has brought the database to its revision."""
     if request.gateway.is_draining:
         return json_reply(_health(request, "draining"), 503, headers={"retry-after": "2"})
     supervisor: Supervisor = request.app.state.supervisor
+    failing = {name: asdict(task) for name, task in supervisor.failing.items()} or None
     checks: Mapping[str, Check] = request.app.state.checks
     found = zip(checks, await asyncio.gather(*map(_failed, checks.values())), strict=True)
     if failed := {name: why for name, why in found if why is not None}:
-        reply = _health(request, "unavailable", failed, supervisor.failing)
+        reply = _health(request, "unavailable", failed=failed, failing_tasks=failing)
         return json_reply(reply, 503, headers={"retry-after": "2"})
     ownership = request.gateway.ownership
     seen: ReplicasSeen | None = None
     if ownership.peers:
         seen = ReplicasSeen(alive=1 + len(ownership.peers), differ=list(ownership.differ))
-    return json_reply(_health(request, "ok", failing=supervisor.failing, seen=seen))
+    newer = request.app.state.newer_schema() or None
+    return json_reply(_health(request, "ok", failing_tasks=failing, replicas=seen, newer_schema=newer))
 
 
 async def metrics(request: ApiRequest) -> Response:
@@ -75,21 +78,13 @@ async def _failed(check: Check) -> FailedCheck | None:
     return None
 
 
-def _health(
-    request: ApiRequest,
-    status: str,
-    failed: Mapping[str, FailedCheck] | None = None,
-    failing: Mapping[str, Failing] | None = None,
-    seen: ReplicasSeen | None = None,
-) -> Health:
+def _health(request: ApiRequest, status: str, **more: object) -> Health:
     return Health.model_validate(
         {
             "status": status,
             "version": __version__,
             "model": request.settings.model,
             "demo": request.app.state.demo,
-            "failed": failed,
-            "failing_tasks": {name: asdict(task) for name, task in failing.items()} if failing else None,
-            "replicas": seen,
+            **more,
         }
     )

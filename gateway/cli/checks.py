@@ -23,10 +23,12 @@ from gateway.model.endpoint import left_out
 from gateway.settings import Settings
 from gateway.storage.blobs.addresses import NOT_SHARED, is_bucket, open_blobs
 from gateway.storage.folder import FolderLock
-from gateway.storage.migrations import HEAD, MEMORY_HEAD, current_revision
+from gateway.storage.migrations import MEMORIES, SESSIONS, Chain, schema_of
 
 SQLITE_SAFE = (3, 51, 3)
 """The first version without the WAL-reset bug: https://sqlite.org/wal.html, "The WAL-Reset Bug"."""
+
+NEWER = "this version works on it until the newer one takes its place"
 
 
 def check_settings(settings: Settings) -> list[Finding]:
@@ -136,7 +138,7 @@ def check_storage(settings: Settings) -> list[Finding]:
     if path.exists():
         found += _existing(path)
     if settings.memory and settings.memory_path.exists():
-        found.append(_schema(settings.memory_path, "the memory", MEMORY_HEAD))
+        found.append(_schema(settings.memory_path, "the memory", MEMORIES))
     return found
 
 
@@ -169,19 +171,20 @@ def _existing(path: Path) -> list[Finding]:
         if error.code != "data_locked":
             return [_storage("bad", str(error))]
         lock = _storage("good", "a running gateway holds the data folder")
-    return [lock, _schema(path, "the database", HEAD)]
+    return [lock, _schema(path, "the database", SESSIONS)]
 
 
-def _schema(path: Path, name: str, head: str) -> Finding:
+def _schema(path: Path, name: str, chain: Chain) -> Finding:
     try:
-        revision = current_revision(path)
+        found = schema_of(path)
+        if found.is_newer(chain, str(path)):
+            return _storage("warning", f"{name} is at a newer schema ({found.revision}): {NEWER}")
     except StorageError as error:
-        return _storage("bad", str(error))
-    if revision != head:
-        return _storage(
-            "warning", f"{name} is at {revision}, not at {head}: `gateway migrate` brings it there"
-        )
-    return _storage("good", f"{name} is at the newest schema, {head}")
+        return _storage("bad", error.message.removesuffix("."))
+    if found.revision != chain.head:
+        advice = f"{name} is at {found.revision}, not at {chain.head}: `gateway migrate` brings it there"
+        return _storage("warning", advice)
+    return _storage("good", f"{name} is at the newest schema, {chain.head}")
 
 
 def _sqlite_version() -> Finding:

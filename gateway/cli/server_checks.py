@@ -1,9 +1,11 @@
 """What `gateway doctor` looks at on a PostgreSQL server, and in the replicas that share it."""
 
 from gateway import wiring
+from gateway.cli.checks import NEWER
 from gateway.cli.findings import Finding, State
 from gateway.errors import GatewayError
 from gateway.settings import Settings
+from gateway.storage.migrations import HEAD
 from gateway.storage.replicas import SharedServer
 
 CLOCKS_APART = 5.0
@@ -16,7 +18,12 @@ def check_server(settings: Settings) -> list[Finding]:
         found = wiring.inspect_server(settings)
     except GatewayError as error:
         return [_finding("bad", error.message)]
-    findings = [_finding("good", f"PostgreSQL {found.version}, at the newest schema, {found.revision}")]
+    engine = f"PostgreSQL {found.version}"
+    findings = [
+        _finding("warning", f"{engine}, at a newer schema ({', '.join(found.newer.values())}): {NEWER}")
+        if found.newer
+        else _finding("good", f"{engine}, at the newest schema, {HEAD}")
+    ]
     if found.read_only:
         findings.append(_finding("bad", "it takes no writes: is it a standby?"))
     if not found.is_durable:

@@ -26,8 +26,9 @@ def migrate_databases(settings: Settings) -> Sequence[MigratedDatabase]:
         from gateway.storage.postgres.migrating import migrate  # noqa: PLC0415
 
         found = migrate(ServerAddress(settings.database_direct_url or settings.database_url or ""))
-        names = {migrations.SESSIONS: "The schema of sessions", migrations.MEMORIES: "The schema of memories"}
-        return [MigratedDatabase(names[chain], before, chain.head) for chain, before in found]
+        return [
+            MigratedDatabase(f"The schema of {chain.holds}", before, after) for chain, before, after in found
+        ]
     return [
         MigratedDatabase(str(path), *bring(path))
         for path, bring in (

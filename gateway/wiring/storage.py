@@ -2,7 +2,7 @@
 
 import os
 import socket
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -74,6 +74,8 @@ class Storage:
     signals: Signals
     check: Callable[[], Awaitable[None]]
     """Raises errors.StorageError when it cannot do its work now."""
+    newer_schema: Callable[[], Mapping[str, str]]
+    """See `EventDatabase.newer_schema`."""
     notification_time: Callable[[], float | None] = lambda: 0
     """Seconds that this process took to hear itself through the database: 0 where it has it alone, None where
     it hears nothing."""
@@ -198,4 +200,5 @@ def _storage_on(
         bus=bus,
         signals=database.signals,
         check=check,
+        newer_schema=lambda: database.newer_schema,
     )

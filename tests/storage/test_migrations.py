@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import sqlite3
 from collections.abc import Callable, Coroutine
 from contextlib import closing
@@ -15,6 +16,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import MetaData, create_engine
 
 import gateway.storage.migrations
+from gateway import __version__
 from gateway.errors import StorageError
 from gateway.events.envelope import encode, encode_scope
 from gateway.lexical import tokens
@@ -35,15 +37,16 @@ from gateway.storage.migrations import (
     MEMORY_HEAD,
     SESSIONS,
     Chain,
-    current_revision,
     migrate,
     migrate_memories,
+    schema_of,
     upgrade,
 )
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.storage.sqlite.memory_words import marked
 from gateway.storage.sqlite.shared import SharedDatabase
 from gateway.wiring import storage_on
+from tests.newer import newer, next_revision
 from tests.record import stored_events
 from tests.storage.remembering import ANN, document, memory
 from tests.storage.writing import left_open
@@ -281,26 +284,70 @@ def test_migrating_again_changes_nothing(tmp_path: Path, bring: Migrate, head: s
     bring(path)
 
     assert bring(path) == (head, head)
-    assert current_revision(path) == head
+    assert schema_of(path).revision == head
 
 
-@pytest.mark.parametrize(
-    ("bring", "opens"), [(migrate, SqliteDatabase.open), (migrate_memories, SharedDatabase.open)]
+def test_every_revision_says_which_versions_may_work_on_it() -> None:
+    """Since databases keep it. A later one admits no version that one before it has shut out."""
+    scripts_folder = Path(gateway.storage.migrations.__file__).parent
+    for chain, first in ((SESSIONS, "0012"), (MEMORIES, "0006")):
+        scripts = ScriptDirectory(
+            str(scripts_folder), version_locations=[str(scripts_folder / chain.folder)]
+        ).walk_revisions()
+        since = {each.revision: vars(each.module).get("compatible_from") for each in scripts}
+        said = {revision: since[revision] or "" for revision in sorted(since) if revision >= first}
+
+        assert all(said.values()), said
+        assert list(said.values()) == sorted(said.values()), said
+        assert all(oldest <= revision for revision, oldest in said.items()), said
+
+
+OPENS = pytest.mark.parametrize(
+    ("chain", "opens"), [(SESSIONS, SqliteDatabase.open), (MEMORIES, SharedDatabase.open)]
 )
-def test_a_database_of_a_newer_version_is_refused(
-    tmp_path: Path, bring: Migrate, opens: Callable[[Path], Coroutine[Any, Any, object]]
+Opens = Callable[[Path], Coroutine[Any, Any, Any]]
+
+
+@OPENS
+def test_a_newer_database_that_has_only_more_is_used(
+    tmp_path: Path, chain: Chain, opens: Opens, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """One clear message that names the file and the revision, and the file is left as it was."""
+    """As after a version was taken back: the log says so, and the file stays as it is."""
     path = tmp_path / "some.db"
-    bring(path)
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    upgrade(path, newer(tmp_path, chain))
+    found = schema_of(path)
 
-    with pytest.raises(StorageError, match="newer version of the gateway \\(revision 9999\\)") as refused:
-        asyncio.run(opens(path))
+    async def close() -> None:
+        await (await opens(path)).close()
 
-    assert refused.value.code == "database_too_new"
-    assert current_revision(path) == "9999"
+    asyncio.run(close())
+
+    assert found == (next_revision(chain), chain.head, __version__)
+    assert f"has the schema of a newer version ({chain.holds} {found.revision})" in caplog.text
+    assert schema_of(path) == found
+
+
+@OPENS
+def test_a_newer_database_that_has_something_else_is_refused(
+    tmp_path: Path, chain: Chain, opens: Opens
+) -> None:
+    """One clear message that names the file, the revision and the version that is needed, and the file is
+    left as it was. So is one of which nobody knows what may use it."""
+    path = tmp_path / "some.db"
+    upgrade(path, newer(tmp_path, chain, is_compatible=False))
+    found = schema_of(path)
+    for said in (
+        f"by version {__version__} of the gateway (revision {found.revision} of {chain.holds})",
+        "by a newer version of the gateway (revision 9999 ",
+    ):
+        with pytest.raises(StorageError, match=re.escape(said)) as refused:
+            asyncio.run(opens(path))
+        assert refused.value.code == "database_too_new"
+        assert schema_of(path) == found
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute("UPDATE alembic_version SET version_num = '9999', compatible_from = NULL")
+            connection.execute("UPDATE alembic_version SET written_by = NULL")
+        found = schema_of(path)
 
 
 @BOTH

@@ -224,7 +224,9 @@ async def test_another_schema_is_refused(anyio_backend: str, version: str | None
         if version is None:
             connection.execute("DROP TABLE alembic_version")
         else:
-            connection.execute("UPDATE alembic_version SET version_num = %s", (version,))
+            connection.execute(
+                "UPDATE alembic_version SET version_num = %s, compatible_from = %s", [version] * 2
+            )
     with pytest.raises(StorageError) as raised:
         await PostgresDatabase.open(url)
     assert raised.value.code == code

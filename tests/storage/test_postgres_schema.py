@@ -2,7 +2,9 @@
 
 import importlib
 import pkgutil
+import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -14,9 +16,13 @@ from gateway.errors import StorageError
 from gateway.storage import schema
 from gateway.storage.database import Prepared
 from gateway.storage.memories import schema as memory_schema
-from gateway.storage.migrations import MEMORIES, SESSIONS
+from gateway.storage.migrations import MEMORIES, SESSIONS, Chain
+from gateway.storage.postgres import migrating
 from gateway.storage.postgres.connections import ServerAddress
-from gateway.storage.postgres.migrating import migrate
+from gateway.storage.postgres.memory_words import PostingWords
+from gateway.storage.postgres.migrating import check_revisions, migrate
+from gateway.storage.postgres.moving import open_source, open_target
+from tests.newer import newer
 from tests.postgres import needs_postgres, new_database
 
 pytestmark = needs_postgres
@@ -91,10 +97,47 @@ def test_a_newer_database_is_left_alone() -> None:
     """A revision that this version does not know."""
     url = new_database()
     with psycopg.connect(url) as connection:
-        connection.execute("UPDATE memory_version SET version_num = '9999'")
+        connection.execute("UPDATE memory_version SET version_num = '9999', compatible_from = '9998'")
     with pytest.raises(StorageError) as raised:
         migrate(ServerAddress(url))
     assert raised.value.code == "database_too_new"
+
+
+@pytest.mark.parametrize("chain", [SESSIONS, MEMORIES], ids=["sessions", "memories"])
+def test_a_newer_database_that_has_only_more_is_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chain: Chain
+) -> None:
+    """`gateway migrate` of this version leaves it as it is; a move would lose what it has more."""
+    server, name = ServerAddress(new_database()), "SESSIONS" if chain is SESSIONS else "MEMORIES"
+    more = newer(tmp_path, chain)
+    with monkeypatch.context() as patched:
+        patched.setattr(migrating, name, more)
+        assert (chain.head, more.head) in [(before, after) for _, before, after in migrate(server)]
+
+    assert more.head in [after for _, _, after in migrate(server)]
+    assert check_revisions(server) == {chain.holds: more.head}
+    for opened in (open_source, open_target):
+        with pytest.raises(StorageError, match="move it with that one"), opened(server.url, PostingWords()):
+            pass
+
+
+def test_a_table_that_is_in_use_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As that of a backup: what comes after is not held up for longer than an attempt."""
+    url = new_database()
+    more = newer(tmp_path, SESSIONS)
+    monkeypatch.setattr(migrating, "SESSIONS", more)
+    monkeypatch.setattr(migrating, "LOCK_WAIT", 0.1)
+    monkeypatch.setattr(migrating, "PAUSE", 0.01)
+    with ThreadPoolExecutor(1) as pool:
+        with psycopg.connect(url) as backup:
+            backup.execute("SELECT count(*) FROM turns")
+            migrated = pool.submit(migrate, ServerAddress(url))
+            while "waits for a table" not in caplog.text:
+                assert not migrated.done()
+                time.sleep(0.01)
+        assert more.head in [after for _, _, after in migrated.result()]
 
 
 def statements() -> dict[str, Prepared]:

@@ -12,7 +12,7 @@ from gateway.errors import StorageError
 from gateway.storage.memories import Evidence, Filter, Vector
 from gateway.storage.memories.store import SqlMemories
 from gateway.storage.memories.terms import HITS
-from gateway.storage.migrations import MEMORY_HEAD, current_revision
+from gateway.storage.migrations import MEMORY_HEAD, schema_of
 from gateway.storage.sqlite import shared
 from gateway.storage.sqlite.database import raw_of
 from gateway.storage.sqlite.shared import SharedDatabase
@@ -39,7 +39,7 @@ async def test_processes_that_begin_at_once_lose_nothing_and_double_nothing(tmp_
     assert len(written.stored) == 4 * 45 + written.wanted_by_all
     assert written.doubled == 0
     assert written.sound
-    assert current_revision(tmp_path / "data" / "memory.db") == MEMORY_HEAD
+    assert schema_of(tmp_path / "data" / "memory.db").revision == MEMORY_HEAD
 
 
 @pytest.mark.parametrize("lines", [1, 25])

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from sqlalchemy import Connection
@@ -58,6 +58,11 @@ class EventDatabase(Database, Protocol):
     @property
     def page_snapshot(self) -> bool:
         """Whether all statements of `read_page` must see the same moment."""
+        ...
+
+    @property
+    def newer_schema(self) -> Mapping[str, str]:
+        """In what its schema is newer than this version, which works on it: revisions by what it holds."""
         ...
 
     def append(self, pending: Pending) -> None:

@@ -1,10 +1,21 @@
 """How an older database becomes one of today: Alembic, run from inside the program. There are two databases,
-each with a chain of revisions of its own."""
+each with a chain of revisions of its own.
 
+Versions of the gateway work side by side while one takes the place of another. So a revision says which
+versions may still work on what it leaves (`compatible_from` in its file), and the database keeps that beside
+the revision:
+
+    revision of the schema < that of the code    `gateway migrate` brings it there
+    compatible_from <= that of the code < it     this version works, and says that there is a newer one
+    that of the code < compatible_from           refused
+"""
+
+import logging
 import sqlite3
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 from gateway.errors import StorageError
 from gateway.storage.folder import FolderLock, opening
@@ -19,18 +30,45 @@ class Chain(NamedTuple):
     """The revision of the tables that a new PostgreSQL database begins with, in baseline/FOLDER.sql."""
     table: str = "alembic_version"
     """Where a PostgreSQL database, which has the tables of both chains, keeps the revision."""
+    holds: str = "sessions"
 
 
-HEAD = "0011"
+HEAD = "0012"
 """The newest revision of the sessions, in versions/."""
 SESSIONS = Chain("versions", HEAD, "0009")
 
 MOVING = "moving"
 """In place of a revision: the database is being filled from another one (storage/moving/)."""
 
-MEMORY_HEAD = "0005"
+MEMORY_HEAD = "0006"
 """The newest revision of the memories, in memory/."""
-MEMORIES = Chain("memory", MEMORY_HEAD, "0005", "memory_version")
+MEMORIES = Chain("memory", MEMORY_HEAD, "0005", "memory_version", "memories")
+
+log = logging.getLogger(__name__)
+
+
+class Schema(NamedTuple):
+    """What a database has of a chain: its `revision` (None: no tables yet), the oldest revision whose
+    versions may work on it, and the version of the gateway that brought it there. Before there was this rule
+    only the first is known."""
+
+    revision: str | None
+    compatible_from: str | None = None
+    written_by: str | None = None
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> Self:
+        """From the row of the version table, with the columns that it has."""
+        return cls(row["version_num"], row.get("compatible_from"), row.get("written_by"))
+
+    def is_newer(self, chain: Chain, name: str) -> bool:
+        """Whether it is newer than this version, which may work on it. Raises StorageError: it is newer, and
+        this version may not (code database_too_new), or a move into the database `name` is not finished."""
+        if self.revision is None or self.revision <= chain.head:
+            return False
+        if self.revision == MOVING or self.compatible_from is None or self.compatible_from > chain.head:
+            raise too_new(name, self, chain)
+        return True
 
 
 def migrate(path: Path) -> tuple[str | None, str]:
@@ -54,32 +92,46 @@ def migrate_memories(path: Path) -> tuple[str | None, str]:
 
 def upgrade(path: Path, chain: Chain = SESSIONS) -> tuple[str | None, str]:
     """`migrate` for whoever keeps other processes away from the file already."""
-    before = current_revision(path)
-    if before != chain.head:
+    found = schema_of(path)
+    if found.revision is not None and found.is_newer(chain, str(path)):
+        tell_newer(str(path), {chain.holds: found.revision})
+        return found.revision, found.revision
+    if found.revision != chain.head:
         from gateway.storage.migrations.run import run  # noqa: PLC0415 - Alembic takes half a second to import
 
-        run(path, before, chain)
-    return before, chain.head
+        run(path, chain)
+    return found.revision, chain.head
 
 
-def too_new(name: str, revision: str) -> StorageError:
-    """The refusal of a database with a revision that this version does not know."""
-    if revision == MOVING:
+def tell_newer(name: str, newer: Mapping[str, str]) -> None:
+    """A line in the log, of what is newer in a database than in this version: revisions by what they hold."""
+    said = ", ".join(f"{holds} {revision}" for holds, revision in newer.items())
+    log.warning(
+        "%s has the schema of a newer version (%s): this one works on it until it is replaced", name, said
+    )
+
+
+def too_new(name: str, found: Schema, chain: Chain) -> StorageError:
+    """The refusal of a database on which this version must not work."""
+    if found.revision == MOVING:
         return StorageError(
             f"A move into {name} is not finished: call `gateway move` again as before.",
             code="move_unfinished",
             retryable=False,
         )
+    by = f"version {found.written_by}" if found.written_by else "a newer version"
+    needed = found.compatible_from or found.revision
     return StorageError(
-        f"The database {name} was written by a newer version of the gateway (revision {revision}): "
-        "install that version, or restore a backup made before the upgrade.",
+        f"The database {name} was written by {by} of the gateway (revision {found.revision} of "
+        f"{chain.holds}), and this version ({chain.head}) cannot use it: install that version, or any other "
+        f"with revision {needed} or newer, or restore a backup made before the upgrade.",
         code="database_too_new",
         retryable=False,
     )
 
 
-def current_revision(path: Path) -> str | None:
-    """The revision of the file; None when it is new.
+def schema_of(path: Path) -> Schema:
+    """What the file has; one that is missing is made.
 
     Raises:
         StorageError: it is not a database, or cannot be opened.
@@ -88,10 +140,11 @@ def current_revision(path: Path) -> str | None:
         path.touch(mode=0o600)
     try:
         with closing(sqlite3.connect(path)) as connection:
+            connection.row_factory = sqlite3.Row
             known = connection.execute(
                 "SELECT 1 FROM sqlite_master WHERE name = 'alembic_version'"
             ).fetchone()
-            row = connection.execute("SELECT version_num FROM alembic_version").fetchone() if known else None
+            row = connection.execute("SELECT * FROM alembic_version").fetchone() if known else None
     except sqlite3.Error as error:
         raise StorageError(f"The database {path} cannot be read: {error}.", retryable=False) from error
-    return str(row[0]) if row else None
+    return Schema.of(dict(row)) if row else Schema(None)

@@ -1,12 +1,29 @@
 """What Alembic runs for every command: `migrations.run` hands over the connection."""
 
+from typing import Any
+
 from alembic import context
+from sqlalchemy import text
+
+from gateway import __version__
+
+
+def note_compatibility(ctx: Any, step: Any, heads: object, run_args: object) -> None:
+    """In the transaction of a revision that says which versions may work on what it leaves."""
+    since: str | None = getattr(step.up_revision.module, "compatible_from", None)
+    if since is not None:
+        ctx.connection.execute(
+            text(f"UPDATE {ctx.version_table} SET compatible_from = :since, written_by = :version"),  # noqa: S608
+            {"since": since, "version": __version__},
+        )
+
 
 context.configure(
     connection=context.config.attributes["connection"],
     version_table=context.config.attributes["version_table"],
     transactional_ddl=True,
     transaction_per_migration=True,
+    on_version_apply=note_compatibility,
 )
 with context.begin_transaction():
     context.run_migrations()

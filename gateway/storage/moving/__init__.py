@@ -14,10 +14,20 @@ from typing import NamedTuple, Protocol
 
 from sqlalchemy import Connection, Table
 
+from gateway.errors import StorageError
 from gateway.storage.memories.engine import Words
 
 Values = tuple[object, ...]
 """A row, its values in the order of the table's columns."""
+
+
+def not_own(what: str, revision: str) -> StorageError:
+    """The refusal of a database with columns that this version does not know, and so would not carry."""
+    return StorageError(
+        f"{what} has the schema of a newer version ({revision}): move it with that one.",
+        code="database_too_new",
+        retryable=False,
+    )
 
 
 class MoveProgress(NamedTuple):

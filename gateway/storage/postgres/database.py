@@ -1,7 +1,7 @@
 """A PostgreSQL database: transactions on a few threads, each with a connection of its own."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -13,11 +13,12 @@ from gateway.errors import StorageError
 from gateway.ids import new_replica_id
 from gateway.storage.database import Lock, Transaction, sent
 from gateway.storage.log.group_commit import Deliver, Flushed, GroupCommit
+from gateway.storage.migrations import tell_newer
 from gateway.storage.postgres.commits import PostgresCommits
-from gateway.storage.postgres.connections import ConnectionPool, ServerAddress
+from gateway.storage.postgres.connections import ConnectionPool, ServerAddress, raw_of
 from gateway.storage.postgres.event_rows import read_page
 from gateway.storage.postgres.failures import for_caller, is_lost
-from gateway.storage.postgres.migrating import check_revisions
+from gateway.storage.postgres.migrating import check_revisions, newer_schemas
 from gateway.storage.postgres.notifications import announce
 from gateway.storage.postgres.transactions import (
     begin,
@@ -47,6 +48,8 @@ class PostgresDatabase:
     ) -> None:
         self.replica = replica
         self.server, self.direct = server, direct
+        self.newer_schema: Mapping[str, str] = {}
+        """In what the schema is newer than this version, as of the last check."""
         self.signals = Signals()
         readers = max(1, connections // 2)
         writers = max(1, connections - readers)
@@ -83,8 +86,12 @@ class PostgresDatabase:
         """
         direct = ServerAddress(direct_url or url)
         server = ServerAddress(url, pooled=direct_url is not None)
-        await asyncio.to_thread(check_revisions, direct)
-        return cls(server, direct, connections, replica or new_replica_id(), flushed)
+        newer = await asyncio.to_thread(check_revisions, direct)
+        database = cls(server, direct, connections, replica or new_replica_id(), flushed)
+        if newer:
+            tell_newer("the database", newer)
+            database.newer_schema = newer
+        return database
 
     async def close(self) -> None:
         """Waits for what is under way and lets the connections go. Later calls do nothing."""
@@ -94,7 +101,9 @@ class PostgresDatabase:
             await asyncio.to_thread(self._release)
 
     async def check(self) -> None:
-        """Raises errors.StorageError: nothing can be read, or nothing written now."""
+        """Raises errors.StorageError: nothing can be read, or nothing written now, or the schema has become
+        one that this version may not use."""
+        self.newer_schema = await self.read(lambda c: newer_schemas(raw_of(c)), snapshot=False)
         read_only = await self.read(
             lambda connection: connection.exec_driver_sql("SHOW transaction_read_only").scalar(),
             snapshot=False,

@@ -5,7 +5,6 @@ import time
 import orjson
 import psycopg
 
-from gateway.storage.migrations import SESSIONS
 from gateway.storage.postgres.connections import ServerAddress
 from gateway.storage.postgres.failures import storage_error
 from gateway.storage.postgres.migrating import check_revisions
@@ -25,7 +24,7 @@ PEERS = """
 
 def inspect(server: ServerAddress, lease: float) -> SharedServer:
     """Raises StorageError: it cannot be reached, or its schema is another version's."""
-    check_revisions(server)
+    newer = check_revisions(server)
     try:
         with server.connect() as raw:
             asked = time.time()
@@ -38,4 +37,4 @@ def inspect(server: ServerAddress, lease: float) -> SharedServer:
         raise storage_error(error) from error
     peers = [Peer(row[0], orjson.loads(row[1]), *row[2:]) for row in rows]
     ahead = clock - asked - took / 2
-    return SharedServer(version, SESSIONS.head, read_only, has_standby, is_durable, ahead, peers)
+    return SharedServer(version, newer, read_only, has_standby, is_durable, ahead, peers)

@@ -1,17 +1,20 @@
 """The schema of a PostgreSQL database: the tables it begins with, then the revisions of all engines."""
 
-from collections.abc import Sequence
+import logging
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import psycopg
 from psycopg import sql
+from psycopg.errors import LockNotAvailable
 from sqlalchemy import Connection, NullPool, create_engine
 from sqlalchemy.exc import DBAPIError
 
 import gateway.storage.migrations
 from gateway.errors import StorageError
-from gateway.storage.migrations import MEMORIES, SESSIONS, Chain, too_new
+from gateway.storage.migrations import MEMORIES, SESSIONS, Chain, Schema
 from gateway.storage.postgres.advisory_locks import LockClass
 from gateway.storage.postgres.connections import Raw, ServerAddress, raw_of
 from gateway.storage.postgres.failures import storage_error
@@ -20,16 +23,27 @@ BASELINE = Path(gateway.storage.migrations.__file__).parent / "baseline"
 
 LOCK = f"SELECT pg_advisory_lock(hashtextextended('gateway migrate', {LockClass.MIGRATION:d}))"
 """Held by what changes the tables, until its connection is closed."""
-_OF_CHAIN = sql.SQL("SELECT version_num FROM {}")
+LOCK_WAIT = 2
+"""Seconds that a revision waits for a table. Whoever wants it after that one waits too, also to read: where a
+long transaction has the table, as a backup, it steps aside and tries again."""
+ATTEMPTS = 30
+PAUSE = 1.0
+"""Seconds between two of them."""
+
+# As JSON, so that its type stays the same to connections that know it from before it had more columns.
+_OF_CHAIN = sql.SQL("SELECT to_jsonb(version) FROM {} AS version")
 _BEGIN_CHAIN = sql.SQL("CREATE TABLE {} (version_num VARCHAR(32) NOT NULL PRIMARY KEY)")
 _SET_CHAIN = sql.SQL("INSERT INTO {} VALUES (%s)")
 
+log = logging.getLogger(__name__)
+
 
 class Migrated(NamedTuple):
-    """A chain with the revision it had (None: it was new); it has the newest one now."""
+    """A chain with the revision it had (None: it was new), and the one that it has."""
 
     chain: Chain
     before: str | None
+    after: str
 
 
 def migrate(server: ServerAddress) -> Sequence[Migrated]:
@@ -47,6 +61,7 @@ def migrate(server: ServerAddress) -> Sequence[Migrated]:
     try:
         with engine.connect() as connection:
             connection.exec_driver_sql(LOCK)
+            connection.exec_driver_sql(f"SET lock_timeout = '{LOCK_WAIT * 1000:.0f}ms'")
             connection.commit()
             return [_brought(connection, chain) for chain in (SESSIONS, MEMORIES)]
     except (psycopg.Error, DBAPIError) as error:
@@ -55,53 +70,73 @@ def migrate(server: ServerAddress) -> Sequence[Migrated]:
         engine.dispose()
 
 
-def check_revisions(server: ServerAddress) -> None:
-    """Raises StorageError: the server cannot be reached, the schema is older than this version (code
-    database_outdated) or newer (database_too_new)."""
+def check_revisions(server: ServerAddress) -> Mapping[str, str]:
+    """What is newer than in this version, which may work on it all the same: its revision, by what it holds.
+
+    Raises:
+        StorageError: the server cannot be reached, the schema is older than this version (code
+            database_outdated), or so new that this version may not use it (database_too_new).
+    """
     try:
         with server.connect() as raw:
-            for chain in (SESSIONS, MEMORIES):
-                _check(raw, chain)
+            return newer_schemas(raw)
     except psycopg.Error as error:
         raise storage_error(error) from error
 
 
-def revision_of(raw: Raw, chain: Chain) -> str | None:
-    """The revision that a chain has; None when there are no tables yet."""
+def newer_schemas(raw: Raw) -> Mapping[str, str]:
+    """The same on a connection."""
+    found = {chain: schema_of(raw, chain) for chain in (SESSIONS, MEMORIES)}
+    return {
+        chain.holds: schema.revision
+        for chain, schema in found.items()
+        if _is_newer(schema, chain, raw.info.dbname) and schema.revision
+    }
+
+
+def schema_of(raw: Raw, chain: Chain) -> Schema:
+    """What the database has of a chain."""
     known = raw.execute("SELECT to_regclass(%s)", (chain.table,)).fetchone()
     if known is None or known[0] is None:
-        return None
+        return Schema(None)
     row = raw.execute(_OF_CHAIN.format(sql.Identifier(chain.table))).fetchone()
-    return row[0] if row else None
+    return Schema.of(row[0]) if row else Schema(None)
 
 
-def _check(raw: Raw, chain: Chain) -> None:
-    revision = revision_of(raw, chain)
-    if revision == chain.head:
-        return
-    if revision is None or revision < chain.head:
+def _is_newer(found: Schema, chain: Chain, name: str) -> bool:
+    if found.revision is None or found.revision < chain.head:
         raise StorageError(
-            f"The schema of the database ({revision or 'none yet'}) is older than this version of the "
+            f"The schema of the database ({found.revision or 'none yet'}) is older than this version of the "
             f"gateway ({chain.head}): run `gateway migrate`.",
             code="database_outdated",
             retryable=False,
         )
-    raise too_new(raw.info.dbname, revision)
+    return found.is_newer(chain, name)
 
 
 def _brought(connection: Connection, chain: Chain) -> Migrated:
     from gateway.storage.migrations import run  # noqa: PLC0415 - Alembic takes half a second to import
 
     raw = raw_of(connection)
-    before = revision_of(raw, chain)
-    config = run.config_of(chain, chain.table)
-    run.check_is_known(config, raw.info.dbname, before)
-    if before is None:
+    found = schema_of(raw, chain)
+    if found.revision is not None and found.is_newer(chain, raw.info.dbname):
+        return Migrated(chain, found.revision, found.revision)
+    if found.revision is None:
         raw.execute((BASELINE / f"{chain.folder}.sql").read_bytes(), prepare=False)
         table = sql.Identifier(chain.table)
         raw.execute(_BEGIN_CHAIN.format(table))
         raw.execute(_SET_CHAIN.format(table), (chain.baseline,))
     raw.commit()
-    run.upgrade_on(connection, config, chain.head)
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            run.upgrade_on(connection, run.config_of(chain, chain.table), chain.head)
+        except DBAPIError as error:
+            if attempt == ATTEMPTS or not isinstance(error.orig, LockNotAvailable):
+                raise
+            log.warning("a revision waits for a table that somebody uses: %s", error.orig)
+            connection.rollback()
+            time.sleep(PAUSE)
+        else:
+            break
     connection.commit()
-    return Migrated(chain, before)
+    return Migrated(chain, found.revision, chain.head)

@@ -12,10 +12,10 @@ from sqlalchemy.exc import DBAPIError
 from gateway.errors import StorageError
 from gateway.storage.memories.engine import Words
 from gateway.storage.migrations import MOVING, SESSIONS
-from gateway.storage.moving import Values
+from gateway.storage.moving import Values, not_own
 from gateway.storage.postgres.connections import NAME, Raw, ServerAddress
 from gateway.storage.postgres.failures import storage_error
-from gateway.storage.postgres.migrating import LOCK, check_revisions, migrate, revision_of
+from gateway.storage.postgres.migrating import LOCK, check_revisions, migrate, schema_of
 
 OPTIONS = "-c lock_timeout=10s"
 """A slice, and reading a table, may take as long as they take."""
@@ -77,7 +77,7 @@ def open_source(url: str, words: Words) -> Generator[PostgresMoving]:
     Raises:
         StorageError: it is not to be reached, is of another version, or somebody uses it.
     """
-    check_revisions(ServerAddress(url))
+    _check_is_own(url)
     with _connected(url, isolation_level="REPEATABLE READ") as connection, connection.begin():
         database = PostgresMoving(url, connection, words)
         connection.execute(KEEP_OUT)
@@ -89,15 +89,22 @@ def open_source(url: str, words: Words) -> Generator[PostgresMoving]:
 def open_target(url: str, words: Words) -> Generator[PostgresMoving]:
     """A database with its tables, which are made if they are missing. Raises as `open_source`."""
     with ServerAddress(url).connect() as raw:
-        revision = revision_of(raw, SESSIONS)
+        revision = schema_of(raw, SESSIONS).revision
     if revision != MOVING:
         migrate(ServerAddress(url))
+        _check_is_own(url)
     with _connected(url) as connection:
         database = PostgresMoving(url, connection, words)
         with connection.begin():
             connection.exec_driver_sql(LOCK)
             _check_unused(database)
         yield database
+
+
+def _check_is_own(url: str) -> None:
+    """A move carries the columns that this version knows."""
+    if newer := check_revisions(ServerAddress(url)):
+        raise not_own("The database", ", ".join(newer.values()))
 
 
 def _check_unused(database: PostgresMoving) -> None:

@@ -5,7 +5,7 @@ import asyncio
 from gateway.errors import StorageError
 from gateway.storage.migrations import SESSIONS
 from gateway.storage.postgres.connections import ServerAddress
-from gateway.storage.postgres.migrating import revision_of
+from gateway.storage.postgres.migrating import schema_of
 
 DISABLED = "SELECT name FROM skill_switches WHERE NOT enabled"
 
@@ -26,6 +26,6 @@ class ServedSwitches:
 
     def _read(self) -> frozenset[str]:
         with self._server.connect() as raw:
-            if revision_of(raw, SESSIONS) is None:
+            if schema_of(raw, SESSIONS).revision is None:
                 return frozenset()
             return frozenset(name for (name,) in raw.execute(DISABLED).fetchall())

@@ -101,12 +101,13 @@ class Beat:
 
 @dataclass(frozen=True, slots=True)
 class SharedServer:
-    """A server as it is found: its `version` and the `revision` of the schema; whether it takes no writes;
-    whether a commit waits for a standby, and for the disk; how many seconds its clock is ahead of this
-    machine's; the replicas that live."""
+    """A server as it is found: its `version`; in what its schema is `newer` than this version, which may
+    work on it (`EventDatabase.newer_schema`); whether it takes no writes; whether a commit waits for a
+    standby, and for the disk; how many seconds its clock is ahead of this machine's; the replicas that
+    live."""
 
     version: str
-    revision: str
+    newer: Mapping[str, str]
     read_only: bool
     has_standby: bool
     is_durable: bool

@@ -2,7 +2,7 @@
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
@@ -18,7 +18,7 @@ from gateway.storage.database import Lock, Transaction
 from gateway.storage.folder import FolderLock
 from gateway.storage.log.event_log import Page
 from gateway.storage.log.group_commit import Deliver, Flushed, GroupCommit
-from gateway.storage.migrations import upgrade
+from gateway.storage.migrations import SESSIONS, upgrade
 from gateway.storage.signals import Signals
 from gateway.storage.sqlite.commits import Durability, SqliteCommits
 from gateway.storage.sqlite.event_rows import read_page
@@ -145,6 +145,7 @@ class SqliteDatabase(SqliteFile):
         durability: Durability,
     ) -> None:
         super().__init__(path, connections, flushed, durability)
+        self.newer_schema: Mapping[str, str] = {}
         self._lock = lock
         self.append = self._writer.append
         """Adds an append to the next transaction; `on_delivery` gets its outcome. Raises StorageError
@@ -163,10 +164,14 @@ class SqliteDatabase(SqliteFile):
         manager, or `close` it. `flushed` is called after each transaction.
 
         Raises:
-            StorageError: another process has the folder (code data_locked), the file was written by a newer
-                version (database_too_new), or it cannot be opened.
+            StorageError: another process has the folder (code data_locked), this version may not use the
+                file of a newer one (database_too_new), or it cannot be opened.
         """
-        return cls(path, *await asyncio.to_thread(_open, path, readers), flushed, durability)
+        lock, connections, revision = await asyncio.to_thread(_open, path, readers)
+        database = cls(path, lock, connections, flushed, durability)
+        if revision != SESSIONS.head:
+            database.newer_schema = {SESSIONS.holds: revision}
+        return database
 
     async def check(self) -> None:
         """Raises errors.StorageError: nothing can be read; or the last commit failed, and there is no room
@@ -235,11 +240,11 @@ def connected(path: Path, writer: str, reader: str, readers: int) -> list[Connec
         raise storage_error(error) from error
 
 
-def _open(path: Path, readers: int) -> tuple[FolderLock, Sequence[Connection]]:
+def _open(path: Path, readers: int) -> tuple[FolderLock, Sequence[Connection], str]:
     lock = FolderLock(path.parent)
     try:
-        upgrade(path)
-        return lock, connected(path, WRITER_PRAGMAS, READER_PRAGMAS, readers)
+        _, revision = upgrade(path)
+        return lock, connected(path, WRITER_PRAGMAS, READER_PRAGMAS, readers), revision
     except StorageError:
         lock.release()
         raise

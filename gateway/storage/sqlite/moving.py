@@ -9,9 +9,9 @@ from sqlalchemy import Connection, NullPool, Table, create_engine, event, inspec
 
 from gateway.errors import StorageError
 from gateway.storage.folder import FolderLock, opening
-from gateway.storage.migrations import HEAD, MEMORIES, MEMORY_HEAD, MOVING, current_revision, too_new, upgrade
+from gateway.storage.migrations import MEMORIES, MOVING, SESSIONS, schema_of, too_new, upgrade
 from gateway.storage.migrations.run import begin
-from gateway.storage.moving import Values
+from gateway.storage.moving import Values, not_own
 from gateway.storage.sqlite.database import raw_of
 from gateway.storage.sqlite.memory_words import Fts5Words
 
@@ -46,15 +46,18 @@ def open_source(path: Path, memory_path: Path) -> Generator[SqliteMoving]:
     Raises:
         StorageError: there is none, it is of another version, or somebody uses it.
     """
-    for file, head in ((path, HEAD), (memory_path, MEMORY_HEAD)):
+    for file, chain in ((path, SESSIONS), (memory_path, MEMORIES)):
         if not file.exists():
             raise StorageError(f"There is no database {file}.", retryable=False)
-        revision = current_revision(file)
-        if revision == MOVING:
-            raise too_new(str(file), revision)
-        if revision != head:
+        found = schema_of(file)
+        if found.revision == MOVING:
+            raise too_new(str(file), found, chain)
+        if found.is_newer(chain, str(file)):
+            raise not_own(str(file), str(found.revision))
+        if found.revision != chain.head:
             raise StorageError(
-                f"{file} is at revision {revision or 'none'}, not {head}: `gateway migrate` brings it there.",
+                f"{file} is at revision {found.revision or 'none'}, not {chain.head}: "
+                "`gateway migrate` brings it there.",
                 code="database_outdated",
                 retryable=False,
             )
@@ -68,9 +71,13 @@ def open_target(path: Path, memory_path: Path) -> Generator[SqliteMoving]:
     with ExitStack() as stack:
         stack.enter_context(FolderLock(path.parent))
         stack.enter_context(opening(memory_path))
-        if current_revision(path) != MOVING:
-            upgrade(path)
-        upgrade(memory_path, MEMORIES)
+        files = {path: SESSIONS, memory_path: MEMORIES}
+        if schema_of(path).revision == MOVING:
+            del files[path]
+        for file, chain in files.items():
+            _, revision = upgrade(file, chain)
+            if revision != chain.head:
+                raise not_own(str(file), revision)
         yield SqliteMoving(_name(path), stack.enter_context(_connected(path, memory_path)))
 
 

@@ -1,0 +1,17 @@
+"""A database keeps which versions may work on it: see `migrations`."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0012"
+down_revision = "0011"
+branch_labels = None
+depends_on = None
+
+compatible_from = "0010"
+
+
+def upgrade() -> None:
+    text = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
+    for name in ("compatible_from", "written_by"):
+        op.add_column(op.get_context().version_table, sa.Column(name, text))
