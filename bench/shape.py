@@ -19,10 +19,10 @@ SHOWN_PER_FIGURE = 3
 SMALL_FILE = 60
 BROAD = {"Exception", "BaseException"}
 BUDGETS: Mapping[str, int] = {
-    "": 980,
+    "": 985,
     "adapters": 330,
     "api": 2285,
-    "artifacts": 2596,
+    "artifacts": 2600,
     "cli": 3772,
     "demo": 2312,
     "events": 450,
@@ -36,7 +36,7 @@ BUDGETS: Mapping[str, int] = {
     "settings": 500,
     "skills": 1075,
     "storage": 10570,
-    "telemetry": 4240,
+    "telemetry": 4300,
     "tools": 3048,
     "turn": 2445,
     "wiring": 604,

@@ -51,7 +51,9 @@ def plain_words(kind: str, message: str, *, unknown: str) -> str:
 
 class GatewayError(Exception):
     """The root. `code` is stable and for machines, `message` is for people, `retryable` says whether the
-    same request may succeed later; `details` holds JSON values a client can act on."""
+    same request may succeed later; `details` holds JSON values a client can act on. `cause` is for operators
+    alone: what failed underneath, with hosts, buckets and paths. As a string, for logs and the command, it
+    has message and cause."""
 
     code = "internal"
     retryable = False
@@ -63,12 +65,17 @@ class GatewayError(Exception):
         code: str | None = None,
         retryable: bool | None = None,
         details: dict[str, Any] | None = None,
+        cause: str | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
         self.code = code or type(self).code
         self.retryable = type(self).retryable if retryable is None else retryable
         self.details = details
+        self.cause = cause
+
+    def __str__(self) -> str:
+        return f"{self.message.removesuffix('.')} ({self.cause})." if self.cause else self.message
 
 
 class RequestRefused(GatewayError):

@@ -41,7 +41,7 @@ class StreamedBody(StreamingResponse):
         except TimeoutError:
             log.info("slow_reader_dropped", path=scope["path"])
         except GatewayError as error:
-            log.warning("download_broken_off", path=scope["path"], code=error.code, reason=error.message)
+            log.warning("download_broken_off", path=scope["path"], code=error.code, reason=str(error))
 
 
 class Download(StreamedBody):
@@ -75,7 +75,7 @@ async def with_trouble(chunks: AsyncGenerator[bytes], event: str, **about: str) 
             async for chunk in chunks:
                 yield chunk
     except GatewayError as error:
-        log.warning(event, **about, reason=error.message)
+        log.warning(event, **about, reason=str(error))
         yield trouble_line(error)
 
 

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from functools import cache
 
 import orjson
+import structlog
 from starlette.responses import Response
 
 from gateway import __version__
@@ -15,6 +16,8 @@ from gateway.events.contract import json_schema
 from gateway.http.json_types import json_reply
 from gateway.http.requests import ApiRequest
 from gateway.supervisor import Supervisor
+
+log = structlog.get_logger(__name__)
 
 Check = Callable[[], Awaitable[None]]
 """Raises GatewayError when turns cannot be taken. Anybody may read its code and message, without a key."""
@@ -74,6 +77,7 @@ async def _failed(check: Check) -> FailedCheck | None:
     except TimeoutError:
         return FailedCheck(code="check_timeout", message=f"No answer within {CHECK_TIMEOUT:g} seconds.")
     except GatewayError as error:
+        log.warning("not_ready", code=error.code, error=str(error))
         return FailedCheck(code=error.code, message=error.message)
     return None
 

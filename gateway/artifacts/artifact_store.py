@@ -157,7 +157,7 @@ class ArtifactStore:
             try:
                 removed += await remove_orphan(self._orphans, self._blobs, path, now)
             except StorageError as error:
-                log.warning("blob_not_removed", code=error.code, error=error.message)
+                log.warning("blob_not_removed", code=error.code, error=str(error))
                 break
         return removed
 

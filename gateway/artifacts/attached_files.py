@@ -12,6 +12,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+import structlog
+
 from gateway.artifacts.artifact_store import ArtifactStore, Origin
 from gateway.artifacts.attachment_budget import FILES, REQUEST_ENCODED, encoded, has_artifact_source, left_out
 from gateway.artifacts.compact.model_view import render
@@ -32,6 +34,8 @@ from gateway.messages import (
 )
 from gateway.settings import Settings
 from gateway.storage.artifacts import CHUNK, TEXTS, ArtifactRow
+
+log = structlog.get_logger(__name__)
 
 MAX_FILES = FILES
 """Attachments of one message: as many as one request shows."""
@@ -206,7 +210,8 @@ class Attachments:
         except ArtifactDamaged as error:
             problems.append(f"An attached file cannot be shown to the model. {error.message}")
             return _instead(block, f"[{ref} cannot be shown: its content is damaged or missing.]")
-        except StorageError:  # its message is for operators
+        except StorageError as error:
+            log.warning("attachment_not_read", ref=ref, code=error.code, error=str(error))
             problems.append(f"An attached file, {ref}, cannot be shown to the model: it cannot be read now.")
             return _instead(block, f"[{ref} cannot be shown: it cannot be read now.]")
         data = await asyncio.to_thread(base64.b64encode, data)

@@ -67,7 +67,9 @@ class References:
         try:
             await self._store.use(owner, session_id, refs)
         except StorageError as error:
-            raise ToolError(f"The artifacts cannot be passed on: {error.message}") from None
+            raise ToolError(
+                f"The artifacts cannot be passed on: {error.message}", cause=error.cause
+            ) from None
 
     async def _content(self, owner: str, reference: Mapping[str, Any], left: int) -> tuple[Any, int]:
         """The content, and how many bytes it came to."""
@@ -87,7 +89,7 @@ class References:
             reason = error.message.removeprefix(f"{ref}: ").removeprefix(f"{ref} ")
             raise BadArguments(f"{ref}: {reason}") from None
         except StorageError as error:
-            raise ToolError(f"{ref} cannot be read: {error.message}") from None
+            raise ToolError(f"{ref} cannot be read: {error.message}", cause=error.cause) from None
         size = await asyncio.to_thread(_size_of, values)
         if not _SINGULAR.fullmatch(path):
             return values, size

@@ -155,7 +155,7 @@ async def check_blobs(settings: Settings) -> list[Finding]:
         found = await blobs.read(path)
         await blobs.delete(path)
     except (SettingsError, StorageError) as error:
-        return [Finding("bad", "blobs", error.message.removesuffix("."))]
+        return [Finding("bad", "blobs", str(error).removesuffix("."))]
     where = settings.blob_url or settings.data_dir / "blobs"
     if found != content:
         return [Finding("bad", "blobs", f"{where} gives back something else than was written")]

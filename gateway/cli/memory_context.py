@@ -49,7 +49,7 @@ class MemoryContext:
         elif why is not None and why.code == "data_locked":
             to_stderr("A gateway is running: within a minute it takes these words out of the sessions too.")
         elif why is not None:
-            to_stderr(f"! Its words are in the sessions until a gateway starts: {why.message}")
+            to_stderr(f"! Its words are in the sessions until a gateway starts: {why}")
 
 
 @asynccontextmanager

@@ -17,7 +17,7 @@ def check_server(settings: Settings) -> list[Finding]:
     try:
         found = wiring.inspect_server(settings)
     except GatewayError as error:
-        return [_finding("bad", error.message)]
+        return [_finding("bad", str(error))]
     engine = f"PostgreSQL {found.version}"
     findings = [
         _finding("warning", f"{engine}, at a newer schema ({', '.join(found.newer.values())}): {NEWER}")

@@ -28,4 +28,4 @@ async def poll(
         try:
             await look()
         except GatewayError as error:
-            log.warning(failure, code=error.code, error=error.message)
+            log.warning(failure, code=error.code, error=str(error))

@@ -105,6 +105,8 @@ def refusal(scope: Scope, error: GatewayError, status: int | None = None) -> Res
 
 async def on_gateway_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, GatewayError)
+    if error.cause:  # which the client does not get to see
+        log.warning("request_refused", path=request.scope["path"], code=error.code, error=str(error))
     return refusal(request.scope, error)
 
 

@@ -139,6 +139,7 @@ class EventStream(EventSourceResponse):
                 await self._feed(self._take)
             except StorageError as error:
                 self._meter.closed("error")
+                log.warning("stream_broken_off", **self._about, code=error.code, error=str(error))
                 await self._write(encode_trouble(error))
             self._meter.closed("shutdown" if self._gateway.is_draining else "done")
             await self._write(b"", more=False)

@@ -253,6 +253,7 @@ class Editor:
                 f"{memory_id} is erased, but its words are still in sessions, until the gateway can take "
                 f"them out: {known.message}",
                 code=known.code,
+                cause=known.cause,
             ) from failed
 
     def _by(self, reason: str) -> Attribution:

@@ -97,7 +97,7 @@ class TurnApprovals:
                 await self._expire()
                 self.parked = await self._deps.approvals.count_parked()
             except GatewayError as error:  # the database, for now
-                log.warning("deadlines_not_read", code=error.code, error=error.message)
+                log.warning("deadlines_not_read", code=error.code, error=str(error))
             await asyncio.sleep(every)
 
     async def _expire(self) -> None:

@@ -95,7 +95,7 @@ async def _summarise(deps: Dependencies, session: SessionRow, last: int) -> None
         if await _summarised_to(deps, session) < last:
             await summarise(deps, session, "archive")
     except GatewayError as error:
-        log.warning("summary_failed", session_id=session.id, code=error.code, error=error.message)
+        log.warning("summary_failed", session_id=session.id, code=error.code, error=str(error))
     except Exception:  # a mistake of ours: the session is archived all the same
         log.exception("summary_failed", session_id=session.id)
 

@@ -35,7 +35,7 @@ class Leader:
             try:
                 await self._lead()
             except StorageError as error:
-                log.warning("not_leading", code=error.code, error=error.message)
+                log.warning("not_leading", code=error.code, error=str(error))
                 await asyncio.sleep(RETRY)
 
     async def _lead(self) -> None:

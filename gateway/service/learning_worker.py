@@ -218,7 +218,7 @@ class LearningWorker:
                     # A bug with one session must not hide the others.
                     log.exception("memory_learning_failed", session_id=session_id)
         except GatewayError as error:  # the database, for now
-            log.warning("memory_learning_failed", code=error.code, error=error.message)
+            log.warning("memory_learning_failed", code=error.code, error=str(error))
             self._looked_to = ""  # anew: to find a session twice changes nothing
             await asyncio.sleep(self._first_retry)
         return True
@@ -304,4 +304,4 @@ def turn_times(deps: Dependencies, session_id: str, owner: str) -> TurnTimes:
 
 
 def _warn_of(session_id: str, error: GatewayError) -> None:
-    log.warning("memory_learning_failed", session_id=session_id, code=error.code, error=error.message)
+    log.warning("memory_learning_failed", session_id=session_id, code=error.code, error=str(error))

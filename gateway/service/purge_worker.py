@@ -32,7 +32,7 @@ class PurgeWorker:
             try:
                 await self.finish()
             except StorageError as error:
-                log.warning("purge_failed", code=error.code, error=error.message)
+                log.warning("purge_failed", code=error.code, error=str(error))
                 await asyncio.sleep(RETRY)
                 continue
             with suppress(TimeoutError):

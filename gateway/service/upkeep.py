@@ -67,7 +67,7 @@ class Upkeep:
             try:
                 await step()
             except GatewayError as error:  # the database, for now
-                log.warning("upkeep_failed", code=error.code, error=error.message)
+                log.warning("upkeep_failed", code=error.code, error=str(error))
             except Exception as error:  # raised when the other steps are done
                 if failed is not None:
                     log.error("upkeep_failed", exc_info=failed)
@@ -157,7 +157,7 @@ def _log_failure(event: str, session_id: str, error: BaseException) -> None:
     """Logs any failure with a session: the others are looked after all the same. Raises a
     cancellation."""
     if isinstance(error, GatewayError):
-        log.warning(event, session_id=session_id, code=error.code, error=error.message)
+        log.warning(event, session_id=session_id, code=error.code, error=str(error))
     elif isinstance(error, Exception):
         log.error(event, session_id=session_id, exc_info=error)
     else:

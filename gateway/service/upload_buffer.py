@@ -75,7 +75,7 @@ def _file_in(folder: Path) -> BinaryIO:
     try:
         return tempfile.TemporaryFile(dir=folder)
     except OSError as error:
-        raise StorageError(f"The data folder {folder} cannot be written: {error.strerror}.") from error
+        raise StorageError("The upload cannot be kept.", cause=f"{folder}: {error.strerror}") from error
 
 
 def _write(file: BinaryIO, data: bytes) -> None:

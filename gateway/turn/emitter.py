@@ -242,4 +242,4 @@ class Emitter:
         if self._failure is not None:
             if isinstance(self._failure, StorageError):
                 raise self._failure
-            raise StorageError(f"The event log failed: {self._failure}") from self._failure
+            raise StorageError("The event log failed.", cause=type(self._failure).__name__) from self._failure

@@ -56,7 +56,7 @@ class Ownership:
             try:
                 await self.look()
             except StorageError as error:
-                log.warning("ownership_not_looked_at", code=error.code, error=error.message)
+                log.warning("ownership_not_looked_at", code=error.code, error=str(error))
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._woken.wait(), self._replicas.every)
             self._woken.clear()
@@ -67,7 +67,7 @@ class Ownership:
         try:
             await self._replicas.leave()
         except StorageError as error:  # it is taken over when the lease is over
-            log.warning("turns_not_released", code=error.code, error=error.message)
+            log.warning("turns_not_released", code=error.code, error=str(error))
 
     async def look(self) -> None:
         """One look, which is this replica's sign of life. Raises StorageError."""

@@ -117,7 +117,7 @@ class TurnRunner:
                 for entry in entries:
                     emitter.deliver(entry)
         except StorageError as error:
-            log.info("outbox_entry_stays", session_id=session_id, error=error.message)
+            log.info("outbox_entry_stays", session_id=session_id, error=str(error))
 
     async def finish(self, accepted: Accepted) -> bool:
         """Whether the turn has its end, by its own work or for it; False when it stays open for another
@@ -144,7 +144,7 @@ class TurnRunner:
                 accepted = taken
                 running = self.running[turn.id] = self.running.get(turn.id, running).again()
         except StorageError as error:
-            log.error("turn_not_recorded", error=error.message)
+            log.error("turn_not_recorded", error=str(error))
             ending = failed("storage_unavailable", error.message, retryable=True)
             return await self._close_when_possible(running, ending, error)
         except Exception:
@@ -172,7 +172,7 @@ class TurnRunner:
         try:
             await self._deps.replicas.release(OwnedTurn(turn.session_id, turn.id, turn.epoch))
         except StorageError as error:  # it is taken over later
-            log.warning("turn_not_released", code=error.code, error=error.message)
+            log.warning("turn_not_released", code=error.code, error=str(error))
 
     async def _run_to_done(self, accepted: Accepted, running: Running) -> bool:
         """Whether the turn has its end; False when it stays open for its next owner."""

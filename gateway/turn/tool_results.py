@@ -111,7 +111,7 @@ class _Result:
         try:
             row = await self._artifact_store.put(content, self._origin, metadata={"tool": self._tool})
         except GatewayError as error:
-            log.warning("artifact_not_kept", code=error.code, **self._where)
+            log.warning("artifact_not_kept", code=error.code, error=str(error), **self._where)
             self._not_kept(error.message, instead)
         except Exception:
             # A mistake of ours in what looks at contents must not end the turn either.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 import structlog
 
-from gateway.errors import BadArguments, ToolError, ToolTimedOut
+from gateway.errors import BadArguments, StorageError, ToolError, ToolTimedOut
 from gateway.events.calls import CallResult, ResultStatus
 from gateway.events.content import Retrieval
 from gateway.events.envelope import EventData
@@ -106,9 +106,10 @@ class _Unfit(BadArguments):
 def _failed(error: Exception, tool: str, call_id: str) -> tuple[ResultStatus, ToolOutput]:
     if not isinstance(error, ToolError):
         # Not the exception itself: what a tool says about its arguments is content.
-        log.warning(
-            "tool_raised", tool=tool, tool_call_id=call_id, error=type(error).__name__, at=_places(error)
-        )
+        name = str(error) if isinstance(error, StorageError) else type(error).__name__
+        log.warning("tool_raised", tool=tool, tool_call_id=call_id, error=name, at=_places(error))
+    elif error.cause:
+        log.warning("tool_failed", tool=tool, tool_call_id=call_id, error=str(error))
     status, content = failure(error)
     return status, ToolOutput(content, note=UNFIT_NOTE if isinstance(error, _Unfit) else None)
 

@@ -106,7 +106,7 @@ def memory_needed(settings: Settings) -> Generator[None]:
     except StorageError as error:
         advice = "" if settings.is_shared else DAMAGED.format(settings.memory_path)
         raise StorageError(
-            f"{error.message} The memory cannot be used. {advice}GATEWAY_MEMORY=false starts without one.",
+            f"{error} The memory cannot be used. {advice}GATEWAY_MEMORY=false starts without one.",
             code=error.code,
             retryable=False,
         ) from error

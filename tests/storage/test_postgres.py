@@ -157,6 +157,22 @@ async def test_what_breaks_a_constraint_is_the_callers(database: PostgresDatabas
         await database.write(lambda c: add("a", c))
 
 
+async def test_what_was_to_be_stored_is_in_no_message(
+    database: PostgresDatabase, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Neither in the caller's, nor in the log, which says where it failed and why."""
+    for statement in ("SELECT 'secret tea'::int", "SELECT '{secret tea}'::json"):
+        with pytest.raises(StorageError) as failed:
+            await database.write(lambda c, s=statement: c.exec_driver_sql(s))
+        assert "22P02 InvalidTextRepresentation" in str(failed.value)
+        assert failed.value.message == "The database failed."
+        assert "tea" not in str(failed.value)
+
+    assert caplog.text.count("22P02") == 2
+    assert "in _attempt" in caplog.text
+    assert "tea" not in caplog.text
+
+
 async def test_a_swallowed_failure_is_not_taken_for_a_commit(database: PostgresDatabase) -> None:
     """A work that goes on after a failed statement has done nothing, and its caller hears of it."""
 

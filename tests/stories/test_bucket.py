@@ -4,6 +4,7 @@ import secrets
 from collections.abc import Iterator
 
 import pytest
+from structlog.testing import capture_logs
 
 from gateway.settings import Settings
 from gateway.tools.function import tool
@@ -33,14 +34,16 @@ def settings(settings: Settings, store: Bucket) -> Settings:
 async def test_a_store_that_is_away_cuts_the_result_and_not_the_turn(
     settings: Settings, store: Bucket
 ) -> None:
-    """People are told why; nothing half-stored is listed, and once the store is back results are kept."""
+    """People are told so, and operators where it is; nothing half-stored is listed, and once the store is
+    back results are kept."""
     async with running_gateway(settings, rows) as client:
         store.fail("overloaded")
-        during = await client.chat("/call rows {}\n/then\n/say over")
-        listed = (await client.get("/api/artifacts")).json()["artifacts"]
-        refused = await client.http.post(
-            "/api/artifacts", content=b"x" * 100, headers={"content-type": "text/plain"}
-        )
+        with capture_logs() as lines:
+            during = await client.chat("/call rows {}\n/then\n/say over")
+            listed = (await client.get("/api/artifacts")).json()["artifacts"]
+            refused = await client.http.post(
+                "/api/artifacts", content=b"x" * 100, headers={"content-type": "text/plain"}
+            )
         store.fail(None)
         after = await client.chat("/call rows {}\n/then\n/say over")
         (artifact,) = [each["data"] for each in after if each["type"] == "artifact"]
@@ -51,6 +54,11 @@ async def test_a_store_that_is_away_cuts_the_result_and_not_the_turn(
     assert listed == []
     assert (refused.status_code, refused.json()["error"]["code"]) == (503, "storage_unavailable")
     assert (content.status_code, len(content.content)) == (200, 200_000)
+    name = settings.blob_url.split("/")[2] if settings.blob_url else ""
+    for hidden in (name, "127.0.0.1", "http:"):
+        assert hidden not in f"{during}{refused.text}"
+    for event in ("artifact_not_kept", "request_refused"):
+        assert name in next(line["error"] for line in lines if line["event"] == event)
 
 
 async def test_a_store_that_is_away_has_nothing_archived_and_nothing_lost(

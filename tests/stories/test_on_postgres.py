@@ -5,6 +5,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from structlog.testing import capture_logs
 
 from gateway.errors import SettingsError
 from gateway.settings import Settings
@@ -58,6 +59,36 @@ async def test_two_gateways_have_one_leader(settings: Settings) -> None:
             assert second.app.state.leader.leads != first.app.state.leader.leads
         while not second.app.state.leader.leads:
             await asyncio.sleep(0.01)
+
+
+async def test_nobody_is_told_where_the_database_is(settings: Settings) -> None:
+    """Neither who uses the gateway nor who asks whether it is ready, without a key: operators read it in the
+    log, which has no password."""
+    assert settings.database_url is not None
+    server = urlsplit(settings.database_url)
+    with cutting(server.hostname or "", server.port or 0) as proxy:
+        address = server._replace(netloc=f"{server.username}:hidden@127.0.0.1:{proxy.port}").geturl()
+        async with running_gateway(settings.model_copy(update={"database_url": address})) as client:
+            session = (await client.chat("Hello"))[0]["session_id"]
+            with capture_logs() as lines:
+                proxy.go_away()
+                told = [
+                    await client.http.get("/readyz"),
+                    await client.http.get("/api/sessions"),
+                    await client.http.get(f"/api/sessions/{session}/events?follow=0"),
+                    await client.http.post("/api/chat", json={"message": "Hello", "session_id": session}),
+                ]
+                proxy.come_back()
+
+    assert [answer.status_code for answer in told] == [503] * 4
+    assert "The database failed." in told[0].text
+    for answer in told:
+        for hidden in ("127.0.0.1", str(proxy.port), server.path[1:], "hidden", "gateway@"):
+            assert hidden not in answer.text
+    for event in ("not_ready", "request_refused"):
+        said = " ".join(line["error"] for line in lines if line["event"] == event)
+        assert str(proxy.port) in said
+    assert "hidden" not in str(lines)
 
 
 async def test_a_turn_outlives_a_server_that_is_away_for_a_moment(settings: Settings) -> None:

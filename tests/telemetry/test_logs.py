@@ -7,6 +7,7 @@ import logging
 from collections.abc import Iterator
 from typing import Any
 
+import psycopg
 import pytest
 import structlog
 from hypothesis import given
@@ -16,6 +17,7 @@ from pydantic import BaseModel, ValidationError
 
 from gateway.telemetry.lines.logs import configure_logging
 from gateway.telemetry.redaction import REDACTED, redact
+from tests.postgres import on_postgres, server
 
 SECRET = "hunter2canary"
 KEY = f"sk-ant-api03-{SECRET}_x-9"
@@ -167,6 +169,33 @@ def test_a_failed_validation_is_told_without_its_values(stream: io.StringIO) -> 
     (line,) = lines(stream)
     assert "1 errors in Asked" in line["exception"]
     assert line["exception"].endswith("RuntimeError: no")
+    assert SECRET not in stream.getvalue()
+
+
+@on_postgres
+def test_a_row_that_a_database_refused_is_not_told(stream: io.StringIO) -> None:
+    """The server quotes it in what follows its message, and sometimes in that; also of several at a time."""
+    configure_logging("info", "json", stream)
+    with psycopg.connect(server(), autocommit=True) as connection:
+        connection.execute("CREATE TEMPORARY TABLE t (said text PRIMARY KEY, n int CHECK (n > 1))")
+        for statement in (
+            f"INSERT INTO t VALUES ('{SECRET}', 2), ('{SECRET}', 3)",
+            f"INSERT INTO t VALUES ('{SECRET}', 0)",
+            f"INSERT INTO t SELECT 'a', '{SECRET}'::text::int",
+            f"SELECT '{{{SECRET}'::text::json",
+        ):
+            for several in (False, True):
+                try:
+                    try:
+                        connection.execute(statement)
+                    except psycopg.Error as error:
+                        raise RuntimeError("no") from ExceptionGroup("two", [error]) if several else error
+                except RuntimeError:
+                    structlog.get_logger("gateway.api").exception("failed")
+
+    seen = [line["exception"] for line in lines(stream)]
+    assert len(seen) == 8
+    assert all("SQLSTATE 2" in each and "RuntimeError: no" in each for each in seen)
     assert SECRET not in stream.getvalue()
 
 

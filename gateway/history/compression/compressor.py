@@ -269,6 +269,6 @@ def _named(error: Exception) -> GatewayError:
     if isinstance(error, CompressionFailed | RequestRefused):
         return error
     if isinstance(error, GatewayError):
-        return CompressionFailed(error.message, code=error.code, retryable=error.retryable)
+        return CompressionFailed(error.message, code=error.code, retryable=error.retryable, cause=error.cause)
     log.error("a compression failed in a way that was not foreseen", exc_info=error)
     return CompressionFailed("The gateway made a mistake: see its log.", code="internal", retryable=False)

@@ -88,7 +88,9 @@ async def summarise(
     try:
         summary = await work.read(messages, previous, questions)
     except ModelError as error:
-        raise CompressionFailed(error.message, code=error.code, retryable=error.retryable) from error
+        raise CompressionFailed(
+            error.message, code=error.code, retryable=error.retryable, cause=error.cause
+        ) from error
     digest = hashlib.sha256(instructions.encode()).hexdigest()
     return WrittenSummary(summary, to_markdown(summary), digest, model_name)
 

@@ -103,7 +103,9 @@ async def find_candidates(
     try:
         answer = await calls.ask("memory", request, timeout=CALL_TIMEOUT, context=context, spent=spent)
     except ModelError as error:
-        raise LearningFailed(error.message, code=error.code, retryable=error.retryable) from error
+        raise LearningFailed(
+            error.message, code=error.code, retryable=error.retryable, cause=error.cause
+        ) from error
     finally:
         report.usage = spent.usage
     return await asyncio.to_thread(parse_candidates, answer)

@@ -198,11 +198,11 @@ def failures(path: str) -> Generator[None]:
     except OSError as error:
         if error.errno in {errno.ENOSPC, errno.EDQUOT}:
             raise StorageError("The disk of the blobs is full.", code="storage_full") from error
-        raise StorageError(f"The blob store failed at {path} ({error.strerror or error}).") from error
+        raise StorageError("The blob store failed.", cause=f"{path}: {error.strerror or error}") from error
     except BaseError as error:
         # The first line is the error's own; below it obstore prints the chain of its causes.
         plain = (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
-        raise StorageError(f"The blob store failed at {path} ({plain}).") from error
+        raise StorageError("The blob store failed.", cause=f"{path}: {plain}") from error
 
 
 def _in_parts(chunks: Iterable[bytes]) -> Iterator[bytes]:

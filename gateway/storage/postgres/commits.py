@@ -59,7 +59,8 @@ class PostgresCommits:
     def undo(self, error: BaseException) -> Callable[[], StorageError]:
         """See `Commits.undo`. A connection with something open was closed when it was given back."""
         if not isinstance(error, StorageError) and not is_lost(error):
-            log.error("a flush failed", exc_info=error)
+            # Where it was; `error` itself may quote the events.
+            log.error("a flush failed", exc_info=storage_error(error).with_traceback(error.__traceback__))
         return lambda: storage_error(error)
 
     def close(self) -> None:

@@ -13,6 +13,8 @@ FULL = "53100"
 READ_ONLY = "25006"
 BUSY = ("53300", "55P03", "57014")
 """Too many connections, a lock that was not to be had in time, a statement that took too long."""
+QUOTING = ("22", "23")
+"""Data that is refused, and constraints: these messages quote what was to be stored."""
 
 log = logging.getLogger(__name__)
 
@@ -46,9 +48,10 @@ def for_caller(error: BaseException) -> BaseException:
     words, anything else as it is. No future can hold a StopIteration, nor pass on what would stop the event
     loop."""
     if is_failure(error):
-        if not (is_lost(error) or state_of(error) in (*BUSY, FULL, READ_ONLY, SERIALIZATION, DEADLOCK)):
-            log.error("a statement failed", exc_info=error)  # a mistake of ours in all likelihood
         failure: BaseException = storage_error(error)
+        if not (is_lost(error) or state_of(error) in (*BUSY, FULL, READ_ONLY, SERIALIZATION, DEADLOCK)):
+            # A mistake of ours in all likelihood, so where it was; `error` itself may quote rows.
+            log.error("a statement failed", exc_info=failure.with_traceback(error.__traceback__))
     elif isinstance(error, StopIteration) or not isinstance(error, Exception):
         failure = RuntimeError(f"The work of a transaction raised {type(error).__name__}.")
     else:
@@ -58,13 +61,22 @@ def for_caller(error: BaseException) -> BaseException:
 
 
 def storage_error(error: BaseException) -> StorageError:
-    """A new StorageError with the first line of the message of `error`; what follows may be content."""
+    """A new StorageError, with what the server said as its cause."""
     if isinstance(error, StorageError):
-        return StorageError(error.message, code=error.code, retryable=error.retryable)
-    state = state_of(error)
-    cause = str(cause_of(error)).strip().partition("\n")[0]
+        return StorageError(error.message, code=error.code, retryable=error.retryable, cause=error.cause)
+    state, cause = state_of(error), words_of(error)
     if state == FULL:
-        return StorageError(f"The disk of the database is full ({cause}).", code="storage_full")
+        return StorageError("The disk of the database is full.", code="storage_full", cause=cause)
     if state == READ_ONLY:
-        return StorageError(f"The database takes no writes now ({cause}).", code="storage_read_only")
-    return StorageError(f"The database failed ({cause}).")
+        return StorageError("The database takes no writes now.", code="storage_read_only", cause=cause)
+    return StorageError("The database failed.", cause=cause)
+
+
+def words_of(error: BaseException) -> str:
+    """What the server said, without what was to be stored: the first line of its message (DETAIL and CONTEXT
+    come after it), or where that may quote it too, the kind of failure."""
+    cause, state = cause_of(error), state_of(error)
+    if state[:2] not in QUOTING:
+        return str(cause).strip().partition("\n")[0]
+    constraint = cause.diag.constraint_name if isinstance(cause, psycopg.Error) else None
+    return " ".join(filter(None, (state, type(cause).__name__, constraint)))

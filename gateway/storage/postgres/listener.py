@@ -223,7 +223,7 @@ async def _again_and_again(work: Callable[[], Awaitable[None]]) -> None:
             is_failing = False
         except StorageError as error:
             if not is_failing:
-                log.warning("other processes are not followed now: %s", error.message)
+                log.warning("other processes are not followed now: %s", error)
             is_failing = True
             await asyncio.sleep(PAUSE)
         except Exception:

@@ -159,7 +159,7 @@ class SqlSearch:
         try:
             return await part.read(self._archived)
         except ArchiveDamaged as error:
-            log.warning("answers of session %s cannot be searched: %s", session_id, error.message)
+            log.warning("answers of session %s cannot be searched: %s", session_id, error)
             return part.rows
 
     async def _store(self, gathered: Sequence[Fresh]) -> None:

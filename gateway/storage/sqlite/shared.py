@@ -92,7 +92,7 @@ class SharedDatabase(SqliteFile):
         try:
             return await self.read(_truncated, snapshot=False)
         except StorageError as error:  # what was to be written is written
-            log.warning("the write-ahead log of %s could not be emptied: %s", self.path.name, error.message)
+            log.warning("the write-ahead log of %s could not be emptied: %s", self.path.name, error)
             return False
 
     async def state(self) -> int:

@@ -4,8 +4,8 @@ import json
 import logging
 import sys
 import traceback
-from collections.abc import Sequence
-from typing import Any, Literal, TextIO
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, TextIO, cast
 
 import structlog
 from opentelemetry import trace
@@ -115,16 +115,31 @@ def _renderers(pretty: bool) -> Sequence[Processor]:
 
 
 def _format_exception(exc_info: ExcInfo) -> str:
-    """The traceback. A failed validation is shown without the values it failed for: they may be anything."""
+    """The traceback. A failed validation is shown without the values it failed for, and what a database
+    server refused without the row: they may be anything."""
     text = "".join(traceback.format_exception(*exc_info)).rstrip("\n")
-    error: BaseException | None = exc_info[1]
-    seen: set[int] = set()
-    while error is not None and id(error) not in seen:
-        seen.add(id(error))
+    for error in _with_causes(exc_info[1]):
         if isinstance(error, ValidationError):
             text = text.replace(str(error), f"{error.error_count()} errors in {error.title}")
-        error = error.__cause__ or error.__context__
+        elif sqlstate := getattr(error, "sqlstate", None):  # psycopg's, which is an extra
+            first, *more = (line for line in str(error).splitlines() if line.strip())
+            for line in more:
+                text = text.replace(line, "")
+            text = text.replace(first, f"SQLSTATE {sqlstate}")
     return text
+
+
+def _with_causes(error: BaseException | None) -> Iterator[BaseException]:
+    """It, and all that led to it."""
+    found, seen = [error], set[int]()
+    while found:
+        if (each := found.pop()) is None or id(each) in seen:
+            continue
+        seen.add(id(each))
+        yield each
+        found += [each.__cause__, each.__context__]
+        if isinstance(each, BaseExceptionGroup):
+            found += cast("BaseExceptionGroup[BaseException]", each).exceptions
 
 
 def _add_trace(_logger: WrappedLogger, _method: str, line: EventDict) -> EventDict:
