@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -170,7 +170,10 @@ class OwnServer:
 
     def crash(self, backend: int) -> None:
         """One of its processes dies, as when memory is short: it ends all others and recovers by itself."""
-        os.kill(backend, signal.SIGKILL)
+        with psycopg.connect(self.url, autocommit=True) as other, suppress(psycopg.OperationalError):
+            os.kill(backend, signal.SIGKILL)
+            while True:
+                other.execute("SELECT pg_sleep(0.01)")
         wait_for(self.url, self._process)
 
 

@@ -67,7 +67,7 @@ class Database(Protocol):
 
         Raises:
             errors.StorageError: the database could not do it; nothing was changed, unless the code is
-                outcome_unknown: the connection was lost in the commit, and not to be had again since.
+                outcome_unknown: the connection was lost in the commit, and what became of it cannot be told.
         """
         ...
 

@@ -128,6 +128,7 @@ async def _server(settings: Settings, flushed: Flushed | None) -> AsyncGenerator
         direct_url=settings.database_direct_url,
         connections=settings.database_connections,
         replica=new_replica_id(f"{settings.replica or socket.gethostname()}-{os.getpid()}"),
+        lease=settings.lease,
         flushed=flushed,
     ) as database:
         blobs = open_blobs(settings.blob_url, settings.data_dir)

@@ -46,10 +46,12 @@ def proxy(url: str) -> Generator[Cutting]:
 
 
 @asynccontextmanager
-async def opened(url: str, folder: Path, *, direct_url: str | None = None) -> AsyncGenerator[Storage]:
+async def opened(
+    url: str, folder: Path, *, direct_url: str | None = None, lease: float = 10
+) -> AsyncGenerator[Storage]:
     """The storage of one replica. What is direct does not go through the proxy."""
     async with (
-        await PostgresDatabase.open(url, direct_url=direct_url) as database,
+        await PostgresDatabase.open(url, direct_url=direct_url, lease=lease) as database,
         storage_on_server(database, open_blobs(None, folder)) as storage,
     ):
         yield storage

@@ -6,6 +6,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from gateway.events.envelope import StoredEvent, encode, encode_scope
@@ -32,10 +33,13 @@ async def sqlite_storage(folder: Path) -> AsyncGenerator[Storage]:
 
 @asynccontextmanager
 async def postgres_storage(folder: Path) -> AsyncGenerator[Storage]:
+    url = database_in(folder)
     # Who had it open before is gone, as with a file, also where nothing was said.
+    with psycopg.connect(url, autocommit=True) as admin:
+        admin.execute("DELETE FROM replicas")
     async with (
-        await PostgresDatabase.open(database_in(folder)) as database,
-        storage_on_server(database, open_blobs(None, folder), lease=0.001) as storage,
+        await PostgresDatabase.open(url) as database,
+        storage_on_server(database, open_blobs(None, folder)) as storage,
     ):
         yield storage
 

@@ -1,5 +1,6 @@
-"""The commit of a flush on PostgreSQL: one statement, which is sent again when it is not known what became of
-it."""
+"""The commit of a flush on PostgreSQL: one statement. When it is not known what became of it, it is sent
+again: under the lock of the heads, what is there already is left out, and the heads refuse what is too late.
+"""
 
 import logging
 import time
@@ -15,25 +16,32 @@ from gateway.storage.log.group_commit import Flush
 from gateway.storage.postgres.append import rounds, statement_of
 from gateway.storage.postgres.connections import ConnectionPool, Raw, ServerAddress
 from gateway.storage.postgres.failures import DEADLOCK, SERIALIZATION, is_lost, state_of, storage_error
-from gateway.storage.postgres.transactions import begin, commit, roll_back, was_committed
+from gateway.storage.postgres.transactions import begin, commit, roll_back
+from gateway.storage.replicas import SAFE_SHARE
 
 log = logging.getLogger(__name__)
 
 PATIENCE = 6.0
-"""Seconds for which a flush is tried while the server is away, as when it is started again: less than a
-lease, after which the turns belong to others."""
+"""Seconds for which a flush is tried while the server is away, as when it is started again; never longer than
+a replica counts on its lease, after which the turns may be others'."""
 PAUSE = 0.1
 """Seconds between two attempts."""
 
+_LOCK = "SELECT FROM heads WHERE session_id = ANY(%s) ORDER BY session_id FOR NO KEY UPDATE"
 _STORED = "SELECT FROM loose_events WHERE session_id = %s AND seq = %s AND turn_id = %s AND body = %s"
+# A message alone moves no head; its row tells which transaction added it.
+_SAID = """
+    SELECT FROM messages WHERE session_id = %s AND turn_id = %s AND content = %s AND xmin::text = ANY(%s)
+"""
 
 
 class PostgresCommits:
     """The `Commits` protocol. Nothing but appends comes here: transactions with locks of their own must not
     hold up the streams."""
 
-    def __init__(self, server: ServerAddress) -> None:
+    def __init__(self, server: ServerAddress, lease: float) -> None:
         self._server = server
+        self._lease = lease
         self._links = ConnectionPool(server, 1)
         self._prepared: tuple[Raw | None, set[bytes]] = (None, set())
 
@@ -47,7 +55,7 @@ class PostgresCommits:
             kept: list[Run] = []
             for run in runs:
                 try:
-                    kept += self._stored([[run]])
+                    kept += self._stored([[run]], lost=True)
                 except psycopg.Error as error:
                     errors_of |= {id(part): storage_error(error) for part in run.parts}
         stored = {id(part) for run in kept for part in run.parts}
@@ -67,12 +75,14 @@ class PostgresCommits:
         """Lets the connection go."""
         self._links.close()
 
-    def _stored(self, parts: Sequence[Sequence[Run]]) -> list[Run]:
-        """Those of the runs that were stored, in this attempt or in one whose outcome was not known."""
-        until, lost = time.monotonic() + PATIENCE, False
+    def _stored(self, parts: Sequence[Sequence[Run]], *, lost: bool = False) -> list[Run]:
+        """Those of the runs that were stored, in this attempt or in one that was `lost`: whose outcome was
+        not known."""
+        until = time.monotonic() + min(PATIENCE, self._lease * SAFE_SHARE)
+        tried = list[str]()
         while True:
             try:
-                return self._attempt(parts, again=lost)
+                return self._attempt(parts, tried, again=lost)
             except (psycopg.Error, StorageError) as error:
                 lost = lost or is_lost(error)
                 away = is_lost(error) or isinstance(error, StorageError)
@@ -82,34 +92,29 @@ class PostgresCommits:
                     raise
             time.sleep(PAUSE if away else 0)
 
-    def _attempt(self, parts: Sequence[Sequence[Run]], *, again: bool) -> list[Run]:
+    def _attempt(self, parts: Sequence[Sequence[Run]], tried: list[str], *, again: bool) -> list[Run]:
+        """`tried` gets the numbers of transactions that add messages alone."""
         with self._links.taken(anew=again) as link:
             raw = link.raw
-            if len(parts) == 1 and all(run.end > run.head for run in parts[0]):
-                kept = self._run(raw, parts[0])
-                # A head that has moved was moved by this very flush if its last event is the one there.
-                return kept + [run for run in parts[0] if again and run not in kept and is_there(raw, run)]
-            # A message alone moves no head: that it is not there twice, the transaction's number tells.
-            number = begin(raw)
+            runs = [run for each in parts for run in each]
+            if not again and len(parts) == 1 and all(run.end > run.head for run in runs):
+                return self._run(raw, runs)
+            number = begin(raw).number
             try:
-                kept = [run for runs in parts for run in self._run(raw, runs)]
+                kept = _there(raw, runs, tried) if again else []
+                tried.append(str(int(number) % 2**32))  # as a row has it
+                for each in parts:
+                    kept += self._run(raw, [run for run in each if run not in kept])
             except BaseException:
                 roll_back(raw)
                 raise
-            try:
-                commit(raw)
-            except psycopg.Error as error:
-                if not is_lost(error):
-                    raise
-                lost = error
-            else:
-                return kept
-        if was_committed(self._links, number):
+            commit(raw)
             return kept
-        raise lost
 
     def _run(self, raw: Raw, runs: Sequence[Run]) -> list[Run]:
         """Those of the runs whose heads moved."""
+        if not runs:
+            return []
         (name, text, types), values = statement_of(runs)
         formats = [pq.Format.BINARY] * len(values)
         pgconn = raw.pgconn
@@ -137,8 +142,18 @@ def check(raw: Raw, result: pq.abc.PGresult) -> None:
     raise errors.error_from_result(result)
 
 
-def is_there(raw: Raw, run: Run) -> bool:
-    """Whether its last event is in the log, as the turn's own."""
-    last = run.parts[-1].batch.events[-1]
-    place = (run.session_id, last.seq, last.turn_id, last.body)
-    return raw.execute(_STORED, place).fetchone() is not None
+def _there(raw: Raw, runs: Sequence[Run], tried: list[str]) -> list[Run]:
+    """Those of the runs that were stored before. What is under way still is waited for."""
+    raw.execute(_LOCK, (list({run.session_id for run in runs}),))
+    return [run for run in runs if _is_there(raw, run, tried)]
+
+
+def _is_there(raw: Raw, run: Run, tried: list[str]) -> bool:
+    """Whether its last event is in the log, as the turn's own, or its message in the history."""
+    events = [event for part in run.parts for event in part.batch.events[-1:]]
+    if events:
+        last = events[-1]
+        found = raw.execute(_STORED, (run.session_id, last.seq, last.turn_id, last.body))
+    else:
+        found = raw.execute(_SAID, (run.session_id, run.turn_id, run.parts[-1].content, tried))
+    return found.fetchone() is not None

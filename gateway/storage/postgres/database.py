@@ -44,6 +44,8 @@ class PostgresDatabase:
         direct: ServerAddress,
         connections: int,
         replica: str,
+        *,
+        lease: float,
         flushed: Flushed | None = None,
     ) -> None:
         self.replica = replica
@@ -58,7 +60,7 @@ class PostgresDatabase:
         self._readers = ThreadPoolExecutor(readers, thread_name_prefix="storage-reader")
         self._writers = ThreadPoolExecutor(writers, thread_name_prefix="storage-writer")
         self._loop = asyncio.get_running_loop()
-        self._commits = PostgresCommits(server)
+        self._commits = PostgresCommits(server, lease)
         self._appends = GroupCommit(self._commits, self.signals, flushed)
         self.append = self._appends.append
         """Adds an append to the next commit; `on_delivery` gets its outcome. Raises StorageError when the
@@ -74,11 +76,12 @@ class PostgresDatabase:
         direct_url: str | None = None,
         connections: int = 8,
         replica: str | None = None,
+        lease: float = 10,
         flushed: Flushed | None = None,
     ) -> Self:
         """Opens the database at `url`, which is that of a pooler when there is a `direct_url` too. Use it as
-        an async context manager, or `close` it. `replica` names this process, at random by default; `flushed`
-        is called after each commit of events.
+        an async context manager, or `close` it. `replica` names this process, at random by default, which
+        counts on what it owns for `lease` seconds; `flushed` is called after each commit of events.
 
         Raises:
             StorageError: the server cannot be reached, the schema is older than this version (code
@@ -87,7 +90,8 @@ class PostgresDatabase:
         direct = ServerAddress(direct_url or url)
         server = ServerAddress(url, pooled=direct_url is not None)
         newer = await asyncio.to_thread(check_revisions, direct)
-        database = cls(server, direct, connections, replica or new_replica_id(), flushed)
+        name = replica or new_replica_id()
+        database = cls(server, direct, connections, name, lease=lease, flushed=flushed)
         if newer:
             tell_newer("the database", newer)
             database.newer_schema = newer
@@ -152,7 +156,7 @@ class PostgresDatabase:
 
     def _attempt(self, transaction: Transaction, *, anew: bool) -> Any:
         with self._write_links.taken(anew=anew) as link:
-            number = begin(link.raw, transaction.over)
+            begun = begin(link.raw, transaction.over)
             try:
                 value = transaction.work(link.core)
             except BaseException:
@@ -169,7 +173,7 @@ class PostgresDatabase:
                 lost = error
             else:
                 return value
-        if was_committed(self._write_links, number):
+        if was_committed(self._write_links, begun):
             return value
         raise lost
 

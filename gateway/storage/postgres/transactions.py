@@ -3,7 +3,7 @@
 import random
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import psycopg
 from psycopg import pq, sql
@@ -28,12 +28,28 @@ PAUSE = 0.02
 UNKNOWN = 15.0
 """Seconds for which is asked what became of a commit whose connection was lost."""
 
-_BEGIN = sql.SQL("BEGIN; SELECT pg_current_xact_id()::text")
+_TIMELINE = "left(pg_walfile_name(pg_current_wal_lsn()), 8)"
+_BEGIN = sql.SQL(f"BEGIN; SELECT pg_current_xact_id()::text, now()::text, {_TIMELINE}")
 _SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 # A head is locked as its updates lock it.
 _LOCK_SESSION = sql.SQL("; SELECT FROM heads WHERE session_id = {} FOR NO KEY UPDATE")
 _LOCK_OWNER = sql.SQL("; SELECT pg_advisory_xact_lock(hashtextextended({}, {}))")
-_STATUS = "SELECT pg_xact_status(%s::xid8)"
+# After a crash, or when another server takes the place of one, numbers of what is gone are given once more.
+# Nothing tells of a crash but the server's statistics, which begin anew.
+_STATUS = f"""
+    WITH asked AS MATERIALIZED (SELECT %s::xid8 AS number, {_TIMELINE} = %s AND %s::timestamptz > greatest(
+        pg_postmaster_start_time(), (SELECT stats_reset FROM pg_stat_bgwriter)) AS is_same)
+    SELECT is_same, CASE WHEN is_same OR number < pg_snapshot_xmax(pg_current_snapshot())
+        THEN pg_xact_status(number) END FROM asked
+"""  # noqa: S608 - no value in it
+
+
+class Begun(NamedTuple):
+    """A transaction: its number, and when and on which timeline of the server it began."""
+
+    number: str
+    at: str
+    timeline: str
 
 
 def repeated(attempt: Callable[[bool], T]) -> T:
@@ -53,9 +69,8 @@ def repeated(attempt: Callable[[bool], T]) -> T:
         time.sleep(random.uniform(0, PAUSE * number))  # noqa: S311 - no secret
 
 
-def begin(raw: Raw, over: Lock | None = None) -> str:
-    """Begins, locks `over` in a statement of its own, all in one round trip, and returns the transaction's
-    number."""
+def begin(raw: Raw, over: Lock | None = None) -> Begun:
+    """Begins, and locks `over` in a statement of its own, all in one round trip."""
     text = _BEGIN
     if isinstance(over, SessionLock):
         text += _LOCK_SESSION.format(over.id)
@@ -66,7 +81,7 @@ def begin(raw: Raw, over: Lock | None = None) -> str:
     cursor.nextset()
     row = cursor.fetchone()
     assert row is not None
-    return row[0]
+    return Begun(*row)
 
 
 def begin_snapshot(raw: Raw) -> None:
@@ -89,23 +104,31 @@ def roll_back(raw: Raw) -> None:
         raw.close()
 
 
-def was_committed(links: ConnectionPool, number: str) -> bool:
+def was_committed(links: ConnectionPool, begun: Begun) -> bool:
     """What became of a transaction whose connection was lost in the commit: the server may be at it still.
 
     Raises:
-        StorageError: it is not to be had for UNKNOWN seconds (code outcome_unknown).
+        StorageError: it cannot be told, or not within UNKNOWN seconds (code outcome_unknown).
     """
-    until = time.monotonic() + UNKNOWN
-    while True:
+    until, cause = time.monotonic() + UNKNOWN, None
+    while time.monotonic() < until:
         try:
             with links.taken(anew=True) as link:
-                row = link.raw.execute(_STATUS, (number,)).fetchone()
-            if row != ("in progress",):
-                return row == ("committed",)
+                row = link.raw.execute(_STATUS, (begun.number, begun.timeline, begun.at)).fetchone()
         except (StorageError, psycopg.Error) as error:
-            if time.monotonic() > until:
-                raise StorageError(
-                    "The connection to the database was lost in a commit, and it has been away since.",
-                    code="outcome_unknown",
-                ) from error
+            cause = error
+        else:
+            match row:
+                case (True, "in progress"):
+                    pass
+                case (True, "committed" | "aborted" as status):
+                    return status == "committed"
+                case (False, "aborted" | "in progress" | None):
+                    return False  # a commit that had been kept would be known
+                case _:
+                    break
         time.sleep(0.1)
+    raise StorageError(
+        "The connection to the database was lost in a commit, and nobody knows what became of it.",
+        code="outcome_unknown",
+    ) from cause
