@@ -35,7 +35,7 @@ BUDGETS: Mapping[str, int] = {
     "service": 2110,
     "settings": 500,
     "skills": 1075,
-    "storage": 10570,
+    "storage": 10620,
     "telemetry": 4300,
     "tools": 3048,
     "turn": 2445,

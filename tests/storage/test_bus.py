@@ -223,6 +223,19 @@ def test_a_turn_of_ones_own_needs_no_look_at_the_log() -> None:
         assert reader.since(6) is None
 
 
+def test_who_comes_to_depend_on_others_is_told_of() -> None:
+    """With the first reader of a session that others may write, and when one's own turn of it is over."""
+    bus, found = beside_others(), list[str]()
+    bus.on_followed(found.append)
+    bus.expect("own", 4)
+    with bus.subscribe("s"), bus.subscribe("s"), bus.subscribe("own"):
+        assert found == bus.followed == ["s"]
+        bus.release("own")
+        assert found == bus.followed == ["s", "own"]
+    bus.release("own")
+    assert found == ["s", "own"]
+
+
 def test_a_turn_of_ones_own_begins_behind_what_others_wrote() -> None:
     """A reader that has not seen that yet looks for it in the log."""
     bus, woken = beside_others(), list[int]()

@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import orjson
 import psycopg
 import pytest
 from sqlalchemy import Connection
@@ -18,7 +19,7 @@ from gateway.storage.postgres import PostgresDatabase
 from gateway.storage.postgres import listener as following
 from gateway.storage.postgres.connections import ServerAddress
 from gateway.storage.postgres.listener import Listener
-from gateway.storage.postgres.notifications import MAX_SESSIONS, payloads
+from gateway.storage.postgres.notifications import MAX_SESSIONS, Notifier, payloads
 from gateway.storage.signals import Signal
 from tests.loopback import TIMEOUT
 from tests.pooler import needs_pooler, pooled
@@ -76,6 +77,8 @@ class Reader:
     session_id: str
     seen: list[StoredEvent] = field(default_factory=list[StoredEvent])
     gone: bool = False
+    waits: asyncio.Event = field(default_factory=asyncio.Event)
+    """It has seen the end of the log once."""
     _moved: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def run(self) -> None:
@@ -91,7 +94,7 @@ class Reader:
                 elif found:
                     self.seen += found
                 else:
-                    self._moved.set()
+                    self.waits.set()
                     await woken.wait()
                 self._moved.set()
             self.gone = True
@@ -112,9 +115,25 @@ class Reader:
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    """Nobody looks for what nobody told of, unless a test wants it. Warnings are seen."""
+    """Nobody looks for what nobody told of, and only of what others follow is told, unless a test wants it.
+    Warnings are seen."""
     monkeypatch.setattr(following, "POLL", 3600)
+    monkeypatch.setattr(following, "UNSURE", 0)
     caplog.set_level(logging.WARNING, "gateway.storage")
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Of which sessions others are told."""
+    found: list[str] = []
+    tell = Notifier.tell
+
+    def recorded(notifier: Notifier, session_id: str, head: int) -> None:
+        found.append(session_id)
+        tell(notifier, session_id, head)
+
+    monkeypatch.setattr(Notifier, "tell", recorded)
+    return found
 
 
 @asynccontextmanager
@@ -139,7 +158,8 @@ async def reading(replica: Replica, session_id: str = "s") -> AsyncGenerator[Rea
     reader = Reader(replica, session_id)
     task = asyncio.create_task(reader.run())
     try:
-        await reader.until(0)
+        async with asyncio.timeout(TIMEOUT):
+            await reader.waits.wait()
         yield reader
     finally:
         task.cancel()
@@ -309,43 +329,117 @@ async def test_a_signal_is_heard_by_those_it_is_for(tmp_path: Path) -> None:
     assert sorted(heard) == [("r0", "t2"), ("r0", "t3"), ("r1", "t1"), ("r1", "t3"), ("r2", "t3")]
 
 
-@pytest.mark.parametrize("others", [0.0, 3600.0])
-async def test_who_is_alone_tells_nobody(
-    tmp_path: Path, others: float, monkeypatch: pytest.MonkeyPatch
+async def test_what_nobody_follows_elsewhere_is_not_told(tmp_path: Path, told: list[str]) -> None:
+    """Nor what is followed by another reader, where it is written."""
+    async with replicas(tmp_path) as (a, b):
+        for session_id in "stu":
+            await a.begin(session_id)
+        a.bus.expect("t", 0)
+        async with reading(b, "s") as reader, reading(a, "t"):
+            await a.append("t")
+            await a.append("u")
+            sent = await a.append("s", 3)
+            await reader.until(3)
+    assert reader.seen == sent
+    assert set(told) == {"s"}
+
+
+async def test_what_was_written_before_the_writer_heard_of_a_reader_is_told_then(
+    tmp_path: Path, told: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One that has just begun cannot know yet."""
-    monkeypatch.setattr(following, "OTHERS", others)
-    url = database_in(tmp_path)
-    with psycopg.connect(url, autocommit=True) as another:
-        another.execute("LISTEN gateway_log")
-        async with replicas(tmp_path, 1) as (a,):
-            await a.begin("s")
-            await a.append("s")
-        another.execute("NOTIFY gateway_log, 'the end'")
-        told: list[str] = []
-        for notification in another.notifies():
-            if notification.payload == "the end":
-                break
-            told.append(notification.payload)
-    assert '["r0",{}]' in told or others
-    assert ('["r0",{"s":1}]' in told) == bool(others)
+    """The reader has seen the end of the log already."""
+    monkeypatch.setattr(following, "SOON", 0.3)
+    async with replicas(tmp_path) as (a, b):
+        await a.begin("s")
+        async with reading(b) as reader:
+            sent = await a.append("s", 3)
+            await reader.until(3)
+    assert reader.seen == sent
+    assert told == ["s"]
 
 
-async def test_another_process_is_told_as_soon_as_it_is_there(
+async def test_a_writer_that_takes_a_session_over_knows_who_follows_it(tmp_path: Path) -> None:
+    """It heard of it with all others, when the reader came."""
+    async with replicas(tmp_path, 3) as (a, b, c):
+        await a.begin("s")
+        async with reading(b) as reader:
+            sent = await a.append("s", 2)
+            await reader.until(2)
+            c.heads = dict(a.heads)
+            sent += await c.append("s", 2)
+            await reader.until(4)
+    assert reader.seen == sent
+
+
+async def test_a_reader_stays_when_others_may_write_its_session_again(tmp_path: Path) -> None:
+    """Until then it was written in its own process, and nobody was told of the reader."""
+    async with replicas(tmp_path) as (a, b):
+        await b.begin("s")
+        b.bus.expect("s", 0)
+        async with reading(b) as reader:
+            sent = await b.append("s", 2)
+            b.bus.release("s")
+            a.heads = dict(b.heads)
+            sent += await a.append("s")
+            await reader.until(3)
+    assert reader.seen == sent
+
+
+async def test_one_that_comes_later_hears_what_is_followed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It says so itself, and goes on saying so."""
-    monkeypatch.setattr(following, "OTHERS", 0)
-    async with replicas(tmp_path, 1) as (a,):
-        await a.begin("s")
-        monkeypatch.setattr(following, "OTHERS", 3600)
-        async with replicas(tmp_path, 1, first=1) as (b,), reading(b) as reader:
-            sent: list[StoredEvent] = []
-            async with asyncio.timeout(TIMEOUT):
-                while not reader.seen:
-                    sent += await a.append("s")
-            await reader.until(len(sent))
+    """It is said again and again."""
+
+    async def look(_: Listener) -> None:
+        """Nothing is looked for."""
+
+    monkeypatch.setattr(Listener, "look", look)
+    monkeypatch.setattr(following, "POLL", 0.01)
+    monkeypatch.setattr(following, "PING", 0.05)
+    async with replicas(tmp_path, 1) as (b,):
+        await b.begin("s")
+        async with reading(b) as reader, replicas(tmp_path, 1, first=1) as (a,):
+            sent = await a.append("s", 2)
+            await reader.until(2)
     assert reader.seen == sent
+
+
+async def test_until_others_have_said_what_they_follow_all_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a process that has just begun to listen, or does so again."""
+    monkeypatch.setattr(following, "UNSURE", 3600)
+    monkeypatch.setattr(following, "SOON", 3600)
+    async with replicas(tmp_path) as (a, b):
+        await a.begin("s")
+        async with reading(b) as reader:
+            sent = await a.append("s", 2)
+            await reader.until(2)
+    assert reader.seen == sent
+
+
+async def test_readers_that_left_or_died_are_forgotten(
+    tmp_path: Path, told: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is told of their sessions then, nor are these kept in mind."""
+    monkeypatch.setattr(following, "POLL", 0.01)
+    monkeypatch.setattr(following, "PING", 0.05)
+    monkeypatch.setattr(following, "FOLLOWED", 0.1)
+    async with replicas(tmp_path) as (a, b):
+        for session_id in "st":
+            await a.begin(session_id)
+        async with reading(b, "s") as reader:
+            async with reading(b, "t") as leaving:
+                await a.append("t")
+                await leaving.until(1)
+            async with asyncio.timeout(TIMEOUT):
+                while a.listener.followed_elsewhere != {"s"}:
+                    await asyncio.sleep(0.01)
+            told.clear()
+            await a.append("t")
+            await a.append("s")
+            await reader.until(1)
+    assert "t" not in told
 
 
 async def test_what_another_program_sends_is_not_obeyed(
@@ -362,7 +456,8 @@ async def test_what_another_program_sends_is_not_obeyed(
                 "[]",
                 '["r9"]',
                 '["r9", 7]',
-                '["r9", {"s": "x"}]',
+                '["r9", {"s": "x"}, []]',
+                '["r9", {}, 7]',
                 '["r9", [1], 2]',
             ):
                 another.execute("SELECT pg_notify('gateway_log', %s)", (payload,))
@@ -377,7 +472,8 @@ async def test_what_another_program_sends_is_not_obeyed(
 def test_many_sessions_fit_into_notifications() -> None:
     """Whatever their names and heads; none at all still says who is there."""
     heads = {f"{number:0>64}": 2**63 - 1 for number in range(3 * MAX_SESSIONS + 1)}
-    found = list(payloads("r" * 64, heads))
-    assert len(found) == 4
-    assert max(map(len, found)) < 8000
-    assert list(payloads("r", {})) == ['["r",{}]']
+    for found in (payloads("r" * 64, heads, heads), payloads("r" * 64, {}, heads), payloads("r" * 64, heads)):
+        parts = [orjson.loads(each) for each in found]
+        assert len(parts) == 4
+    assert max(map(len, payloads("r" * 64, heads, heads))) < 8000
+    assert list(payloads("r", {})) == ['["r",{},[]]']

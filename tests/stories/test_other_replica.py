@@ -12,6 +12,7 @@ import pytest
 
 from gateway.settings import Settings
 from gateway.storage.postgres import listener
+from gateway.storage.postgres.notifications import Notifier
 from gateway.tools.base import FunctionTool
 from tests.harness import TIMEOUT, Client, Frame, events, running_gateway, text_of, the, types
 from tests.pooler import needs_pooler, pooled
@@ -37,8 +38,10 @@ SLOW_COMMITS = """
 
 @pytest.fixture(autouse=True)
 def untold(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody looks for what nobody told of: readers and owners hear of it, or nothing goes on."""
+    """Nobody looks for what nobody told of, and only of what others follow is told: readers and owners hear
+    of it, or nothing goes on."""
     monkeypatch.setattr(listener, "POLL", 3600)
+    monkeypatch.setattr(listener, "UNSURE", 0)
 
 
 @pytest.fixture
@@ -290,7 +293,11 @@ async def test_a_reader_elsewhere_misses_nothing_when_its_connection_is_cut(
 async def test_what_could_not_be_told_is_found(shared: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     """A gateway may end between its commit and the telling."""
     monkeypatch.setattr(listener, "POLL", 0.02)
-    monkeypatch.setattr(listener, "OTHERS", 0)
+
+    def tell(_: Notifier, session_id: str, head: int) -> None:
+        """It ends before that."""
+
+    monkeypatch.setattr(Notifier, "tell", tell)
     async with two(shared) as (a, b):
         session = await a.session()
         opened = asyncio.Event()

@@ -164,6 +164,10 @@ class Bus(Protocol):
         """The sessions that somebody follows here and that others may write."""
         ...
 
+    def on_followed(self, observer: Callable[[str], None]) -> None:
+        """Calls `observer(session_id)`, which must be quick, when a session comes to be one of `followed`."""
+        ...
+
     def expect(self, session_id: str, head: int) -> None:
         """A turn is about to be written in this process, from `head` on, and nobody else writes the session
         before `release`: who has seen `head` need not read the log."""

@@ -125,6 +125,7 @@ class MemoryBus:
         self._idle: OrderedDict[str, Topic] = OrderedDict()
         self._idle_size = 0
         self._observers: list[Observer] = []
+        self._on_followed: Callable[[str], None] | None = None
 
     def publish(self, session_id: str, events: Sequence[StoredEvent]) -> None:
         """See `Bus.publish`."""
@@ -190,6 +191,8 @@ class MemoryBus:
     def release(self, session_id: str) -> None:
         """See `Bus.release`."""
         self._owned.discard(session_id)
+        if session_id in self._followed:
+            self._is_followed(session_id)
 
     @contextmanager
     def subscribe(self, session_id: str, on_events: OnEvents | None = None) -> Generator[Reader]:
@@ -198,6 +201,7 @@ class MemoryBus:
         if topic is None:
             topic = self._followed[session_id] = self._take_idle(session_id) or self._new_topic()
             topic.is_current &= self._is_alone or session_id in self._owned
+            self._is_followed(session_id)
         reader = Reader(topic, on_events)
         topic.readers.append(reader)
         try:
@@ -223,6 +227,10 @@ class MemoryBus:
         """Calls `observer` for every publication from now on."""
         self._observers.append(observer)
 
+    def on_followed(self, observer: Callable[[str], None]) -> None:
+        """See `Bus.on_followed`."""
+        self._on_followed = observer
+
     def forget(self, session_id: str) -> None:
         """Drops what is kept of a session that has been deleted, and ends it for its readers: whoever makes a
         session of that id later is heard by none of them."""
@@ -232,6 +240,10 @@ class MemoryBus:
             for reader in topic.readers:
                 reader.gone = True
             topic.notify(())
+
+    def _is_followed(self, session_id: str) -> None:
+        if self._on_followed is not None and session_id not in self._owned:
+            self._on_followed(session_id)
 
     def _new_topic(self) -> Topic:
         return Topic(is_current=self._is_alone)

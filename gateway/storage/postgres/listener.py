@@ -4,6 +4,11 @@
                                                                                     | one at a time
     readers <- bus.hear <- one query for the new events of all sessions followed <--'
 
+Most sessions are followed where they are written, if at all, and each notification wakes every process. So
+one tells the others which sessions it follows that they may write: when the first reader comes, and again
+with each PING, until FOLLOWED after which they are told of. What was committed before the others had heard of
+a reader, they tell of when they do.
+
 What is told may be lost, with a connection or with the process that would have told of it: each POLL the
 heads of all sessions that are followed are compared. A notification to itself, each PING, shows that it
 hears: behind a pooler that hands connections on after each transaction, LISTEN is accepted and nothing ever
@@ -36,8 +41,14 @@ POLL = 1.0
 PING = 5.0
 """Seconds between two notifications to itself; one that is not heard before the next is due shows that the
 connection is deaf."""
-OTHERS = 3 * PING
-"""Seconds after the last notification of another process for which there is one to be told of commits."""
+FOLLOWED = 3 * PING
+"""Seconds for which a session counts as followed elsewhere."""
+UNSURE = 2 * PING
+"""Seconds after it began to listen for which a process tells of all commits: by then the others have said
+again what they follow."""
+SOON = 0.01
+"""Seconds until others are told of a new reader, if it is still there: many leave with the end of the turn
+that was written here."""
 PAUSE = 1.0
 """Seconds before another attempt at what failed."""
 
@@ -77,14 +88,22 @@ class Listener:
         self._news = asyncio.Event()
         self._pinged: float | None = None
         self._ping_due = 0.0
-        self._others_until = self._loop.time() + OTHERS
+        self._elsewhere: dict[str, float] = {}
+        self._unsure_until = 0.0
+        self._begun: set[str] = set()
         self._tasks: list[asyncio.Task[None]] = []
         bus.watch(self._published)
+        bus.on_followed(self._begin)
 
     @property
     def is_listening(self) -> bool:
         """Whether it hears what other processes send, as far as is known."""
         return self._ear is not None
+
+    @property
+    def followed_elsewhere(self) -> set[str]:
+        """The sessions of whose commits other processes are told."""
+        return set(self._elsewhere)
 
     async def __aenter__(self) -> Self:
         """Raises errors.StorageError: the server is not reached at the direct address."""
@@ -104,8 +123,32 @@ class Listener:
         await self._notifier.close()
 
     def _published(self, session_id: str, events: Sequence[StoredEvent]) -> None:
-        if self._loop.time() < self._others_until:
+        if (
+            session_id in self._elsewhere
+            or self._ear is None  # what others follow now is not heard
+            or self._loop.time() < self._unsure_until
+        ):
             self._notifier.tell(session_id, events[-1].seq)
+
+    # What is followed, here and elsewhere
+
+    def _begin(self, session_id: str) -> None:
+        if not self._begun:
+            self._loop.call_later(SOON, self._ask)
+        self._begun.add(session_id)
+
+    def _ask(self) -> None:
+        begun, self._begun = self._begun, set()
+        if begun := begun.intersection(self._bus.followed):
+            self._notifier.ping(begun)
+
+    def _asked(self, session_ids: Sequence[str]) -> None:
+        """Others follow these. Whether their readers have what is known here, they see for themselves."""
+        until = self._loop.time() + FOLLOWED
+        for session_id in session_ids:
+            if session_id not in self._elsewhere and (head := self._bus.shown(session_id)):
+                self._notifier.tell(session_id, head)
+            self._elsewhere[session_id] = until
 
     # Hearing
 
@@ -115,6 +158,7 @@ class Listener:
     async def _connect(self) -> None:
         self._ear = await Ear.open(self._direct, self._heard, self._lost)
         self._deaf.clear()
+        self._unsure_until = self._loop.time() + UNSURE
         self._ping()
 
     def _lost(self) -> None:
@@ -136,9 +180,10 @@ class Listener:
             if channel == LOG and self._pinged is not None:
                 self.latency, self._pinged = self._loop.time() - self._pinged, None
             return
-        self._others_until = self._loop.time() + OTHERS
         if channel == LOG:
-            self._tell({session_id: int(head) for session_id, head in rest[0].items()})
+            heads, followed = rest
+            self._tell({session_id: int(head) for session_id, head in heads.items()})
+            self._asked(followed)
             return
         signal = Signal(*rest)
         if signal.kind == "gone":
@@ -149,7 +194,8 @@ class Listener:
     def _ping(self) -> None:
         self._pinged = now = self._loop.time()
         self._ping_due = now + PING
-        self._notifier.ping()
+        self._elsewhere = {each: until for each, until in self._elsewhere.items() if until > now}
+        self._notifier.ping(self._bus.followed)
 
     # Reading
 

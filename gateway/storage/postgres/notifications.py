@@ -1,7 +1,9 @@
 """What goes between the processes that share a database: NOTIFY on two channels.
 
-    gateway_log      [replica, {session: head, ...}]      after commits, many of them in one
-    gateway_signals  [replica, kind, subject, to]         in the transaction that makes it true
+    gateway_log      [replica, {session: head, ...}, [session, ...]]
+        after commits, many of them in one, of sessions that others follow; and those that the replica follows
+    gateway_signals  [replica, kind, subject, to]
+        in the transaction that makes it true
 
 A NOTIFY holds a lock of the whole server while its transaction commits: in those of appends it would halve
 their number. So these are told of afterwards, on a connection of its own, which waits for no disk.
@@ -21,9 +23,9 @@ from gateway.storage.postgres.failures import storage_error
 from gateway.storage.signals import Signal
 
 LOG, SIGNALS = "gateway_log", "gateway_signals"
-MAX_SESSIONS = 80
-"""Sessions in one notification, of less than 8,000 bytes (postgresql.org/docs/current/sql-notify.html); an id
-has at most 64."""
+MAX_SESSIONS = 48
+"""Heads, and sessions followed, in one notification, of less than 8,000 bytes
+(postgresql.org/docs/current/sql-notify.html); an id has at most 64."""
 
 _NOTIFY = "SELECT pg_notify(%s, %s)"
 
@@ -37,17 +39,18 @@ def announce(raw: Raw, replica: str, signals: Iterable[Signal]) -> None:
             raw.execute(_NOTIFY, (SIGNALS, orjson.dumps([replica, kind, subject, to]).decode()))
 
 
-def payloads(replica: str, heads: Mapping[str, int]) -> Generator[str]:
-    """Of each notification that tells of `heads`; of one that says nothing else than that it came, when there
-    are none."""
-    items = list(heads.items())
-    for at in range(0, len(items) or 1, MAX_SESSIONS):
-        yield orjson.dumps([replica, dict(items[at : at + MAX_SESSIONS])]).decode()
+def payloads(replica: str, heads: Mapping[str, int], followed: Iterable[str] = ()) -> Generator[str]:
+    """Of each notification that tells of `heads` and of what is `followed`; of one that says nothing else
+    than that it came, when there are none."""
+    items, names = list(heads.items()), list(followed)
+    for at in range(0, max(len(items), len(names), 1), MAX_SESSIONS):
+        part = slice(at, at + MAX_SESSIONS)
+        yield orjson.dumps([replica, dict(items[part]), names[part]]).decode()
 
 
 class Notifier:
-    """Tells of commits. What comes while it is at it goes out together next. Its methods belong to the event
-    loop."""
+    """Tells of commits, and of what is followed. What comes while it is at it goes out together next. Its
+    methods belong to the event loop."""
 
     def __init__(self, server: ServerAddress, replica: str) -> None:
         self._server = server
@@ -55,6 +58,7 @@ class Notifier:
         self._loop = asyncio.get_running_loop()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="storage-notifier")
         self._heads: dict[str, int] = {}
+        self._followed: set[str] = set()
         self._is_asked = self._is_busy = False
         self._raw: Raw | None = None
 
@@ -63,8 +67,10 @@ class Notifier:
         self._heads[session_id] = head
         self.ping()
 
-    def ping(self) -> None:
-        """Something is sent, whether there is anything to tell or not."""
+    def ping(self, followed: Iterable[str] = ()) -> None:
+        """Something is sent, whether there is anything to tell or not. Other processes hear that sessions are
+        `followed` here."""
+        self._followed.update(followed)
         self._is_asked = True
         if not self._is_busy:
             self._is_busy = True
@@ -76,10 +82,10 @@ class Notifier:
         await asyncio.to_thread(self._release)
 
     def _hand_over(self) -> None:
-        self._is_asked, heads = False, self._heads
-        self._heads = {}
+        self._is_asked, told = False, list(payloads(self._replica, self._heads, self._followed))
+        self._heads, self._followed = {}, set()
         try:
-            self._loop.run_in_executor(self._thread, self._send, heads).add_done_callback(self._sent)
+            self._loop.run_in_executor(self._thread, self._send, told).add_done_callback(self._sent)
         except RuntimeError:  # it is closed
             return
 
@@ -92,9 +98,9 @@ class Notifier:
 
     # What follows runs on the thread.
 
-    def _send(self, heads: Mapping[str, int]) -> None:
+    def _send(self, told: Iterable[str]) -> None:
         """Raises errors.StorageError: on a new connection it was in vain, too."""
-        for payload in payloads(self._replica, heads):
+        for payload in told:
             try:
                 self._connected().execute(_NOTIFY, (LOG, payload))
             except psycopg.OperationalError:
