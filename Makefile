@@ -47,6 +47,10 @@ test: $(VENV)/.dev ## Run the whole test suite (ARGS="tests/turn -x")
 		echo "PostgreSQL is not installed (Debian: apt-get install postgresql): what needs it is left out."; \
 		export GATEWAY_TEST_WITHOUT_POSTGRES=1; \
 	fi; \
+	if ! $(BIN)/python -m tests.clients; then \
+		echo "Packages of npm cannot be had here: the tests with other makers' clients are left out."; \
+		export GATEWAY_TEST_WITHOUT_NPM=1; \
+	fi; \
 	if ! $(BIN)/python -m tests.disk; then \
 		echo "SQLite's functions cannot be called from here: the tests of power cuts are left out."; \
 		export GATEWAY_TEST_WITHOUT_POWER_CUTS=1; \

@@ -14,6 +14,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from gateway import wiring
+from gateway.adapters.adapter import Adapter, switched_on
 from gateway.api.url_table import ENDPOINTS
 from gateway.auth import ApiKeys
 from gateway.errors import GatewayError
@@ -38,16 +39,18 @@ def build_app(settings: Settings, *, demo: bool = False, tools: Sequence[Functio
         SettingsError: a setting is wrong.
     """
     keys = ApiKeys(settings.api_keys.get_secret_value())
+    adapters = switched_on(settings.adapters)
+    endpoints = (*ENDPOINTS, *(row for adapter in adapters for row in adapter.endpoints))
     app = Starlette(
         routes=[
-            *(each.route() for each in ENDPOINTS),
-            Route("/openapi.json", document(ENDPOINTS)),
+            *(each.route() for each in endpoints),
+            Route("/openapi.json", document(endpoints)),
             Route("/", _page),
             Mount("/ui", _Assets(directory=PAGE)),
         ],
         middleware=[
             Middleware(RequestScope),
-            *_cors(settings),
+            *_cors(settings, adapters),
             Middleware(FailureResponses),
             Middleware(Access, settings=settings, keys=keys),
         ],
@@ -58,7 +61,7 @@ def build_app(settings: Settings, *, demo: bool = False, tools: Sequence[Functio
         settings.model_copy(update={"model": "demo", "allowed_models": ()}) if demo else settings
     )
     app.state.demo = demo
-    app.state.problem_writers = {}
+    app.state.problem_writers = {each.prefix: each.write_problem for each in adapters}
     if demo:
         from gateway.demo.demo_tools import demo_tools  # noqa: PLC0415 - nobody else waits for the demo model's parts
 
@@ -67,7 +70,7 @@ def build_app(settings: Settings, *, demo: bool = False, tools: Sequence[Functio
     return app
 
 
-def _cors(settings: Settings) -> list[Middleware]:
+def _cors(settings: Settings, adapters: Sequence[Adapter]) -> list[Middleware]:
     if not settings.cors_origins:
         return []
     return [
@@ -88,6 +91,7 @@ def _cors(settings: Settings) -> list[Middleware]:
                 "x-turn-id",
                 "retry-after",
                 "server-timing",
+                *(name for adapter in adapters for name in adapter.exposed_headers),
             ],
         )
     ]

@@ -9,6 +9,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from gateway.http.problems import ProblemReply
 from gateway.http.requests import ApiRequest
 
 STREAM = "text/event-stream"
@@ -19,7 +20,7 @@ Answer = type[BaseModel] | str | None
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     """One method of one path. `answers` are its successes, `refusals` the failures worth events apart,
-    `upload` is the media type of a body that is no JSON."""
+    `upload` is the media type of a body that is no JSON, `problem` what a refusal looks like."""
 
     method: str
     path: str
@@ -29,6 +30,7 @@ class Endpoint:
     query: type[BaseModel] | None = None
     upload: str | None = None
     refusals: tuple[int, ...] = ()
+    problem: Answer = ProblemReply
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

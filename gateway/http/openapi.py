@@ -101,13 +101,13 @@ def _operation(each: Endpoint) -> dict[str, Any]:
     slow = (408,) if content else ()
     for status in sorted({*ALWAYS_REFUSED, *slow, *each.refusals} - set(each.answers)):
         operation["responses"][str(status)] = _response(
-            status, (ProblemReply if status != 503 else _unready(each),)
+            status, (each.problem if status != 503 else _unready(each),)
         )
     return operation
 
 
-def _unready(each: Endpoint) -> type[BaseModel]:
-    return next(iter(_models(each))) if each.path == "/readyz" else ProblemReply
+def _unready(each: Endpoint) -> Answer:
+    return next(iter(_models(each))) if each.path == "/readyz" else each.problem
 
 
 def _response(status: int, answers: tuple[Answer, ...]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from time import monotonic
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import orjson
 from pydantic import BaseModel, ValidationError
@@ -21,6 +21,9 @@ from gateway.telemetry.spans.http_spans import RequestSpan
 
 B = TypeVar("B", bound=BaseModel)
 
+BodyLimit = Literal["max_body_size", "adapter_body_size"]
+MAX_READ_AT_ONCE = 1_048_576
+"""Bytes of JSON that are parsed on the event loop: some milliseconds."""
 MAX_NAME_LENGTH = 256
 NDJSON = "application/x-ndjson"
 UPLOADS = frozenset({NDJSON, "application/jsonl", "application/octet-stream", ""})
@@ -133,25 +136,26 @@ class ApiRequest(Request):
             raise InvalidRequest('If-Match must be the ETag of an answer, such as "3".')
         return int(version)
 
-    async def read_body(self, model: type[B]) -> B:
-        """The JSON body as `model`; an absent body counts as {}.
+    async def read_body(self, model: type[B], limit: BodyLimit = "max_body_size") -> B:
+        """The JSON body as `model`; an absent body counts as {}. `limit` is the setting of its greatest size.
 
         Raises:
             InvalidRequest: not JSON, or not of that shape; the message names the fields.
-            TooLarge: more than `max_body_size` bytes; the rest is not read.
+            TooLarge: it has more bytes; the rest is not read.
             BodyTooSlow, ClientLeft: see `_receive_body`.
         """
         kind = self.content_type if "content-type" in self.headers else "application/json"
         if kind != "application/json":
             raise InvalidRequest(f"The content type must be application/json, not {kind[:100]}.")
-        most = self.settings.max_body_size
+        most: int = getattr(self.settings, limit)
         hint = UPLOAD_FIRST if "attachments" in model.model_fields else ""
-        too_large = TooLarge(f"The body is larger than {most} bytes.{hint}", details={"max_body_size": most})
+        too_large = TooLarge(f"The body is larger than {most} bytes.{hint}", details={limit: most})
         raw = bytearray()
         async for chunk in self._read_bounded(most, too_large):
             raw += chunk
         try:
-            value = orjson.loads(raw or b"{}")
+            is_long = len(raw) > MAX_READ_AT_ONCE
+            value = await asyncio.to_thread(orjson.loads, raw) if is_long else orjson.loads(raw or b"{}")
         except orjson.JSONDecodeError as error:
             raise InvalidRequest(f"The body is not valid JSON: {error}") from None
         if not isinstance(value, dict):

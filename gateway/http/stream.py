@@ -12,7 +12,7 @@ from sse_starlette.sse import AppStatus, EventSourceResponse
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from gateway.errors import StorageError
+from gateway.errors import GatewayError, StorageError
 from gateway.events.envelope import StoredEvent
 from gateway.http.requests import ApiRequest
 from gateway.http.stream_timers import Wheel
@@ -27,6 +27,8 @@ HEARTBEAT = b":\n"
 """A comment without a blank line behind it: common clients take a blank line for the end of an event that is
 empty, and hand that to the application (@microsoft/fetch-event-source, httpx-sse, the OpenAI SDK)."""
 
+Encode = Callable[[Sequence[StoredEvent]], bytes]
+"""The bytes of the events that come next."""
 Feed = Callable[[Take], Coroutine[Any, Any, None]]
 """Hands the events of a stream to its consumer, in order, until its end. Raises errors.StorageError."""
 
@@ -68,7 +70,7 @@ def stream_response(
 
 class EventStream(EventSourceResponse):
     """The SSE response to one reader of a session: `opening`, and then what `feed` hands on, from the cursor
-    `from_seq` on.
+    `from_seq` on, as `encode` writes it; `trouble` writes why the stream breaks off.
 
     All is sent by the request's own task or by whoever hands events on; there is no other task but one that
     hears when the client leaves. Heartbeats come from the wheel, as does the end of a reader that takes
@@ -84,6 +86,8 @@ class EventStream(EventSourceResponse):
         opening: bytes,
         session_id: str,
         from_seq: int,
+        encode: Encode = encode_frames,
+        trouble: Callable[[GatewayError], bytes] = encode_trouble,
         headers: dict[str, str] | None = None,
     ) -> None:
         settings = request.settings
@@ -99,6 +103,8 @@ class EventStream(EventSourceResponse):
         self._span: RequestSpan = request.span
         self._wheel: Wheel = request.app.state.wheel
         self._feed = feed
+        self._encode = encode
+        self._trouble = trouble
         self._opening = opening
         self._meter = meter
         self._from_seq = from_seq
@@ -140,7 +146,7 @@ class EventStream(EventSourceResponse):
             except StorageError as error:
                 self._meter.closed("error")
                 log.warning("stream_broken_off", **self._about, code=error.code, error=str(error))
-                await self._write(encode_trouble(error))
+                await self._write(self._trouble(error))
             self._meter.closed("shutdown" if self._gateway.is_draining else "done")
             await self._write(b"", more=False)
         finally:
@@ -151,7 +157,8 @@ class EventStream(EventSourceResponse):
     async def _take(self, events: Sequence[StoredEvent]) -> None:
         self._meter.sending(events)
         self._span.follows(events[-1].turn_id)
-        await self._write(encode_frames(events))
+        if body := self._encode(events):
+            await self._write(body)
 
     async def _write(self, body: bytes, *, more: bool = True) -> None:
         self._sent_at = self._waits_since = monotonic()

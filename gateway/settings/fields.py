@@ -13,7 +13,17 @@ from pydantic_settings import (
 )
 
 from gateway.errors import SettingsError
-from gateway.settings.values import DatabaseUrl, Households, McpServers, Names, Policy, TraceUrl, TrustRules
+from gateway.settings.values import (
+    ADAPTERS,
+    Adapters,
+    DatabaseUrl,
+    Households,
+    McpServers,
+    Names,
+    Policy,
+    TraceUrl,
+    TrustRules,
+)
 
 LOOPBACK_HOSTS = frozenset({"127.0.0.1", "::1", "localhost"})
 
@@ -89,6 +99,19 @@ class Settings(BaseSettings):
     )
     cors_origins: Names = Field((), description="Origins of other pages that may call the API.")
     allowed_hosts: Names = Field((), description="Host names accepted besides the loopback ones.")
+
+    # Other clients
+    adapters: Adapters = Field(
+        ADAPTERS,
+        description="Dialects of other clients whose routes are served, such as durable-streams; none: only "
+        "our own.",
+    )
+    adapter_body_size: int = Field(
+        33_554_432,
+        ge=1024,
+        description="Largest request body where clients send the whole conversation, with its images, each "
+        "time.",
+    )
 
     # The model
     model: str = Field("claude-sonnet-5-5", description="Used unless a request chooses another.")

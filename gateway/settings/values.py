@@ -30,6 +30,21 @@ Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
 """Several values; in the environment separated by commas."""
 
 
+ADAPTERS = ("durable-streams",)
+"""Dialects of other clients that this version speaks."""
+
+
+def _check_adapters(names: tuple[str, ...]) -> tuple[str, ...]:
+    if names == ("none",):
+        return ()
+    if unknown := set(names) - set(ADAPTERS):
+        raise ValueError(f"{min(unknown)!r} must be one of {', '.join(ADAPTERS)}, or none alone")
+    return tuple(name for name in ADAPTERS if name in names)
+
+
+Adapters = Annotated[Names, AfterValidator(_check_adapters)]
+
+
 def _check_policy(rules: tuple[str, ...]) -> tuple[str, ...]:
     for rule in rules:
         glob, equals, verdict = rule.partition("=")

@@ -14,13 +14,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis.errors import Unsatisfiable
 from schemathesis.generation import GenerationMode
 
+from gateway.adapters.adapter import switched_on
 from gateway.api.url_table import ENDPOINTS
 from gateway.http.openapi import openapi
 from gateway.http.requests import NDJSON
+from gateway.settings.values import ADAPTERS
 from tests.harness import Client, running_gateway, settings_for
 from tests.loopback import TIMEOUT
 
 pytestmark = [pytest.mark.anyio, pytest.mark.long]
+
+ROWS = [*ENDPOINTS, *(row for adapter in switched_on(ADAPTERS) for row in adapter.endpoints)]
 
 schemathesis.serializer.alias(NDJSON, "text/plain")
 
@@ -30,7 +34,7 @@ async def test_the_openapi_document_lists_every_route(client: Client) -> None:
     document = (await client.get("/openapi.json")).json()
 
     listed = {(method.upper(), path) for path, methods in document["paths"].items() for method in methods}
-    assert {(each.method, each.path) for each in ENDPOINTS} == listed
+    assert {(each.method, each.path) for each in ROWS} == listed
 
 
 async def test_every_event_fits_the_published_schema(client: Client) -> None:
@@ -95,7 +99,7 @@ async def test_generated_requests_never_make_the_server_fail(client: Client) -> 
 
 
 def _bombard(url: str) -> list[str]:
-    document = openapi(ENDPOINTS)
+    document = openapi(ROWS)
     loaded = schemathesis.openapi.from_dict(document)
     problems: list[str] = []
     with httpx2.Client(base_url=url, timeout=TIMEOUT, trust_env=False) as http:

@@ -1,0 +1,27 @@
+"""What an adapter adds to the application, and which of them are switched on."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+
+from gateway.http.endpoint import Endpoint
+from gateway.http.problems import ProblemWriter, native_problem
+
+MODULES = {"durable-streams": "gateway.adapters.durable_streams_routes"}
+"""By the names of the setting `adapters`. They are imported when they are switched on: some need an extra."""
+
+
+@dataclass(frozen=True, slots=True)
+class Adapter:
+    """A dialect: its routes, all under `prefix`, how it words a refusal, and which headers of its answers
+    pages of other origins may read."""
+
+    prefix: str
+    endpoints: Sequence[Endpoint]
+    write_problem: ProblemWriter = native_problem
+    exposed_headers: Sequence[str] = ()
+
+
+def switched_on(names: Sequence[str]) -> Sequence[Adapter]:
+    """The adapters of these names. Raises ImportError when an extra is missing."""
+    return [import_module(MODULES[name]).ADAPTER for name in names]
