@@ -37,6 +37,14 @@ def check_server(settings: Settings) -> list[Finding]:
                 "no synchronous_standby_names: a failover may lose what was shown last, and leave a gap",
             )
         )
+    if not found.gives_up:
+        findings.append(
+            _finding(
+                "warning",
+                "behind the pooler a session that is locked holds up the others: set lock_timeout of its "
+                "user (ALTER ROLE … SET lock_timeout = '5s')",
+            )
+        )
     if abs(found.clock_ahead) > CLOCKS_APART:
         apart = f"{abs(found.clock_ahead):.0f} s {'ahead of' if found.clock_ahead > 0 else 'behind'}"
         findings.append(_finding("warning", f"its clock is {apart} this machine's: set them by NTP"))

@@ -30,6 +30,8 @@ def inspect_server(settings: Settings) -> SharedServer:
     with driver_needed():
         from gateway.storage.postgres.connections import ServerAddress  # noqa: PLC0415 - an extra
         from gateway.storage.postgres.inspection import inspect  # noqa: PLC0415
-    address = settings.database_direct_url or settings.database_url
-    assert address is not None  # it is shared
-    return inspect(ServerAddress(address), settings.lease)
+    assert settings.database_url is not None  # it is shared
+    if (direct := settings.database_direct_url) is None:
+        return inspect(ServerAddress(settings.database_url), settings.lease)
+    pooler = ServerAddress(settings.database_url, pooled=True)
+    return inspect(ServerAddress(direct), settings.lease, pooler)

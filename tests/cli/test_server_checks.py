@@ -1,11 +1,15 @@
 """What `gateway doctor` says about a PostgreSQL server and the replicas on it."""
 
+from pathlib import Path
+from urllib.parse import urlsplit
+
 import psycopg
 import pytest
 
 from tests.bucket import bucket
 from tests.cli.calling import Command
 from tests.loopback import free_port
+from tests.pooler import needs_pooler, pooled
 from tests.postgres import needs_postgres, new_database
 
 pytestmark = needs_postgres
@@ -61,6 +65,24 @@ def test_a_server_that_is_away_or_older_is_told(
     assert (outdated.code, away.code) == (1, 1)
     assert "refused" in away.out
     assert "secret" not in away.out
+
+
+@needs_pooler
+def test_a_pooler_is_asked_whether_waits_end(
+    doctor: tuple[str, Command], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a gateway tells the server at the start of a connection does not reach it through a pooler."""
+    url, command = doctor
+    assert "lock_timeout" not in command("doctor").out
+    monkeypatch.setenv("GATEWAY_DATABASE_DIRECT_URL", url)
+    with pooled(url, tmp_path) as pooler:
+        monkeypatch.setenv("GATEWAY_DATABASE_URL", pooler)
+        assert "ALTER ROLE … SET lock_timeout = '5s'" in command("doctor").out
+    with psycopg.connect(url, autocommit=True) as admin:
+        admin.execute(f"ALTER DATABASE {urlsplit(url).path[1:]} SET lock_timeout = '5s'".encode())
+    with pooled(url, tmp_path) as pooler:
+        monkeypatch.setenv("GATEWAY_DATABASE_URL", pooler)
+        assert "lock_timeout" not in command("doctor").out
 
 
 def test_a_store_of_blobs_is_tried(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,18 +11,23 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 from psycopg import sql
+from sqlalchemy import Connection
 
 from gateway.errors import StorageError, TurnLost
 from gateway.messages import Message
 from gateway.storage.blobs.addresses import open_blobs
 from gateway.storage.postgres import PostgresDatabase, commits
+from gateway.storage.postgres.connections import LIMITS
 from gateway.wiring import Storage, storage_on_server
 from tests.cutting import Cutting, cutting
+from tests.loopback import TIMEOUT
+from tests.pooler import needs_pooler, pooled
 from tests.postgres import database_in, needs_postgres
 from tests.storage.writing import Writer, running
 
 pytestmark = [*needs_postgres, pytest.mark.anyio]
 
+LOCK_TIMEOUT = "options=-clock_timeout%3D200ms"
 TAKE = "UPDATE heads SET epoch = epoch + 1, replica = 'other' WHERE session_id = 's'"
 WAITING = """
     SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()
@@ -94,12 +99,38 @@ async def test_a_flush_that_waited_for_a_take_over_is_refused(
 async def test_a_session_that_is_locked_does_not_hold_up_others(url: str, tmp_path: Path) -> None:
     """A replica that stopped in the middle of a transaction has one session's head; what others append in the
     same flush is stored, and that session's writer is told."""
-    async with opened(f"{url}?options=-clock_timeout%3D200ms", tmp_path) as storage:
-        stuck, free = await running(storage), await running(storage, "s2", "t2")
-        with psycopg.connect(url) as other:
-            other.execute("SELECT FROM heads WHERE session_id = 's' FOR NO KEY UPDATE")
-            fates = await asyncio.gather(stuck.append("text"), free.append("text"))
+    async with opened(f"{url}?{LOCK_TIMEOUT}", tmp_path) as storage:
+        await a_locked_session_is_left_out(storage, url)
+
+
+@needs_pooler
+async def test_behind_a_pooler_waits_end_too(url: str, tmp_path: Path) -> None:
+    """Its connections belong to one transaction at a time, and so do the limits; that of an append, which is
+    a transaction without a beginning, is the user's or the database's."""
+    with psycopg.connect(url, autocommit=True) as admin:
+        admin.execute(f"ALTER DATABASE {urlsplit(url).path[1:]} SET lock_timeout = '200ms'".encode())
+    with pooled(url, tmp_path) as pooler:
+        async with opened(pooler, tmp_path, direct_url=url) as storage:
+            await a_locked_session_is_left_out(storage, url)
+        async with await PostgresDatabase.open(pooler, direct_url=url) as database:
+            for ask in (database.write, database.read):
+                assert await ask(limits) == list(LIMITS.values())
+        with psycopg.connect(pooler) as next_one:
+            assert next_one.execute("SHOW statement_timeout").fetchone() == ("0",)
+
+
+async def a_locked_session_is_left_out(storage: Storage, url: str) -> None:
+    stuck, free = await running(storage), await running(storage, "s2", "t2")
+    with psycopg.connect(url) as other:
+        other.execute("SELECT FROM heads WHERE session_id = 's' FOR NO KEY UPDATE")
+        message = Message("assistant", [{"type": "text", "text": "Hello"}])
+        async with asyncio.timeout(TIMEOUT):
+            fates = await asyncio.gather(stuck.append("text"), free.append("text", message=message))
         assert [type(fate) for fate in fates] == [StorageError, type(None)]
+
+
+def limits(connection: Connection) -> list[str]:
+    return [connection.exec_driver_sql(f"SHOW {name}").scalar_one() for name in LIMITS]
 
 
 Fates = list[asyncio.Future[Exception | None]]
@@ -135,15 +166,15 @@ async def test_what_was_committed_unheard_is_not_stored_again(
 
 
 @pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize("pooled", [False, True], ids=["prepared", "pooled"])
+@pytest.mark.parametrize("is_pooled", [False, True], ids=["prepared", "pooled"])
 async def test_what_is_cut_is_stored_once(
-    url: str, proxy: Cutting, tmp_path: Path, seed: int, *, pooled: bool
+    url: str, proxy: Cutting, tmp_path: Path, seed: int, *, is_pooled: bool
 ) -> None:
     """Connections are cut at any byte: in the statement, before the answer, in the middle of it, and while
     there is another connection. Each append is durable when it is told so; nothing is there twice, and
     nothing is lost."""
     numbers = random.Random(seed)
-    async with opened(through(proxy, url), tmp_path, direct_url=url if pooled else None) as storage:
+    async with opened(through(proxy, url), tmp_path, direct_url=url if is_pooled else None) as storage:
         writers = [await running(storage, f"s{n}", f"t{n}") for n in range(3)]
         said: list[list[str]] = [[] for _ in writers]
         for _ in range(40):

@@ -99,7 +99,7 @@ class PostgresCommits:
             runs = [run for each in parts for run in each]
             if not again and len(parts) == 1 and all(run.end > run.head for run in runs):
                 return self._run(raw, runs)
-            number = begin(raw).number
+            number = begin(raw, pooled=self._server.pooled).number
             try:
                 kept = _there(raw, runs, tried) if again else []
                 tried.append(str(int(number) % 2**32))  # as a row has it

@@ -24,7 +24,8 @@ PARAMETERS: dict[str, Any] = {
 }
 NAME = "chat-gateway"
 """The application_name of every gateway, also where the URL gives another: a move finds gateways by it."""
-OPTIONS = "-c lock_timeout=5s -c statement_timeout=30s -c idle_in_transaction_session_timeout=10s"
+LIMITS = {"lock_timeout": "5s", "statement_timeout": "30s", "idle_in_transaction_session_timeout": "10s"}
+OPTIONS = " ".join(f"-c {name}={limit}" for name, limit in LIMITS.items())
 
 
 Raw = psycopg.Connection[Any]

@@ -156,7 +156,7 @@ class PostgresDatabase:
 
     def _attempt(self, transaction: Transaction, *, anew: bool) -> Any:
         with self._write_links.taken(anew=anew) as link:
-            begun = begin(link.raw, transaction.over)
+            begun = begin(link.raw, transaction.over, pooled=self.server.pooled)
             try:
                 value = transaction.work(link.core)
             except BaseException:
@@ -186,7 +186,7 @@ class PostgresDatabase:
     def _look(self, work: Callable[[Connection], T], snapshot: bool, *, anew: bool) -> T:
         with self._read_links.taken(anew=anew) as link:
             if snapshot:
-                begin_snapshot(link.raw)
+                begin_snapshot(link.raw, pooled=self.server.pooled)
             try:
                 return work(link.core)
             finally:

@@ -22,10 +22,13 @@ PEERS = """
 """
 
 
-def inspect(server: ServerAddress, lease: float) -> SharedServer:
-    """Raises StorageError: it cannot be reached, or its schema is another version's."""
+def inspect(server: ServerAddress, lease: float, pooler: ServerAddress | None = None) -> SharedServer:
+    """Raises StorageError: it, or the pooler before it, cannot be reached, or its schema is another
+    version's."""
     newer = check_revisions(server)
     try:
+        with (pooler or server).connect() as raw:
+            gives_up = raw.execute("SHOW lock_timeout").fetchone() != ("0",)
         with server.connect() as raw:
             asked = time.time()
             state = raw.execute(STATE).fetchone()
@@ -37,4 +40,4 @@ def inspect(server: ServerAddress, lease: float) -> SharedServer:
         raise storage_error(error) from error
     peers = [Peer(row[0], orjson.loads(row[1]), *row[2:]) for row in rows]
     ahead = clock - asked - took / 2
-    return SharedServer(version, newer, read_only, has_standby, is_durable, ahead, peers)
+    return SharedServer(version, newer, read_only, has_standby, is_durable, gives_up, ahead, peers)

@@ -11,7 +11,7 @@ from psycopg import pq, sql
 from gateway.errors import StorageError
 from gateway.storage.database import Lock, SessionLock
 from gateway.storage.postgres.advisory_locks import LockClass
-from gateway.storage.postgres.connections import ConnectionPool, Raw
+from gateway.storage.postgres.connections import LIMITS, ConnectionPool, Raw
 from gateway.storage.postgres.failures import DEADLOCK, SERIALIZATION, UNIQUE, is_lost, state_of
 
 T = TypeVar("T")
@@ -30,7 +30,11 @@ UNKNOWN = 15.0
 
 _TIMELINE = "left(pg_walfile_name(pg_current_wal_lsn()), 8)"
 _BEGIN = sql.SQL(f"BEGIN; SELECT pg_current_xact_id()::text, now()::text, {_TIMELINE}")
-_SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_SNAPSHOT = sql.SQL("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+# A pooler's connection belongs to one transaction, and so do its limits.
+_LIMITED = sql.SQL("").join(
+    sql.SQL("; SET LOCAL {} = {}").format(sql.Identifier(name), limit) for name, limit in LIMITS.items()
+)
 # A head is locked as its updates lock it.
 _LOCK_SESSION = sql.SQL("; SELECT FROM heads WHERE session_id = {} FOR NO KEY UPDATE")
 _LOCK_OWNER = sql.SQL("; SELECT pg_advisory_xact_lock(hashtextextended({}, {}))")
@@ -69,9 +73,9 @@ def repeated(attempt: Callable[[bool], T]) -> T:
         time.sleep(random.uniform(0, PAUSE * number))  # noqa: S311 - no secret
 
 
-def begin(raw: Raw, over: Lock | None = None) -> Begun:
+def begin(raw: Raw, over: Lock | None = None, *, pooled: bool = False) -> Begun:
     """Begins, and locks `over` in a statement of its own, all in one round trip."""
-    text = _BEGIN
+    text = _BEGIN + _LIMITED if pooled else _BEGIN
     if isinstance(over, SessionLock):
         text += _LOCK_SESSION.format(over.id)
     elif over is not None:
@@ -84,9 +88,9 @@ def begin(raw: Raw, over: Lock | None = None) -> Begun:
     return Begun(*row)
 
 
-def begin_snapshot(raw: Raw) -> None:
+def begin_snapshot(raw: Raw, *, pooled: bool = False) -> None:
     """Begins a transaction whose statements all see the same moment."""
-    raw.execute(_SNAPSHOT)
+    raw.execute(_SNAPSHOT + _LIMITED if pooled else _SNAPSHOT)
 
 
 def commit(raw: Raw) -> None:

@@ -103,14 +103,15 @@ class Beat:
 class SharedServer:
     """A server as it is found: its `version`; in what its schema is `newer` than this version, which may
     work on it (`EventDatabase.newer_schema`); whether it takes no writes; whether a commit waits for a
-    standby, and for the disk; how many seconds its clock is ahead of this machine's; the replicas that
-    live."""
+    standby, and for the disk; whether a commit gives up that waits for a session's lock, which it must be
+    told behind a pooler; how many seconds its clock is ahead of this machine's; the replicas that live."""
 
     version: str
     newer: Mapping[str, str]
     read_only: bool
     has_standby: bool
     is_durable: bool
+    gives_up: bool
     clock_ahead: float
     replicas: Sequence[Peer]
 
