@@ -23,7 +23,7 @@ BUDGETS: Mapping[str, int] = {
     "adapters": 510,
     "api": 2285,
     "artifacts": 2600,
-    "cli": 3772,
+    "cli": 3780,
     "demo": 2312,
     "events": 450,
     "files": 175,
@@ -39,7 +39,7 @@ BUDGETS: Mapping[str, int] = {
     "telemetry": 4300,
     "tools": 3048,
     "turn": 2445,
-    "wiring": 604,
+    "wiring": 620,
 }
 """Lines of code that each package of `gateway` may have, without blank lines, comments and docstrings; "" are
 the modules beside the packages. A budget is raised on purpose, in a commit that says what for, and
