@@ -17,8 +17,9 @@ Message = Annotated[str, AfterValidator(not_blank), Field(description="The user'
 Title = Annotated[str, AfterValidator(not_blank), Field(max_length=200)]
 
 
-class TurnOptions(Body):
-    message: Message
+class RegenerateBody(Body):
+    """How a message that is asked anew is treated."""
+
     client_message_id: Id | None = Field(
         None, description="Repeating a request with the same id returns the same turn."
     )
@@ -31,6 +32,17 @@ class TurnOptions(Body):
         f"cancelled unless somebody reads it again within {GRACE:g} seconds.",
     )
     model: str | None = Field(None, description="One of the allowed models.")
+
+
+class TurnOptions(RegenerateBody):
+    """A message, and how it is treated."""
+
+    message: Message
+    parent_turn_id: Id | None = Field(
+        None,
+        description="The turn after which this one comes, in a new branch where others do already; `root`: "
+        "before all turns. Absent: the last one of the active branch.",
+    )
     attachments: list[AttachmentBody] = Field(
         default_factory=list[AttachmentBody],
         max_length=MAX_FILES,
@@ -86,6 +98,7 @@ class Session(Reply):
     head: int = Field(description="seq of the last event; 0 before the first.")
     project_id: str | None = None
     role_id: str | None = None
+    active_branch: int = Field(description="The branch in which turns go on: 0 where there is no other.")
 
 
 class SessionDetails(Session):
@@ -134,11 +147,21 @@ class Turn(Reply):
     iterations: int | None = Field(None, description="Model calls; like usage and cost once it is done.")
     usage: Usage | None = None
     cost: float | None = Field(None, description="US dollars; absent where a price is unknown.")
+    branch: int | None = Field(None, description="Its branch; absent while it waits.")
+    parent_turn_id: str | None = Field(
+        None,
+        description="What it was asked after, a turn or `root`; absent where that is the one before it.",
+    )
+    origin: Literal["seeded"] | None = Field(
+        None, description="seeded: a client brought it along when the session was made."
+    )
 
     @classmethod
     def of(cls, row: TurnRow) -> "Turn":
         names = ("cancel_requested", "first_seq", "last_seq", "iterations")
-        return cls.from_row(row, turn_id=row.id, **{name: getattr(row, name) or None for name in names})
+        branch = row.branch if row.status != "accepted" else None
+        known = {name: getattr(row, name) or None for name in names}
+        return cls.from_row(row, turn_id=row.id, branch=branch, **known)
 
 
 class TurnPage(Reply):

@@ -6,6 +6,7 @@ from gateway.api.bodies import (
     AcceptedTurn,
     ChatBody,
     CursorQuery,
+    RegenerateBody,
     ReleaseBody,
     Turn,
     TurnOptions,
@@ -38,12 +39,23 @@ async def start(request: ApiRequest) -> Response:
     cursor = _read_cursor(request)
     body = await request.read_body(TurnOptions)
     accepted = await _start(request, body, request.path_id("session_id"), create_session=False)
-    if request.wants("text/event-stream"):
-        return _stream(request, accepted, cursor, body)
-    turn = accepted.turn
-    seq = turn.first_seq - 1 if turn.first_seq else accepted.head
-    reply = AcceptedTurn(turn_id=turn.id, session_id=turn.session_id, status=turn.status, seq=seq)
-    return json_reply(reply, 200 if accepted.repeated else 202, headers={"location": _location(accepted)})
+    return _reply(request, accepted, cursor, body)
+
+
+async def regenerate(request: ApiRequest) -> Response:
+    """Asks the message of a turn anew, with its files, in a branch of its own, which is active from then on;
+    otherwise as `POST …/turns`."""
+    cursor = _read_cursor(request)
+    body = await request.read_body(RegenerateBody)
+    accepted = await request.gateway.regenerate(
+        request.principal,
+        request.path_id("session_id"),
+        request.path_id("turn_id"),
+        client_message_id=body.client_message_id,
+        on_conflict=body.on_conflict,
+        model=body.model,
+    )
+    return _reply(request, _spanned(request, accepted), cursor, body)
 
 
 async def read(request: ApiRequest) -> Response:
@@ -105,14 +117,27 @@ async def _start(
         project_id=project_id,
         role_id=role_id,
         attachments=[each.given() for each in body.attachments],
+        parent_turn_id=body.parent_turn_id,
     )
-    accepted = await request.gateway.start(request.principal, asked)
+    return _spanned(request, await request.gateway.start(request.principal, asked))
+
+
+def _spanned(request: ApiRequest, accepted: Accepted) -> Accepted:
     span = request.span
     if accepted.repeated:
         span.follows(accepted.turn.id)
     else:
         span.starts(accepted.turn.id)
     return accepted
+
+
+def _reply(request: ApiRequest, accepted: Accepted, cursor: int, body: RegenerateBody) -> Response:
+    if request.wants("text/event-stream"):
+        return _stream(request, accepted, cursor, body)
+    turn = accepted.turn
+    seq = turn.first_seq - 1 if turn.first_seq else accepted.head
+    reply = AcceptedTurn(turn_id=turn.id, session_id=turn.session_id, status=turn.status, seq=seq)
+    return json_reply(reply, 200 if accepted.repeated else 202, headers={"location": _location(accepted)})
 
 
 def _path_ids(request: ApiRequest) -> tuple[str | None, str]:
@@ -125,7 +150,7 @@ def _read_cursor(request: ApiRequest) -> int:
     return request.read_cursor(request.read_query(CursorQuery).after)
 
 
-def _stream(request: ApiRequest, accepted: Accepted, cursor: int, body: TurnOptions) -> Response:
+def _stream(request: ApiRequest, accepted: Accepted, cursor: int, body: RegenerateBody) -> Response:
     turn = accepted.turn
     release_after = GRACE if body.on_disconnect == "release" else None
     place = request.gateway.following_turn(accepted, after=cursor, release_after=release_after)

@@ -4,6 +4,7 @@ from types import MappingProxyType
 
 from gateway.api import approvals_routes as approvals
 from gateway.api import artifacts_routes as artifacts
+from gateway.api import branches_routes as branches
 from gateway.api import compressions_routes as compressions
 from gateway.api import health_routes as health
 from gateway.api import prompts_routes as prompts
@@ -30,6 +31,7 @@ from gateway.api.bodies import (
     EventsQuery,
     Health,
     Messages,
+    RegenerateBody,
     ReleaseBody,
     RenameBody,
     Session,
@@ -43,6 +45,7 @@ from gateway.api.bodies import (
     TurnPage,
     TurnsQuery,
 )
+from gateway.api.branches_routes import BranchList
 from gateway.api.compressions_routes import CompressionDetails, CompressionList
 from gateway.api.memory_url_table import MEMORIES
 from gateway.api.prompts_routes import PreviewQuery
@@ -58,6 +61,7 @@ T = S + "/turns/{turn_id}"
 TURN = "/api/turns/{turn_id}"
 A = T + "/approvals/{tool_call_id}"
 V = S + "/compressions/{version}"
+B = S + "/branches/{branch}"
 SUMMARY = "/api/session/summary"
 ARTIFACTS = "/api/artifacts"
 ARTIFACT = ARTIFACTS + "/{ref}"
@@ -97,6 +101,18 @@ ENDPOINTS = (
         refusals=(404, 409, 413, 429, 503),
         headers=CURSOR,
     ),
+    Endpoint(
+        "POST",
+        T + "/regenerate",
+        turns.regenerate,
+        {200: (STREAM, AcceptedTurn), 202: (AcceptedTurn,), 204: (None,)},
+        RegenerateBody,
+        query=CursorQuery,
+        refusals=(404, 409, 413, 429, 503),
+        headers=CURSOR,
+    ),
+    Endpoint("GET", S + "/branches", branches.find, {200: (BranchList,)}, refusals=(404,)),
+    Endpoint("POST", B + "/activate", branches.activate, {200: (BranchList,)}, refusals=(404, 409)),
     Endpoint("GET", T, turns.read, {200: (Turn,)}, refusals=(404,)),
     Endpoint("POST", T + "/cancel", turns.cancel, {200: (Turn,), 202: (Turn,)}, refusals=(404,)),
     Endpoint(

@@ -5,6 +5,7 @@ from typing import ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from gateway.events.envelope import Event, EventData
+from gateway.ids import ID_PATTERN
 from gateway.messages import Usage
 
 Outcome = Literal["completed", "failed", "cancelled", "limit_reached", "interrupted"]
@@ -57,6 +58,12 @@ class TurnStart(EventData):
     trace_url: str | None = Field(default=None, description="Where the trace can be looked at.")
     attachments: list[AttachedFile] | None = Field(
         default=None, description="The files that came with the message."
+    )
+    parent_turn_id: str | None = Field(
+        default=None,
+        pattern=ID_PATTERN,
+        description="What it was asked after: a turn, or `root` for none. Absent where that is the turn that "
+        "ran before it in the log.",
     )
 
 

@@ -18,7 +18,6 @@ from gateway.messages import (
     Message,
     Recalled,
     Role,
-    Usage,
     attached_in,
     looked_at_tokens,
     recalled_in,
@@ -225,21 +224,18 @@ def user_message(text: str) -> Message:
 
 def without_turn(history: History, turn_id: str) -> History:
     """The history as it was before that turn said anything."""
-    return replace(history, messages=[item for item in history.messages if item.turn_id != turn_id])
+    branch = history.branch
+    if branch is not None:
+        own = (item.position - 1 for item in history.messages if item.turn_id == turn_id)
+        branch = replace(branch, last=min(own, default=branch.last))
+    messages = [item for item in history.messages if item.turn_id != turn_id]
+    return replace(history, messages=messages, branch=branch)
 
 
 def with_message(history: History, turn_id: str, message: Message) -> History:
     """The history with a message at its end that is on its way to the record."""
-    return replace(
-        history, messages=[*history.messages, stored_next(history.messages, turn_id, message, None)]
-    )
-
-
-def stored_next(
-    stored: Sequence[StoredMessage], turn_id: str, message: Message, usage: Usage | None
-) -> StoredMessage:
-    """`message` as the record will have it after those that are `stored`."""
-    return StoredMessage(stored[-1].position + 1 if stored else 1, turn_id, message, usage)
+    position = history.next_position(history.messages)
+    return replace(history, messages=[*history.messages, StoredMessage(position, turn_id, message)])
 
 
 def last_position(history: History) -> int:

@@ -37,6 +37,7 @@ def new_turn(settings: Settings, who: Principal, request: TurnRequest) -> NewTur
         at=now_ms(),
         project_id=request.project_id,
         role_id=request.role_id,
+        parent_turn_id=request.parent_turn_id,
     )
 
 

@@ -6,6 +6,7 @@ from gateway.history.summaries.session_summaries import SessionSummariser
 from gateway.storage.archives import Archives, Compressions
 from gateway.storage.artifacts import Artifacts
 from gateway.storage.blobs import Blobs
+from gateway.storage.branches import Branches
 from gateway.storage.exclusive import Exclusive
 from gateway.storage.orphans import Orphans
 from gateway.storage.sessions.copies import Copies
@@ -17,6 +18,7 @@ class Dependencies(TurnDependencies):
     """Made once by wiring."""
 
     blobs: Blobs
+    branches: Branches
     compressions: Compressions
     archives: Archives
     copies: Copies

@@ -9,6 +9,7 @@ from gateway.errors import Draining, NotFound, TurnInProgress
 from gateway.events.envelope import StoredEvent
 from gateway.history.message_view import messages_of
 from gateway.ids import new_session_id, now_ms
+from gateway.messages import Attached
 from gateway.service.acceptance import accept_with, new_turn
 from gateway.service.approvals import TurnApprovals
 from gateway.service.archiver import Archiver
@@ -23,8 +24,9 @@ from gateway.service.records import SessionRecords
 from gateway.service.releases import Releases
 from gateway.service.skills import SkillsOffered
 from gateway.shielding import finish
+from gateway.storage.branches import SessionBranches
 from gateway.storage.sessions import SessionRow
-from gateway.storage.turns import Accepted, NewTurn, TurnRow, TurnState
+from gateway.storage.turns import Accepted, NewTurn, OnConflict, TurnRow, TurnState
 from gateway.turn.in_flight import InFlight
 from gateway.turn.ownership import Ownership
 from gateway.turn.request import TurnRequest
@@ -106,6 +108,17 @@ class Gateway:
         """Raises errors.NotFound."""
         return await self._deps.sessions.rename(session_id, who.user_id, title)
 
+    async def branches(self, who: Principal, session_id: str) -> SessionBranches:
+        """Raises errors.NotFound."""
+        await self.session(who, session_id)
+        return await self._deps.branches.list(session_id)
+
+    async def activate_branch(self, who: Principal, session_id: str, branch: int) -> SessionBranches:
+        """Turns go on in that branch. Raises errors.NotFound, errors.TurnInProgress."""
+        await self.session(who, session_id)
+        await self._deps.branches.activate(session_id, branch)
+        return await self._deps.branches.list(session_id)
+
     async def delete_session(self, who: Principal, session_id: str) -> None:
         """Once this returns nobody finds anything of it; the rows of a long session are removed later (see
         `PurgeWorker`). The memories of the session alone go with it, and not before. When that fails the same
@@ -141,12 +154,36 @@ class Gateway:
             errors.Draining, errors.QueueFull, errors.InvalidRequest (model), and what `Attachments.attach`
             and `Turns.accept` raise.
         """
-        if self.is_draining:
-            raise Draining("The server is shutting down. Send the message again in a moment.")
-        self._in_flight.admit()
-        new = new_turn(self._deps.settings, who, request)
-        # A client that leaves now must not leave a turn that is accepted and never started.
-        return await finish(self._accept(new, request.attachments))
+        return await self._start(who, request)
+
+    async def regenerate(
+        self,
+        who: Principal,
+        session_id: str,
+        turn_id: str,
+        *,
+        client_message_id: str | None = None,
+        on_conflict: OnConflict = "reject",
+        model: str | None = None,
+    ) -> Accepted:
+        """Asks the message of a turn anew, with its files, where it was asked: in a branch of its own.
+        `model` None takes the turn's, as long as it may be used.
+
+        Raises:
+            errors.NotFound, errors.Conflict (no_branch_point): as `Branches.parent`; and what `start` raises.
+        """
+        turn = await self.turn(who, session_id, turn_id)
+        if model is None and turn.model in self._deps.settings.models:
+            model = turn.model
+        request = TurnRequest(
+            turn.input,
+            session_id,
+            client_message_id=client_message_id,
+            on_conflict=on_conflict,
+            model=model,
+            parent_turn_id=await self._deps.branches.parent(session_id, turn_id),
+        )
+        return await self._start(who, request, turn.attachments)
 
     async def turn(self, who: Principal, session_id: str | None, turn_id: str) -> TurnRow:
         """A turn of the caller's, in that session or (None) in any. Raises errors.NotFound."""
@@ -251,6 +288,17 @@ class Gateway:
         self._closing = True
         for follower in self._followers:
             follower.close()
+
+    async def _start(
+        self, who: Principal, request: TurnRequest, attached: tuple[Attached, ...] = ()
+    ) -> Accepted:
+        """`attached` was before, in the same session."""
+        if self.is_draining:
+            raise Draining("The server is shutting down. Send the message again in a moment.")
+        self._in_flight.admit()
+        new = replace(new_turn(self._deps.settings, who, request), attachments=attached)
+        # A client that leaves now must not leave a turn that is accepted and never started.
+        return await finish(self._accept(new, request.attachments))
 
     async def _accept(self, new: NewTurn, given: Sequence[str | Upload]) -> Accepted:
         try:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from gateway.messages import Message, Usage
 from gateway.storage.archives import CompressionRow
+from gateway.storage.branches import Branch
 
 GENERATION_OPEN = 2**53
 """Where a generation begins that has not begun yet: the view changed while a turn ran, which goes on with the
@@ -44,7 +45,8 @@ class History:
     keeps; all of them when it is None. Thinking up to position `generation_from` was signed for another
     prefix. `carried` is what the session was told of former ones, `prefix_hash` identifies the prompt before
     the messages as the last turn ended with it (None: unknown, or a generation began since). `memories` is
-    what was told of them, also when that was in a former generation."""
+    what was told of them, also when that was in a former generation. `branch` is where all of this is so,
+    None in a session that has one only."""
 
     messages: Sequence[StoredMessage]
     compression: CompressionRow | None = None
@@ -53,3 +55,9 @@ class History:
     failed_compressions: int = 0
     prefix_hash: str | None = None
     memories: PromptMemories | None = None
+    branch: Branch | None = None
+
+    def next_position(self, stored: Sequence[StoredMessage]) -> int:
+        """Of a message that comes after those that are `stored`, which are this history's and newer ones."""
+        newest = stored[-1].position if stored else 0
+        return max(newest, self.branch.last if self.branch is not None else 0) + 1

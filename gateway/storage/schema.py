@@ -47,7 +47,8 @@ WAITING = literal_column("'accepted'", Text)
 # more. `carried` is what a session was told of former ones at its first turn, `told_memories` the
 # memories in its prompt, as JSON (see `PromptMemories`); `indexed_head` how far the search index has come, -1
 # before the first time; `learned_to` the last message that was read for what is worth remembering, while
-# something after it is to be read.
+# something after it is to be read. `branch` is the one that is active, NULL where there is no other; what
+# belongs to a prompt is that branch's.
 sessions = Table(
     "sessions",
     metadata,
@@ -66,6 +67,7 @@ sessions = Table(
     Column("role_id", Text),
     Column("told_memories", Text),
     Column("learned_to", BigInteger),
+    Column("branch", NUMBER),
 )
 Index("sessions_by_time", sessions.c.owner, sessions.c.updated_at, sessions.c.id)
 _to_read = text("learned_to IS NOT NULL")
@@ -110,7 +112,10 @@ Index("outbox_by_session", outbox.c.session_id, outbox.c.number)
 # turn can add to its session. `last_seq` is fixed when it ends; until then the session's head tells it. A
 # turn that was cancelled while it waited is done at once and has both when its events leave the outbox.
 # `recoveries` counts the owners that were lost. `attachments` are those of its message, as JSON (see
-# `Attached`).
+# `Attached`). Its messages come after `after_position`, fixed as `first_seq` is (NULL: unknown, older than
+# branches), and before the turn that ran next. `parent` is what it was asked after, a turn or ROOT: NULL
+# where that is the one that ran before it. `branch` is the one that it belongs to. `origin` is NULL of what
+# was said here.
 turns = Table(
     "turns",
     metadata,
@@ -134,6 +139,10 @@ turns = Table(
     Column("usage", Text),
     Column("cost", Float),
     Column("attachments", Text),
+    Column("branch", NUMBER, nullable=False, server_default="0"),
+    Column("after_position", BigInteger),
+    Column("parent", Text),
+    Column("origin", Text),
 )
 _running = text("status = 'running'")
 _named = text("client_message_id IS NOT NULL")
@@ -196,8 +205,8 @@ messages = Table(
     Column("usage", Text),
 )
 
-# A version covers the messages `from_position` to `to_position`; its parent, if any, covers what comes
-# before. `kept_position` is a message in that range which is sent verbatim nevertheless.
+# A version covers the messages `from_position` to `to_position` of a branch; its parent, if any, covers what
+# comes before. `kept_position` is a message in that range which is sent verbatim nevertheless.
 compressions = Table(
     "compressions",
     metadata,
@@ -222,6 +231,37 @@ compressions = Table(
     Column("usage", Text),
     Column("cost", Float),
     Column("created_at", BigInteger, nullable=False),
+    Column("branch", NUMBER, nullable=False, server_default="0"),
+)
+
+# The branches of a session that has several (see `storage/branches/`). `ranges` is where their messages lie,
+# as JSON. What belongs to a prompt is as it was when the branch was left; `sessions` has the active one's.
+branches = Table(
+    "branches",
+    metadata,
+    Column(
+        "session_id", Text, ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True, nullable=False
+    ),
+    Column("branch", NUMBER, primary_key=True, nullable=False, autoincrement=False),
+    Column("parent", NUMBER),
+    Column("fork_turn_id", Text),
+    Column("created_at", BigInteger, nullable=False),
+    Column("ranges", Text, nullable=False),
+    Column("compression", NUMBER),
+    Column("generation_from", BigInteger, nullable=False),
+    Column("prefix_hash", Text),
+    Column("told_memories", Text),
+)
+
+# The ranges of the active branch once more, by which its messages are found.
+active_ranges = Table(
+    "active_ranges",
+    metadata,
+    Column(
+        "session_id", Text, ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True, nullable=False
+    ),
+    Column("after_position", BigInteger, primary_key=True, nullable=False, autoincrement=False),
+    Column("to_position", BigInteger, nullable=False),
 )
 
 # The events and messages that were moved out of their tables, as ranges that follow each other. The indexes

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from gateway.errors import StorageError, TurnLost
 from gateway.events.calls import CallResult
-from gateway.history.transcript import stored_next, view
+from gateway.history.transcript import view
 from gateway.memory.context_changes import ContextState
 from gateway.memory.learning.user_messages import user_text
 from gateway.memory.recall import InContext
@@ -93,7 +93,8 @@ class TurnContext:
     def add(self, message: Message, usage: Usage | None = None) -> None:
         """Adds an answer of the model (`usage` is of that call), or the results of tools, to the history."""
         self.messages.append(message)
-        self._stored.append(stored_next(self._stored, self.row.id, message, usage))
+        position = self.history.next_position(self._stored)
+        self._stored.append(StoredMessage(position, self.row.id, message, usage))
 
     def answer(self, call_id: str, result: CallResult) -> None:
         """Emits the one result of a call; with the last one the message that answers all is recorded."""

@@ -90,6 +90,7 @@ def start_of(turn: TurnRow, tracing: Tracing, queued_ms: int | None) -> TurnStar
         queued_ms=queued_ms,
         trace_url=tracing.url_of(trace_id),
         attachments=files,
+        parent_turn_id=turn.parent_turn_id,
     )
 
 

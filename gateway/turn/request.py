@@ -12,7 +12,7 @@ class TurnRequest:
     """A user's message and how to treat it. `session_id` None asks for a new session; `client_message_id`
     makes a repetition of the request return the same turn; `model` None takes the default;
     `project_id` and `role_id` are for a session that is made. `attachments` are references of artifacts, and
-    files that come with the message."""
+    files that come with the message. It comes after the turn `parent_turn_id` (see `NewTurn`)."""
 
     message: str
     session_id: str | None = None
@@ -23,3 +23,4 @@ class TurnRequest:
     project_id: str | None = None
     role_id: str | None = None
     attachments: Sequence[str | Upload] = ()
+    parent_turn_id: str | None = None

@@ -98,6 +98,7 @@ def assemble(
         log=storage.log,
         sessions=storage.sessions,
         turns=storage.turns,
+        branches=storage.branches,
         replicas=storage.replicas,
         bus=storage.bus,
         signals=storage.signals,

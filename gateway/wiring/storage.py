@@ -19,6 +19,8 @@ from gateway.storage.artifacts import Artifacts
 from gateway.storage.artifacts.store import SqlArtifacts
 from gateway.storage.blobs import Blobs
 from gateway.storage.blobs.addresses import NOT_SHARED, is_bucket, open_blobs
+from gateway.storage.branches import Branches
+from gateway.storage.branches.store import SqlBranches
 from gateway.storage.decisions import Approvals, SkillSwitches
 from gateway.storage.decisions.approvals import SqlApprovals
 from gateway.storage.decisions.switches import SqlSkillSwitches
@@ -56,6 +58,7 @@ class Storage:
     log: EventLog
     sessions: Sessions
     turns: Turns
+    branches: Branches
     replicas: Replicas
     compressions: Compressions
     summaries: Summaries
@@ -184,6 +187,7 @@ def _storage_on(
         log=SqlEventLog(database, bus, archived.events),
         sessions=SqlSessions(database, archived.messages, search, purges),
         turns=SqlTurns(database),
+        branches=SqlBranches(database),
         replicas=replicas,
         compressions=SqlCompressions(database),
         summaries=SqlSummaries(database),

@@ -61,7 +61,9 @@ async def test_another_users_session_is_as_absent_as_one_that_never_was(guarded:
     checked = 0
     for each in ENDPOINTS:
         if "{session_id}" in each.path or "{turn_id}" in each.path:
-            path = each.path.format(session_id="hers", turn_id=turn, version=0, tool_call_id="toolu_1")
+            path = each.path.format(
+                session_id="hers", turn_id=turn, version=0, branch=0, tool_call_id="toolu_1"
+            )
             response = await guarded.http.request(
                 each.method, path, json=bodies.get(each.path, {}), headers=bert
             )

@@ -16,10 +16,16 @@ from tests.storage.writing import OWNER, Writer, accepted, writer_of
 
 
 async def add_turn(
-    storage: Storage, session_id: str, turn_id: str, question: str, *answers: str, owner: str = OWNER
+    storage: Storage,
+    session_id: str,
+    turn_id: str,
+    question: str,
+    *answers: str,
+    owner: str = OWNER,
+    parent: str | None = None,
 ) -> None:
     """A whole turn: what the user said, and each answer as a message of its own."""
-    await finish(await ask(storage, session_id, turn_id, question, owner=owner), *answers)
+    await finish(await ask(storage, session_id, turn_id, question, owner=owner, parent=parent), *answers)
 
 
 async def ask(
@@ -30,9 +36,12 @@ async def ask(
     *,
     owner: str = OWNER,
     on_conflict: OnConflict = "reject",
+    parent: str | None = None,
 ) -> Writer:
     """A turn that runs, with its first event and message."""
-    now = await accepted(storage, session_id, turn_id, owner=owner, text=question, on_conflict=on_conflict)
+    now = await accepted(
+        storage, session_id, turn_id, owner=owner, text=question, on_conflict=on_conflict, parent=parent
+    )
     writer = writer_of(storage, now)
     await tell(writer, "turn_start", Message("user", [text_block(question)]))
     return writer

@@ -110,9 +110,21 @@ async def accepted(
     create: bool = True,
     max_queued: int = 9,
     at: int = 5,
+    parent: str | None = None,
 ) -> Accepted:
     """A turn, accepted."""
-    new = NewTurn(turn_id, session_id, owner, text, "model", client_message_id, on_conflict, create, at)
+    new = NewTurn(
+        turn_id,
+        session_id,
+        owner,
+        text,
+        "model",
+        client_message_id,
+        on_conflict,
+        create,
+        at,
+        parent_turn_id=parent,
+    )
     return await storage.turns.accept(new, max_queued=max_queued)
 
 

@@ -10,7 +10,8 @@ from gateway.storage.turns import TurnRow
 
 @dataclass(frozen=True, slots=True)
 class SessionRow:
-    """A session. Times are Unix milliseconds; `head` is the seq of its last event, 0 before the first."""
+    """A session. Times are Unix milliseconds; `head` is the seq of its last event, 0 before the first, and
+    `active_branch` the one in which turns go on."""
 
     id: str
     owner: str
@@ -20,6 +21,7 @@ class SessionRow:
     head: int
     project_id: str | None = None
     role_id: str | None = None
+    active_branch: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +37,12 @@ class Outline:
     @property
     def ranges(self) -> Sequence[tuple[int, int]]:
         """Where the messages of the history lie: pairs of a position that comes before and the last one."""
-        row = self.history.compression
-        if row is None:
-            return [(0, self.last)]
-        kept = [(row.kept_position - 1, row.kept_position)] if row.kept_position is not None else []
-        return [*kept, (row.to_position, self.last)]
+        row, branch = self.history.compression, self.history.branch
+        covered = row.to_position if row is not None else 0
+        since = [(covered, self.last)] if branch is None else branch.within(covered, self.last)
+        if row is None or row.kept_position is None:
+            return since
+        return [(row.kept_position - 1, row.kept_position), *since]
 
 
 class Sessions(Protocol):

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from sqlalchemy import Connection, bindparam, func, select
+from sqlalchemy import Connection, bindparam, func, literal_column, select
 
 from gateway.errors import Conflict
 from gateway.storage.database import Prepared
@@ -32,16 +32,19 @@ STATE = Prepared(
         sessions.c.role_id,
         heads.c.position,
         heads.c.replica,
+        sessions.c.branch,
     )
     .join_from(sessions, heads, OF_SESSION)
     .where(sessions.c.id == bindparam("session_id"))
 )
-ROWS = Rows(SessionRow, sessions, {"head": heads.c.head})
+_active = func.coalesce(sessions.c.branch, literal_column("0"))
+ROWS = Rows(SessionRow, sessions, {"head": heads.c.head, "active_branch": _active})
 
 
 class Entered(NamedTuple):
     """A session as a turn finds it: its head, its open turn, the epoch of its last owner, how many turns
-    wait, its project and its role, how many messages it has, and whose its open turn is."""
+    wait, its project and its role, how many messages it has, whose its open turn is, and its active branch
+    (None: it has one only)."""
 
     head: int
     open_turn: str | None
@@ -51,6 +54,7 @@ class Entered(NamedTuple):
     role_id: str | None
     position: int
     replica: str | None = None
+    branch: int | None = None
 
 
 def add_session(connection: Connection, row: SessionRow, *, position: int = 0) -> None:

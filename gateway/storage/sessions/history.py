@@ -22,6 +22,7 @@ from sqlalchemy import (
     exists,
     func,
     literal_column,
+    or_,
     select,
 )
 from sqlalchemy import cast as sql_cast
@@ -29,9 +30,18 @@ from sqlalchemy import cast as sql_cast
 from gateway.messages import Message, Usage
 from gateway.storage.archives import ArchiveRow, CompressionRow
 from gateway.storage.archives.rows import COMPRESSIONS
+from gateway.storage.branches import Branch
+from gateway.storage.branches.places import read_ranges
 from gateway.storage.database import Prepared
 from gateway.storage.messages import History, PromptMemories, StoredMessage
-from gateway.storage.schema import compressions, heads, messages, session_archives, sessions
+from gateway.storage.schema import (
+    active_ranges,
+    compressions,
+    heads,
+    messages,
+    session_archives,
+    sessions,
+)
 from gateway.storage.sessions import Outline, SessionRow
 from gateway.storage.turns import TurnRow
 from gateway.storage.turns.heads import OF_SESSION
@@ -48,20 +58,24 @@ class ReadArchived(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class MessageRange:
-    """The messages of a session with `after` < position <= `until`: `rows`, and before these what lies in
-    `archives`."""
+    """The messages of a session, or of a `branch`, with `after` < position <= `until`: `rows`, and before
+    these what lies in `archives`."""
 
     after: int
     until: int
     archives: Sequence[ArchiveRow]
     rows: Sequence[StoredMessage]
+    branch: Branch | None = None
 
     async def read(self, archived: ReadArchived) -> Sequence[StoredMessage]:
         """All of them, in order. Raises errors.ArchiveDamaged."""
         found: list[StoredMessage] = []
+        whole = [(self.after, self.until)]
+        ranges = whole if self.branch is None else self.branch.within(self.after, self.until)
         for row in self.archives:
-            if row.from_position <= self.until and row.to_position > self.after:
-                found += await archived(row, after=self.after, until=self.until)
+            for after, until in ranges:
+                if row.from_position <= until and row.to_position > after:
+                    found += await archived(row, after=after, until=until)
         return [*found, *self.rows]
 
 
@@ -78,6 +92,7 @@ class View:
     failed_compressions: int
     prefix_hash: str | None
     memories: PromptMemories | None
+    branch: Branch | None
 
     async def read(self, archived: ReadArchived) -> History:
         """Raises errors.ArchiveDamaged."""
@@ -99,10 +114,11 @@ class View:
             self.failed_compressions,
             self.prefix_hash,
             self.memories,
+            self.branch,
         )
 
 
-def as_json(rows: Select[Any], *, quoted: frozenset[str]) -> ScalarSelect[Any]:
+def as_json(rows: Select[*tuple[Any, ...]], *, quoted: frozenset[str]) -> ScalarSelect[Any]:
     """All `rows` as JSON arrays with commas between; NULL when there are none. What is `quoted` holds ids,
     names, paths or digests, which need no escaping; other columns are numbers or JSON."""
     table = rows.subquery()
@@ -172,26 +188,53 @@ _in_force = and_(
     compressions.c.version == sessions.c.compression,
     bindparam("whole") == literal_column("0"),
 )
+_ranges = as_json(
+    select(active_ranges.c.after_position, active_ranges.c.to_position)
+    .where(active_ranges.c.session_id == sessions.c.id)
+    .order_by(active_ranges.c.after_position)
+    .correlate(sessions),
+    quoted=frozenset(),
+)
+# The range that begins last before a message says whether that is one of the branch.
+_end = (
+    select(active_ranges.c.to_position)
+    .where(
+        active_ranges.c.session_id == messages.c.session_id,
+        active_ranges.c.after_position < messages.c.position,
+    )
+    .order_by(active_ranges.c.after_position.desc())
+    .limit(literal_column("1"))
+    .correlate(messages)
+    .scalar_subquery()
+)
+_IN_ACTIVE = or_(sessions.c.branch.is_(None), messages.c.position <= _end)
 _KNOWN = (
     sessions.c.generation_from,
     sessions.c.carried,
     sessions.c.failed_compressions,
     sessions.c.prefix_hash,
     sessions.c.told_memories,
+    sessions.c.branch,
+    _ranges,
+    heads.c.position,
 )
+KNOWN = len(_KNOWN)
+Known = tuple[int, str | None, int, str | None, PromptMemories | None, Branch | None]
+"""The last fields of a `View` and of a `History`."""
 VIEW = Prepared(
     select(
         *_KNOWN,
         archives_where(session_archives.c.session_id == sessions.c.id),
         messages_where(sessions.c.id, messages.c.position == compressions.c.kept_position),
-        messages_where(sessions.c.id, messages.c.position > _covered),
+        messages_where(sessions.c.id, messages.c.position > _covered, _IN_ACTIVE),
         *COMPRESSIONS.columns,
     )
-    .join_from(sessions, compressions, _in_force, isouter=True)
+    .join_from(sessions, heads, OF_SESSION)
+    .join(compressions, _in_force, isouter=True)
     .where(sessions.c.id == _ID)
 )
 OUTLINE = Prepared(
-    select(*_KNOWN, heads.c.position, *COMPRESSIONS.columns)
+    select(*_KNOWN, *COMPRESSIONS.columns)
     .join_from(sessions, heads, OF_SESSION)
     .join(compressions, _in_force, isouter=True)
     .where(sessions.c.id == _ID)
@@ -225,16 +268,16 @@ def view_of(connection: Connection, session_id: str, *, whole: bool) -> View:
     """What a session's view is made of; an empty one when there is no such session."""
     row = VIEW.one(connection, session_id=session_id, whole=int(whole))
     if row is None:
-        return View(None, MessageRange(0, LAST, (), ()), None, 0, None, 0, None, None)
-    generation_from, carried, failed, prefix_hash, in_prompt, archives, kept, since, *version = row
-    archived = archives_of(archives)
-    known = (generation_from, carried, failed, prefix_hash, prompt_memories_of(in_prompt))
+        return View(None, MessageRange(0, LAST, (), ()), None, 0, None, 0, None, None, None)
+    known, (archives, kept, since, *version) = _known(row), row[KNOWN:]
+    archived, branch = archives_of(archives), known[-1]
     if version[0] is None:
-        return View(None, MessageRange(0, LAST, archived, messages_of(since)), None, *known)
+        return View(None, MessageRange(0, LAST, archived, messages_of(since), branch), None, *known)
     covers = COMPRESSIONS.read(version)
     position = covers.kept_position
     one = MessageRange(position - 1, position, archived, messages_of(kept)) if position is not None else None
-    return View(one, MessageRange(covers.to_position, LAST, archived, messages_of(since)), covers, *known)
+    rest = MessageRange(covers.to_position, LAST, archived, messages_of(since), branch)
+    return View(one, rest, covers, *known)
 
 
 def outline_of(
@@ -243,11 +286,17 @@ def outline_of(
     """What a session's view is made of, before its messages are read."""
     row = OUTLINE.one(connection, session_id=session.id, whole=int(whole))
     assert row is not None
-    generation_from, carried, failed, prefix_hash, in_prompt, last, *version = row
+    version = row[KNOWN:]
     covers = COMPRESSIONS.read(version) if version[0] is not None else None
-    known = (generation_from, carried, failed, prefix_hash, prompt_memories_of(in_prompt))
-    history = History((), covers, *known)
-    return Outline(session, open_turn, history, last)
+    history = History((), covers, *_known(row))
+    return Outline(session, open_turn, history, row[KNOWN - 1])
+
+
+def _known(row: Sequence[Any]) -> Known:
+    """What _KNOWN selects."""
+    generation_from, carried, failed, prefix_hash, in_prompt, number, ranges, last = row[:KNOWN]
+    branch = Branch(number, read_ranges(f"[{ranges}]"), last) if number is not None else None
+    return generation_from, carried, failed, prefix_hash, prompt_memories_of(in_prompt), branch
 
 
 def size_of(value: object) -> int:

@@ -45,7 +45,7 @@ OF_HEAD = {"head": heads.c.head, "last_position": heads.c.position}
 NAMED = OF_HEAD | {"epoch_from": sessions.c.generation_from}
 """Fields of the format that are columns of other names."""
 SESSION_FIELDS = tuple(SessionCopy.model_fields)
-SESSION_ROW = [name for name in SessionRow.__dataclass_fields__ if name != "owner"]
+SESSION_ROW = [name for name in SessionRow.__dataclass_fields__ if name in SESSION_FIELDS]
 TURN_FIELDS = tuple(TurnCopy.model_fields)
 VERSION_FIELDS = tuple(VersionCopy.model_fields)
 SUMMARY_FIELDS = tuple(SummaryCopy.model_fields)
@@ -147,7 +147,8 @@ def _new_turns(
         row["recoveries"] = max(0, row.pop("epoch") - 1)
         row["usage"] = turn.usage.model_dump_json() if turn.usage else None
         row["attachments"] = json_of(turn.attachments or ())
-        yield row | {"session_id": session_id, "owner": owner, "status": "done"}
+        own = {"session_id": session_id, "owner": owner, "status": "done"}
+        yield row | own | {"branch": 0, "after_position": None, "parent": None, "origin": None}
 
 
 def _add_artifacts(

@@ -13,6 +13,8 @@ TurnStatus = Literal["accepted", "running", "awaiting_approval", "done"]
 TurnState = TurnStatus | Outcome
 """Where a turn is: its status or, once it is done, its outcome."""
 OnConflict = Literal["reject", "queue", "interrupt"]
+Origin = Literal["seeded"]
+"""Where a turn comes from that did not run here: a client brought it along."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +24,9 @@ class TurnRow:
     who alone may append: it grows with each owner in the session, and is 0 of a turn that is not open.
     `recoveries` counts the owners that were lost. A turn that is awaiting_approval has no owner, and is its
     session's running one nevertheless. `project_id` and `role_id` are those of its session, `attachments`
-    came with its message. `ended_at`, `usage`, `cost` and `iterations` are known once it is done."""
+    came with its message. `ended_at`, `usage`, `cost` and `iterations` are known once it is done. `branch` is
+    the one that it is in (0 while it waits), `parent_turn_id` what it comes after, a turn or branches.ROOT,
+    where that is not the turn that ran before it. `origin` is None of what was said here."""
 
     id: str
     session_id: str
@@ -45,6 +49,9 @@ class TurnRow:
     usage: Usage | None = None
     cost: float | None = None
     iterations: int = 0
+    branch: int = 0
+    parent_turn_id: str | None = None
+    origin: Origin | None = None
 
 
 class OwnedTurn(NamedTuple):
@@ -59,7 +66,9 @@ class OwnedTurn(NamedTuple):
 class NewTurn:
     """What is needed to accept a turn. `session_id` must be an id; `create_session` makes it if it is new, in
     that project and role. The session uses the artifacts of `attachments` from then on, and those that were
-    made for this turn (their `turn_id`) belong to it."""
+    made for this turn (their `turn_id`) belong to it. It comes after the turn `parent_turn_id`, in a new
+    branch where others do already (branches.ROOT: before all turns); None: after the last one of the active
+    branch."""
 
     id: str
     session_id: str
@@ -73,6 +82,7 @@ class NewTurn:
     project_id: str | None = None
     role_id: str | None = None
     attachments: tuple[Attached, ...] = ()
+    parent_turn_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +109,14 @@ class Turns(Protocol):
         interrupt.
 
         Raises:
-            errors.NotFound: no such session (or another owner's) and create_session is false.
+            errors.NotFound: no such session (or another owner's) and create_session is false; or no such
+                parent.
             errors.TurnInProgress: another turn runs and on_conflict is reject; details: turn_id, seq.
             errors.QueueFull: `max_queued` turns wait already.
             errors.Conflict: the client_message_id was used with another message or other attachments (by
                 their names and sizes); the session is in another project or role than is given; or
-                create_session and the id belongs to somebody else.
+                create_session and the id belongs to somebody else; (no_branch_point) nothing can follow
+                the parent: it never began, or waits; (too_many_branches).
         """
         ...
 

@@ -21,6 +21,10 @@ from sqlalchemy import (
 )
 
 from gateway.errors import Conflict, NotFound, QueueFull, TurnInProgress
+from gateway.ids import now_ms
+from gateway.storage.branches import ROOT
+from gateway.storage.branches.places import place_of
+from gateway.storage.branches.switching import Entry, enter
 from gateway.storage.database import Prepared, SessionLock, Store, reads, send, writes
 from gateway.storage.rows import usage_of
 from gateway.storage.schema import RUNNING, WAITING, heads, messages, sessions, turns
@@ -63,6 +67,9 @@ TURNS = (
         turns.c.usage,
         turns.c.cost,
         turns.c.iterations,
+        turns.c.branch,
+        turns.c.parent,
+        turns.c.origin,
         heads.c.head,
     )
     .join_from(turns, sessions)
@@ -78,7 +85,7 @@ RUNNING_TURN = Prepared(TURNS.where(OF_SESSION, turns.c.status == RUNNING))
 SAME_MESSAGE = Prepared(TURNS.where(OF_SESSION, turns.c.client_message_id == bindparam("client_message_id")))
 
 NEXT = Prepared(
-    select(turns.c.id)
+    select(turns.c.id, turns.c.parent)
     .where(OF_SESSION, turns.c.status == WAITING)
     .order_by(case((turns.c.on_conflict == literal_column("'interrupt'", Text), 0), else_=1), turns.c.number)
     .limit(1)
@@ -108,10 +115,23 @@ ADD_TURN = Prepared(
         cancel_requested=false(),
         iterations=0,
         attachments=bindparam("attachments"),
+        branch=bindparam("branch"),
+        parent=bindparam("parent"),
+        after_position=bindparam("after_position"),
     )
 )
 CANCEL = Prepared(update(turns).where(OF_ID, turns.c.status != "done").values(cancel_requested=true()))
-CLAIM = Prepared(update(turns).where(OF_ID).values(status=RUNNING, first_seq=bindparam("first_seq")))
+CLAIM = Prepared(
+    update(turns)
+    .where(OF_ID)
+    .values(
+        status=RUNNING,
+        first_seq=bindparam("first_seq"),
+        branch=bindparam("branch"),
+        parent=bindparam("parent"),
+        after_position=bindparam("after_position"),
+    )
+)
 COUNT_RECOVERY = Prepared(update(turns).where(OF_ID).values(recoveries=turns.c.recoveries + 1))
 BEGIN_LATER = Prepared(
     update(turns).where(OF_ID, turns.c.first_seq > bindparam("head")).values(first_seq=bindparam("first"))
@@ -141,7 +161,10 @@ def accept(connection: Connection, new: NewTurn, max_queued: int, replica: str) 
         )
     if waits and waiting >= max_queued:
         raise QueueFull(f"{waiting} turns are waiting in session {new.session_id} already.")
-    turn = _row_of(new, session, waits=waits)
+    if waits and new.parent_turn_id is not None and new.parent_turn_id != ROOT:
+        place_of(connection, new.session_id, new.parent_turn_id)  # it is entered when the turn begins
+    place = Entry(0, new.parent_turn_id) if waits else _entered(connection, session, new)
+    turn = _row_of(new, session, place, waits=waits)
     ADD_TURN.run(
         connection,
         turn_id=turn.id,
@@ -155,6 +178,9 @@ def accept(connection: Connection, new: NewTurn, max_queued: int, replica: str) 
         at=new.at,
         first_seq=0 if waits else session.head + 1,
         attachments=json_of(turn.attachments),
+        branch=place.branch,
+        parent=place.parent,
+        after_position=None if waits else session.position,
     )
     if not waits:
         fence.begin_turn(connection, turn.session_id, turn.id, replica)
@@ -169,6 +195,13 @@ def accept(connection: Connection, new: NewTurn, max_queued: int, replica: str) 
     if interrupts is not None:
         request_cancel(connection, interrupts)
     return Accepted(turn, session.head, interrupts=interrupts, history=history)
+
+
+def _entered(connection: Connection, session: Entered, new: NewTurn) -> Entry:
+    """Where a turn begins that does not wait."""
+    if new.parent_turn_id is None and session.branch is None:
+        return Entry(0, None)
+    return enter(connection, new.session_id, new.parent_turn_id, new.at)
 
 
 def _is_short(connection: Connection, session_id: str, position: int) -> bool:
@@ -199,9 +232,20 @@ def claim_next(connection: Connection, session_id: str, replica: str) -> Accepte
         return None
     chosen = NEXT.one(connection, session_id=session_id)
     assert chosen is not None
-    CLAIM.run(connection, turn_id=chosen[0], first_seq=session.head + 1)
-    fence.begin_turn(connection, session_id, chosen[0], replica)
-    return accepted_of(connection, chosen[0])
+    turn_id, asked = chosen
+    branch, parent = 0, None
+    if asked is not None or session.branch is not None:
+        branch, parent = enter(connection, session_id, asked, now_ms())
+    CLAIM.run(
+        connection,
+        turn_id=turn_id,
+        first_seq=session.head + 1,
+        branch=branch,
+        parent=parent,
+        after_position=session.position,
+    )
+    fence.begin_turn(connection, session_id, turn_id, replica)
+    return accepted_of(connection, turn_id)
 
 
 def take_over(connection: Connection, turn_id: str, replica: str, *, recovered: bool) -> Accepted | None:
@@ -228,15 +272,15 @@ def open_turn_of(connection: Connection, session_id: str) -> TurnRow | None:
 def turn_of(row: tuple[Any, ...]) -> TurnRow:
     """A row of TURNS. `first_seq` is fixed before the first event is there: until then both bounds are 0."""
     first_seq, last_seq, cancel_requested, project_id, role_id, recoveries, attachments = row[10:17]
-    ended_at, usage, cost, iterations = row[17:21]
+    ended_at, usage, cost, iterations, *place = row[17:24]
     if last_seq < first_seq:
         first_seq = last_seq = 0
     values: list[Any] = [*row[:10], first_seq, last_seq, bool(cancel_requested), project_id, role_id]
     values += [attachments_of(attachments), recoveries, ended_at, usage_of(usage), cost, iterations]
-    return TurnRow(*values)
+    return TurnRow(*values, *place)
 
 
-def _row_of(new: NewTurn, session: Entered, *, waits: bool) -> TurnRow:
+def _row_of(new: NewTurn, session: Entered, place: Entry, *, waits: bool) -> TurnRow:
     return TurnRow(
         id=new.id,
         session_id=new.session_id,
@@ -254,6 +298,8 @@ def _row_of(new: NewTurn, session: Entered, *, waits: bool) -> TurnRow:
         project_id=session.project_id,
         role_id=session.role_id,
         attachments=new.attachments,
+        branch=place.branch,
+        parent_turn_id=place.parent,
     )
 
 
