@@ -10,7 +10,7 @@ from gateway.http.json_types import Body, Query, Reply, not_blank
 from gateway.ids import ID_PATTERN
 from gateway.messages import Usage
 from gateway.service.releases import GRACE, MAX_GRACE
-from gateway.storage.turns import TurnRow, TurnState, TurnStatus
+from gateway.storage.turns import MAX_INSTRUCTIONS, TurnRow, TurnState, TurnStatus
 
 Id = Annotated[str, Field(pattern=ID_PATTERN)]
 Message = Annotated[str, AfterValidator(not_blank), Field(description="The user's message.")]
@@ -47,6 +47,11 @@ class TurnOptions(RegenerateBody):
         default_factory=list[AttachmentBody],
         max_length=MAX_FILES,
         description="Files that the message brings along.",
+    )
+    instructions: str | None = Field(
+        None,
+        description="What the client application tells the model, from this turn on, below the gateway's own "
+        f"prompt: at most {MAX_INSTRUCTIONS} characters. Absent: those of the turn before stay. Empty: none.",
     )
 
 
@@ -109,6 +114,7 @@ class SessionDetails(Session):
     )
     compressed_rounds: int = Field(description="How many versions the one in force is made of.")
     last_compressed_at: int | None = None
+    instructions: str | None = Field(None, description="The client application's, as they are in force.")
     carried_context: str | None = Field(
         None, description="Summaries of former sessions in its first turn, as the model reads them."
     )
@@ -139,6 +145,9 @@ class Turn(Reply):
     outcome: str | None = None
     model: str
     client_message_id: str | None = None
+    instructions: str | None = Field(
+        None, description="SHA-256 in hex of the client's instructions that it has, cleaned."
+    )
     cancel_requested: bool | None = None
     created_at: int
     ended_at: int | None = None

@@ -20,6 +20,9 @@ class PreviewQuery(Query):
     message: str | None = Field(
         None, max_length=8000, description="Shows what the memory would add to this message."
     )
+    instructions: str | None = Field(
+        None, max_length=8000, description="Shows the prompt with these instructions of a client application."
+    )
 
 
 async def components(request: ApiRequest) -> Response:
@@ -31,6 +34,6 @@ async def components(request: ApiRequest) -> Response:
 async def preview(request: ApiRequest) -> Response:
     """The assembled prompt as the model gets it in your next turn, layer by layer, memories included."""
     query = request.read_query(PreviewQuery)
-    wanted = PreviewRequest(query.session_id, query.role_id, query.project_id, query.message)
+    wanted = PreviewRequest(**query.model_dump())
     shown = await request.gateway.prompts.preview(request.principal, wanted)
     return json_reply(preview_of(shown.assembled, shown.retrieved))

@@ -60,6 +60,7 @@ async def read(request: ApiRequest) -> Response:
             row,
             compressed_context=render(chain[-1].summary, chain[-1]) if chain else None,
             compressed_rounds=len(chain),
+            instructions=await gateway.history.instructions(who, row.id),
             carried_context=await gateway.history.carried(who, row.id),
             last_compressed_at=versions.rows[-1].created_at if versions.rows else None,
             versions=[version.version for version in versions.rows],

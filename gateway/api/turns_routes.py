@@ -118,6 +118,7 @@ async def _start(
         role_id=role_id,
         attachments=[each.given() for each in body.attachments],
         parent_turn_id=body.parent_turn_id,
+        instructions=body.instructions,
     )
     return _spanned(request, await request.gateway.start(request.principal, asked))
 

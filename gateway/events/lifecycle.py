@@ -82,6 +82,12 @@ class IterationStart(EventData):
         description="The prompt's components by name, each with the first 12 hex digits of its SHA-256: with "
         "a turn's first call, and again when the prefix has changed.",
     )
+    instructions_tokens: int | None = Field(
+        default=None,
+        ge=0,
+        description="With `components`: the estimated size of the client's instructions in the prompt; "
+        "absent without any.",
+    )
 
 
 class IterationEnd(EventData):

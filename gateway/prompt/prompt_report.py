@@ -1,10 +1,11 @@
 """What an author may see of the prompt: the components with their limits, and the text the model gets."""
 
 from itertools import groupby
+from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from gateway.prompt.assemble import Assembled
+from gateway.prompt.assemble import AnyLayer, Assembled, Section
 from gateway.prompt.components import Component, Components, Source
 from gateway.prompt.manifest import Layer
 
@@ -39,12 +40,27 @@ class PromptReport(_Shape):
     warnings: list[str]
 
 
+class PartReport(_Shape):
+    """What stands in a block: a component, the skills, or what is the session's alone."""
+
+    name: str
+    digest: str = Field(description="SHA-256 of the text before it was cut, in hex.")
+    tokens: int = Field(description="Estimated size in the prompt.")
+    tokens_before: int = Field(description="Estimated size before it was cut.")
+    truncated: bool
+
+    @classmethod
+    def of(cls, section: Section) -> Self:
+        return cls(**{name: getattr(section, name) for name in cls.model_fields})
+
+
 class LayerText(_Shape):
     """A block of the system prompt, as the model gets it."""
 
-    layer: Layer
+    layer: AnyLayer
     text: str
     components: list[str]
+    parts: list[PartReport] = Field(description="The components with their digests and sizes.")
 
 
 class PromptPreview(_Shape):
@@ -91,10 +107,16 @@ def describe(components: Components, assembled: Assembled) -> PromptReport:
 
 def preview(assembled: Assembled, retrieved: str | None = None) -> PromptPreview:
     """The text that the model is given, layer by layer."""
-    runs = [[*run] for _, run in groupby(assembled.sections, key=lambda section: section.layer)]
+    blocks = groupby(assembled.sections, key=lambda section: (section.layer, section.own))
+    runs = [[*run] for _, run in blocks]
     return PromptPreview(
         layers=[
-            LayerText(layer=run[0].layer, text=block["text"], components=[section.name for section in run])
+            LayerText(
+                layer=run[0].layer,
+                text=block["text"],
+                components=[section.name for section in run],
+                parts=[PartReport.of(section) for section in run],
+            )
             for run, block in zip(runs, assembled.system, strict=True)
         ],
         retrieved=retrieved,

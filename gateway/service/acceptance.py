@@ -12,17 +12,25 @@ from gateway.auth import Principal
 from gateway.errors import Conflict, GatewayError, InvalidRequest, NotFound
 from gateway.ids import new_session_id, new_turn_id, now_ms
 from gateway.messages import Attached
+from gateway.prompt.clean import clean
 from gateway.service.dependencies import Dependencies
 from gateway.settings import Settings
-from gateway.storage.turns import Accepted, NewTurn, TurnRow
+from gateway.storage.turns import MAX_INSTRUCTIONS, Accepted, NewTurn, TurnRow
 from gateway.turn.request import TurnRequest
 
 
 def new_turn(settings: Settings, who: Principal, request: TurnRequest) -> NewTurn:
-    """The turn that is asked for, without its attachments. Raises errors.InvalidRequest (model)."""
+    """The turn that is asked for, without its attachments. Raises errors.InvalidRequest (model,
+    instructions)."""
     if request.model is not None and request.model not in (models := settings.models):
         raise InvalidRequest(
             f"The model must be one of {', '.join(models)}.", details={"models": list(models)}
+        )
+    told = request.instructions
+    if told is not None and len(told) > MAX_INSTRUCTIONS:
+        raise InvalidRequest(
+            f"instructions must have at most {MAX_INSTRUCTIONS} characters, not {len(told)}.",
+            details={"max_instructions": MAX_INSTRUCTIONS},
         )
     session_id = request.session_id or _session_id_for(who, request)
     return NewTurn(
@@ -38,6 +46,7 @@ def new_turn(settings: Settings, who: Principal, request: TurnRequest) -> NewTur
         project_id=request.project_id,
         role_id=request.role_id,
         parent_turn_id=request.parent_turn_id,
+        instructions=clean(told) if told is not None else None,
     )
 
 

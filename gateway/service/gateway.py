@@ -151,8 +151,8 @@ class Gateway:
         """Accepts a turn and starts it; once accepted it runs to its `done` whether anybody listens or not.
 
         Raises:
-            errors.Draining, errors.QueueFull, errors.InvalidRequest (model), and what `Attachments.attach`
-            and `Turns.accept` raise.
+            errors.Draining, errors.QueueFull, errors.InvalidRequest (model, instructions), and what
+            `Attachments.attach` and `Turns.accept` raise.
         """
         return await self._start(who, request)
 
@@ -166,8 +166,8 @@ class Gateway:
         on_conflict: OnConflict = "reject",
         model: str | None = None,
     ) -> Accepted:
-        """Asks the message of a turn anew, with its files, where it was asked: in a branch of its own.
-        `model` None takes the turn's, as long as it may be used.
+        """Asks the message of a turn anew, with its files and its client's instructions, where it was asked:
+        in a branch of its own. `model` None takes the turn's, as long as it may be used.
 
         Raises:
             errors.NotFound, errors.Conflict (no_branch_point): as `Branches.parent`; and what `start` raises.
@@ -182,8 +182,13 @@ class Gateway:
             on_conflict=on_conflict,
             model=model,
             parent_turn_id=await self._deps.branches.parent(session_id, turn_id),
+            instructions=await self._told(turn),
         )
         return await self._start(who, request, turn.attachments)
+
+    async def _told(self, turn: TurnRow) -> str:
+        sessions, told = self._deps.sessions, turn.instructions
+        return await sessions.instructions(turn.session_id, told) or "" if told is not None else ""
 
     async def turn(self, who: Principal, session_id: str | None, turn_id: str) -> TurnRow:
         """A turn of the caller's, in that session or (None) in any. Raises errors.NotFound."""

@@ -136,6 +136,11 @@ class SessionHistory:
         await self._session(who, session_id)
         return await self._deps.sessions.carried(session_id)
 
+    async def instructions(self, who: Principal, session_id: str) -> str | None:
+        """Those of its client application, cleaned. Raises errors.NotFound."""
+        await self._session(who, session_id)
+        return await self._deps.sessions.instructions(session_id)
+
     async def summarise(self, who: Principal, session_id: str) -> SummaryRow:
         """Makes the session's summary anew. Raises errors.NotFound, errors.NothingToCompress (nothing was
         said yet), errors.CompressionFailed, errors.Draining, errors.InvalidRequest (summaries are switched

@@ -8,6 +8,7 @@ from gateway.memory.recall import InContext, Recall
 from gateway.memory.services import households_of
 from gateway.messages import Message, recalled_block
 from gateway.prompt.assemble import Assembled, assemble
+from gateway.prompt.clean import clean
 from gateway.prompt.components import Components
 from gateway.service.dependencies import Dependencies
 from gateway.storage.memories import Scope
@@ -19,12 +20,14 @@ from gateway.turn.prompt import Prompt
 @dataclass(frozen=True, slots=True)
 class PreviewRequest:
     """For which turn: the next one of a session, or the first of a new one in a role and a project; and for
-    which message, to see what the memory would add to it."""
+    which message, to see what the memory would add to it. `instructions` would be the client's, as of a
+    turn."""
 
     session_id: str | None = None
     role_id: str | None = None
     project_id: str | None = None
     message: str | None = None
+    instructions: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,8 @@ class Prompts:
             session = await deps.sessions.get(request.session_id, who.user_id)
             history = await deps.sessions.history(session.id)
             scope = Scope(who.user_id, session.role_id, session.project_id, session.id)
+        if request.instructions is not None:
+            history = replace(history, instructions=clean(request.instructions))
         if deps.memory is None:
             return self._previewed(history, "")
         scope = scope._replace(households=households_of(deps.settings, who.user_id))
@@ -73,6 +78,7 @@ class Prompts:
             limits=prompt.limits,
             carried=history.carried,
             memories=memories,
+            instructions=history.instructions,
         )
         return Previewed(prompt.components, assembled, retrieved)
 

@@ -117,6 +117,12 @@ class Settings(BaseSettings):
     model: str = Field("claude-sonnet-5-5", description="Used unless a request chooses another.")
     allowed_models: Names = Field((), description="Further models that a request may choose.")
     prompt_tokens: int = Field(20_000, ge=500, description="Most tokens of all prompt components together.")
+    instructions_tokens: int = Field(
+        8000,
+        ge=100,
+        description="Most tokens in the prompt of the instructions that a client application sends; more is "
+        "cut, with a mark.",
+    )
     max_tokens: int = Field(8192, ge=1, description="Most output tokens of one model call.")
     thinking_budget: int | None = Field(
         None,
@@ -197,7 +203,8 @@ class Settings(BaseSettings):
     trusted_tools: TrustRules = Field(
         (),
         description="Globs of tools whose output counts as yours, or ! and a glob of such as do not; the "
-        "first that fits counts. Without one, all but http_fetch, MCP servers and what reads files.",
+        "first that fits counts. Without one, all but http_fetch, MCP servers, what reads files and "
+        "client_instructions.",
     )
     approval_timeout: float = Field(
         86_400, gt=0, le=31_536_000, description="Time after which an approval that nobody gave is a denial."

@@ -46,7 +46,7 @@ class History:
     prefix. `carried` is what the session was told of former ones, `prefix_hash` identifies the prompt before
     the messages as the last turn ended with it (None: unknown, or a generation began since). `memories` is
     what was told of them, also when that was in a former generation. `branch` is where all of this is so,
-    None in a session that has one only."""
+    None in a session that has one only; `instructions` are those of the client application."""
 
     messages: Sequence[StoredMessage]
     compression: CompressionRow | None = None
@@ -56,6 +56,7 @@ class History:
     prefix_hash: str | None = None
     memories: PromptMemories | None = None
     branch: Branch | None = None
+    instructions: str | None = None
 
     def next_position(self, stored: Sequence[StoredMessage]) -> int:
         """Of a message that comes after those that are `stored`, which are this history's and newer ones."""

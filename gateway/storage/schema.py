@@ -48,7 +48,8 @@ WAITING = literal_column("'accepted'", Text)
 # memories in its prompt, as JSON (see `PromptMemories`); `indexed_head` how far the search index has come, -1
 # before the first time; `learned_to` the last message that was read for what is worth remembering, while
 # something after it is to be read. `branch` is the one that is active, NULL where there is no other; what
-# belongs to a prompt is that branch's.
+# belongs to a prompt is that branch's. `instructions` is the digest of those of the client application that
+# the turn has that runs, or ran last.
 sessions = Table(
     "sessions",
     metadata,
@@ -68,6 +69,7 @@ sessions = Table(
     Column("told_memories", Text),
     Column("learned_to", BigInteger),
     Column("branch", NUMBER),
+    Column("instructions", Text),
 )
 Index("sessions_by_time", sessions.c.owner, sessions.c.updated_at, sessions.c.id)
 _to_read = text("learned_to IS NOT NULL")
@@ -96,6 +98,17 @@ _parked = text("parked_until IS NOT NULL")
 Index("heads_owned", heads.c.replica, **where(_open))
 Index("heads_parked", heads.c.parked_until, **where(_parked))
 
+# What the client applications of a session told the model, each text once.
+instructions = Table(
+    "instructions",
+    metadata,
+    Column(
+        "session_id", Text, ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True, nullable=False
+    ),
+    Column("digest", Text, primary_key=True, nullable=False),
+    Column("text", Text, nullable=False),
+)
+
 # Events that happened beside the turns while another owned the session's head, until they are in its log:
 # `events` are types and data as JSON, `turn_id` what they belong to, a turn or an operation.
 outbox = Table(
@@ -116,6 +129,8 @@ Index("outbox_by_session", outbox.c.session_id, outbox.c.number)
 # branches), and before the turn that ran next. `parent` is what it was asked after, a turn or ROOT: NULL
 # where that is the one that ran before it. `branch` is the one that it belongs to. `origin` is NULL of what
 # was said here.
+# `instructions` is the digest of those that the turn has; '': none; NULL while it waits: those that the turn
+# before it will have.
 turns = Table(
     "turns",
     metadata,
@@ -143,6 +158,7 @@ turns = Table(
     Column("after_position", BigInteger),
     Column("parent", Text),
     Column("origin", Text),
+    Column("instructions", Text),
 )
 _running = text("status = 'running'")
 _named = text("client_message_id IS NOT NULL")
@@ -251,6 +267,7 @@ branches = Table(
     Column("generation_from", BigInteger, nullable=False),
     Column("prefix_hash", Text),
     Column("told_memories", Text),
+    Column("instructions", Text),
 )
 
 # The ranges of the active branch once more, by which its messages are found.

@@ -29,7 +29,8 @@ class Call(ModelCall):
     Deltas and first content are those of the latest attempt; `gaps` are the milliseconds between the deltas
     of all attempts. `cut` is true when the answer is not complete, for whatever reason; `error` is the
     in-stream code of that reason, or while the call is open the one of the latest failed attempt.
-    `prefix_hash` and `components` (digests by name) identify the prompt.
+    `prefix_hash` and `components` (digests by name) identify the prompt; `instructions_tokens` is the size of
+    the client's instructions in it.
     """
 
     iteration: int
@@ -40,6 +41,7 @@ class Call(ModelCall):
     cut: bool = False
     prefix_hash: str | None = None
     components: dict[str, str] | None = None
+    instructions_tokens: int | None = None
     first_seq: int = 0
     last_seq: int = 0
     span: Span = INVALID_SPAN

@@ -193,6 +193,7 @@ class Observer:
             attempts=data["attempt"],
             prefix_hash=data.get("prefix_hash"),
             components=data.get("components"),
+            instructions_tokens=data.get("instructions_tokens"),
             first_seq=turn.last_seq,
         )
         for reader in self._readers:

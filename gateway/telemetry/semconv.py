@@ -54,6 +54,7 @@ PURPOSE: Final = "gateway.purpose"
 """What a model is asked for: `answer`, or something beside a turn (gateway/model/calls.py)."""
 PREFIX_HASH: Final = "gateway.prompt.prefix_hash"
 COMPONENTS: Final = "gateway.prompt.components"
+INSTRUCTIONS_TOKENS: Final = "gateway.prompt.instructions_tokens"
 
 # Attributes: tools and retrieval
 TOOL: Final = "gen_ai.tool.name"

@@ -11,9 +11,12 @@ PolicyVerdict = Literal["allow", "ask", "deny"]
 
 FILE_READ = "attachment"
 """What a file that the user attached counts as among the tools that had spoken."""
-OUTSIDE = ("mcp__*", "http_fetch", "read_artifact", "read_archive", FILE_READ)
-"""Tools that bring in what others wrote, unless a rule trusts them, and the name that the user's files go by
-among them. What was kept aside or archived may be of any tool, and of a file."""
+CLIENT_INSTRUCTIONS = "client_instructions"
+"""What the instructions of a client application count as among them."""
+OUTSIDE = ("mcp__*", "http_fetch", "read_artifact", "read_archive", FILE_READ, CLIENT_INSTRUCTIONS)
+"""Tools that bring in what others wrote, unless a rule trusts them, and the names that the user's files and
+the client's instructions go by among them. What was kept aside or archived may be of any tool, and of a
+file."""
 
 
 class Ruling(NamedTuple):

@@ -10,6 +10,7 @@ WRAPPER_TAGS = (
     "attachment",
     "skill",
     "skills",
+    "client_instructions",
     "conversation_summary",
     "conversation",
 )

@@ -13,6 +13,7 @@ from gateway.messages import Message
 from gateway.model.base import Answer, Delta, ModelRequest, Started
 from gateway.model.prices import cost_of
 from gateway.model.retry import next_delay
+from gateway.prompt.assemble import CLIENT
 from gateway.prompt.cache_points import mark_messages
 from gateway.storage.messages import History
 from gateway.turn.context import TurnContext
@@ -65,12 +66,19 @@ async def ask(turn: TurnContext, request: ModelRequest) -> Answer:
     """
     progress, settings, prefix_hash = turn.progress, turn.settings, turn.prefix.prefix_hash
     attempt = progress.attempt if progress.iteration == turn.emitter.iteration else 0
+    told = next((section for section in turn.prefix.sections if section.name == CLIENT), None)
     digests = turn.prompt.digests() if prefix_hash != progress.prefix_hash else None
+    if digests is not None and told is not None:
+        digests[CLIENT] = told.digest[:12]
     while True:
         attempt += 1
         await turn.may_begin()
         start = IterationStart(
-            attempt=attempt, model=request.model, prefix_hash=prefix_hash, components=digests
+            attempt=attempt,
+            model=request.model,
+            prefix_hash=prefix_hash,
+            components=digests,
+            instructions_tokens=told.tokens if digests and told is not None else None,
         )
         turn.emit(start, can_wait=True)
         digests = None

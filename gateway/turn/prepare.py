@@ -66,7 +66,8 @@ async def _begin(turn: TurnContext) -> History:
     row, is_first = turn.row, turn.emitter.head == 0
     message = begin_turn(turn.emitter)
     if is_first:
-        history = History([], carried=await _carry(turn))
+        told = await turn.deps.sessions.instructions(row.session_id) if row.instructions else None
+        history = History([], carried=await _carry(turn), instructions=told)
     elif turn.preloaded is not None and (
         turn.settings.use_compressions or turn.preloaded.compression is None
     ):

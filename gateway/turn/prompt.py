@@ -37,7 +37,7 @@ class Prompt:
             deps.prompts.read(),
             catalog,
             catalog.snapshot if settings.skills_in_prompt else "",
-            PromptLimits(total_tokens=settings.prompt_tokens),
+            PromptLimits(settings.prompt_tokens, settings.instructions_tokens),
             deps.read_archive,
         )
 
@@ -55,6 +55,7 @@ class Prompt:
             limits=self.limits,
             carried=history.carried,
             memories=history.memories.text if history.memories is not None else "",
+            instructions=history.instructions,
         )
 
     def description(self) -> dict[str, str]:

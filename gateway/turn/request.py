@@ -12,7 +12,9 @@ class TurnRequest:
     """A user's message and how to treat it. `session_id` None asks for a new session; `client_message_id`
     makes a repetition of the request return the same turn; `model` None takes the default;
     `project_id` and `role_id` are for a session that is made. `attachments` are references of artifacts, and
-    files that come with the message. It comes after the turn `parent_turn_id` (see `NewTurn`)."""
+    files that come with the message. It comes after the turn `parent_turn_id` (see `NewTurn`). `instructions`
+    are the client application's, for this turn and those after it; None: they stay as they were; "": none any
+    more."""
 
     message: str
     session_id: str | None = None
@@ -24,3 +26,4 @@ class TurnRequest:
     role_id: str | None = None
     attachments: Sequence[str | Upload] = ()
     parent_turn_id: str | None = None
+    instructions: str | None = None

@@ -3,6 +3,7 @@
 import gzip
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -187,12 +188,15 @@ async def test_a_damaged_file_is_refused_as_a_whole(
 Change = Callable[[list[dict[str, Any]]], object]
 
 
+BRIEF = {"kind": "instructions", "digest": sha256(b"Be brief.").hexdigest(), "text": "Be brief."}
+
+
 def of(lines: list[dict[str, Any]], kind: str, number: int = 0) -> dict[str, Any]:
     return [line for line in lines if line["kind"] == kind][number]
 
 
 FORGERIES: dict[str, Change] = {
-    "another format": lambda lines: lines[0].update(format=4),
+    "another format": lambda lines: lines[0].update(format=5),
     "an id that is none": lambda lines: lines[0].update(id="../x"),
     "no messages where some are told": lambda lines: lines.remove(of(lines, "message", -1)),
     "an event less": lambda lines: lines.remove(of(lines, "event", -1)),
@@ -228,20 +232,32 @@ FORGERIES: dict[str, Change] = {
     "two summaries": lambda lines: lines.insert(lines.index(of(lines, "summary")), of(lines, "summary")),
     "lines out of order": lambda lines: lines.append(lines.pop(1)),
     "a line of an unknown kind": lambda lines: lines.insert(1, {"kind": "owner", "owner": "root"}),
+    "instructions that are not there": lambda lines: lines[0].update(instructions="0" * 64),
+    "instructions of a turn that are not there": lambda lines: of(lines, "turn").update(
+        instructions="0" * 64
+    ),
+    "instructions under another digest": lambda lines: lines.insert(
+        1, {"kind": "instructions", "digest": "0" * 64, "text": "Be brief."}
+    ),
+    "instructions twice": lambda lines: lines.__setitem__(slice(1, 1), [BRIEF, BRIEF]),
     "a NUL in a title": lambda lines: lines[0].update(title="a\0b"),
 }
 
 
-@pytest.mark.parametrize("form", [1, 2])
+@pytest.mark.parametrize("form", [1, 2, 3])
 async def test_an_export_of_an_older_format_is_still_read(tmp_path: Path, form: int) -> None:
-    """The first one had no roles, neither had attachments or artifacts: there are none."""
+    """The first one had no roles, two had no attachments or artifacts, three no clients' instructions: there
+    are none."""
     lines = [orjson.loads(line) for line in (await a_file(tmp_path / "a")).splitlines()][:-1]
     lines[0]["format"] = form
     if form == 1:
         del lines[0]["role_id"]
+    del lines[0]["instructions"]
     for line in lines:
         if line["kind"] == "turn":
-            del line["attachments"]
+            del line["instructions"]
+            if form < 3:
+                del line["attachments"]
     old = sealed_as(form, [orjson.dumps(line) for line in lines])
     async with open_storage(settings_in(tmp_path / "b")) as storage:
         await imported(storage, old)
@@ -257,6 +273,9 @@ async def test_an_older_format_has_nothing_of_a_newer_one(tmp_path: Path) -> Non
     """Such a file was never written by a gateway."""
     lines = [orjson.loads(line) for line in (await a_file(tmp_path / "a")).splitlines()][:-1]
     lines[0]["format"] = 2
+    for line in lines:
+        if line["kind"] in {"session", "turn"}:
+            del line["instructions"]
     async with open_storage(settings_in(tmp_path / "b")) as storage:
         with pytest.raises(BadImport, match="Attachments is unknown"):
             await imported(storage, sealed_as(2, [orjson.dumps(line) for line in lines]))

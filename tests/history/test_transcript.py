@@ -1,12 +1,13 @@
 """The fold from what is stored to what the model sees."""
 
+from dataclasses import replace
 from typing import Literal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.history.transcript import FILE_READ, fold, problems, tools_read_in, view
+from gateway.history.transcript import CLIENT_INSTRUCTIONS, FILE_READ, fold, problems, tools_read_in, view
 from gateway.messages import ARTIFACT, Attached, Message, attached_block, text_block, tool_result_block
 from gateway.storage.messages import History, StoredMessage
 from gateway.tools.wrapping import wrap
@@ -200,5 +201,11 @@ def test_what_is_attached_is_heard_as_a_tool_is(shown: Literal["text", "compact"
     file = FILE.model_copy(update={"shown": shown})
     called = says(call("clock", "c1"))
 
-    assert tools_read_in(History(stored(with_file(file), called))) == {"clock", FILE_READ}
+    history = History(stored(with_file(file), called))
+    assert tools_read_in(history) == {"clock", FILE_READ}
+    assert tools_read_in(replace(history, instructions="Be brief.")) == {
+        "clock",
+        FILE_READ,
+        CLIENT_INSTRUCTIONS,
+    }
     assert tools_read_in(History(stored(user("hi"), called))) == {"clock"}

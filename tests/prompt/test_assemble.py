@@ -260,3 +260,36 @@ def test_the_report_and_the_preview_show_what_the_model_is_given() -> None:
     ]
     assert report.tokens == shown.tokens <= 1000
     assert report.prefix_hash == shown.prefix_hash == assembled.prefix_hash
+
+
+@given(component_sets(), st.text(min_size=1, max_size=400), st.sampled_from(["", "likes tea"]))
+def test_a_clients_instructions_stand_below_all_components_and_cost_them_nothing(
+    items: Components, told: str, memories: str
+) -> None:
+    """Whatever is in them: the blocks before them are the same bytes, what is the session's alone is labelled
+    and within its limit, and the preview shows it as a layer of its own."""
+    limits = PromptLimits(total_tokens=300, instructions_tokens=100)
+    without = assemble(items, (), limits=limits)
+    both = assemble(items, (), limits=limits, memories=memories, instructions=told)
+
+    assert both.system[: len(without.system)] == without.system
+    section = both.sections[len(without.sections)]
+    assert (section.name, section.layer) == ("client instructions", "CLIENT")
+    assert section.tokens <= 100
+    layers = [layer.layer for layer in preview(both).layers]
+    assert layers[len(without.system) :] == ["CLIENT", *(["MEMORY"] if memories else [])]
+    assert both.system[len(without.system)]["text"].count("</client_instructions") == 1
+    again = assemble(items, (), limits=limits, memories=memories, instructions=told)
+    assert again.prefix_hash == both.prefix_hash != without.prefix_hash
+
+
+def test_memories_after_a_component_of_their_layer_are_a_block_of_their_own() -> None:
+    """The preview tells the layers apart as the model is given them."""
+    items = Components((component("identity", "You are Ada."), component("about", "Notes.", layer="MEMORY")))
+    assembled = assemble(items, (), memories="likes tea")
+
+    assert [layer.components for layer in preview(assembled).layers] == [
+        ["identity"],
+        ["about"],
+        ["memories"],
+    ]

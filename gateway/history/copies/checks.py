@@ -18,7 +18,9 @@ from gateway.history.copies.export import (
     EVENT_HEAD,
     FORMAT,
     KINDS,
+    NEWER_THAN,
     WITHOUT_ARTIFACTS,
+    WITHOUT_INSTRUCTIONS,
     WITHOUT_ROLES,
     archived,
     counts_of,
@@ -28,6 +30,7 @@ from gateway.ids import is_id
 from gateway.messages import Usage
 from gateway.storage.sessions.copies import (
     ArtifactCopy,
+    InstructionsCopy,
     Moment,
     SessionCopy,
     SummaryCopy,
@@ -71,6 +74,7 @@ class Check:
     """What was read of a file so far."""
 
     session: SessionCopy | None = None
+    instructions: dict[str, None] = field(default_factory=dict[str, None])
     turns: dict[str, TurnRange] = field(default_factory=dict[str, TurnRange])
     around: list[TurnRange] = field(default_factory=list[TurnRange])
     client_message_ids: set[str] = field(default_factory=set[str])
@@ -89,13 +93,15 @@ class Check:
             return
         self.starts.setdefault(kind, at)
         self.counts[kind] += 1
-        demand(
-            self.form > WITHOUT_ARTIFACTS or kind not in ARTIFACT_KINDS, f"format {self.form} has no {kind}"
-        )
+        demand(self.form > NEWER_THAN.get(kind, 0), f"format {self.form} has no {kind}")
         if kind == "turn":
             if self.form <= WITHOUT_ARTIFACTS:
                 value = written_later(value, "attachments")
+            if self.form <= WITHOUT_INSTRUCTIONS:
+                value = written_later(value, "instructions")
             self._take_turn(copied(TurnCopy, value))
+        elif kind == "instructions":
+            self._take_instructions(copied(InstructionsCopy, value))
         elif kind == "compression":
             self._take_version(copied(VersionCopy, value))
         elif kind == "summary":
@@ -116,16 +122,24 @@ class Check:
 
     def _take_session(self, value: dict[str, Any]) -> None:
         given = value.pop("format", None)
-        if type(given) is not int or given not in {WITHOUT_ROLES, WITHOUT_ARTIFACTS, FORMAT}:
+        if type(given) is not int or given not in range(1, FORMAT + 1):
             raise BadImport(f"The file has the format {given!r:.20}; this version reads 1 to {FORMAT}.")
         self.form = given
         if self.form == WITHOUT_ROLES:
             value = written_later(value, "role_id")
+        if self.form <= WITHOUT_INSTRUCTIONS:
+            value = written_later(value, "instructions")
         self.session = session = copied(SessionCopy, value)
         self.artifacts.session_id = session.id
         demand(session.epoch_from <= session.last_position, "epoch_from is beyond the last message")
 
+    def _take_instructions(self, told: InstructionsCopy) -> None:
+        demand(len(self.instructions) < MAX_TURNS, f"there are more than {MAX_TURNS} instructions")
+        demand(told.digest not in self.instructions, "the instructions are there twice")
+        self.instructions[told.digest] = None
+
     def _take_turn(self, turn: TurnCopy) -> None:
+        self._check_told(turn.instructions)
         demand(self.counts["turn"] <= MAX_TURNS, f"there are more than {MAX_TURNS} turns")
         demand(turn.id not in self.turns, "the turn is there twice")
         demand(turn.first_seq <= turn.last_seq <= self.known.head, "the turn's events are not in the session")
@@ -133,6 +147,9 @@ class Check:
             demand(turn.client_message_id not in self.client_message_ids, "client_message_id is there twice")
             self.client_message_ids.add(turn.client_message_id)
         self.turns[turn.id] = TurnRange(turn.first_seq, turn.last_seq, turn.outcome)
+
+    def _check_told(self, digest: str | None) -> None:
+        demand(digest is None or digest in self.instructions, "its instructions are not there")
 
     def _take_version(self, version: VersionCopy) -> None:
         demand(len(self.versions) < MAX_VERSIONS, f"there are more than {MAX_VERSIONS} versions")
@@ -213,6 +230,7 @@ class Check:
     def finish(self) -> Moment:
         """All lines but the last were taken: do they make a session?"""
         session = self.known
+        self._check_told(session.instructions)
         demand(self.counts["message"] == session.last_position, "messages are missing")
         demand(self.counts["event"] == session.head, "events are missing")
         demand(

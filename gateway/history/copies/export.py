@@ -1,6 +1,7 @@
 """A session as a file: lossless, one JSON object a line, in this order.
 
-    {"kind":"session","format":3,…}        SessionCopy
+    {"kind":"session","format":4,…}        SessionCopy
+    {"kind":"instructions",…}              InstructionsCopy; each text once
     {"kind":"turn",…}                      TurnCopy; in the order in which they were accepted
     {"kind":"compression",…}               VersionCopy; by number. The archive is named by its hash
     {"kind":"summary",…}                   SummaryCopy; only if there is one
@@ -30,13 +31,30 @@ from gateway.storage.log import EventLog
 from gateway.storage.sessions import Sessions
 from gateway.storage.sessions.copies import ArtifactCopy, Copies, Moment
 
-FORMAT = 3
-WITHOUT_ROLES, WITHOUT_ARTIFACTS = 1, 2
+FORMAT = 4
+WITHOUT_ROLES, WITHOUT_ARTIFACTS, WITHOUT_INSTRUCTIONS = 1, 2, 3
 """Formats from before there were such things; they can still be read."""
 
-KINDS = ("session", "turn", "compression", "summary", "artifact", "content", "message", "event", "end")
+KINDS = (
+    "session",
+    "instructions",
+    "turn",
+    "compression",
+    "summary",
+    "artifact",
+    "content",
+    "message",
+    "event",
+    "end",
+)
 """Of lines, in their order, but that the contents are among the artifacts."""
 ARTIFACT_KINDS = frozenset({"artifact", "content"})
+NEWER_THAN = {
+    "artifact": WITHOUT_ARTIFACTS,
+    "content": WITHOUT_ARTIFACTS,
+    "instructions": WITHOUT_INSTRUCTIONS,
+}
+"""Kinds that a format, and those before it, have none of."""
 
 EVENT_HEAD, EVENT_TAIL = b'{"kind":"event","body":', b"}"
 MESSAGE_HEAD = b'{"kind":"message",'
@@ -47,6 +65,7 @@ PAGE = 500
 """Turns and events read at a time."""
 MESSAGES_PAGE = 100
 ARTIFACTS_PAGE = 50
+INSTRUCTIONS_PAGE = 20
 
 Contents = Callable[[ArtifactRow], AsyncIterator[bytes]]
 """The content of an artifact in its parts, each found to be what was written: errors.ArtifactDamaged
@@ -87,6 +106,8 @@ class Export:
         """
         session, versions, summary, _ = self.moment
         yield self._lines("session", [_line("session", session, format=FORMAT)])
+        async for chunk in self._instructions():
+            yield chunk
         async for chunk in self._turns():
             yield chunk
         yield self._lines("compression", [_line("compression", version) for version in versions])
@@ -98,6 +119,12 @@ class Export:
         async for chunk in self._events():
             yield chunk
         yield self._end()
+
+    async def _instructions(self) -> AsyncIterator[bytes]:
+        after, session_id = "", self.moment.session.id
+        while page := await self._copies.instructions(session_id, after=after, limit=INSTRUCTIONS_PAGE):
+            after = page[-1].digest
+            yield self._lines("instructions", [_line("instructions", each) for each in page])
 
     async def _turns(self) -> AsyncIterator[bytes]:
         number = 0
@@ -193,9 +220,7 @@ class Export:
 def counts_of(counted: Counter[str], form: int = FORMAT) -> dict[str, int]:
     """The last line: lines of each kind but the first and the last one, of those kinds that the
     format `form` has."""
-    return {
-        kind: counted[kind] for kind in KINDS[1:-1] if form > WITHOUT_ARTIFACTS or kind not in ARTIFACT_KINDS
-    }
+    return {kind: counted[kind] for kind in KINDS[1:-1] if form > NEWER_THAN.get(kind, 0)}
 
 
 def archived(line: bytes) -> bytes:

@@ -35,6 +35,7 @@ from gateway.storage.sessions.copies import (
     Copies,
     EventCopy,
     Incoming,
+    InstructionsCopy,
     MessageCopy,
     TurnCopy,
     VersionArchive,
@@ -104,7 +105,13 @@ async def _incoming(
         lines = _message_lines(file, checked, version.from_position, version.to_position)
         archive = await store_lines(blobs, path, lines)
         stored[version.version] = VersionArchive(archive.path, archive.size)
-    incoming = Incoming(checked.moment, stored, _turns(file, checked), _artifacts(file, checked, ttl))
+    incoming = Incoming(
+        checked.moment,
+        stored,
+        _turns(file, checked),
+        _instructions(file, checked),
+        _artifacts(file, checked, ttl),
+    )
     rows = checked.counts["message"] + checked.counts["event"]
     if rows <= most_rows and checked.size <= MAX_ROWS_SIZE:
         return incoming._replace(messages=_messages(file, checked), events=_events(file, checked))
@@ -133,11 +140,17 @@ def _event_lines(file: BinaryIO, checked: Checked) -> Iterator[Line]:
         yield seq, _body(next(lines))
 
 
+def _instructions(file: BinaryIO, checked: Checked) -> Iterator[InstructionsCopy]:
+    lines = ExportLines(file, checked.starts.get("instructions", 0))
+    for _ in range(checked.counts["instructions"]):
+        yield InstructionsCopy.model_validate_json(_part(orjson.loads(next(lines))))
+
+
 def _turns(file: BinaryIO, checked: Checked) -> Iterator[TurnCopy]:
     lines = ExportLines(file, checked.starts.get("turn", 0))
     for _ in range(checked.counts["turn"]):
         value = orjson.loads(next(lines))
-        yield TurnCopy.model_validate_json(_part({"attachments": None, **value}))
+        yield TurnCopy.model_validate_json(_part({"attachments": None, "instructions": None, **value}))
 
 
 def _artifacts(file: BinaryIO, checked: Checked, ttl: float) -> Iterator[ArtifactCopy]:

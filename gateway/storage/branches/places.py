@@ -12,7 +12,13 @@ from gateway.storage.refusals import no_session
 from gateway.storage.schema import branches, heads, messages, sessions, turns
 from gateway.storage.turns.heads import OF_SESSION as HEAD_OF
 
-IN_PROMPT: tuple[str, ...] = ("compression", "generation_from", "prefix_hash", "told_memories")
+IN_PROMPT: tuple[str, ...] = (
+    "compression",
+    "generation_from",
+    "prefix_hash",
+    "told_memories",
+    "instructions",
+)
 """What each branch has of its own, and a session has of its active one."""
 
 ID = bindparam("session_id")

@@ -43,6 +43,9 @@ ENTER = Prepared(
     .where(sessions.c.id == ID)
     .values({name: bindparam(name) for name in ("branch", *IN_PROMPT)})
 )
+TOLD = Prepared(
+    select(turns.c.instructions).where(turns.c.session_id == ID, turns.c.id == bindparam("turn_id"))
+)
 VERSION = Prepared(
     select(compressions.c.parent, compressions.c.to_position).where(
         compressions.c.session_id == ID, compressions.c.version == bindparam("version")
@@ -186,13 +189,17 @@ class _Session:
 
     def _forked(self, own: dict[str, Any], point: ForkPoint) -> dict[str, Any]:
         """What a fork has of its own, of what its parent has: the same prompt, with the newest version that
-        covers nothing after the fork. With another version it is another prompt, whose generation begins."""
+        covers nothing after the fork, and the client's instructions as of then. With another version it is
+        another prompt, whose generation begins."""
         version, told = own["compression"], own["told_memories"]
         while version is not None:
             parent, to = VERSION.one(self.connection, session_id=self.id, version=version) or (None, 0)
             if to <= point.end:
                 break
             version = parent
+        if point.turn_id is not None:
+            told_then = TOLD.value(self.connection, session_id=self.id, turn_id=point.turn_id)
+            own = own | {"instructions": told_then or None}
         if version != own["compression"]:
             begins = {"generation_from": self.state.position, "prefix_hash": None}
             own = own | begins | {"compression": version}

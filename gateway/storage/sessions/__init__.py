@@ -130,6 +130,10 @@ class Sessions(Protocol):
         """The summaries of former sessions in its prompt, if any."""
         ...
 
+    async def instructions(self, session_id: str, digest: str | None = None) -> str | None:
+        """Those of the client application that are in force, if any, or those of that digest."""
+        ...
+
     async def set_prompt_memories(self, session_id: str, memories: PromptMemories) -> None:
         """Fixes the memories in a session's prompt, until others are given."""
         ...

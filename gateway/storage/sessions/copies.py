@@ -5,6 +5,7 @@ Owners are no part of a copy: the user who imports it owns it. Neither are the p
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, NamedTuple, Protocol, Self, cast
 
@@ -17,7 +18,7 @@ from gateway.messages import Attached, Role, Usage
 from gateway.storage.archives import ArchiveRow, Source, Trigger
 from gateway.storage.artifacts import EXAMPLES, LOCATORS, Kind
 from gateway.storage.sessions import SessionRow
-from gateway.storage.turns import OnConflict
+from gateway.storage.turns import MAX_INSTRUCTIONS, OnConflict
 
 LATEST = 2**53
 """No time, seq or count is beyond it: whole numbers up to there are the same in JSON, SQL and Python."""
@@ -88,6 +89,7 @@ class SessionCopy(Copied):
     carried: Words | None
     prefix_hash: Words | None
     role_id: Words | None
+    instructions: Digest | None
 
 
 class Attachment(Attached):
@@ -125,6 +127,20 @@ class TurnCopy(Copied):
     usage: Usage | None
     cost: Dollars | None
     attachments: Annotated[list[Attachment], Field(min_length=1)] | None
+    instructions: Digest | None
+
+
+class InstructionsCopy(Copied):
+    """What a client application told the model; sessions and turns name it by the SHA-256 of its text."""
+
+    digest: Digest
+    text: Annotated[Words, Field(min_length=1, max_length=MAX_INSTRUCTIONS)]
+
+    @model_validator(mode="after")
+    def _named_by_its_text(self) -> Self:
+        if sha256(self.text.encode()).hexdigest() != self.digest:
+            raise ValueError("the digest is not that of the text")
+        return self
 
 
 class VersionCopy(Copied):
@@ -230,6 +246,7 @@ class Incoming(NamedTuple):
     moment: Moment
     archives: dict[int, VersionArchive]
     turns: Iterable[TurnCopy]
+    instructions: Iterable[InstructionsCopy] = ()
     artifacts: Iterable[ArtifactCopy] = ()
     contents: Mapping[str, str] = MappingProxyType({})
     messages: Iterable[MessageCopy] = ()
@@ -248,6 +265,11 @@ class Copies(Protocol):
     async def turns(self, session_id: str, *, after: int, limit: int) -> Sequence[tuple[int, TurnCopy]]:
         """Turns that are over, in the order in which they were accepted, each with a number that grows: those
         after the number `after`, at most `limit`."""
+        ...
+
+    async def instructions(self, session_id: str, *, after: str, limit: int) -> Sequence[InstructionsCopy]:
+        """What its client applications told the model, in the order of the digests: those after the digest
+        `after`, at most `limit`."""
         ...
 
     async def taken(self, session_id: str) -> bool:

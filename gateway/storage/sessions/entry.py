@@ -33,6 +33,7 @@ STATE = Prepared(
         heads.c.position,
         heads.c.replica,
         sessions.c.branch,
+        sessions.c.instructions,
     )
     .join_from(sessions, heads, OF_SESSION)
     .where(sessions.c.id == bindparam("session_id"))
@@ -43,8 +44,8 @@ ROWS = Rows(SessionRow, sessions, {"head": heads.c.head, "active_branch": _activ
 
 class Entered(NamedTuple):
     """A session as a turn finds it: its head, its open turn, the epoch of its last owner, how many turns
-    wait, its project and its role, how many messages it has, whose its open turn is, and its active branch
-    (None: it has one only)."""
+    wait, its project and its role, how many messages it has, whose its open turn is, its active branch (None:
+    it has one only), and the digest of the client's instructions in force."""
 
     head: int
     open_turn: str | None
@@ -55,6 +56,7 @@ class Entered(NamedTuple):
     position: int
     replica: str | None = None
     branch: int | None = None
+    instructions: str | None = None
 
 
 def add_session(connection: Connection, row: SessionRow, *, position: int = 0) -> None:

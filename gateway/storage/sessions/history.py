@@ -38,6 +38,7 @@ from gateway.storage.schema import (
     active_ranges,
     compressions,
     heads,
+    instructions,
     messages,
     session_archives,
     sessions,
@@ -45,6 +46,7 @@ from gateway.storage.schema import (
 from gateway.storage.sessions import Outline, SessionRow
 from gateway.storage.turns import TurnRow
 from gateway.storage.turns.heads import OF_SESSION
+from gateway.storage.turns.instructions import IN_FORCE
 
 LAST = 2**63 - 1
 
@@ -93,6 +95,7 @@ class View:
     prefix_hash: str | None
     memories: PromptMemories | None
     branch: Branch | None
+    instructions: str | None
 
     async def read(self, archived: ReadArchived) -> History:
         """Raises errors.ArchiveDamaged."""
@@ -115,6 +118,7 @@ class View:
             self.prefix_hash,
             self.memories,
             self.branch,
+            self.instructions,
         )
 
 
@@ -217,9 +221,11 @@ _KNOWN = (
     sessions.c.branch,
     _ranges,
     heads.c.position,
+    instructions.c.text,
 )
 KNOWN = len(_KNOWN)
-Known = tuple[int, str | None, int, str | None, PromptMemories | None, Branch | None]
+LAST_POSITION = KNOWN - 2
+Known = tuple[int, str | None, int, str | None, PromptMemories | None, Branch | None, str | None]
 """The last fields of a `View` and of a `History`."""
 VIEW = Prepared(
     select(
@@ -231,12 +237,14 @@ VIEW = Prepared(
     )
     .join_from(sessions, heads, OF_SESSION)
     .join(compressions, _in_force, isouter=True)
+    .join(instructions, IN_FORCE, isouter=True)
     .where(sessions.c.id == _ID)
 )
 OUTLINE = Prepared(
     select(*_KNOWN, *COMPRESSIONS.columns)
     .join_from(sessions, heads, OF_SESSION)
     .join(compressions, _in_force, isouter=True)
+    .join(instructions, IN_FORCE, isouter=True)
     .where(sessions.c.id == _ID)
 )
 
@@ -268,9 +276,9 @@ def view_of(connection: Connection, session_id: str, *, whole: bool) -> View:
     """What a session's view is made of; an empty one when there is no such session."""
     row = VIEW.one(connection, session_id=session_id, whole=int(whole))
     if row is None:
-        return View(None, MessageRange(0, LAST, (), ()), None, 0, None, 0, None, None, None)
+        return View(None, MessageRange(0, LAST, (), ()), None, 0, None, 0, None, None, None, None)
     known, (archives, kept, since, *version) = _known(row), row[KNOWN:]
-    archived, branch = archives_of(archives), known[-1]
+    archived, branch = archives_of(archives), known[-2]
     if version[0] is None:
         return View(None, MessageRange(0, LAST, archived, messages_of(since), branch), None, *known)
     covers = COMPRESSIONS.read(version)
@@ -289,14 +297,14 @@ def outline_of(
     version = row[KNOWN:]
     covers = COMPRESSIONS.read(version) if version[0] is not None else None
     history = History((), covers, *_known(row))
-    return Outline(session, open_turn, history, row[KNOWN - 1])
+    return Outline(session, open_turn, history, row[LAST_POSITION])
 
 
 def _known(row: Sequence[Any]) -> Known:
     """What _KNOWN selects."""
-    generation_from, carried, failed, prefix_hash, in_prompt, number, ranges, last = row[:KNOWN]
+    generation_from, carried, failed, prefix_hash, in_prompt, number, ranges, last, told = row[:KNOWN]
     branch = Branch(number, read_ranges(f"[{ranges}]"), last) if number is not None else None
-    return generation_from, carried, failed, prefix_hash, prompt_memories_of(in_prompt), branch
+    return generation_from, carried, failed, prefix_hash, prompt_memories_of(in_prompt), branch, told
 
 
 def size_of(value: object) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, Table, and_, bindparam, insert, select, update
+from sqlalchemy import Connection, Table, and_, bindparam, func, insert, select, update
 
 from gateway.errors import ArtifactsFull, Conflict
 from gateway.messages import Usage
@@ -21,13 +21,14 @@ from gateway.storage.artifacts.uses import refs_used, use
 from gateway.storage.database import Prepared, Store, reads, writes
 from gateway.storage.log.packs import ADD_PACK, packs_of, rows_of
 from gateway.storage.refusals import no_session
-from gateway.storage.schema import heads, messages, sessions, turns
+from gateway.storage.schema import heads, instructions, messages, sessions, turns
 from gateway.storage.sessions import SessionRow
 from gateway.storage.sessions.busy import check_is_idle
 from gateway.storage.sessions.copies import (
     ArtifactCopy,
     Attachment,
     Incoming,
+    InstructionsCopy,
     Moment,
     SessionCopy,
     SummaryCopy,
@@ -62,14 +63,27 @@ SESSION = Prepared(
     .join_from(sessions, heads, OF_SESSION)
     .where(sessions.c.id == _ID, sessions.c.owner == bindparam("owner"))
 )
-# The format counts a turn's owners.
-_OWNERS = turns.c.recoveries + 1
+# The format counts a turn's owners, and knows nothing of instructions that a turn took back.
+_TURN_VALUES = {"epoch": turns.c.recoveries + 1, "instructions": func.nullif(turns.c.instructions, "")}
 TURNS = Prepared(
-    select(turns.c.number, *(_OWNERS if name == "epoch" else turns.c[name] for name in TURN_FIELDS))
+    select(
+        turns.c.number,
+        *(_TURN_VALUES[name] if name in _TURN_VALUES else turns.c[name] for name in TURN_FIELDS),
+    )
     .where(and_(turns.c.session_id == _ID, turns.c.status == "done", turns.c.number > bindparam("after")))
     .order_by(turns.c.number)
     .limit(bindparam("most"))
 )
+# Those that its turns name: a gateway of a version before may have left rows of a session with the same id.
+_named = select(turns.c.instructions).where(turns.c.session_id == _ID)
+INSTRUCTIONS = Prepared(
+    select(instructions.c.digest, instructions.c.text)
+    .where(instructions.c.session_id == _ID, instructions.c.digest > bindparam("after"))
+    .where(instructions.c.digest.in_(_named))
+    .order_by(instructions.c.digest)
+    .limit(bindparam("most"))
+)
+ADD_INSTRUCTIONS = Prepared(insert(instructions).values(_columns(instructions)))
 ADD_TURN = Prepared(insert(turns).values(_columns(turns, without="number")))
 ADD_MESSAGE = Prepared(insert(messages).values(_columns(messages)))
 TURN_TAKEN = Prepared(select(turns.c.id).where(turns.c.id == bindparam("turn_id")))
@@ -80,6 +94,13 @@ def turns_after(
 ) -> Sequence[tuple[int, TurnCopy]]:
     rows = TURNS.all(connection, session_id=session_id, after=after, most=limit)
     return [(number, turn_of(row)) for number, *row in rows]
+
+
+def instructions_after(
+    connection: Connection, session_id: str, *, after: str, limit: int
+) -> Sequence[InstructionsCopy]:
+    rows = INSTRUCTIONS.all(connection, session_id=session_id, after=after, most=limit)
+    return [InstructionsCopy.model_construct(digest=digest, text=text) for digest, text in rows]
 
 
 def moment_of(connection: Connection, session_id: str, owner: str) -> Moment:
@@ -119,16 +140,19 @@ def add(connection: Connection, owner: str, incoming: Incoming, quota: int) -> S
         raise session_taken(session.id)
     fields = session.model_dump()
     position, fields["generation_from"] = fields.pop("last_position"), fields.pop("epoch_from")
+    own = {"session_id": session.id}
     row = SessionRow(owner=owner, **{name: fields.pop(name) for name in SESSION_ROW})
     add_session(connection, row, position=position)
     connection.execute(update(sessions).where(sessions.c.id == row.id).values(fields))
-    ADD_TURN.many(connection, _new_turns(connection, session.id, owner, incoming.turns))
+    ADD_INSTRUCTIONS.many(connection, (own | each.model_dump() for each in incoming.instructions))
+    # One by one: PostgreSQL's driver takes no other statement while it executes many.
+    for turn in _new_turns(connection, session.id, owner, incoming.turns):
+        ADD_TURN.run(connection, **turn)
     for version in versions:
         insert_version(connection, _version(session.id, version, incoming.archives[version.version]))
     if summary is not None:
         save(connection, _summary_row(session, owner, summary))
     _add_artifacts(connection, session.id, owner, incoming, quota)
-    own = {"session_id": session.id}
     ADD_MESSAGE.many(connection, (own | each._asdict() for each in incoming.messages))
     happened = ((session.id, each.seq, each.turn_id, each.type, each.body) for each in incoming.events)
     ADD_PACK.many(connection, rows_of(packs_of(happened)))
@@ -201,5 +225,6 @@ class SqlCopies(Store):
 
     moment = reads(moment_of)
     turns = reads(turns_after, snapshot=False)
+    instructions = reads(instructions_after, snapshot=False)
     taken = reads(is_there, snapshot=False)
     add = writes(add)

@@ -33,6 +33,7 @@ from gateway.storage.sessions.memory_removal import forget, places_of
 from gateway.storage.sessions.purges import SqlPurges
 from gateway.storage.signals import Signal
 from gateway.storage.turns.heads import OF_SESSION
+from gateway.storage.turns.instructions import text_of
 from gateway.storage.turns.store import open_turn_of
 
 ID = sessions.c.id == bindparam("session_id")
@@ -148,6 +149,7 @@ class SqlSessions(Store):
     begin_generation = writes(begin_generation)
     carried = reads(carried, snapshot=False)
     carry = writes(carry)
+    instructions = reads(text_of, snapshot=False)
     set_prompt_memories = writes(set_prompt_memories)
     _is_there = reads(is_there, snapshot=False)
 

@@ -16,6 +16,9 @@ OnConflict = Literal["reject", "queue", "interrupt"]
 Origin = Literal["seeded"]
 """Where a turn comes from that did not run here: a client brought it along."""
 
+MAX_INSTRUCTIONS = 131_072
+"""Characters of a client's instructions."""
+
 
 @dataclass(frozen=True, slots=True)
 class TurnRow:
@@ -26,7 +29,8 @@ class TurnRow:
     session's running one nevertheless. `project_id` and `role_id` are those of its session, `attachments`
     came with its message. `ended_at`, `usage`, `cost` and `iterations` are known once it is done. `branch` is
     the one that it is in (0 while it waits), `parent_turn_id` what it comes after, a turn or branches.ROOT,
-    where that is not the turn that ran before it. `origin` is None of what was said here."""
+    where that is not the turn that ran before it. `origin` is None of what was said here. `instructions` is
+    the digest (SHA-256 in hex) of those of its client; None: it has none, or waits and brought none."""
 
     id: str
     session_id: str
@@ -52,6 +56,7 @@ class TurnRow:
     branch: int = 0
     parent_turn_id: str | None = None
     origin: Origin | None = None
+    instructions: str | None = None
 
 
 class OwnedTurn(NamedTuple):
@@ -68,7 +73,8 @@ class NewTurn:
     that project and role. The session uses the artifacts of `attachments` from then on, and those that were
     made for this turn (their `turn_id`) belong to it. It comes after the turn `parent_turn_id`, in a new
     branch where others do already (branches.ROOT: before all turns); None: after the last one of the active
-    branch."""
+    branch. `instructions` are the client's, from this turn on; None: those of the turn before stay; "": it
+    has none any more."""
 
     id: str
     session_id: str
@@ -83,6 +89,7 @@ class NewTurn:
     role_id: str | None = None
     attachments: tuple[Attached, ...] = ()
     parent_turn_id: str | None = None
+    instructions: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,7 @@ from gateway.storage.sessions.history import view_of
 from gateway.storage.signals import Signal
 from gateway.storage.turns import Accepted, NewTurn, OwnedTurn, TurnRow, TurnState
 from gateway.storage.turns import heads as fence
+from gateway.storage.turns import instructions as client_instructions
 from gateway.storage.turns.attachments import attachments_of, json_of, take_in
 
 TITLE_LENGTH = 80
@@ -70,6 +71,7 @@ TURNS = (
         turns.c.branch,
         turns.c.parent,
         turns.c.origin,
+        turns.c.instructions,
         heads.c.head,
     )
     .join_from(turns, sessions)
@@ -118,6 +120,7 @@ ADD_TURN = Prepared(
         branch=bindparam("branch"),
         parent=bindparam("parent"),
         after_position=bindparam("after_position"),
+        instructions=bindparam("instructions"),
     )
 )
 CANCEL = Prepared(update(turns).where(OF_ID, turns.c.status != "done").values(cancel_requested=true()))
@@ -130,6 +133,7 @@ CLAIM = Prepared(
         branch=bindparam("branch"),
         parent=bindparam("parent"),
         after_position=bindparam("after_position"),
+        instructions=func.coalesce(turns.c.instructions, bindparam("instructions")),
     )
 )
 COUNT_RECOVERY = Prepared(update(turns).where(OF_ID).values(recoveries=turns.c.recoveries + 1))
@@ -164,7 +168,11 @@ def accept(connection: Connection, new: NewTurn, max_queued: int, replica: str) 
     if waits and new.parent_turn_id is not None and new.parent_turn_id != ROOT:
         place_of(connection, new.session_id, new.parent_turn_id)  # it is entered when the turn begins
     place = Entry(0, new.parent_turn_id) if waits else _entered(connection, session, new)
-    turn = _row_of(new, session, place, waits=waits)
+    told = new.instructions
+    told = client_instructions.keep(connection, new.session_id, told) if told is not None else None
+    before = None if waits else _in_force(connection, new.session_id, session, new.parent_turn_id)
+    told = before if told is None else told
+    turn = _row_of(new, session, place, told, waits=waits)
     ADD_TURN.run(
         connection,
         turn_id=turn.id,
@@ -181,8 +189,10 @@ def accept(connection: Connection, new: NewTurn, max_queued: int, replica: str) 
         branch=place.branch,
         parent=place.parent,
         after_position=None if waits else session.position,
+        instructions=told,
     )
     if not waits:
+        _put_in_force(connection, turn, before)
         fence.begin_turn(connection, turn.session_id, turn.id, replica)
     # From here on nobody else adds to it, and the turn need not wait for a reader's thread.
     preloaded = not waits and _is_short(connection, turn.session_id, session.position)
@@ -236,6 +246,7 @@ def claim_next(connection: Connection, session_id: str, replica: str) -> Accepte
     branch, parent = 0, None
     if asked is not None or session.branch is not None:
         branch, parent = enter(connection, session_id, asked, now_ms())
+    before = _in_force(connection, session_id, session, asked)
     CLAIM.run(
         connection,
         turn_id=turn_id,
@@ -243,9 +254,12 @@ def claim_next(connection: Connection, session_id: str, replica: str) -> Accepte
         branch=branch,
         parent=parent,
         after_position=session.position,
+        instructions=before,
     )
     fence.begin_turn(connection, session_id, turn_id, replica)
-    return accepted_of(connection, turn_id)
+    accepted = accepted_of(connection, turn_id)
+    _put_in_force(connection, accepted.turn, before)
+    return accepted
 
 
 def take_over(connection: Connection, turn_id: str, replica: str, *, recovered: bool) -> Accepted | None:
@@ -272,15 +286,28 @@ def open_turn_of(connection: Connection, session_id: str) -> TurnRow | None:
 def turn_of(row: tuple[Any, ...]) -> TurnRow:
     """A row of TURNS. `first_seq` is fixed before the first event is there: until then both bounds are 0."""
     first_seq, last_seq, cancel_requested, project_id, role_id, recoveries, attachments = row[10:17]
-    ended_at, usage, cost, iterations, *place = row[17:24]
+    ended_at, usage, cost, iterations, *place, told = row[17:25]
     if last_seq < first_seq:
         first_seq = last_seq = 0
     values: list[Any] = [*row[:10], first_seq, last_seq, bool(cancel_requested), project_id, role_id]
     values += [attachments_of(attachments), recoveries, ended_at, usage_of(usage), cost, iterations]
-    return TurnRow(*values, *place)
+    return TurnRow(*values, *place, instructions=told or None)
 
 
-def _row_of(new: NewTurn, session: Entered, place: Entry, *, waits: bool) -> TurnRow:
+def _in_force(connection: Connection, session_id: str, session: Entered, asked: str | None) -> str | None:
+    """The digest of the instructions before a turn that begins, where it comes after the turn `asked`: those
+    of the branch that it has entered."""
+    if asked is None and session.branch is None:
+        return session.instructions
+    return client_instructions.digest_in_force(connection, session_id)
+
+
+def _put_in_force(connection: Connection, turn: TurnRow, before: str | None) -> None:
+    if turn.instructions != before:
+        client_instructions.put_in_force(connection, turn.session_id, turn.instructions)
+
+
+def _row_of(new: NewTurn, session: Entered, place: Entry, told: str | None, *, waits: bool) -> TurnRow:
     return TurnRow(
         id=new.id,
         session_id=new.session_id,
@@ -300,6 +327,7 @@ def _row_of(new: NewTurn, session: Entered, place: Entry, *, waits: bool) -> Tur
         attachments=new.attachments,
         branch=place.branch,
         parent_turn_id=place.parent,
+        instructions=told or None,
     )
 
 

@@ -60,6 +60,7 @@ def answer_facts(call: Call) -> dict[str, AttributeValue]:
             semconv.LAST_SEQ: call.last_seq,
             semconv.PREFIX_HASH: call.prefix_hash,
             semconv.COMPONENTS: components,
+            semconv.INSTRUCTIONS_TOKENS: call.instructions_tokens,
         }
     )
 

@@ -1,0 +1,58 @@
+"""The instructions of client applications, in SQL: each text of a session once, and which a turn has."""
+
+from hashlib import sha256
+
+from sqlalchemy import Connection, and_, bindparam, insert, select, update
+
+from gateway.storage.database import Prepared
+from gateway.storage.schema import instructions, sessions
+
+_SESSION = bindparam("session_id")
+IN_FORCE = and_(instructions.c.session_id == sessions.c.id, instructions.c.digest == sessions.c.instructions)
+"""Joins a session with the text of those in force."""
+
+KNOWN = Prepared(
+    select(instructions.c.digest).where(
+        instructions.c.session_id == _SESSION, instructions.c.digest == bindparam("digest")
+    )
+)
+ADD = Prepared(
+    insert(instructions).values(session_id=_SESSION, digest=bindparam("digest"), text=bindparam("text"))
+)
+PUT_IN_FORCE = Prepared(
+    update(sessions).where(sessions.c.id == _SESSION).values(instructions=bindparam("digest"))
+)
+DIGEST = Prepared(select(sessions.c.instructions).where(sessions.c.id == _SESSION))
+TEXT = Prepared(
+    select(instructions.c.text).join_from(sessions, instructions, IN_FORCE).where(sessions.c.id == _SESSION)
+)
+OF_DIGEST = Prepared(
+    select(instructions.c.text).where(
+        instructions.c.session_id == _SESSION, instructions.c.digest == bindparam("digest")
+    )
+)
+
+
+def keep(connection: Connection, session_id: str, text: str) -> str:
+    """The digest by which the text is kept; "" of an empty one."""
+    if not text:
+        return ""
+    digest = sha256(text.encode()).hexdigest()
+    if KNOWN.one(connection, session_id=session_id, digest=digest) is None:
+        ADD.run(connection, session_id=session_id, digest=digest, text=text)
+    return digest
+
+
+def put_in_force(connection: Connection, session_id: str, digest: str | None) -> None:
+    """Those of the turn that begins: a later one that brings none has them too."""
+    PUT_IN_FORCE.run(connection, session_id=session_id, digest=digest)
+
+
+def digest_in_force(connection: Connection, session_id: str) -> str | None:
+    return DIGEST.value(connection, session_id=session_id)
+
+
+def text_of(connection: Connection, session_id: str, digest: str | None = None) -> str | None:
+    if digest is not None:
+        return OF_DIGEST.value(connection, session_id=session_id, digest=digest)
+    return TEXT.value(connection, session_id=session_id)
