@@ -25,8 +25,9 @@ def show(figures: Iterable[Figure]) -> int:
     for figure in figures:
         aim = f"{'<=' if figure.at_most else '>='} {figure.bound:g}"
         missed += not figure.reached
+        digits = 2 if figure.unit == "x" else 1
         print(
-            f"{figure.name:<58}{figure.value:>12,.1f} {figure.unit:<9}{aim:<10}"
+            f"{figure.name:<58}{figure.value:>12,.{digits}f} {figure.unit:<9}{aim:<10}"
             f"{'reached' if figure.reached else 'MISSED'}",
             flush=True,
         )

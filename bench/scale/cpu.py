@@ -2,6 +2,7 @@
 
 import asyncio
 import tempfile
+import time
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
@@ -10,6 +11,7 @@ from statistics import median
 import uvloop
 
 from bench import servers
+from bench.cells import SETTLE
 from bench.figures import Figure
 from bench.scale.cluster import Cluster
 from bench.scale.gateways import Cost, Fleet, alone, cost_of, replicas, settings_of
@@ -27,6 +29,8 @@ SHARE = STREAMS // 3
 """As many as each of three replicas has."""
 FLUSHES = ((20, 1, 40), (50, 10, 12))
 """Sessions that append at once, events of each, and the microseconds of the server aimed at for an event."""
+IDLE = 5.0
+"""Seconds for which gateways are left alone."""
 DATA = b'{"text":"a piece of an answer"}'
 
 
@@ -47,6 +51,8 @@ def pieces(cluster: Cluster, *, quick: bool) -> Iterator[Figure]:
         }
         for fleet in fleets.values():  # what is loaded at the first chats
             uvloop.run(cost_of(fleet, "/pieces 10", chats=30, at_once=6))
+        for name, fleet in fleets.items():
+            yield Figure(f"  ms a second of an idle gateway, {name}", idle(fleet), "ms", float("inf"))
         for number in range(rounds):
             loads = [("sqlite", STREAMS), ("one", STREAMS), ("one", SHARE), ("three", STREAMS)]
             for name, streams in loads[number % 4 :] + loads[: number % 4]:
@@ -60,6 +66,14 @@ def pieces(cluster: Cluster, *, quick: bool) -> Iterator[Figure]:
     yield Figure("  us of the server per event, one", server, "us", float("inf"))
     failures = sum(cost.failures for costs in found.values() for cost in costs)
     yield Figure("failures", failures, "", 0)
+
+
+def idle(fleet: Fleet) -> float:
+    """Milliseconds of CPU that each of them uses in a second without any request."""
+    time.sleep(SETTLE)
+    before = fleet.cpu()
+    time.sleep(IDLE)
+    return (fleet.cpu() - before) / IDLE / len(fleet.gateways) * 1e3
 
 
 def _ratio(found: dict[str, list[Cost]], of: str, over: str) -> float:

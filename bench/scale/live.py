@@ -27,10 +27,16 @@ def live(cluster: Cluster, *, quick: bool) -> Iterator[Figure]:
     its copy from elsewhere comes behind the one from its own replica, which is sent once it is committed."""
     with servers.upstream() as upstream, replicas(2, upstream.port, cluster) as fleet:
         here, elsewhere = (f"http://127.0.0.1:{server.port}" for server in fleet.gateways)
-        late, missing = uvloop.run(_follow(here, elsewhere, 60 if quick else 200))
+        pieces = 60 if quick else 200
+        before = [server.cpu() for server in fleet.gateways]
+        late, missing = uvloop.run(_follow(here, elsewhere, pieces))
+        took = [server.cpu() - since for server, since in zip(fleet.gateways, before, strict=True)]
     yield Figure("events elsewhere, p50", percentile(late, 0.5) * 1e3, "ms", 5)
     yield Figure("events elsewhere, p99", percentile(late, 0.99) * 1e3, "ms", 50)
     yield Figure("  events that did not come", missing, "", 0)
+    for name, seconds in zip(("where it is written", "elsewhere"), took, strict=True):
+        cost = seconds / (STREAMS * pieces) * 1e6
+        yield Figure(f"  us per piece that is read in both, {name}", cost, "us", float("inf"))
 
 
 async def _follow(here: str, elsewhere: str, pieces: int) -> tuple[list[float], int]:

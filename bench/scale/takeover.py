@@ -19,8 +19,8 @@ from bench.scale.cluster import Cluster
 from bench.scale.gateways import settings_of
 from bench.victim import Victim
 
-ROUNDS, QUICK_ROUNDS = 5, 1
-TURNS = 20
+ROUNDS, QUICK_ROUNDS = 8, 1
+TURNS = 25
 """Turns that run on the replica; each is a wait."""
 LEASE = 10.0
 BOUNDS = {signal.SIGKILL: 3.0, signal.SIGSTOP: LEASE + 3, signal.SIGTERM: 1.0}
