@@ -87,9 +87,17 @@ bench: $(VENV)/.dev ## Measure speed beside a bare relay, and where the time goe
 	@$(BIN)/python -m bench.hostile $(ARGS)
 	@$(BIN)/python -m bench.walk $(ARGS)
 
+.PHONY: bench-scale
+bench-scale: $(VENV)/.dev ## Measure PostgreSQL beside SQLite, and replicas beside one (ARGS=--quick: one short round)
+	@$(BIN)/python -m bench.scale $(ARGS)
+
 .PHONY: kill
 kill: $(VENV)/.dev ## Kill -9 the server, or cut its power, at random moments of 200 turns and check the record (takes minutes)
 	$(BIN)/python -m bench.kill $(ARGS)
+
+.PHONY: kill-replicas
+kill-replicas: $(VENV)/.dev ## Kill, freeze and cut off three replicas on PostgreSQL at random moments of 500 turns (takes minutes)
+	$(BIN)/python -m bench.kill --replicas 3 --turns 500 --every 100 $(ARGS)
 
 .PHONY: shape
 shape: $(VENV)/.dev ## Print figures about the code, and each package's lines beside its budget

@@ -21,7 +21,8 @@ HEAD = """\
 
 Written by `make bench`: medians of interleaved rounds. Read what is compared, not the absolute figures, which
 differ from machine to machine and from hour to hour. `reading` is what the next run is held against: as the
-aim says it, else the gateway's ratio to the bare relay on httpx2.
+aim says it, else the gateway's ratio to the bare relay on httpx2. What PostgreSQL and replicas cost is not
+here: `make bench-scale` measures it, docs/scaling.md has its figures.
 """
 
 

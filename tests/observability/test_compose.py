@@ -5,12 +5,15 @@ import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import yaml
 
+from gateway.cli.migrate import migrate
 from gateway.settings import Settings, environment_name
 from tests.observability.boards import BOARDS, GRAFANA, ROOT
+from tests.postgres import on_postgres, program, server
 from tests.telemetry.prometheus import needs_prometheus, promtool
 
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text())
@@ -90,6 +93,29 @@ def test_nginx_takes_the_configuration_of_the_proxy(tmp_path: Path) -> None:
     found = subprocess.run(command, capture_output=True, text=True, check=False)
 
     assert (found.returncode, found.stderr) == (0, "")
+
+
+def test_the_proxy_passes_on_as_the_one_without_docker() -> None:
+    """That one runs in a test: the same directives for each request, and for each gateway."""
+    content = SCALED["configs"]["nginx"]["content"].replace("$$", "$")
+    page = (ROOT / "docs" / "scaling.md").read_text()
+    for block in (r"location / \{.*?\}", r"least_conn;.*?\}"):
+        (ours,), (told,) = (re.findall(block, text, re.DOTALL) for text in (content, page))
+        assert re.sub(r"gateway-\d:8000", "GATEWAY", ours).split() == [
+            re.sub(r"127.0.0.1:800\d", "GATEWAY", word) for word in told.split()
+        ]
+
+
+@on_postgres
+def test_what_is_run_in_the_containers_is_there() -> None:
+    """The health check of the database answers yes for one that serves; `migrate` is a command."""
+    called = SCALED["services"]["postgres"]["healthcheck"]["test"]
+    address = urlsplit(server())
+    where = [f"--host={address.hostname}", f"--port={address.port}"]
+    checked = subprocess.run([program(called[1]), *called[2:], *where], check=False, capture_output=True)
+    assert (called[0], checked.returncode) == ("CMD", 0)
+    assert SCALED["services"]["migrate"]["command"] == [migrate.__name__]
+    assert 'ENTRYPOINT ["gateway"]' in (ROOT / "Dockerfile").read_text()
 
 
 def test_who_is_asked_is_who_listens() -> None:

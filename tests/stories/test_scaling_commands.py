@@ -1,0 +1,148 @@
+"""The commands of docs/scaling.md start what it says, without Docker, and users are served by that."""
+
+import asyncio
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Generator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import psycopg
+import pytest
+
+from tests.harness import TIMEOUT, client_at, events, text_of, the
+from tests.loopback import free_port
+from tests.postgres import USER, needs_postgres, program
+from tests.running import ROOT, clean_environment
+
+PATH = f"{Path(sys.executable).parent}:{os.environ['PATH']}:/usr/sbin"
+
+pytestmark = [
+    *needs_postgres,
+    pytest.mark.anyio,
+    pytest.mark.long,
+    pytest.mark.skipif(shutil.which("nginx", path=PATH) is None, reason="nginx is not installed"),
+]
+
+PORTS = ("5433", "9000", "9001", "8000", "8001", "8002", "8003")
+# As a person who is not root calls it: root may not.
+AS_ANOTHER = """#!/bin/sh
+chown {user} data
+exec setpriv --reuid={user} --regid={user} --clear-groups {program} "$@"
+"""
+
+
+def commands(page: str, title: str) -> str:
+    """The first block of commands below a title."""
+    text = (ROOT / page).read_text()
+    found = re.search(r"```sh\n(.*?)```", text[text.index(f"\n## {title}\n") :], re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+@pytest.fixture
+def ports() -> dict[str, str]:
+    """Others than those of the page, which somebody may have."""
+    return {each: str(free_port()) for each in PORTS}
+
+
+def on(ports: dict[str, str], text: str) -> str:
+    """The text with those ports."""
+    text = text.replace("--port 800$n", '--port "${port[$n]}"')
+    return re.sub(r"\b({})\b".format("|".join(ports)), lambda found: ports[found[0]], text)
+
+
+@pytest.fixture
+def folder() -> Generator[Path]:
+    """One that another user may enter."""
+    with tempfile.TemporaryDirectory(prefix="scaling-") as made:
+        folder = Path(made)
+        folder.chmod(0o755)
+        (folder / "bin").mkdir()
+        if os.geteuid() == 0:
+            for name in ("initdb", "pg_ctl"):
+                script = folder / "bin" / name
+                script.write_text(AS_ANOTHER.format(user=USER, program=program(name)))
+                script.chmod(0o755)
+        yield folder
+
+
+@pytest.fixture
+def started(folder: Path, ports: dict[str, str]) -> Generator[str]:
+    """The address, once the commands have come to their end."""
+    script, installing = commands("docs/scaling.md", "Without Docker"), "pip install 'moto[server]'\n"
+    assert installing in script
+    replicas = " ".join(ports[name] for name in PORTS[4:])
+    script = f"port=(none {replicas})\n{on(ports, script.replace(installing, ''))}"
+    environment = {**clean_environment(), "PATH": f"{folder / 'bin'}:{PATH}"}
+    with (folder / "said").open("wb") as said:
+        process = subprocess.Popen(
+            ["bash", "-euc", script],
+            cwd=folder,
+            env=environment,
+            stdout=said,
+            stderr=said,
+            start_new_session=True,
+        )
+    try:
+        assert process.wait(TIMEOUT) == 0, (folder / "said").read_text()
+        yield f"http://127.0.0.1:{ports['8000']}"
+    finally:
+        with suppress(OSError):
+            os.kill(int((folder / "data" / "nginx.pid").read_text()), signal.SIGTERM)
+        with suppress(OSError):
+            os.killpg(process.pid, signal.SIGKILL)
+        with suppress(OSError):
+            os.kill(int((folder / "data/postgres/postmaster.pid").read_text().split()[0]), signal.SIGQUIT)
+
+
+async def test_what_the_commands_start_serves_the_page_and_outlives_a_replica(
+    started: str, ports: dict[str, str]
+) -> None:
+    """Through the proxy: a script of the page, as a browser asks for it, README's question, a message that
+    is longer than a buffer; and a stream goes on with every byte when its turn's replica is killed."""
+    asking = on(ports, commands("README.md", "Ask it"))
+    answer = await asyncio.to_thread(
+        subprocess.run, asking, shell=True, capture_output=True, text=True, check=True, timeout=TIMEOUT
+    )
+    assert "391" in answer.stdout
+    assert "event: done" in answer.stdout
+    async with client_at(started) as client, asyncio.timeout(TIMEOUT):
+        script = await client.http.get("/ui/app.js", headers={"origin": started, "sec-fetch-mode": "cors"})
+        assert script.status_code == 200
+        assert the(await client.chat(f"/say hi\n{'long ' * 20_000}"), "done")["status"] == "completed"
+        while (await client.get("/readyz")).json().get("replicas") != {"alive": 3, "differ": []}:
+            await asyncio.sleep(0.1)
+
+        session = await client.session()
+        turn = (await client.begin(session, "/pieces 60 /pace 20"))["turn_id"]
+        path, killed = f"/api/sessions/{session}/events?turn_id={turn}", False
+        seen = list[dict[str, Any]]()
+        while not seen or seen[-1]["type"] != "done":
+            after = {"last-event-id": str(seen[-1]["seq"])} if seen else {}
+            with suppress(httpx2.HTTPError):
+                async with client.frames(path, headers=after) as frames:
+                    async for frame in frames:
+                        seen += events([frame])
+                        if len(seen) == 20 and not killed:
+                            killed = True
+                            os.kill(await asyncio.to_thread(owner, ports["5433"], session), signal.SIGKILL)
+        assert seen == events(await client.all_frames(f"{path}&follow=0"))
+
+    assert [event["seq"] for event in seen] == list(range(1, len(seen) + 1))
+    assert "059" in text_of(seen)
+
+
+def owner(port: str, session: str) -> int:
+    """The process that runs the turn of a session: it is in the replica's id."""
+    with psycopg.connect(f"postgresql://gateway@127.0.0.1:{port}/gateway") as connection:
+        row = connection.execute("SELECT replica FROM heads WHERE session_id = %s", (session,)).fetchone()
+    assert row is not None
+    return int(row[0].rpartition("_")[0].rpartition("-")[2])
