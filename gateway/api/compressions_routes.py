@@ -36,6 +36,7 @@ class CompressionVersion(Reply):
     archive_size: int = Field(description="Bytes, zipped.")
     sha256: str = Field(description="Of the archive's lines, unzipped.")
     created_at: int
+    branch: int = Field(description="The branch whose messages it covers.")
 
 
 class CompressionDetails(CompressionVersion):
@@ -45,7 +46,7 @@ class CompressionDetails(CompressionVersion):
 
 
 class CompressionList(Reply):
-    """All versions, the oldest first."""
+    """All versions that hold in the active branch, the oldest first."""
 
     active: int | None = Field(None, description="The version in force; absent: every message is sent.")
     versions: list[CompressionVersion]

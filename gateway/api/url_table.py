@@ -148,7 +148,7 @@ ENDPOINTS = (
     Endpoint("GET", S + "/compressions", compressions.versions, {200: (CompressionList,)}, refusals=(404,)),
     Endpoint("GET", V, compressions.version, {200: (CompressionDetails,)}, refusals=(404,)),
     Endpoint("GET", V + "/archive", compressions.archive, {200: ("application/gzip",)}, refusals=(404, 500)),
-    Endpoint("POST", V + "/activate", compressions.activate, {200: (CompressionList,)}, refusals=(404,)),
+    Endpoint("POST", V + "/activate", compressions.activate, {200: (CompressionList,)}, refusals=(404, 409)),
     Endpoint("POST", SUMMARY, summaries.make, {201: (Summary,)}, SummaryBody, refusals=(404, 409, 502)),
     Endpoint("GET", SUMMARY + "/{session_id}", summaries.read, {200: (Summary,)}, refusals=(404,)),
     Endpoint(

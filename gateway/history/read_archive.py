@@ -6,8 +6,9 @@ compression in force is in front of it already.
 
 import asyncio
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, Protocol
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -63,6 +64,12 @@ _SCHEMA: dict[str, Any] = {
 }
 
 
+class _Read(Protocol):
+    """Reads messages of the branch that the model sees, in a range of their numbers."""
+
+    async def __call__(self, *, after: int, until: int) -> Sequence[StoredMessage]: ...
+
+
 class _Wanted(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
@@ -89,10 +96,11 @@ def read_archive(sessions: Sessions) -> FunctionTool:
                     "Nothing of this conversation has been compressed: all of it is in front of you already."
                 )
             last = history.compression.to_position
+            messages = partial(sessions.messages, context.session_id, branch=history.branch)
             to = _end_of(wanted, last)
             if wanted.search is None:
-                return ToolOutput(await _read(sessions, context, wanted, to, last), bounded=True)
-            return ToolOutput(await _search(sessions, context, wanted, wanted.search, to), bounded=True)
+                return ToolOutput(await _read(messages, wanted, to, last), bounded=True)
+            return ToolOutput(await _search(messages, context, wanted, wanted.search, to), bounded=True)
         except ArchiveDamaged as damaged:
             raise ToolError(
                 f"These messages cannot be read: {damaged.message} Another range may be readable."
@@ -129,10 +137,10 @@ def _end_of(wanted: _Wanted, last: int) -> int:
     return last if wanted.to is None else min(wanted.to, last)
 
 
-async def _read(sessions: Sessions, context: ToolContext, wanted: _Wanted, to: int, last: int) -> str:
+async def _read(read: _Read, wanted: _Wanted, to: int, last: int) -> str:
     """The messages of a range, as many as fit, and how to go on."""
     until = min(to, wanted.first - 1 + (wanted.limit or MESSAGES))
-    messages = await sessions.messages(context.session_id, after=wanted.first - 1, until=until)
+    messages = await read(after=wanted.first - 1, until=until)
     shown: list[str] = []
     left, following = MAX_TOKENS, wanted.first
     for message in messages:
@@ -150,12 +158,12 @@ async def _read(sessions: Sessions, context: ToolContext, wanted: _Wanted, to: i
     return Wrapped(f"{wrap('tool_output', _NOTE, text)}\n{ending}")
 
 
-async def _search(sessions: Sessions, context: ToolContext, wanted: _Wanted, query: str, to: int) -> str:
+async def _search(read: _Read, context: ToolContext, wanted: _Wanted, query: str, to: int) -> str:
     """Excerpts of the messages that have the words, the best first, and how to go on."""
     matches = Matches(frozenset(query_tokens(query)))
     own_calls: set[str] = set()
     for after in range(wanted.first - 1, to, _PAGE):
-        page = await sessions.messages(context.session_id, after=after, until=min(after + _PAGE, to))
+        page = await read(after=after, until=min(after + _PAGE, to))
         texts = [(each.position, "\n".join(_parts(each, own_calls))) for each in page]
         await asyncio.to_thread(matches.look_at, texts)
     ranked = await asyncio.to_thread(matches.ranked)
@@ -169,7 +177,7 @@ async def _search(sessions: Sessions, context: ToolContext, wanted: _Wanted, que
     hits: list[RetrievalHit] = []
     left = MAX_TOKENS
     for score, position in ranked[: wanted.limit or EXCERPTS]:
-        [message] = await sessions.messages(context.session_id, after=position - 1, until=position)
+        [message] = await read(after=position - 1, until=position)
         snippet = await asyncio.to_thread(_excerpt, "\n".join(_parts(message, own_calls)), weights)
         entry = _entry(position, message.message.role, snippet)
         left -= estimate_tokens(entry)

@@ -240,9 +240,14 @@ class LearningWorker:
             after = await self._learned.learned_to(session_id)
             if after is None:
                 return
-            messages = await self._deps.sessions.messages(session_id, after=max(0, after - CONTEXT))
-            read_to = max(after, messages[-1].position) if messages else after
-            if read_to > after:
+            # What was asked otherwise since is no more what the user says: the active branch alone is read.
+            branch = await self._deps.sessions.branch(session_id)
+            messages = await self._deps.sessions.messages(
+                session_id, after=max(0, after - CONTEXT), branch=branch
+            )
+            newest = messages[-1].position if messages else after
+            read_to = max(after, newest, branch.last if branch is not None else 0)
+            if newest > after:
                 await publish(session_id, await self._learn(session_id, scope, messages, after))
                 self._backlog.go_on()
         except MemoryFull as full:

@@ -291,9 +291,10 @@ class UserMemories:
         )
 
     async def _newest(self, session_id: str) -> Sequence[StoredMessage]:
-        now = (await self._deps.sessions.history(session_id)).messages
-        last = now[-1].position if now else 0
-        return await self._deps.sessions.messages(session_id, after=max(0, last - MAX_READ))
+        history = await self._deps.sessions.history(session_id)
+        last = history.messages[-1].position if history.messages else 0
+        after, branch = max(0, last - MAX_READ), history.branch
+        return await self._deps.sessions.messages(session_id, after=after, branch=branch)
 
     @contextmanager
     def _one_of_few(self) -> Generator[None]:

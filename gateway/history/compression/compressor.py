@@ -258,6 +258,7 @@ class Compressor:
             usage=attempt.spent.usage,
             cost=attempt.spent.cost,
             created_at=now_ms(),
+            branch=history.branch.number if history.branch is not None else 0,
         )
         last = history.messages[-1].position
         new = replace(history, messages=attempt.rest, compression=row, generation_from=last)

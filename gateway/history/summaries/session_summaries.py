@@ -153,6 +153,8 @@ class SessionSummariser:
         # The last may be one that a version keeps, from before where it ends.
         covered = history.compression.to_position if history.compression is not None else 0
         last = max(history.messages[-1].position, covered)
+        if history.branch is not None:
+            last = history.branch.last  # what other branches have is not waited for
         spent = Spent()
         _, written = await self.write(
             session.id,
@@ -187,7 +189,7 @@ class SessionSummariser:
             return _Material("messages", since, None, ())
         known = SessionSummary.model_validate(row.summary)
         try:
-            originals = await self._sessions.messages(session_id, until=until)
+            originals = await self._sessions.messages(session_id, until=until, branch=history.branch)
         except ArchiveDamaged:
             originals = ()
         if originals and await asyncio.to_thread(fits, originals, instructions=instructions, bounds=bounds):

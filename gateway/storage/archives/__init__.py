@@ -21,7 +21,8 @@ class CompressionRow:
     its `parent` (and that one's parents) those before. `kept_position` is covered, by it or by one of these,
     and is sent verbatim nevertheless. `sha256` is of the archive's lines before they were zipped,
     `archive_size` in bytes on disk. `summary` is a JSON object, of everything up to `to_position`; `source`
-    says whether it was made of all those messages or of the parent's summary and the messages since."""
+    says whether it was made of all those messages or of the parent's summary and the messages since. The
+    messages are those of `branch`; it holds in all that have the same ones up to `to_position`."""
 
     session_id: str
     version: int
@@ -42,6 +43,7 @@ class CompressionRow:
     usage: Usage | None
     cost: float | None
     created_at: int
+    branch: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,7 @@ class Compressions(Protocol):
     """The versions of sessions' compressed histories, append-only, and which of them is in force."""
 
     async def list(self, session_id: str) -> Sequence[CompressionRow]:
-        """All versions, the oldest first."""
+        """All versions that hold in the active branch, the oldest first."""
         ...
 
     async def get(self, session_id: str, version: int) -> CompressionRow:
@@ -109,16 +111,21 @@ class Compressions(Protocol):
         stays open (GENERATION_OPEN) until the next turn begins.
 
         Raises:
-            errors.Conflict: (code compression_conflict) the version in force is no longer `row.parent`, or
-                the number is taken: somebody else was faster. Or its archive is no candidate any more (see
-                `Orphans`): writing it took so long that it was swept.
+            errors.Conflict: (code compression_conflict) the version in force is no longer `row.parent`, the
+                branch is no longer active, or the number is taken: somebody else was faster. Or its archive
+                is no candidate any more (see `Orphans`): writing it took so long that it was swept.
             errors.NotFound: the session is gone.
         """
         ...
 
     async def activate(self, session_id: str, version: int | None) -> None:
         """Puts another version in force, None: none of them; a new generation begins as with a manual `add`.
-        Raises errors.NotFound (code version_not_found)."""
+
+        Raises:
+            errors.NotFound: (code version_not_found).
+            errors.Conflict: (code version_of_other_branch) it covers messages that the active branch does
+                not have.
+        """
         ...
 
     async def failed(self, session_id: str) -> int:

@@ -17,6 +17,8 @@ from sqlalchemy import (
 from gateway.errors import Conflict, NotFound
 from gateway.storage.archives import CompressionRow
 from gateway.storage.archives.rows import COMPRESSIONS
+from gateway.storage.branches import Branch, up_to
+from gateway.storage.branches.places import branch_of, ranges_of
 from gateway.storage.database import Prepared, Store, reads, writes
 from gateway.storage.messages import GENERATION_OPEN
 from gateway.storage.orphans.statements import claim
@@ -33,7 +35,7 @@ ONE = Prepared(
     select(*COMPRESSIONS.columns).where(OF_SESSION, compressions.c.version == bindparam("version"))
 )
 NEWEST = Prepared(select(func.coalesce(func.max(compressions.c.version), 0)).where(OF_SESSION))
-IN_FORCE = Prepared(select(sessions.c.compression).where(ID).with_for_update())
+IN_FORCE = Prepared(select(sessions.c.compression, sessions.c.branch).where(ID).with_for_update())
 POINTER = Prepared(select(sessions.c.compression).where(ID))
 FAILURES = Prepared(select(sessions.c.failed_compressions).where(ID))
 _position = select(heads.c.position).where(HEAD_OF).scalar_subquery()
@@ -56,6 +58,21 @@ COUNT_FAILURE = Prepared(
 
 def versions(connection: Connection, session_id: str) -> Sequence[CompressionRow]:
     return [COMPRESSIONS.read(row) for row in VERSIONS.all(connection, session_id=session_id)]
+
+
+def holding(connection: Connection, session_id: str) -> Sequence[CompressionRow]:
+    """The versions that hold in the active branch."""
+    found = versions(connection, session_id)
+    active = branch_of(connection, session_id) if found else None
+    return [row for row in found if active is None or holds(connection, row, active)]
+
+
+def holds(connection: Connection, row: CompressionRow, branch: Branch) -> bool:
+    """Whether the branch has the messages that the version covers, and those before, and no others."""
+    if row.branch == branch.number:
+        return True
+    covered = up_to(ranges_of(connection, row.session_id, row.branch), row.to_position)
+    return covered == up_to(branch.ranges, row.to_position)
 
 
 def get(connection: Connection, session_id: str, version: int) -> CompressionRow:
@@ -83,9 +100,10 @@ def add(connection: Connection, row: CompressionRow) -> None:
     session = IN_FORCE.one(connection, session_id=row.session_id)
     if session is None:
         raise no_session(row.session_id)
-    if session[0] != row.parent or ONE.one(connection, session_id=row.session_id, version=row.version):
+    changed = session[0] != row.parent or (session[1] or 0) != row.branch
+    if changed or ONE.one(connection, session_id=row.session_id, version=row.version):
         raise Conflict(
-            f"Session {row.session_id} was compressed or given another version meanwhile.",
+            f"Session {row.session_id} was compressed or given another version or branch meanwhile.",
             code="compression_conflict",
             details={"in_force": session[0], "parent": row.parent, "version": row.version},
         )
@@ -108,11 +126,18 @@ def insert_version(connection: Connection, row: CompressionRow) -> None:
 
 
 def activate(connection: Connection, session_id: str, version: int | None) -> None:
-    if version is not None:
-        get(connection, session_id, version)
+    row = get(connection, session_id, version) if version is not None else None
     session = IN_FORCE.one(connection, session_id=session_id)
     if session is None:
         raise no_session(session_id)
+    active = branch_of(connection, session_id) if row is not None else None
+    if row is not None and active is not None and not holds(connection, row, active):
+        raise Conflict(
+            f"Version {version} covers messages that branch {active.number} does not have: activate branch "
+            f"{row.branch} first.",
+            code="version_of_other_branch",
+            details={"branch": row.branch, "active_branch": active.number},
+        )
     if session[0] != version:
         put_in_force(connection, session_id, version, by_turn=False)
 
@@ -126,7 +151,7 @@ def put_in_force(connection: Connection, session_id: str, version: int | None, *
 class SqlCompressions(Store):
     """The `Compressions` protocol."""
 
-    list = reads(versions, snapshot=False)
+    list = reads(holding)
     get = reads(get, snapshot=False)
     in_force = reads(in_force, snapshot=False)
     next_version = reads(next_version, snapshot=False)

@@ -4,6 +4,7 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+from gateway.storage.branches import Branch
 from gateway.storage.messages import History, PromptMemories, StoredMessage
 from gateway.storage.turns import TurnRow
 
@@ -89,11 +90,15 @@ class Sessions(Protocol):
         """
         ...
 
+    async def branch(self, session_id: str) -> Branch | None:
+        """Where the messages of the active branch lie; None of a session that has one only."""
+        ...
+
     async def messages(
-        self, session_id: str, *, after: int = 0, until: int | None = None
+        self, session_id: str, *, after: int = 0, until: int | None = None, branch: Branch | None = None
     ) -> Sequence[StoredMessage]:
         """Everything that was said, in order: the messages with position > `after` (and <= `until`), archived
-        ones too. Nothing ever changes or removes one while the session is there.
+        ones too; of a `branch` its own. Nothing ever changes or removes one while the session is there.
 
         Raises:
             errors.ArchiveDamaged: an archive that holds some of them is missing or not what was written.

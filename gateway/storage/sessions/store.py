@@ -20,6 +20,8 @@ from sqlalchemy import (
 from gateway.errors import ArchiveDamaged, Conflict
 from gateway.ids import now_ms
 from gateway.storage.archives.statements import suspect_archives
+from gateway.storage.branches import Branch
+from gateway.storage.branches.places import branch_of
 from gateway.storage.database import Database, Prepared, Store, reads, send, writes
 from gateway.storage.messages import History, PromptMemories, StoredMessage
 from gateway.storage.refusals import no_session
@@ -28,7 +30,7 @@ from gateway.storage.schema import heads, sessions
 from gateway.storage.sessions import Outline, SessionRow
 from gateway.storage.sessions.busy import check_is_idle
 from gateway.storage.sessions.entry import ROWS, add_session
-from gateway.storage.sessions.history import ReadArchived, outline_of, range_of, size_of, view_of
+from gateway.storage.sessions.history import LAST, ReadArchived, outline_of, range_of, size_of, view_of
 from gateway.storage.sessions.memory_removal import forget, places_of
 from gateway.storage.sessions.purges import SqlPurges
 from gateway.storage.signals import Signal
@@ -151,6 +153,7 @@ class SqlSessions(Store):
     carry = writes(carry)
     instructions = reads(text_of, snapshot=False)
     set_prompt_memories = writes(set_prompt_memories)
+    branch = reads(branch_of)
     _is_there = reads(is_there, snapshot=False)
 
     def __init__(
@@ -203,9 +206,13 @@ class SqlSessions(Store):
         )
 
     async def messages(
-        self, session_id: str, *, after: int = 0, until: int | None = None
+        self, session_id: str, *, after: int = 0, until: int | None = None, branch: Branch | None = None
     ) -> Sequence[StoredMessage]:
         """See `Sessions.messages`."""
+        if branch is not None:
+            ranges = branch.within(after, LAST if until is None else until)
+            parts = [await self.messages(session_id, after=first, until=last) for first, last in ranges]
+            return [stored for part in parts for stored in part]
         found = await self.database.read(
             lambda connection: range_of(connection, session_id, after, until), snapshot=False
         )

@@ -43,11 +43,19 @@ class Sessions:
     work: asyncio.Task[None]
     turns: list[str] = field(default_factory=list[str])
 
-    async def say(self, text: str, session_id: str = "s", *, end: bool = True, crash: bool = False) -> None:
+    async def say(
+        self,
+        text: str,
+        session_id: str = "s",
+        *,
+        end: bool = True,
+        crash: bool = False,
+        parent: str | None = None,
+    ) -> None:
         """One turn with an answer. It goes on running without `end`; with `crash` its end goes unnoticed."""
         turn_id = new_turn_id()
         self.turns.append(turn_id)
-        now = await accepted(self.storage, session_id, turn_id)
+        now = await accepted(self.storage, session_id, turn_id, parent=parent)
         self.learning.take_up(now.turn)
         writer = writer_of(self.storage, now)
         await tell(writer, "turn_start", user(text))

@@ -168,6 +168,28 @@ async def test_what_was_not_learned_from_survives_a_crash(tmp_path: Path) -> Non
         assert opened.model.requests == []
 
 
+async def test_what_was_asked_otherwise_is_not_learned_from(tmp_path: Path) -> None:
+    """The active branch is read alone: of a message and what became of it the second, and nothing twice when
+    the other branch is gone back to."""
+    async with sessions(tmp_path, by_words) as opened:
+        await opened.say("我叫小明")
+        await opened.learning.settled()
+        await opened.say(TEA, crash=True)
+        await opened.say(CITY, parent=opened.turns[0])
+    async with sessions(tmp_path, by_words) as opened:
+        await opened.learning.settled()
+        assert await opened.remembered() == [CITY]
+        assert TEA not in repr(opened.model.asked)
+        assert "user, before:\n  我叫小明" in opened.model.asked[0]
+        await opened.storage.branches.activate("s", 0)
+        await opened.say("谢谢")
+        await opened.learning.settled()
+        assert CITY not in repr(opened.model.asked[1:])
+    async with sessions(tmp_path, by_words) as opened:
+        await opened.learning.settled()
+        assert opened.model.requests == []
+
+
 async def test_the_end_of_a_session_survives_a_crash(tmp_path: Path) -> None:
     """Many of them: they are looked up in small parts."""
     names = [f"s{number}" for number in range(learning_worker.BATCH + 2)]
