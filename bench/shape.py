@@ -35,7 +35,7 @@ BUDGETS: Mapping[str, int] = {
     "service": 2175,
     "settings": 535,
     "skills": 1075,
-    "storage": 11320,
+    "storage": 11400,
     "telemetry": 4300,
     "tools": 3048,
     "turn": 2455,

@@ -24,7 +24,8 @@ meanwhile; it must not ask for the current task before that (see `EagerTask`).""
 class Following:
     """A place to follow a session from. Scoped to `turn`, the stream ends after that turn's `done`; with
     `live` false it ends at `head`, the session's last seq when it began. A reader that leaves before that end
-    releases the turn, `release_after` seconds being its grace; None: the turn goes on."""
+    releases the turn, `release_after` seconds being its grace; None: the turn goes on. `made_at`: when the
+    session was made."""
 
     session_id: str
     head: int
@@ -33,6 +34,7 @@ class Following:
     types: frozenset[str] = frozenset()
     live: bool = True
     release_after: float | None = None
+    made_at: int = 0
 
     @property
     def exhausted(self) -> bool:
@@ -105,7 +107,7 @@ class Follower:
         until, turn = place.head if not place.live else None, place.turn
         if turn is not None and turn.status == "done" and turn.last_seq:
             until = turn.last_seq
-        with self._bus.subscribe(place.session_id, self._on_events) as live:
+        with self._bus.subscribe(place.session_id, self._on_events, place.made_at) as live:
             while (until is None or self._cursor < until) and not live.gone:
                 found = live.since(self._cursor)
                 if found is None:

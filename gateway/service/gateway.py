@@ -239,7 +239,8 @@ class Gateway:
         # The session first: a turn that begins between the two reads must not have its first events skipped.
         session = await self.session(who, session_id)
         turn = await self.turn(who, session_id, turn_id) if turn_id is not None else None
-        return following_from(session_id, session.head, after, turn, types=types, live=live)
+        place = following_from(session_id, session.head, after, turn, types=types, live=live)
+        return replace(place, made_at=session.created_at)
 
     def following_turn(
         self, accepted: Accepted, *, after: int = 0, release_after: float | None = None
@@ -248,7 +249,7 @@ class Gateway:
         that asks again goes on behind the event `after`. Raises errors.CursorAhead as `following` does."""
         after = after if accepted.repeated else 0
         place = following_from(accepted.turn.session_id, accepted.head, after, accepted.turn)
-        return replace(place, release_after=release_after)
+        return replace(place, release_after=release_after, made_at=accepted.made_at)
 
     async def follow(self, place: Following, take: Take) -> None:
         """Hands what comes after the place to `take`, in order, as it becomes durable, several events at a

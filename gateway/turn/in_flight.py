@@ -59,7 +59,7 @@ class InFlight:
     def start(self, accepted: Accepted) -> None:
         """Takes a running turn into ownership; it goes on whether anybody follows it or not."""
         self._running[accepted.turn.id] = Running(accepted.turn)  # from now on it can be cancelled
-        self._deps.bus.expect(accepted.turn.session_id, accepted.head)
+        self._deps.bus.expect(accepted.turn.session_id, accepted.head, accepted.made_at)
         self._spawn(accepted.turn.session_id, accepted)
 
     def queue(self, session_id: str) -> None:

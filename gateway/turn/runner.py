@@ -286,7 +286,7 @@ class TurnRunner:
         )
 
     def _shown(self, accepted: Accepted) -> int:
-        return self._deps.bus.shown(accepted.turn.session_id)
+        return self._deps.bus.shown(accepted.turn.session_id, accepted.made_at)
 
     def _ending_of(self, work: asyncio.Task[Ending | None], running: Running) -> Ending | None:
         """None when the turn stays open: parked, or for the next process. Raises StorageError."""

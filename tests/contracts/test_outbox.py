@@ -254,7 +254,10 @@ async def test_numbers_that_were_shown_and_are_lost_are_not_used_by_what_happens
     writer = await running(storage)
     await writer.append("turn_start")
     await writer.close()
-    storage.bus.publish("s", [StoredEvent(seq, "text", "t", b"{}") for seq in (3, 4, 5)])
+    made_at = (await storage.sessions.get("s", OWNER)).created_at
+    with storage.bus.subscribe("s", made_at=made_at) as reader:
+        storage.bus.publish("s", [StoredEvent(seq, "text", "t", b"{}") for seq in (3, 4, 5)])
+        assert len(reader.since(2) or ()) == 3
 
     await storage.log.note("s", "c_1", NOTED, 77)
 

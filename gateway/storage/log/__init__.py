@@ -168,9 +168,9 @@ class Bus(Protocol):
         """Calls `observer(session_id)`, which must be quick, when a session comes to be one of `followed`."""
         ...
 
-    def expect(self, session_id: str, head: int) -> None:
+    def expect(self, session_id: str, head: int, made_at: int = 0) -> None:
         """A turn is about to be written in this process, from `head` on, and nobody else writes the session
-        before `release`: who has seen `head` need not read the log."""
+        before `release`: who has seen `head` need not read the log. `made_at` as for `shown`."""
         ...
 
     def release(self, session_id: str) -> None:
@@ -178,13 +178,15 @@ class Bus(Protocol):
         ...
 
     def subscribe(
-        self, session_id: str, on_events: OnEvents | None = None
+        self, session_id: str, on_events: OnEvents | None = None, made_at: int = 0
     ) -> AbstractContextManager[Subscription]:
-        """A place in the session's stream until the context is left; each publication calls `on_events`."""
+        """A place in the session's stream until the context is left; each publication calls `on_events`.
+        `made_at` as for `shown`."""
         ...
 
-    def shown(self, session_id: str) -> int:
-        """The highest number of the session that is known to have been published; 0 when nothing is known."""
+    def shown(self, session_id: str, made_at: int = 0) -> int:
+        """The highest number of the session that is known to have been published; 0 when nothing is known.
+        One that was made at another time had the same id before: it is forgotten. 0: it is that of before."""
         ...
 
     @property
@@ -199,4 +201,12 @@ class Bus(Protocol):
     def forget(self, session_id: str) -> None:
         """The session was deleted and its id may be used again, by anybody: its readers are woken, find it
         gone, and get nothing that is published under that id later."""
+        ...
+
+    def newest(self, session_id: str) -> tuple[int, int]:
+        """What `shown` has, and of the session that was made when; 0: not known, as nobody followed it."""
+        ...
+
+    def life(self, session_id: str) -> int:
+        """Another number after each `forget`: what was on its way before belongs to nobody."""
         ...

@@ -11,15 +11,17 @@ from gateway.storage.log import Append
 
 
 class Pending(NamedTuple):
-    """An append on its way, with its message and usage encoded, and the usage of the turn that it ends."""
+    """An append on its way, with its message and usage encoded, and the usage of the turn that it ends.
+    `life` is that of its session when it was made (see `Bus.life`)."""
 
     batch: Append
     content: str | None
     usage: str | None
     turn_usage: str | None
+    life: int = 0
 
     @classmethod
-    def of(cls, batch: Append) -> Self:
+    def of(cls, batch: Append, life: int = 0) -> Self:
         """Raises ValueError when the events do not continue from the head, TypeError when the message is no
         JSON."""
         for seq, event in enumerate(batch.events, batch.head + 1):
@@ -27,12 +29,13 @@ class Pending(NamedTuple):
                 raise ValueError(f"event {event.seq} of {batch.session_id} should be {seq}")
         closing = batch.closing
         if batch.message is None and closing is None:
-            return cls(batch, None, None, None)
+            return cls(batch, None, None, None, life)
         return cls(
             batch,
             orjson.dumps(batch.message.content).decode() if batch.message else None,
             batch.usage.model_dump_json() if batch.usage else None,
             closing.usage.model_dump_json() if closing is not None and closing.usage else None,
+            life,
         )
 
 

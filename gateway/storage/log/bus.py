@@ -17,6 +17,8 @@ log = logging.getLogger(__name__)
 
 Observer = Callable[[str, Sequence[StoredEvent]], None]
 
+MAX_LIVES = 10_000
+"""Deleted sessions that are known as such, for what is still on its way to them."""
 EVENT_OVERHEAD = 200
 """Bytes that a short event costs in memory beside its body."""
 
@@ -24,14 +26,15 @@ EVENT_OVERHEAD = 200
 class Topic:
     """One session's place on the bus. `tail` are its newest events, without a gap, up to `head`, which is
     None while it is not known. `is_current`: of what is committed beyond `head` this process will hear.
-    `told` is the newest head of which others have told."""
+    `told` is the newest head of which others have told. `made_at`: when the session was made, if known."""
 
-    __slots__ = ("head", "is_current", "readers", "size", "tail", "told")
+    __slots__ = ("head", "is_current", "made_at", "readers", "size", "tail", "told")
 
     def __init__(self, *, is_current: bool) -> None:
         self.readers: list[Reader] = []
         self.head: int | None = None
         self.is_current = is_current
+        self.made_at = 0
         self.told = 0
         self.tail: list[StoredEvent] = []
         self.size = 0
@@ -126,6 +129,8 @@ class MemoryBus:
         self._idle_size = 0
         self._observers: list[Observer] = []
         self._on_followed: Callable[[str], None] | None = None
+        self._lives: dict[str, int] = {}
+        self._forgotten = 0
 
     def publish(self, session_id: str, events: Sequence[StoredEvent]) -> None:
         """See `Bus.publish`."""
@@ -176,15 +181,18 @@ class MemoryBus:
         """See `Bus.followed`."""
         return [session_id for session_id in self._followed if session_id not in self._owned]
 
-    def expect(self, session_id: str, head: int) -> None:
+    def expect(self, session_id: str, head: int, made_at: int = 0) -> None:
         """See `Bus.expect`."""
         if not self._is_alone:
             self._owned.add(session_id)
-        topic = self._followed.get(session_id) or self._idle.get(session_id)
+        topic = self._topic(session_id, made_at)
         if topic is None:
-            topic = self._idle[session_id] = self._new_topic()
+            topic = self._idle[session_id] = self._new_topic(made_at)
         if topic.head != head:
+            size = topic.size
             topic.begin(head)
+            if session_id in self._idle:
+                self._idle_size += topic.size - size
             topic.notify(())
         topic.is_current = True
 
@@ -195,11 +203,14 @@ class MemoryBus:
             self._is_followed(session_id)
 
     @contextmanager
-    def subscribe(self, session_id: str, on_events: OnEvents | None = None) -> Generator[Reader]:
+    def subscribe(
+        self, session_id: str, on_events: OnEvents | None = None, made_at: int = 0
+    ) -> Generator[Reader]:
         """See `Bus.subscribe`."""
-        topic = self._followed.get(session_id)
-        if topic is None:
-            topic = self._followed[session_id] = self._take_idle(session_id) or self._new_topic()
+        topic = self._topic(session_id, made_at)
+        if topic is None or session_id not in self._followed:
+            topic = self._take_idle(session_id) or self._new_topic(made_at)
+            self._followed[session_id] = topic
             topic.is_current &= self._is_alone or session_id in self._owned
             self._is_followed(session_id)
         reader = Reader(topic, on_events)
@@ -213,10 +224,19 @@ class MemoryBus:
                 if topic.tail:
                     self._put_idle(session_id, topic)
 
-    def shown(self, session_id: str) -> int:
+    def shown(self, session_id: str, made_at: int = 0) -> int:
         """See `Bus.shown`."""
-        topic = self._followed.get(session_id) or self._idle.get(session_id)
+        topic = self._topic(session_id, made_at)
         return (topic.head if topic is not None else None) or 0
+
+    def newest(self, session_id: str) -> tuple[int, int]:
+        """See `Bus.newest`."""
+        topic = self._followed.get(session_id) or self._idle.get(session_id)
+        return (0, 0) if topic is None else (topic.made_at, topic.head or 0)
+
+    def life(self, session_id: str) -> int:
+        """See `Bus.life`."""
+        return self._lives.get(session_id, 0)
 
     @property
     def readers(self) -> int:
@@ -234,6 +254,10 @@ class MemoryBus:
     def forget(self, session_id: str) -> None:
         """Drops what is kept of a session that has been deleted, and ends it for its readers: whoever makes a
         session of that id later is heard by none of them."""
+        self._forgotten += 1
+        self._lives[session_id] = self._forgotten
+        if len(self._lives) > MAX_LIVES:
+            del self._lives[next(iter(self._lives))]
         self._take_idle(session_id)
         if topic := self._followed.pop(session_id, None):
             topic.clear()
@@ -245,8 +269,25 @@ class MemoryBus:
         if self._on_followed is not None and session_id not in self._owned:
             self._on_followed(session_id)
 
-    def _new_topic(self) -> Topic:
-        return Topic(is_current=self._is_alone)
+    def _topic(self, session_id: str, made_at: int) -> Topic | None:
+        """What is known of the session that was made then."""
+        topic = self._followed.get(session_id) or self._idle.get(session_id)
+        if topic is None or not made_at or topic.made_at == made_at:
+            return topic
+        if topic.made_at:
+            self.forget(session_id)
+            return None
+        if not self._is_alone:  # nobody knows of which session that was
+            if self._take_idle(session_id) is topic:
+                return None
+            topic.clear()
+        topic.made_at = made_at
+        return topic
+
+    def _new_topic(self, made_at: int = 0) -> Topic:
+        topic = Topic(is_current=self._is_alone)
+        topic.made_at = made_at
+        return topic
 
     def _take_idle(self, session_id: str) -> Topic | None:
         topic = self._idle.pop(session_id, None)

@@ -88,7 +88,7 @@ class SqlEventLog:
     def append(self, batch: Append) -> None:
         """See `EventLog.append`."""
         try:
-            self._database.append(Pending.of(batch))
+            self._database.append(Pending.of(batch, self._bus.life(batch.session_id)))
         except StorageError as closed:
             asyncio.get_running_loop().call_soon(batch.settled, closed)
 
@@ -158,15 +158,15 @@ class SqlEventLog:
 
     async def _beside(self, session_id: str, work: Callable[[Connection], outbox.Outcome]) -> outbox.Outcome:
         outcomes: list[outbox.Outcome] = []
-        shown = self._bus.shown(session_id)
+        (made_at, shown), life = self._bus.newest(session_id), self._bus.life(session_id)
 
         def once(connection: Connection) -> outbox.Outcome:
-            SKIP_FREE.run(connection, session_id=session_id, skipped=shown)
+            SKIP_FREE.run(connection, session_id=session_id, skipped=shown, made_at=made_at)
             outcomes[:] = [work(connection)]
             return outcomes[0]
 
         def committed() -> None:
-            if outcomes[0].stored:
+            if outcomes[0].stored and life == self._bus.life(session_id):
                 self._bus.publish(session_id, outcomes[0].stored)
 
         return await self._database.write(once, over=SessionLock(session_id), committed=committed)
@@ -188,8 +188,10 @@ class SqlEventLog:
     def _deliver(self, appends: Sequence[Pending], refusals: Sequence[StorageError | None]) -> None:
         stored: dict[str, list[StoredEvent]] = {}
         for pending, refusal in zip(appends, refusals, strict=True):
-            if refusal is None:
-                stored.setdefault(pending.batch.session_id, []).extend(pending.batch.events)
+            session_id = pending.batch.session_id
+            # What a session had that is gone must not reach one that has its id now.
+            if refusal is None and pending.life == self._bus.life(session_id):
+                stored.setdefault(session_id, []).extend(pending.batch.events)
         for session_id, events in stored.items():
             try:
                 self._bus.publish(session_id, events)

@@ -92,7 +92,9 @@ class Listener:
         self._unsure_until = 0.0
         self._begun: set[str] = set()
         self._tasks: list[asyncio.Task[None]] = []
+        self._wanted = set[str]()
         bus.watch(self._published)
+        database.signals.on("gone", self._wanted.discard)
         bus.on_followed(self._begin)
 
     @property
@@ -210,10 +212,14 @@ class Listener:
         self._news.clear()
         told, self._told = self._told, {}
         missing = self._bus.missing(told)
+        self._wanted.clear()
         while missing:
+            self._wanted.update(missing)
             page = await self._database.read(partial(newer, after=missing), snapshot=False)
             missing = {}
             for session_id, events in page.items():
+                if session_id not in self._wanted:  # it is gone, and who follows its id another one
+                    continue
                 self._bus.hear(session_id, events)
                 if len(events) == PAGE:
                     missing[session_id] = events[-1].seq

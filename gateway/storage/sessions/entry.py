@@ -34,6 +34,7 @@ STATE = Prepared(
         heads.c.replica,
         sessions.c.branch,
         sessions.c.instructions,
+        sessions.c.created_at,
     )
     .join_from(sessions, heads, OF_SESSION)
     .where(sessions.c.id == bindparam("session_id"))
@@ -45,7 +46,7 @@ ROWS = Rows(SessionRow, sessions, {"head": heads.c.head, "active_branch": _activ
 class Entered(NamedTuple):
     """A session as a turn finds it: its head, its open turn, the epoch of its last owner, how many turns
     wait, its project and its role, how many messages it has, whose its open turn is, its active branch (None:
-    it has one only), and the digest of the client's instructions in force."""
+    it has one only), the digest of the client's instructions in force, and when it was made."""
 
     head: int
     open_turn: str | None
@@ -57,6 +58,7 @@ class Entered(NamedTuple):
     replica: str | None = None
     branch: int | None = None
     instructions: str | None = None
+    made_at: int = 0
 
 
 def add_session(connection: Connection, row: SessionRow, *, position: int = 0) -> None:
@@ -77,7 +79,7 @@ def enter_session(connection: Connection, new: NewTurn) -> Entered:
             new.session_id, new.owner, None, new.at, new.at, 0, project_id=new.project_id, role_id=new.role_id
         )
         add_session(connection, made)
-        return Entered(0, None, 0, 0, new.project_id, new.role_id, 0)
+        return Entered(0, None, 0, 0, new.project_id, new.role_id, 0, made_at=new.at)
     owner, *entered = state
     found = Entered(*entered)
     if owner != new.owner:

@@ -97,7 +97,8 @@ class Accepted:
     """A turn was accepted, or (`repeated`) had been before under the same client_message_id. `head` is the
     session's last seq at that moment, `interrupts` the running turn that has to make way. `history` is the
     session's as of then, without the turn, where it was at hand. `lost`: so many events before `head` had
-    been shown and are gone. `recovered`: its former owner was lost."""
+    been shown and are gone. `recovered`: its former owner was lost. `made_at`: when its session was made,
+    which tells it from others that have had its id."""
 
     turn: TurnRow
     head: int
@@ -106,6 +107,7 @@ class Accepted:
     history: History | None = None
     lost: int = 0
     recovered: bool = False
+    made_at: int = 0
 
 
 class Turns(Protocol):

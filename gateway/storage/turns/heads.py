@@ -3,7 +3,7 @@
 A change of the turn's owner raises `epoch`: one comparison of head, turn and epoch refuses all others.
 """
 
-from sqlalchemy import Connection, and_, bindparam, insert, null, or_, select, update
+from sqlalchemy import Connection, and_, bindparam, exists, insert, null, or_, select, update
 
 from gateway.storage.database import Prepared
 from gateway.storage.schema import heads, sessions
@@ -54,11 +54,12 @@ SKIP = Prepared(
     .where(_TURN, heads.c.epoch == bindparam("epoch"), heads.c.head < bindparam("skipped"))
     .values(head=bindparam("skipped"))
 )
-# As SKIP, where nobody owns the head.
+# As SKIP, where nobody owns the head of the session that was made then.
 SKIP_FREE = Prepared(
     update(heads)
     .where(_SESSION, or_(heads.c.turn_id.is_(None), heads.c.parked_until.is_not(None)))
     .where(heads.c.head < bindparam("skipped"))
+    .where(exists().where(OF_SESSION, sessions.c.created_at == bindparam("made_at")))
     .values(head=bindparam("skipped"))
 )
 IS_OWNER = Prepared(select(heads.c.head).where(_TURN, heads.c.epoch == bindparam("epoch")))

@@ -73,6 +73,7 @@ TURNS = (
         turns.c.origin,
         turns.c.instructions,
         heads.c.head,
+        sessions.c.created_at,
     )
     .join_from(turns, sessions)
     .join(heads, heads.c.session_id == turns.c.session_id)
@@ -204,7 +205,7 @@ def accept(connection: Connection, new: NewTurn, max_queued: int, replica: str) 
         send(connection, Signal("waiting", new.session_id, to=session.replica or replica))
     if interrupts is not None:
         request_cancel(connection, interrupts)
-    return Accepted(turn, session.head, interrupts=interrupts, history=history)
+    return Accepted(turn, session.head, interrupts=interrupts, history=history, made_at=session.made_at)
 
 
 def _entered(connection: Connection, session: Entered, new: NewTurn) -> Entry:
@@ -230,7 +231,7 @@ def repeated(row: tuple[Any, ...], new: NewTurn) -> Accepted:
             f"client_message_id {new.client_message_id} was used with another message.",
             details={"turn_id": turn.id},
         )
-    return Accepted(turn, row[-1], repeated=True)
+    return Accepted(turn, row[-2], repeated=True, made_at=row[-1])
 
 
 def claim_next(connection: Connection, session_id: str, replica: str) -> Accepted | None:
@@ -275,7 +276,7 @@ def accepted_of(connection: Connection, turn_id: str) -> Accepted:
     """A turn that is there, with its session's head."""
     row = TURN.one(connection, turn_id=turn_id)
     assert row is not None
-    return Accepted(turn_of(row), row[-1])
+    return Accepted(turn_of(row), row[-2], made_at=row[-1])
 
 
 def open_turn_of(connection: Connection, session_id: str) -> TurnRow | None:
