@@ -36,6 +36,7 @@ from gateway.service.session_events import SessionEvents
 from gateway.service.upkeep import Upkeep
 from gateway.settings import Settings
 from gateway.skills.library import SkillLibrary
+from gateway.storage.blobs.addresses import is_bucket
 from gateway.supervisor import Supervisor, Work
 from gateway.telemetry.lines.logs import configure_logging
 from gateway.telemetry.metrics import instrument_table as table
@@ -125,6 +126,11 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
             (suggestions.run, "memory suggestions"),
             (lambda: learning.run(events), "learning"),
             (learning.mark_begun, "sessions with turns"),
+            *(
+                [(partial(wiring.try_bucket, settings, storage), "blob store")]
+                if is_bucket(settings.blob_url)
+                else []
+            ),
         ):
             await stack.enter_async_context(supervisor.running(work, name))
         await _wait_for(servers, settings)

@@ -2,7 +2,7 @@
 
 import http.client
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -40,6 +40,10 @@ class Bucket:
     def objects(self) -> list[str]:
         """What lies in the bucket."""
         return sorted(each["path"] for page in obstore.list(self._store) for each in page)
+
+    def change(self, request: Callable[..., httpx2.Response], name: str) -> None:
+        """Makes (`httpx2.put`) or removes (`httpx2.delete`) a bucket behind the gateway's back."""
+        request(f"http://{self.upstream[0]}:{self.upstream[1]}/{name}", trust_env=False).raise_for_status()
 
     def lose(self, key: str) -> None:
         """Removes an object behind the gateway's back."""

@@ -11,7 +11,7 @@ from gateway.wiring.skills import (
     look_at_skills,
     open_skills,
 )
-from gateway.wiring.storage import Storage, open_storage, storage_on, storage_on_server
+from gateway.wiring.storage import Storage, open_storage, storage_on, storage_on_server, try_bucket
 
 __all__ = [
     "TAKEN",
@@ -33,4 +33,5 @@ __all__ = [
     "open_storage",
     "storage_on",
     "storage_on_server",
+    "try_bucket",
 ]

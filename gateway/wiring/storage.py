@@ -1,5 +1,6 @@
 """The record and its tables: the only file that names the database's engine."""
 
+import asyncio
 import os
 import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
@@ -7,7 +8,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from gateway.errors import SettingsError
+import structlog
+
+from gateway.errors import SettingsError, StorageError
 from gateway.ids import new_replica_id
 from gateway.settings import Settings
 from gateway.storage.archives import Archives, Compressions, Summaries
@@ -18,7 +21,7 @@ from gateway.storage.archives.summaries import SqlSummaries
 from gateway.storage.artifacts import Artifacts
 from gateway.storage.artifacts.store import SqlArtifacts
 from gateway.storage.blobs import Blobs
-from gateway.storage.blobs.addresses import NOT_SHARED, is_bucket, open_blobs
+from gateway.storage.blobs.addresses import NOT_SHARED, is_bucket, open_blobs, try_blobs
 from gateway.storage.branches import Branches
 from gateway.storage.branches.store import SqlBranches
 from gateway.storage.decisions import Approvals, SkillSwitches
@@ -49,6 +52,13 @@ from gateway.wiring.server import driver_needed
 
 if TYPE_CHECKING:
     from gateway.storage.postgres import PostgresDatabase
+
+
+BUCKET_TIMEOUT = 30.0
+"""Seconds for a small blob to be written, read and removed: more than twice what a lost connection takes."""
+UNUSABLE = "Large results of tools are cut, files are refused, and nothing is archived until it can be used."
+
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +127,18 @@ def storage_on(database: SqliteDatabase, blobs: Blobs | None = None) -> Storage:
         exclusive=LocalExclusive(),
         check=database.check,
     )
+
+
+async def try_bucket(settings: Settings, storage: Storage) -> None:
+    """Says in the log that a bucket cannot be used: turns are taken without it. Raises errors.StorageError
+    then, and TimeoutError."""
+    try:
+        async with asyncio.timeout(BUCKET_TIMEOUT):
+            await try_blobs(storage.blobs)
+    except (StorageError, TimeoutError) as error:
+        why = str(error) or f"No answer within {BUCKET_TIMEOUT:g} seconds."
+        log.error("blob_store_unusable", store=settings.blob_url, error=why, says=UNUSABLE)
+        raise
 
 
 @asynccontextmanager

@@ -1,15 +1,18 @@
 """Archives and artifacts in an object store that is away for a while, or has lost something."""
 
+import asyncio
+import json
 import secrets
 from collections.abc import Iterator
 
+import httpx2
 import pytest
 from structlog.testing import capture_logs
 
 from gateway.settings import Settings
 from gateway.tools.function import tool
 from tests.bucket import Bucket, bucket
-from tests.harness import running_gateway, text_of, the
+from tests.harness import TIMEOUT, running_gateway, text_of, the
 
 pytestmark = pytest.mark.anyio
 
@@ -59,6 +62,39 @@ async def test_a_store_that_is_away_cuts_the_result_and_not_the_turn(
         assert hidden not in f"{during}{refused.text}"
     for event in ("artifact_not_kept", "request_refused"):
         assert name in next(line["error"] for line in lines if line["event"] == event)
+
+
+@pytest.mark.parametrize("missing", [True, False], ids=["no bucket", "away"])
+async def test_a_store_that_cannot_be_used_is_told_at_the_start(
+    settings: Settings, store: Bucket, capsys: pytest.CaptureFixture[str], *, missing: bool
+) -> None:
+    """In the log, with its address and why, and by /readyz; turns are taken without it, and once it is back
+    nothing is left to tell."""
+    name = store.address.removeprefix("s3://")
+    if missing:
+        store.change(httpx2.delete, name)
+    else:
+        store.fail("away")
+    async with running_gateway(settings, rows) as client, asyncio.timeout(TIMEOUT):
+        while not (failing := (await client.get("/readyz")).json().get("failing_tasks")):
+            await asyncio.sleep(0.02)
+        answer = await client.chat("/call rows {}\n/then\n/say over")
+        if missing:
+            store.change(httpx2.put, name)
+        store.fail(None)
+        while (await client.get("/readyz")).json().get("failing_tasks"):
+            await asyncio.sleep(0.02)
+
+    assert failing["blob store"]["why"] == "storage_unavailable"
+    assert the(answer, "done")["status"] == "completed"
+    assert [each["data"]["message"] for each in answer if each["type"] == "warning"] == [
+        "rows: the result could not be kept aside: The blob store failed."
+    ]
+    lines = [json.loads(line) for line in capsys.readouterr().err.splitlines() if line.startswith("{")]
+    told = next(line for line in lines if line["event"] == "blob_store_unusable")
+    assert told["store"] == settings.blob_url
+    assert ("no such bucket" if missing else "Error performing PUT") in told["error"]
+    assert store.objects() == []
 
 
 async def test_a_store_that_is_away_has_nothing_archived_and_nothing_lost(

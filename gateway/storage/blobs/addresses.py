@@ -3,9 +3,10 @@
 import os
 from datetime import timedelta
 from pathlib import Path
+from secrets import token_bytes, token_hex
 from urllib.parse import unquote, urlsplit
 
-from gateway.errors import SettingsError
+from gateway.errors import SettingsError, StorageError
 from gateway.storage.blobs import Blobs
 
 NOT_SHARED = (
@@ -37,6 +38,15 @@ def open_blobs(url: str | None, data_dir: Path) -> Blobs:
     if url and "://" in url:
         raise SettingsError("GATEWAY_BLOB_URL must be file:///PATH or s3://BUCKET/PREFIX.")
     return _folder(Path(url) if url else data_dir / "blobs")
+
+
+async def try_blobs(blobs: Blobs) -> None:
+    """Writes, reads and removes a small blob. Raises errors.StorageError: that cannot be done."""
+    path, content = f"tried/{token_hex(8)}", token_bytes(1000)
+    await blobs.put(path, [content])
+    if await blobs.read(path) != content:
+        raise StorageError("The blob store gives back something else than was written.")
+    await blobs.delete(path)
 
 
 # obstore takes some 10 ms to import: only the kind of store that is used pays.

@@ -26,6 +26,9 @@ PART = 5_242_880
 """Bytes that are sent in one request. The least that S3 takes as a part of a larger upload (AWS, "Amazon S3
 multipart upload limits")."""
 
+NO_BUCKET = "<Code>NoSuchBucket</Code>"
+"""In what S3 answers to whatever is asked of a bucket that is not there (AWS, "Error responses")."""
+
 _NAME = re.compile(r"[A-Za-z0-9_.-]+")
 
 
@@ -193,7 +196,9 @@ def failures(path: str) -> Generator[None]:
     """Turns what a store raises inside into our errors."""
     try:
         yield
-    except FileNotFoundError:
+    except FileNotFoundError as error:
+        if NO_BUCKET in str(error):
+            raise StorageError("The blob store failed.", cause="there is no such bucket") from error
         raise BlobMissing(f"There is no blob {path}.", details={"path": path}) from None
     except OSError as error:
         if error.errno in {errno.ENOSPC, errno.EDQUOT}:
