@@ -19,7 +19,7 @@ SHOWN_PER_FIGURE = 3
 SMALL_FILE = 60
 BROAD = {"Exception", "BaseException"}
 BUDGETS: Mapping[str, int] = {
-    "": 990,
+    "": 1000,
     "adapters": 510,
     "api": 2350,
     "artifacts": 2600,
@@ -39,7 +39,7 @@ BUDGETS: Mapping[str, int] = {
     "telemetry": 4300,
     "tools": 3048,
     "turn": 2455,
-    "wiring": 620,
+    "wiring": 630,
 }
 """Lines of code that each package of `gateway` may have, without blank lines, comments and docstrings; "" are
 the modules beside the packages. A budget is raised on purpose, in a commit that says what for, and
