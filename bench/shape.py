@@ -20,7 +20,7 @@ SMALL_FILE = 60
 BROAD = {"Exception", "BaseException"}
 BUDGETS: Mapping[str, int] = {
     "": 1000,
-    "adapters": 510,
+    "adapters": 1110,
     "api": 2350,
     "artifacts": 2600,
     "cli": 3780,
@@ -28,11 +28,11 @@ BUDGETS: Mapping[str, int] = {
     "events": 462,
     "files": 175,
     "history": 2940,
-    "http": 910,
+    "http": 980,
     "memory": 6430,
     "model": 1750,
     "prompt": 560,
-    "service": 2175,
+    "service": 2180,
     "settings": 535,
     "skills": 1075,
     "storage": 11400,

@@ -7,7 +7,10 @@ from importlib import import_module
 from gateway.http.endpoint import Endpoint
 from gateway.http.problems import ProblemWriter, native_problem
 
-MODULES = {"durable-streams": "gateway.adapters.durable_streams_routes"}
+MODULES = {
+    "ai-sdk": "gateway.adapters.ai_sdk_routes",
+    "durable-streams": "gateway.adapters.durable_streams_routes",
+}
 """By the names of the setting `adapters`. They are imported when they are switched on: some need an extra."""
 
 

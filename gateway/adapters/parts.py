@@ -152,12 +152,10 @@ Part = (
 class Fold:
     """Takes the events of one turn, all of them from its first on."""
 
-    def __init__(self, decided: Collection[str] = ()) -> None:
-        """`decided` are calls of which the reader knows that they were decided, though the log may not say so
-        yet."""
+    def __init__(self) -> None:
         self.turn_id = ""
         self.is_over = False
-        self._decided = decided
+        self._decided: Collection[str] = ()
         self._step = 0
         self._step_end: Data = {}
         self._span: Span | None = None
@@ -173,6 +171,11 @@ class Fold:
         All calls of a message are in the log before the first of them is asked about."""
         asked = [each for each in self._open.values() if each is not None]
         return asked if len(asked) == len(self._open) else []
+
+    def decide(self, calls: Collection[str]) -> None:
+        """The reader knows that these calls were decided, though the log may not say so yet."""
+        self._decided = calls
+        self._open.update(dict.fromkeys(self._open.keys() & set(calls)))
 
     def take(self, events: Sequence[StoredEvent]) -> list[Part]:
         """What the next events come to."""

@@ -16,10 +16,10 @@ from gateway.api.artifact_bodies import (
     PlaceFields,
     UploadQuery,
 )
-from gateway.api.downloads import Download
 from gateway.artifacts.reading import MAX_TOKENS, selector_of
 from gateway.errors import InvalidRequest, TooLarge
 from gateway.http.cursors import decode_cursor, encode_cursor
+from gateway.http.downloads import Download
 from gateway.http.json_types import artifact_ref, json_reply
 from gateway.http.problems import refusal
 from gateway.http.ranges import Unsatisfiable, is_known, range_of

@@ -6,7 +6,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from gateway.api.bodies import Reply
-from gateway.api.downloads import Download
+from gateway.http.downloads import Download
 from gateway.http.json_types import json_reply
 from gateway.http.requests import ApiRequest
 from gateway.messages import Usage

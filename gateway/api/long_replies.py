@@ -9,7 +9,7 @@ import orjson
 from starlette.responses import Response
 
 from gateway.api.bodies import Messages
-from gateway.api.downloads import StreamedBody
+from gateway.http.downloads import StreamedBody
 from gateway.http.json_types import json_body
 from gateway.http.requests import ApiRequest
 from gateway.messages import Message

@@ -4,7 +4,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from gateway.api.bodies import Reply
-from gateway.api.downloads import Download, with_trouble
+from gateway.http.downloads import Download, with_trouble
 from gateway.http.json_types import json_reply
 from gateway.http.requests import NDJSON, ApiRequest
 

@@ -6,8 +6,8 @@ from pydantic import Field
 from starlette.responses import Response
 
 from gateway.api.bodies import Query, Reply, Session
-from gateway.api.downloads import Download, with_trouble
 from gateway.history.replay import MAX_PAUSE, SPEED, read_speed
+from gateway.http.downloads import Download, with_trouble
 from gateway.http.json_types import json_reply
 from gateway.http.requests import NDJSON, ApiRequest
 from gateway.http.stream import HEADERS, EventStream

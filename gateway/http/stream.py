@@ -12,7 +12,7 @@ from sse_starlette.sse import AppStatus, EventSourceResponse
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from gateway.errors import GatewayError, StorageError
+from gateway.errors import Draining, GatewayError, StorageError
 from gateway.events.envelope import StoredEvent
 from gateway.http.requests import ApiRequest
 from gateway.http.stream_timers import Wheel
@@ -30,7 +30,8 @@ empty, and hand that to the application (@microsoft/fetch-event-source, httpx-ss
 Encode = Callable[[Sequence[StoredEvent]], bytes]
 """The bytes of the events that come next."""
 Feed = Callable[[Take], Coroutine[Any, Any, None]]
-"""Hands the events of a stream to its consumer, in order, until its end. Raises errors.StorageError."""
+"""Hands the events of a stream to its consumer, in order, until its end. Raises errors.StorageError, or
+errors.Draining where the client has to be told that the end came too early."""
 
 # Streams end when the service says so, after running turns had their time; not at the first signal.
 AppStatus.disable_automatic_graceful_drain()
@@ -143,9 +144,10 @@ class EventStream(EventSourceResponse):
             await self._write(self._opening)
             try:
                 await self._feed(self._take)
-            except StorageError as error:
-                self._meter.closed("error")
-                log.warning("stream_broken_off", **self._about, code=error.code, error=str(error))
+            except (StorageError, Draining) as error:
+                if isinstance(error, StorageError):
+                    self._meter.closed("error")
+                    log.warning("stream_broken_off", **self._about, code=error.code, error=str(error))
                 await self._write(self._trouble(error))
             self._meter.closed("shutdown" if self._gateway.is_draining else "done")
             await self._write(b"", more=False)

@@ -113,6 +113,11 @@ class Gateway:
         await self.session(who, session_id)
         return await self._deps.branches.list(session_id)
 
+    async def active_turns(self, who: Principal, session_id: str) -> frozenset[str]:
+        """The turns of the branch in which turns go on. Raises errors.NotFound."""
+        active = (await self.branches(who, session_id)).active
+        return await self._deps.branches.turns(session_id, active)
+
     async def activate_branch(self, who: Principal, session_id: str, branch: int) -> SessionBranches:
         """Turns go on in that branch. Raises errors.NotFound, errors.TurnInProgress."""
         await self.session(who, session_id)
@@ -199,6 +204,15 @@ class Gateway:
     ) -> Sequence[TurnRow]:
         """The caller's turns of all sessions, as `Turns.of_owner` lists them."""
         return await self._deps.turns.of_owner(who.user_id, state, limit=limit, before=before)
+
+    async def asked_after(self, who: Principal, session_id: str, turn_id: str) -> str:
+        """What another turn has to come after, to be asked instead of that one. Raises as `regenerate`."""
+        await self.turn(who, session_id, turn_id)
+        return await self._deps.branches.parent(session_id, turn_id)
+
+    async def sent(self, who: Principal, session_id: str, client_message_id: str) -> TurnRow | None:
+        """The turn that this message of the caller's started; None where there is none."""
+        return await self._deps.turns.sent(session_id, client_message_id, who.user_id)
 
     async def cancel(self, who: Principal, session_id: str | None, turn_id: str) -> TurnRow:
         """Asks a turn to stop; a turn that is over stays as it is. Raises errors.NotFound."""

@@ -103,8 +103,8 @@ class Settings(BaseSettings):
     # Other clients
     adapters: Adapters = Field(
         ADAPTERS,
-        description="Dialects of other clients whose routes are served, such as durable-streams; none: only "
-        "our own.",
+        description="Dialects of other clients whose routes are served; `none`: only our own. There are: "
+        f"{', '.join(ADAPTERS)}.",
     )
     adapter_body_size: int = Field(
         33_554_432,

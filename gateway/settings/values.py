@@ -30,7 +30,7 @@ Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
 """Several values; in the environment separated by commas."""
 
 
-ADAPTERS = ("durable-streams",)
+ADAPTERS = ("ai-sdk", "durable-streams")
 """Dialects of other clients that this version speaks."""
 
 

@@ -174,7 +174,9 @@ def test_a_turn_waits_when_nothing_is_left_but_what_a_person_decides() -> None:
     )
 
     assert waited(Fold(), events) == [[], [], [], [], [], [], [], ["b", "c"], [], ["c"], []]
-    assert waited(Fold(decided={"b"}), events) == [[], [], [], [], [], [], [], [], [], ["c"], []]
+    knowing = Fold()
+    knowing.decide({"b"})
+    assert waited(knowing, events) == [[], [], [], [], [], [], [], [], [], ["c"], []]
 
 
 def waited(fold: Fold, events: Sequence[StoredEvent]) -> list[list[str]]:

@@ -10,7 +10,7 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from gateway.api.downloads import attachment
+from gateway.http.downloads import attachment
 from gateway.settings import Settings
 from gateway.storage.artifacts import CHUNK
 from tests.api.artifacts import blob_of, download, part, problem, send
