@@ -19,7 +19,7 @@ SHOWN_PER_FIGURE = 3
 SMALL_FILE = 60
 BROAD = {"Exception", "BaseException"}
 BUDGETS: Mapping[str, int] = {
-    "": 1000,
+    "": 1050,
     "adapters": 1110,
     "api": 2350,
     "artifacts": 2600,
@@ -33,12 +33,12 @@ BUDGETS: Mapping[str, int] = {
     "model": 1750,
     "prompt": 560,
     "service": 2180,
-    "settings": 535,
+    "settings": 545,
     "skills": 1075,
     "storage": 11400,
     "telemetry": 4300,
     "tools": 3048,
-    "turn": 2455,
+    "turn": 2465,
     "wiring": 630,
 }
 """Lines of code that each package of `gateway` may have, without blank lines, comments and docstrings; "" are

@@ -38,7 +38,7 @@ def build_app(settings: Settings, *, demo: bool = False, tools: Sequence[Functio
     Raises:
         SettingsError: a setting is wrong.
     """
-    keys = ApiKeys(settings.api_keys.get_secret_value())
+    keys = ApiKeys.of(settings)
     adapters = switched_on(settings.adapters)
     endpoints = (*ENDPOINTS, *(row for adapter in adapters for row in adapter.endpoints))
     app = Starlette(

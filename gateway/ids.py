@@ -7,6 +7,8 @@ import secrets
 import time
 
 ID_PATTERN = r"^[A-Za-z0-9_-]{1,64}$"
+USER_PATTERN = r"^[A-Za-z0-9_.-]{1,160}$"
+"""Of users: an id, or what `auth` makes of one that a delegate key names."""
 OPERATION_PREFIX = "c_"
 """What the ids begin with that stand in place of a turn's."""
 
@@ -17,6 +19,7 @@ ARTIFACT_PATTERN = r"ART-[0-9a-hjkmnp-tv-z]{10}"
 """What references of artifacts look like, wherever they stand in a text."""
 
 _BASE_32 = "0123456789abcdefghjkmnpqrstvwxyz"
+_USER = re.compile(r"[A-Za-z0-9_.-]{1,160}")
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -84,6 +87,11 @@ def span_id_of(trace_id: str, part: str) -> str:
 def is_id(text: str) -> bool:
     """Whether `text` may be an id: 1 to 64 of letters, digits, `_` and `-`."""
     return _ID.fullmatch(text) is not None
+
+
+def is_user(text: str) -> bool:
+    """Whether `text` may be a user's id (see USER_PATTERN)."""
+    return _USER.fullmatch(text) is not None
 
 
 def now_ms() -> int:

@@ -31,7 +31,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway import __version__
 from gateway.auth import ApiKeys, Principal
-from gateway.errors import NotAuthenticated, ToolError
+from gateway.errors import GatewayError, ToolError
+from gateway.http.middleware import check_single
+from gateway.http.problems import status_of
 from gateway.ids import new_operation_id
 from gateway.messages import clean_text
 from gateway.settings import LOOPBACK_HOSTS, Settings
@@ -135,12 +137,15 @@ class _Identified:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and self._keys:
+            headers = Headers(scope=scope)
             try:
-                scope["principal"] = self._keys.identify(Headers(scope=scope))
-            except NotAuthenticated as error:
+                check_single(headers)
+                scope["principal"] = self._keys.identify(headers)
+            except GatewayError as error:
                 problem = {"error": {"code": error.code, "message": error.message, "retryable": False}}
-                response = JSONResponse(problem, 401, {"www-authenticate": "Bearer"})
-                await response(scope, receive, send)
+                status = status_of(error)
+                challenge = {"www-authenticate": "Bearer"} if status == 401 else None
+                await JSONResponse(problem, status, challenge)(scope, receive, send)
                 return
         await self._app(scope, receive, send)
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 import orjson
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from gateway.api.bodies import Id
+from gateway.api.bodies import Id, UserId
 from gateway.artifacts.artifact_store import EXAMPLES
 from gateway.artifacts.content import ArtifactContent, bytes_content, text_content
 from gateway.artifacts.reading import MAX_TOKENS, MIN_TOKENS, ContentPart
@@ -36,7 +36,7 @@ class PlaceFields(Body):
     session_id: Id | None = Field(
         None, description="A session of yours that it belongs to, and that keeps it."
     )
-    user_id: Id | None = Field(None, description="You; for another user nothing is kept.")
+    user_id: UserId | None = Field(None, description="You; for another user nothing is kept.")
     project_id: Id | None = Field(None, description="Absent: the session's.")
     tool_call_id: Id | None = Field(None, description="The call that it is a result of.")
     expires_at: Annotated[int, BeforeValidator(milliseconds)] | None = Field(

@@ -7,12 +7,13 @@ from pydantic import AfterValidator, Field
 from gateway.api.attachment_body import AttachmentBody
 from gateway.artifacts.attached_files import MAX_FILES
 from gateway.http.json_types import Body, Query, Reply, not_blank
-from gateway.ids import ID_PATTERN
+from gateway.ids import ID_PATTERN, USER_PATTERN
 from gateway.messages import Usage
 from gateway.service.releases import GRACE, MAX_GRACE
 from gateway.storage.turns import MAX_INSTRUCTIONS, TurnRow, TurnState, TurnStatus
 
 Id = Annotated[str, Field(pattern=ID_PATTERN)]
+UserId = Annotated[str, Field(pattern=USER_PATTERN)]
 Message = Annotated[str, AfterValidator(not_blank), Field(description="The user's message.")]
 Title = Annotated[str, AfterValidator(not_blank), Field(max_length=200)]
 

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, StringConstraints
 
-from gateway.api.bodies import Body, Id, Query
+from gateway.api.bodies import Body, Id, Query, UserId
 from gateway.http.json_types import no_nul
 from gateway.memory.corrections.corrections import Action
 from gateway.memory.export import MAX_QUOTES
@@ -24,7 +24,7 @@ Confidence = Annotated[float, Field(ge=0, le=1)]
 class Placed(Body):
     """Where somebody asks from: what of the memory is seen there."""
 
-    user_id: Id | None = Field(None, description="You; another user's memories are refused.")
+    user_id: UserId | None = Field(None, description="You; another user's memories are refused.")
     role_id: Id | None = Field(None, description="The role, or interface.")
     project_id: Id | None = None
     session_id: Id | None = Field(
@@ -129,7 +129,7 @@ class MergeBody(Body):
 class MemoriesQuery(Query):
     """Which memories. With a role, a project or a session: those seen there; else all of yours."""
 
-    user_id: Id | None = Field(None, description="You; another user's memories are refused.")
+    user_id: UserId | None = Field(None, description="You; another user's memories are refused.")
     role_id: Id | None = None
     project_id: Id | None = None
     session_id: Id | None = None

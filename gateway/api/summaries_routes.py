@@ -6,7 +6,7 @@ import orjson
 from pydantic import Field, model_validator
 from starlette.responses import Response
 
-from gateway.api.bodies import Body, Id, Query, Reply
+from gateway.api.bodies import Body, Id, Query, Reply, UserId
 from gateway.api.conversations import Conversation
 from gateway.errors import Forbidden
 from gateway.http.json_types import json_reply
@@ -20,7 +20,7 @@ class SummaryBody(Body):
     session_id: Id | None = Field(
         None, description="With messages: the session that the summary is of; made if it does not exist."
     )
-    user_id: Id | None = Field(None, description="You; for another user nothing is summarised.")
+    user_id: UserId | None = Field(None, description="You; for another user nothing is summarised.")
     project_id: Id | None = Field(None, description="With messages: the project of a new session.")
     role_id: Id | None = Field(None, description="With messages: the role of a new session.")
     messages: Conversation | None = Field(None, description="Absent: those of the session.")
@@ -48,7 +48,7 @@ class SummaryBody(Body):
 
 
 class SummariesQuery(Query):
-    user_id: Id | None = Field(None, description="Yours; another user's are refused.")
+    user_id: UserId | None = Field(None, description="Yours; another user's are refused.")
     project_id: Id | None = Field(None, description="Only sessions of this project.")
     role_id: Id | None = Field(None, description="Only sessions in this role.")
     limit: int = Field(20, ge=1, le=100)

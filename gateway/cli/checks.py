@@ -47,7 +47,7 @@ def check_settings(settings: Settings) -> list[Finding]:
             )
         )
     try:
-        ApiKeys(settings.api_keys.get_secret_value())
+        ApiKeys.of(settings)
     except SettingsError as error:
         found.append(Finding("bad", "settings", str(error)))
     return found or [Finding("good", "settings", "complete")]

@@ -41,7 +41,7 @@ def config(
 
     origins = list_origins()
     _show(origins, as_json)
-    ApiKeys(load_settings().api_keys.get_secret_value())  # raises SettingsError as the server would
+    ApiKeys.of(load_settings())  # raises SettingsError as the server would
 
 
 def _show(origins: "list[EffectiveSetting]", as_json: bool) -> None:

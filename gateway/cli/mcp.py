@@ -90,7 +90,7 @@ def _over_http(settings: "Settings", caller: "Caller") -> None:
     from gateway.auth import ApiKeys
     from gateway.cli.listen import bind, refuse_open_address
 
-    keys = ApiKeys(settings.api_keys.get_secret_value())
+    keys = ApiKeys.of(settings)
     refuse_open_address(settings)
     with bind(settings.host, settings.port, option="--http") as listener:
         asyncio.run(_listen(settings, caller, keys, listener))

@@ -285,9 +285,9 @@ def import_(
 
 def checked_id(name: str, option: str) -> str:
     """`name`, if it is an id. Raises typer.BadParameter."""
-    from gateway.ids import is_id
+    from gateway.ids import is_id, is_user
 
-    if not is_id(name):
+    if not (is_user(name) if option == "--user" else is_id(name)):
         raise typer.BadParameter(f"{option} takes an id: 1 to 64 letters, digits, _ and -.")
     return name
 

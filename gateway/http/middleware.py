@@ -10,23 +10,17 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from gateway.auth import ApiKeys
+from gateway.auth import SINGLE, ApiKeys, needs_key
 from gateway.errors import Draining, Forbidden, GatewayError, InvalidRequest
 from gateway.http.problems import on_bug, refusal
 from gateway.ids import is_id, new_request_id
 from gateway.settings import LOOPBACK_HOSTS, Settings
 from gateway.telemetry.setup import Telemetry
 
-OPEN_PATHS = frozenset({"/", "/healthz", "/readyz", "/openapi.json", "/api/schema/events.json"})
-OPEN_PREFIX = "/ui/"
-
 CONTENT_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
     "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
 )
-
-SINGLE = ("authorization", "x-api-key", "host", "origin")
-"""Headers by which it is decided who asks, and from where."""
 
 log = structlog.get_logger(__name__)
 
@@ -140,10 +134,10 @@ class Access:
             return
         headers = Headers(scope=scope)
         try:
-            _check_single(headers)
+            check_single(headers)
             self._check_host(headers)
             self._check_origin(headers)
-            if not _is_open(scope["path"]):
+            if needs_key(scope["path"]):
                 scope["principal"] = self._keys.identify(headers)
         except GatewayError as error:
             await refusal(scope, error)(scope, receive, send)
@@ -168,8 +162,8 @@ class Access:
             raise Forbidden("Pages of this origin may not call the gateway. See GATEWAY_CORS_ORIGINS.")
 
 
-def _check_single(headers: Headers) -> None:
-    """Raises errors.InvalidRequest where a proxy before the gateway could read another value than it does."""
+def check_single(headers: Headers) -> None:
+    """Raises errors.InvalidRequest: one of SINGLE is there twice."""
     for name in SINGLE:
         if len(headers.getlist(name)) > 1:
             raise InvalidRequest(f"The header {name} is given twice.")
@@ -199,7 +193,3 @@ def _server_of(origin: str) -> str | None:
         return urlsplit(origin).netloc.lower()
     except ValueError:
         return None
-
-
-def _is_open(path: str) -> bool:
-    return path in OPEN_PATHS or path.startswith(OPEN_PREFIX)

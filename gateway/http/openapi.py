@@ -26,7 +26,7 @@ MEANING = {
     304: "The client has it already",
     400: "The request is not of the right form",
     401: "No API key, or an unknown one",
-    403: "Not from this page or host",
+    403: "Not from this page or host, or not for that user",
     404: "No such thing, or it belongs to somebody else",
     408: "The body did not come in, or too slowly",
     409: "In conflict with what is there",
@@ -37,6 +37,15 @@ MEANING = {
     500: "What is kept is damaged; the message names it",
     502: "The model did not do its part",
     503: "Not now; see Retry-After",
+}
+SECURITY = {
+    "key": {"type": "http", "scheme": "bearer"},
+    "user": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "X-User-Id",
+        "description": "The user whom a delegate key acts for: always with such a key, never with others.",
+    },
 }
 ALWAYS_REFUSED = (400, 401, 403)
 PATTERNS = {"ref": f"^{ARTIFACT_PATTERN}$"}
@@ -62,8 +71,8 @@ def openapi(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
         "openapi": "3.1.0",
         "info": {"title": "Chat Gateway", "version": __version__},
         "paths": paths,
-        "components": {"schemas": schemas, "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}}},
-        "security": [{}, {"key": []}],
+        "components": {"schemas": schemas, "securitySchemes": SECURITY},
+        "security": [{}, {"key": []}, {"key": [], "user": []}],
     }
 
 

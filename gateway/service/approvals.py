@@ -65,7 +65,7 @@ class TurnApprovals:
             arguments = None
         if arguments is not None:
             self._check(row, decision, scope, arguments)
-        self._in_flight.admit()
+        self._in_flight.admit(who.user_id)
         verdict = Verdict(decision, who.user_id, now_ms(), scope, reason, arguments)
         # A client that leaves now must not leave a turn that nobody owns.
         return await finish(self._decide(row, verdict))

@@ -315,7 +315,7 @@ class Gateway:
         """`attached` was before, in the same session."""
         if self.is_draining:
             raise Draining("The server is shutting down. Send the message again in a moment.")
-        self._in_flight.admit()
+        self._in_flight.admit(who.user_id)
         new = replace(new_turn(self._deps.settings, who, request), attachments=attached)
         # A client that leaves now must not leave a turn that is accepted and never started.
         return await finish(self._accept(new, request.attachments))

@@ -97,6 +97,11 @@ class Settings(BaseSettings):
     api_keys: SecretStr = Field(
         SecretStr(""), description="name:secret,… Sent as Bearer or x-api-key; name is the user id."
     )
+    delegate_keys: Names = Field(
+        (),
+        description="Names in api_keys whose keys act for others, as a frontend with users of its own does: "
+        "each request names its user in X-User-Id or X-OpenWebUI-User-Id.",
+    )
     cors_origins: Names = Field((), description="Origins of other pages that may call the API.")
     allowed_hosts: Names = Field((), description="Host names accepted besides the loopback ones.")
 
@@ -306,6 +311,12 @@ class Settings(BaseSettings):
     )
     body_min_rate: int = Field(16_384, ge=1, description="Bytes a second.")
     max_turns_in_flight: int = Field(1000, ge=1, description="Turns running at the same time.")
+    max_turns_per_user: int | None = Field(
+        None, ge=1, description="Turns of one user running at the same time; absent: no limit of their own."
+    )
+    max_turns_per_key: int | None = Field(
+        None, ge=1, description="The same of one of api_keys, with all users that it acts for."
+    )
     max_queued_turns: int = Field(16, ge=0, description="Waiting turns of one session.")
     retrieval_events: bool = Field(True, description="Whether retrieval events are emitted.")
     heartbeat: float = Field(15, gt=0, description="Comment on a silent stream.")

@@ -2,12 +2,13 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from itertools import chain, repeat
 from typing import Any
 
 import structlog
 
+from gateway.auth import key_of
 from gateway.errors import Conflict, GatewayError, QueueFull, StorageError
 from gateway.events.lifecycle import Done
 from gateway.ids import now_ms
@@ -48,12 +49,26 @@ class InFlight:
         """How many more turns may run."""
         return max(0, self._deps.settings.max_turns_in_flight - len(self._tasks))
 
-    def admit(self) -> None:
-        """Raises errors.QueueFull when as many turns run as the settings allow."""
-        most = self._deps.settings.max_turns_in_flight
+    def admit(self, user_id: str) -> None:
+        """Raises errors.QueueFull when as many turns run as the settings allow: in all, of that user, or of
+        all users of the key that acts for them."""
+        settings = self._deps.settings
+        most = settings.max_turns_in_flight
         if not self.free_slots:
             raise QueueFull(
                 f"The server runs {most} turns already. Try again in a moment.", code="server_busy"
+            )
+
+        self._check_room("user", settings.max_turns_per_user, str, user_id)
+        self._check_room("key", settings.max_turns_per_key, key_of, user_id)
+
+    def _check_room(self, whose: str, most: int | None, name: Callable[[str], str], user_id: str) -> None:
+        if most is None:
+            return
+        if sum(name(each.turn.owner) == name(user_id) for each in self._running.values()) >= most:
+            raise QueueFull(
+                f"{most} turns of this {whose} are running already. Try again when one is over.",
+                code=f"{whose}_busy",
             )
 
     def start(self, accepted: Accepted) -> None:

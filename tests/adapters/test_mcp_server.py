@@ -5,9 +5,10 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import httpx2
@@ -70,8 +71,10 @@ async def over_stdio(folder: Path, *arguments: str) -> AsyncGenerator[Memory]:
 
 
 @asynccontextmanager
-async def over_http(url: str, key: str | None = None) -> AsyncGenerator[Memory]:
-    headers = {"authorization": f"Bearer {key}"} if key else {}
+async def over_http(
+    url: str, key: str | None = None, user: Mapping[str, str] = MappingProxyType({})
+) -> AsyncGenerator[Memory]:
+    headers = {"authorization": f"Bearer {key}"} | dict(user) if key else {}
     async with (
         httpx2.AsyncClient(headers=headers, timeout=TIMEOUT, trust_env=False) as http,
         Client(streamable_http_client(f"{url}/mcp", http_client=http)) as client,
@@ -85,12 +88,14 @@ def settings(tmp_path: Path) -> Settings:
 
 
 @asynccontextmanager
-async def serving(settings: Settings, keys: str = "", *, older: bool = False) -> AsyncGenerator[str]:
+async def serving(
+    settings: Settings, keys: str = "", delegates: Sequence[str] = (), *, older: bool = False
+) -> AsyncGenerator[str]:
     """The server over HTTP in this process, for clients of today or from before 2026."""
     async with open_memory(settings) as room:
         server = memory_server(manage_memory(room.memories, room.searcher), Caller("local"))
-        app = http_app(server, ApiKeys(keys), settings)
-        app = http_app(server, ApiKeys(keys), settings)
+        app = http_app(server, ApiKeys(keys, delegates), settings)
+        app = http_app(server, ApiKeys(keys, delegates), settings)
         spoken = before_2026(app) if older else app
         async with app.router.lifespan_context(app), served(spoken, lifespan=False) as url:
             yield url
@@ -299,3 +304,19 @@ async def test_what_waits_is_freed_by_the_user_alone(tmp_path: Path, remembers: 
     assert "not recalled before the user confirms it" in told
     assert asked == ([] if remembers is None else [f"Remember this? “{planted}”"])
     assert ("Remembered as" in said) is bool(remembers)
+
+
+async def test_over_http_a_delegate_key_names_its_user(settings: Settings) -> None:
+    """As over the HTTP API: two users behind one key share nothing, and one without a user is refused."""
+    key = {"x-api-key": ADA}
+    async with serving(settings, f"desk:{ADA}", ("desk",)) as url:
+        async with over_http(url, ADA, {"x-user-id": "ann"}) as memory:
+            await memory.saved("Ann likes tea.")
+        async with over_http(url, ADA, {"x-user-id": "bob"}) as memory:
+            assert await memory("list") == "Nothing is remembered yet."
+        async with httpx2.AsyncClient(headers=key, timeout=TIMEOUT, trust_env=False) as http:
+            unnamed = await http.post(f"{url}/mcp", json={})
+            twice = await http.post(f"{url}/mcp", json={}, headers=[("x-user-id", "a"), ("x-user-id", "b")])
+
+    assert (unnamed.status_code, unnamed.json()["error"]["code"]) == (400, "user_required")
+    assert (twice.status_code, twice.json()["error"]["code"]) == (400, "invalid_request")

@@ -44,16 +44,16 @@ async def test_as_many_turns_are_admitted_as_the_settings_allow(tmp_path: Path) 
     """A turn holds its place until it has its end."""
     async with turn_at_work(tmp_path, "hello", max_turns_in_flight=1) as turn:
         flight = InFlight(turn.deps)
-        flight.admit()
+        flight.admit("ann")
         await _own(turn, flight)
         assert flight.free_slots == 0
         with pytest.raises(QueueFull, match="1 turns already"):
-            flight.admit()
+            flight.admit("ann")
         await _done(turn, 1)
         await flight.drain(TIMEOUT)
 
         assert flight.free_slots == 1
-        flight.admit()
+        flight.admit("ann")
 
 
 async def test_a_turn_that_waits_runs_when_the_one_before_it_is_done(tmp_path: Path) -> None:
