@@ -19,7 +19,7 @@ from gateway.storage.sqlite import SqliteDatabase
 from gateway.wiring import Storage, storage_on
 from tests.blank import copy_blanks
 from tests.harness import TIMEOUT, Client, running_gateway, settings_for
-from tests.postgres import drop_databases
+from tests.postgres import database_in, drop_databases
 
 ROOT = Path(__file__).parent.parent
 
@@ -96,9 +96,13 @@ def storage(database: SqliteDatabase) -> Storage:
 
 
 @pytest.fixture
-def settings(tmp_path: Path, demo_url: str) -> Settings:
-    """A gateway's settings: a folder of its own, and the demo model."""
-    return settings_for(tmp_path / "data", demo_url)
+def settings(request: pytest.FixtureRequest, tmp_path: Path, demo_url: str) -> Settings:
+    """A gateway's settings: a folder of its own, and the demo model. `on_both_engines` gives it a database
+    on a server in one of two runs."""
+    on_server = getattr(request, "param", None) == "postgresql"
+    return settings_for(
+        tmp_path / "data", demo_url, **({"database_url": database_in(tmp_path)} if on_server else {})
+    )
 
 
 @pytest.fixture

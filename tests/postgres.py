@@ -48,6 +48,12 @@ def on_postgres(test: Test) -> Test:
     return test
 
 
+on_both_engines = pytest.mark.parametrize(
+    "settings", ["sqlite", pytest.param("postgresql", marks=needs_postgres)], indirect=True
+)
+"""Marks a story that is told of a gateway with each engine: the fixture `settings` is that gateway's, and so
+is `client`."""
+
 # What a crash of the machine would cost is no test's business.
 CONFIGURATION = {
     "fsync": "off",

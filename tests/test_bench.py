@@ -1,13 +1,18 @@
 """The measuring house itself: which stage a sample counts for, and what is kept of a run."""
 
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from importlib import import_module
 from operator import attrgetter
 
 import pytest
 
 from bench import report, results, stages
+from bench.figures import Figure
 from bench.report import Rounds
 from bench.sampled import Profile
+from bench.scale import __main__ as scale
 
 LOOP = ("asyncio.runners:Runner.run", "gateway.cli.listen:run", "gateway.cli:main", "__main__:<module>")
 
@@ -95,6 +100,29 @@ def test_what_is_worse_than_recorded_is_said() -> None:
         "c50 pieces per CPU s is 2, was 3",
         "disk bytes per text event is 130, was 100",
     ]
+
+
+@pytest.mark.parametrize(("value", "arguments", "code"), [(1, [], 0), (3, [], 1), (3, ["--quick"], 0)])
+def test_an_aim_that_is_missed_ends_the_bench_of_replicas_with_an_error(
+    monkeypatch: pytest.MonkeyPatch, value: float, arguments: list[str], code: int
+) -> None:
+    """After all of its figures; a short round proves nothing."""
+    done = list[str]()
+
+    def measure(name: str, value: float) -> Callable[..., Iterator[Figure]]:
+        def measured(*_: object, **__: object) -> Iterator[Figure]:
+            yield Figure(name, value, "s", bound=2)
+            done.append(name)
+
+        return measured
+
+    monkeypatch.setattr(scale, "MEASURES", {"one": measure("one", value), "other": measure("other", 2)})
+    monkeypatch.setattr(scale.cluster, "running", nullcontext)
+    monkeypatch.setattr(scale.servers, "pin", print)
+    monkeypatch.setattr(sys, "argv", ["bench.scale", "--only", "one,other", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        scale.main()
+    assert (ended.value.code, done) == (code, ["one", "other"])
 
 
 def rounds(mine: float, theirs: float) -> Rounds:

@@ -10,6 +10,7 @@ import pytest
 from gateway.settings import Settings
 from tests.harness import Client, events, running_gateway, text_of, the, types
 from tests.loopback import TIMEOUT
+from tests.postgres import on_both_engines
 from tests.stories.asking import Asked, Outbox, ask, parked
 
 pytestmark = pytest.mark.anyio
@@ -22,6 +23,7 @@ async def _waiting(client: Client, message: str = SEND, **options: Any) -> Asked
     return await parked(await ask(client, message, **options))
 
 
+@on_both_engines
 async def test_an_effectful_call_waits_for_a_person_and_runs_when_approved(settings: Settings) -> None:
     """Nothing runs before; the stream stays open and tells the rest; the call has one result."""
     outbox = Outbox()
@@ -299,6 +301,7 @@ async def test_the_next_message_waits_for_a_waiting_turn_or_takes_its_place(sett
     assert outbox.sent == ["李雷"]
 
 
+@on_both_engines
 async def test_a_waiting_turn_outlives_its_process(settings: Settings) -> None:
     """The next process asks nothing anew, and goes on when the decision comes."""
     outbox = Outbox()

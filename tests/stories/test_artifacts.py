@@ -20,6 +20,7 @@ from gateway.tools.function import File, ToolContext, ToolResult, tool
 from tests.harness import Client, Frame, events, running_gateway, settings_for, text_of, the
 from tests.loopback import served
 from tests.mcp_servers import server
+from tests.postgres import on_both_engines
 from tests.stories import asking
 
 pytestmark = pytest.mark.anyio
@@ -153,6 +154,7 @@ async def test_what_a_failing_tool_says_at_length_is_kept_aside_too(settings: Se
     assert (text_of(seen), the(seen, "done")["status"]) == ("over", "completed")
 
 
+@on_both_engines
 async def test_bytes_and_files_are_artifacts_however_small(settings: Settings) -> None:
     """The model is told what they are, and whoever asks gets them as they came."""
 

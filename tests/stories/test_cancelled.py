@@ -11,6 +11,7 @@ from gateway.settings import Settings
 from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
 from tests.harness import Client, running_gateway, text_of, the
 from tests.loopback import TIMEOUT
+from tests.postgres import on_both_engines
 
 pytestmark = pytest.mark.anyio
 
@@ -46,6 +47,7 @@ async def test_stop_before_the_first_byte_closes_the_upstream_request(client: Cl
     await _upstream_is_idle(demo_url)
 
 
+@on_both_engines
 async def test_stop_in_the_text_keeps_what_was_written(client: Client, demo_url: str) -> None:
     """The partial answer stays in the log and in the history; the upstream stream is closed."""
     events = await _cancel_when(client, "/pieces 500\n/pace 20", "text")
@@ -58,6 +60,7 @@ async def test_stop_in_the_text_keeps_what_was_written(client: Client, demo_url:
     await _upstream_is_idle(demo_url)
 
 
+@on_both_engines
 async def test_stop_inside_a_tool_answers_its_call(settings: Settings) -> None:
     """The tool is cancelled, its call gets a result, and the next message finds a valid history."""
     cancelled = asyncio.Event()

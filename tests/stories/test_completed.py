@@ -5,10 +5,12 @@ import pytest
 from gateway.events.contract import EVENT
 from gateway.settings import Settings
 from tests.harness import Client, running_gateway, text_of, the, types
+from tests.postgres import on_both_engines
 
 pytestmark = pytest.mark.anyio
 
 
+@on_both_engines
 async def test_a_question_is_looked_up_calculated_and_answered(client: Client) -> None:
     """The first question a newcomer asks shows retrieval, two tool calls with results, text, and one done."""
     events = await client.chat("How do I resume a stream? And what is 17*23?")
@@ -54,6 +56,7 @@ async def test_thinking_is_shown_and_goes_back_signed(client: Client) -> None:
     assert the(events, "done")["status"] == "completed"
 
 
+@on_both_engines
 async def test_parallel_results_go_back_in_the_order_of_the_calls(client: Client) -> None:
     """Calls run side by side; the message that answers them keeps the model's order."""
     session = await client.session()

@@ -14,6 +14,7 @@ from gateway.demo.server import serve_demo
 from gateway.settings import Settings
 from tests.harness import Client, client_at, running_gateway, settings_for, text_of, the, types
 from tests.loopback import TIMEOUT, served
+from tests.postgres import on_both_engines
 
 pytestmark = pytest.mark.anyio
 
@@ -40,6 +41,7 @@ def compressions(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [event["data"] for event in events if event["type"] == "compression"]
 
 
+@on_both_engines
 async def test_a_context_that_is_too_long_is_compressed_once_and_asked_again(small: Client) -> None:
     """The attempt that was refused is superseded, the history compressed, and the same turn is answered."""
     session = await small.session()
@@ -190,6 +192,7 @@ async def test_two_compressions_at_once_give_one_version_and_one_clear_answer(cl
     assert refused["code"] in {"compression_in_progress", "nothing_to_compress"}
 
 
+@on_both_engines
 async def test_undo_sends_every_message_again(client: Client) -> None:
     """Activating 0 brings the whole history back, activating the version the summary; nothing is lost."""
     session = await client.session()

@@ -13,9 +13,11 @@ from gateway.errors import StorageError
 from gateway.memory.tool import manage_nothing
 from gateway.service.archiver import Archiver
 from gateway.service.upkeep import Upkeep
+from gateway.settings import Settings
 from gateway.storage.memories import AllScopes
 from tests.harness import Client, running_gateway
 from tests.loopback import TIMEOUT
+from tests.postgres import on_both_engines
 from tests.running import run
 from tests.stories.asking import Outbox, ask, parked
 from tests.stories.test_memory import prompt_of, settings_with
@@ -279,9 +281,10 @@ async def test_every_member_of_a_household_is_told_an_erased_memory_no_more(
     assert "花盆" not in kept_words(tmp_path)
 
 
-async def test_a_sessions_memory_ends_with_it(tmp_path: Path, demo_url: str) -> None:
+@on_both_engines
+async def test_a_sessions_memory_ends_with_it(settings: Settings) -> None:
     """A session that is made under the same id knows nothing of it."""
-    async with running_gateway(settings_with(tmp_path, demo_url)) as user:
+    async with running_gateway(settings) as user:
         await user.post("/api/sessions", {"id": "s"})
         await remember(user, "the code word is Zebra 斑马", owner_type="session", session_id="s")
         await remember(user, "likes tea")

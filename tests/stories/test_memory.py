@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from gateway.settings import load_settings
+from gateway.settings import Settings, load_settings
 from tests.harness import Client, running_gateway, text_of, the, types
+from tests.postgres import on_both_engines
 
 pytestmark = pytest.mark.anyio
 
@@ -37,12 +38,13 @@ async def prompt_of(user: Client, **query: str) -> str:
     return "\n".join(layer["text"] for layer in shown["layers"] if layer["layer"] == "MEMORY")
 
 
+@on_both_engines
 async def test_what_was_said_in_one_session_is_known_in_another_until_it_is_forgotten(
-    tmp_path: Path, demo_url: str
+    settings: Settings,
 ) -> None:
     """The whole way: said in Chinese, saved by the model's tool, in the prompt of a new session under another
     interface, told with its reasons, listed, changed, deleted, and recalled by nothing after that."""
-    async with running_gateway(settings_with(tmp_path, demo_url)) as user:
+    async with running_gateway(settings) as user:
         events = await user.chat(f"记住，{PLAIN}", session_id="first", role_id="chat")
         remembered = the(events, "memory")
         memory_id = remembered["memory_id"]

@@ -7,6 +7,7 @@ import pytest
 from gateway.settings import Settings
 from tests.harness import Client, Frame, running_gateway
 from tests.loopback import TIMEOUT
+from tests.postgres import on_both_engines
 
 pytestmark = pytest.mark.anyio
 
@@ -17,6 +18,7 @@ def _bytes(frames: list[Frame]) -> bytes:
     return b"".join(frame.raw for frame in frames if not frame.event.startswith("stream_"))
 
 
+@on_both_engines
 async def test_leaving_at_any_event_and_resuming_gives_exactly_the_rest(client: Client) -> None:
     """For every event of a live turn: read up to it, drop the connection, resume with Last-Event-ID; both
     halves together are byte for byte what an undisturbed reader got."""

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from tests.harness import Client, the, types
+from tests.postgres import on_both_engines
 
 pytestmark = pytest.mark.anyio
 
@@ -41,6 +42,7 @@ async def test_queued_messages_run_one_after_the_other(client: Client) -> None:
     assert turns == sorted(turns, key=starts.index)
 
 
+@on_both_engines
 async def test_an_interrupting_message_stops_the_running_turn_and_goes_first(client: Client) -> None:
     """interrupt: the running turn is cancelled, and the new one runs before those that wait."""
     session = await client.session()
