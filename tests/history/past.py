@@ -52,9 +52,10 @@ async def write_past(
     *,
     name: str = "t",
     attachments: tuple[Attached, ...] = (),
+    parent: str | None = None,
 ) -> None:
     """Adds turns to a session, which is made if need be; their ids are `name` and a number. Each has these
-    attachments."""
+    attachments; the first comes after `parent`."""
     for number, past in enumerate(turns, 1):
         turn_id = f"{name}{number}-{session_id}"[:64]
         new = NewTurn(
@@ -68,10 +69,16 @@ async def write_past(
             create_session=True,
             at=BEGAN,
             attachments=attachments,
+            parent_turn_id=parent if number == 1 else None,
         )
         accepted = await storage.turns.accept(new, max_queued=0)
         happened: list[EventData] = [
-            TurnStart(input=past.asked, model="model", trace_id="0" * 31 + "1"),
+            TurnStart(
+                input=past.asked,
+                model="model",
+                trace_id="0" * 31 + "1",
+                parent_turn_id=accepted.turn.parent_turn_id,
+            ),
             *(Text(text=piece) for piece in past.pieces),
             Done(status="completed", usage=USAGE, iterations=1, duration_ms=past.gap),
         ]
@@ -105,7 +112,9 @@ async def compress_past(storage: Storage, session_id: str, to: int) -> Compressi
     parent = history.compression
     begin = parent.to_position + 1 if parent else 1
     number = await storage.compressions.next_version(session_id)
-    covered = await storage.sessions.messages(session_id, after=begin - 1, until=to)
+    branch = history.branch
+    covered = await storage.sessions.messages(session_id, after=begin - 1, until=to, branch=branch)
+    begin = covered[0].position
     path = version_path(session_id, number)
     size, sha256 = await write_version(storage.blobs, path, covered)
     row = replace(
@@ -122,6 +131,7 @@ async def compress_past(storage: Storage, session_id: str, to: int) -> Compressi
         archive_size=size,
         sha256=sha256,
         summary={"goal": "目标", "facts": ["a", None, 1.5]},
+        branch=branch.number if branch is not None else 0,
     )
     await add_version(storage, row)
     return row

@@ -244,20 +244,27 @@ FORGERIES: dict[str, Change] = {
 }
 
 
+SINCE_4 = {
+    "session": ("instructions", "branch"),
+    "turn": ("instructions", "branch", "parent", "origin"),
+    "compression": ("branch",),
+}
+"""Fields that the format 4 brought."""
+
+
 @pytest.mark.parametrize("form", [1, 2, 3])
 async def test_an_export_of_an_older_format_is_still_read(tmp_path: Path, form: int) -> None:
-    """The first one had no roles, two had no attachments or artifacts, three no clients' instructions: there
-    are none."""
+    """The first one had no roles, two had no attachments or artifacts, three no clients' instructions and no
+    branches: there are none."""
     lines = [orjson.loads(line) for line in (await a_file(tmp_path / "a")).splitlines()][:-1]
     lines[0]["format"] = form
     if form == 1:
         del lines[0]["role_id"]
-    del lines[0]["instructions"]
     for line in lines:
-        if line["kind"] == "turn":
-            del line["instructions"]
-            if form < 3:
-                del line["attachments"]
+        for field in SINCE_4.get(line["kind"], ()):
+            del line[field]
+        if line["kind"] == "turn" and form < 3:
+            del line["attachments"]
     old = sealed_as(form, [orjson.dumps(line) for line in lines])
     async with open_storage(settings_in(tmp_path / "b")) as storage:
         await imported(storage, old)
@@ -274,8 +281,8 @@ async def test_an_older_format_has_nothing_of_a_newer_one(tmp_path: Path) -> Non
     lines = [orjson.loads(line) for line in (await a_file(tmp_path / "a")).splitlines()][:-1]
     lines[0]["format"] = 2
     for line in lines:
-        if line["kind"] in {"session", "turn"}:
-            del line["instructions"]
+        for field in SINCE_4.get(line["kind"], ()):
+            del line[field]
     async with open_storage(settings_in(tmp_path / "b")) as storage:
         with pytest.raises(BadImport, match="Attachments is unknown"):
             await imported(storage, sealed_as(2, [orjson.dumps(line) for line in lines]))

@@ -4,6 +4,7 @@ import hashlib
 from typing import Any
 
 from gateway.errors import BadImport
+from gateway.storage.branches import Branch
 from gateway.storage.sessions.copies import VersionCopy
 
 MAX_RUNNING = 64
@@ -14,22 +15,28 @@ MAX_COPIES = 16
 """How many times the size of all messages the archives may be together: a small file must not fill a disk."""
 
 
+Begun = tuple[int, int]
+"""Versions that begin at the same message of the same branch."""
+
+
 class CoveredRanges:
     """Expects versions, then takes the lines of all messages in order."""
 
     def __init__(self) -> None:
         self.places: dict[int, int] = {}
         """For each position at which a version begins, the offset that was given with its message."""
-        self._beginning: set[int] = set()
+        self._beginning: dict[int, dict[int, Branch | None]] = {}
         self._ending: dict[int, list[VersionCopy]] = {}
-        self._open: dict[int, int] = {}
-        self._running: dict[int, Any] = {}
+        self._open: dict[Begun, int] = {}
+        self._running: dict[Begun, tuple[Branch | None, Any]] = {}
         self._messages = 0
         self._archives = 0
 
-    def expect(self, version: VersionCopy) -> None:
-        self._beginning.add(version.from_position)
-        self._open[version.from_position] = self._open.get(version.from_position, 0) + 1
+    def expect(self, version: VersionCopy, branch: Branch | None) -> None:
+        """A version of that branch, None: of the only one."""
+        begun = version.from_position, version.branch
+        self._beginning.setdefault(version.from_position, {})[version.branch] = branch
+        self._open[begun] = self._open.get(begun, 0) + 1
         self._ending.setdefault(version.to_position, []).append(version)
 
     def take(self, position: int, line: bytes, at: int) -> None:
@@ -39,22 +46,24 @@ class CoveredRanges:
             BadImport: a version that ends here has another hash, or too many versions cover it.
         """
         self._messages += len(line)
-        if position in self._beginning:
+        for number, branch in self._beginning.get(position, {}).items():
             self.places[position] = at
-            self._running[position] = hashlib.sha256()
+            self._running[position, number] = branch, hashlib.sha256()
         if len(self._running) > MAX_RUNNING:
             raise BadImport("Too many versions cover this message.")
-        for first, digest in self._running.items():
-            digest.update(line)
-            self._archives += len(line) * self._open[first]
+        for begun, (branch, digest) in self._running.items():
+            if branch is None or branch.has(position):
+                digest.update(line)
+                self._archives += len(line) * self._open[begun]
         for version in self._ending.pop(position, ()):
-            if self._running[version.from_position].hexdigest() != version.sha256:
+            begun = version.from_position, version.branch
+            if self._running[begun][1].hexdigest() != version.sha256:
                 raise BadImport(
                     f"The messages up to here are not those that version {version.version} archived."
                 )
-            self._open[version.from_position] -= 1
-            if not self._open[version.from_position]:
-                del self._running[version.from_position]
+            self._open[begun] -= 1
+            if not self._open[begun]:
+                del self._running[begun]
 
     def finish(self) -> None:
         """Raises errors.BadImport when the archives would be out of proportion."""

@@ -3,6 +3,7 @@ more than say what its importer could have said."""
 
 import hashlib
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
@@ -13,6 +14,7 @@ from gateway.events.contract import EVENT
 from gateway.history.copies.archive_hashes import CoveredRanges
 from gateway.history.copies.artifacts import CheckedArtifacts
 from gateway.history.copies.blocks import check_content
+from gateway.history.copies.branches import CheckedBranches
 from gateway.history.copies.export import (
     ARTIFACT_KINDS,
     EVENT_HEAD,
@@ -20,6 +22,7 @@ from gateway.history.copies.export import (
     KINDS,
     NEWER_THAN,
     WITHOUT_ARTIFACTS,
+    WITHOUT_BRANCHES,
     WITHOUT_INSTRUCTIONS,
     WITHOUT_ROLES,
     archived,
@@ -30,6 +33,7 @@ from gateway.ids import is_id
 from gateway.messages import Usage
 from gateway.storage.sessions.copies import (
     ArtifactCopy,
+    BranchCopy,
     InstructionsCopy,
     Moment,
     SessionCopy,
@@ -41,6 +45,23 @@ from gateway.storage.sessions.copies import (
 MAX_TURNS = 100_000
 MAX_VERSIONS = 1_000
 
+LATER_FIELDS: Mapping[str, Sequence[tuple[int, str, int | None]]] = {
+    "session": (
+        (WITHOUT_ROLES, "role_id", None),
+        (WITHOUT_INSTRUCTIONS, "instructions", None),
+        (WITHOUT_BRANCHES, "branch", None),
+    ),
+    "turn": (
+        (WITHOUT_ARTIFACTS, "attachments", None),
+        (WITHOUT_INSTRUCTIONS, "instructions", None),
+        (WITHOUT_BRANCHES, "branch", 0),
+        (WITHOUT_BRANCHES, "parent", None),
+        (WITHOUT_BRANCHES, "origin", None),
+    ),
+    "compression": ((WITHOUT_BRANCHES, "branch", 0),),
+}
+"""Fields of lines, in their order, that a format and those before it do not have, and what was so then."""
+
 ENVELOPE = '{"kind":"event","body":{"v":1,"seq":%d,"type":"%s","ts":%d,"session_id":"%s","turn_id":"%s",'
 
 
@@ -48,7 +69,7 @@ ENVELOPE = '{"kind":"event","body":{"v":1,"seq":%d,"type":"%s","ts":%d,"session_
 class Checked:
     """What a sound file of `size` bytes holds, and where: offsets of the first line of each kind, of the
     message at each position at which a version begins, of the artifacts, and of the first part of each
-    content, by its hash (0: it has none)."""
+    content, by its hash (0: it has none). `began` as in `Incoming`."""
 
     moment: Moment
     size: int
@@ -57,6 +78,7 @@ class Checked:
     messages_from: dict[int, int]
     artifacts_at: list[int]
     contents: dict[str, int]
+    began: dict[str, int]
 
 
 @dataclass(slots=True)
@@ -80,6 +102,7 @@ class Check:
     client_message_ids: set[str] = field(default_factory=set[str])
     versions: dict[int, VersionCopy] = field(default_factory=dict[int, VersionCopy])
     summary: SummaryCopy | None = None
+    branches: CheckedBranches = field(default_factory=CheckedBranches)
     covered: CoveredRanges = field(default_factory=CoveredRanges)
     artifacts: CheckedArtifacts = field(default_factory=CheckedArtifacts)
     form: int = FORMAT
@@ -94,14 +117,13 @@ class Check:
         self.starts.setdefault(kind, at)
         self.counts[kind] += 1
         demand(self.form > NEWER_THAN.get(kind, 0), f"format {self.form} has no {kind}")
+        value = self._with_later_fields(kind, value)
         if kind == "turn":
-            if self.form <= WITHOUT_ARTIFACTS:
-                value = written_later(value, "attachments")
-            if self.form <= WITHOUT_INSTRUCTIONS:
-                value = written_later(value, "instructions")
             self._take_turn(copied(TurnCopy, value))
         elif kind == "instructions":
             self._take_instructions(copied(InstructionsCopy, value))
+        elif kind == "branch":
+            self._take_branch(copied(BranchCopy, value))
         elif kind == "compression":
             self._take_version(copied(VersionCopy, value))
         elif kind == "summary":
@@ -125,13 +147,15 @@ class Check:
         if type(given) is not int or given not in range(1, FORMAT + 1):
             raise BadImport(f"The file has the format {given!r:.20}; this version reads 1 to {FORMAT}.")
         self.form = given
-        if self.form == WITHOUT_ROLES:
-            value = written_later(value, "role_id")
-        if self.form <= WITHOUT_INSTRUCTIONS:
-            value = written_later(value, "instructions")
-        self.session = session = copied(SessionCopy, value)
+        self.session = session = copied(SessionCopy, self._with_later_fields("session", value))
         self.artifacts.session_id = session.id
         demand(session.epoch_from <= session.last_position, "epoch_from is beyond the last message")
+
+    def _with_later_fields(self, kind: str, value: dict[str, Any]) -> dict[str, Any]:
+        for form, name, then in LATER_FIELDS.get(kind, ()):
+            if self.form <= form:
+                value = written_later(value, name, then)
+        return value
 
     def _take_instructions(self, told: InstructionsCopy) -> None:
         demand(len(self.instructions) < MAX_TURNS, f"there are more than {MAX_TURNS} instructions")
@@ -147,29 +171,36 @@ class Check:
             demand(turn.client_message_id not in self.client_message_ids, "client_message_id is there twice")
             self.client_message_ids.add(turn.client_message_id)
         self.turns[turn.id] = TurnRange(turn.first_seq, turn.last_seq, turn.outcome)
+        self.branches.take_turn(turn)
 
     def _check_told(self, digest: str | None) -> None:
         demand(digest is None or digest in self.instructions, "its instructions are not there")
 
+    def _take_branch(self, branch: BranchCopy) -> None:
+        self._check_told(branch.instructions)
+        self.branches.take(branch, self.known.branch, self.known.last_position)
+
     def _take_version(self, version: VersionCopy) -> None:
         demand(len(self.versions) < MAX_VERSIONS, f"there are more than {MAX_VERSIONS} versions")
         demand(not self.versions or version.version > max(self.versions), "versions are not in order")
-        begins = 1
+        branch, covered = self.branches.of(version, self.known.last_position), 0
         if version.parent is not None:
             demand(version.parent in self.versions, "the version's parent is not there")
-            begins = self.versions[version.parent].to_position + 1
+            covered = self.versions[version.parent].to_position
+        begins = self.branches.first_of(version, covered)
         demand(version.from_position == begins, f"the version must begin at position {begins}")
         demand(
             version.from_position <= version.to_position <= self.known.last_position,
             "the version covers messages that are not there",
         )
+        demand(branch is None or branch.has(version.to_position), "the version ends in another branch")
         kept = version.kept_position
         demand(
             kept is None or kept <= version.to_position,  # a parent may cover it: a long turn is cut twice
             "the version keeps a message that it does not cover",
         )
         self.versions[version.version] = version
-        self.covered.expect(version)
+        self.covered.expect(version, branch)
 
     def _take_summary(self, summary: SummaryCopy) -> None:
         demand(self.summary is None, "there are two summaries")
@@ -194,6 +225,7 @@ class Check:
             written = orjson.dumps(usage.model_dump())
             demand(written == orjson.dumps(value["usage"]), "the usage is not complete, or not in order")
         self.covered.take(position, archived(line) + b"\n", at)
+        self.branches.take_message(position, value["turn_id"])
 
     def _take_event(self, value: dict[str, Any], line: bytes) -> None:
         body, seq = value.get("body"), self.counts["event"]
@@ -241,9 +273,10 @@ class Check:
             session.compression is None or session.compression in self.versions,
             "the version in force is not there",
         )
+        self.branches.finish(session.branch, self.versions)
         self.covered.finish()
         self.artifacts.finish()
-        return Moment(session, list(self.versions.values()), self.summary)
+        return Moment(session, list(self.versions.values()), self.summary, branches=self.branches.found)
 
 
 def check(file: BinaryIO) -> Checked:
@@ -283,6 +316,7 @@ def check(file: BinaryIO) -> Checked:
         found.covered.places,
         found.artifacts.lines_at,
         found.artifacts.places,
+        found.branches.began,
     )
 
 

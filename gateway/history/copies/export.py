@@ -3,6 +3,7 @@
     {"kind":"session","format":4,…}        SessionCopy
     {"kind":"instructions",…}              InstructionsCopy; each text once
     {"kind":"turn",…}                      TurnCopy; in the order in which they were accepted
+    {"kind":"branch",…}                    BranchCopy; by number, none of a session that has one only
     {"kind":"compression",…}               VersionCopy; by number. The archive is named by its hash
     {"kind":"summary",…}                   SummaryCopy; only if there is one
     {"kind":"artifact",…}                  ArtifactCopy; those that the session uses, by reference
@@ -33,12 +34,14 @@ from gateway.storage.sessions.copies import ArtifactCopy, Copies, Moment
 
 FORMAT = 4
 WITHOUT_ROLES, WITHOUT_ARTIFACTS, WITHOUT_INSTRUCTIONS = 1, 2, 3
+WITHOUT_BRANCHES = WITHOUT_INSTRUCTIONS
 """Formats from before there were such things; they can still be read."""
 
 KINDS = (
     "session",
     "instructions",
     "turn",
+    "branch",
     "compression",
     "summary",
     "artifact",
@@ -53,6 +56,7 @@ NEWER_THAN = {
     "artifact": WITHOUT_ARTIFACTS,
     "content": WITHOUT_ARTIFACTS,
     "instructions": WITHOUT_INSTRUCTIONS,
+    "branch": WITHOUT_BRANCHES,
 }
 """Kinds that a format, and those before it, have none of."""
 
@@ -104,12 +108,13 @@ class Export:
                 of it.
             errors.NotFound: the session was deleted meanwhile, or an artifact while its content was read.
         """
-        session, versions, summary, _ = self.moment
+        session, versions, summary, _, branches = self.moment
         yield self._lines("session", [_line("session", session, format=FORMAT)])
         async for chunk in self._instructions():
             yield chunk
         async for chunk in self._turns():
             yield chunk
+        yield self._lines("branch", [_line("branch", branch) for branch in branches])
         yield self._lines("compression", [_line("compression", version) for version in versions])
         yield self._lines("summary", [_line("summary", summary)] if summary is not None else [])
         async for chunk in self._archived_lines():

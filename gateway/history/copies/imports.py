@@ -21,7 +21,8 @@ from gateway.history.archive import (
     write_archive,
 )
 from gateway.history.copies.artifacts import content_of
-from gateway.history.copies.checks import Checked, check
+from gateway.history.copies.branches import branch_in
+from gateway.history.copies.checks import LATER_FIELDS, Checked, check
 from gateway.history.copies.export import EVENT_HEAD, EVENT_TAIL, archived
 from gateway.history.copies.lines import ExportLines
 from gateway.ids import now_ms
@@ -45,6 +46,8 @@ from gateway.storage.sessions.copies import (
 MAX_ROWS, MAX_ROWS_SIZE = 2_000, 1_048_576
 """Events and messages, and bytes of the file, of a session that becomes rows. So many are inserted in some
 20 ms; the database has one writer, for which every running turn waits meanwhile."""
+
+OLDER_TURN = {name: then for _, name, then in LATER_FIELDS["turn"]}
 
 Begin = Callable[..., Awaitable[None]]
 """Is given the paths of blobs before they are written."""
@@ -102,7 +105,9 @@ async def _incoming(
     for version in checked.moment.versions:
         path = version_path(session_id, version.version)
         await begin(path)
-        lines = _message_lines(file, checked, version.from_position, version.to_position)
+        found = _message_lines(file, checked, version.from_position, version.to_position)
+        branch = branch_in(checked.moment, version)
+        lines = (line for line in found if branch is None or branch.has(line[0]))
         archive = await store_lines(blobs, path, lines)
         stored[version.version] = VersionArchive(archive.path, archive.size)
     incoming = Incoming(
@@ -111,6 +116,7 @@ async def _incoming(
         _turns(file, checked),
         _instructions(file, checked),
         _artifacts(file, checked, ttl),
+        began=checked.began,
     )
     rows = checked.counts["message"] + checked.counts["event"]
     if rows <= most_rows and checked.size <= MAX_ROWS_SIZE:
@@ -150,7 +156,7 @@ def _turns(file: BinaryIO, checked: Checked) -> Iterator[TurnCopy]:
     lines = ExportLines(file, checked.starts.get("turn", 0))
     for _ in range(checked.counts["turn"]):
         value = orjson.loads(next(lines))
-        yield TurnCopy.model_validate_json(_part({"attachments": None, "instructions": None, **value}))
+        yield TurnCopy.model_validate_json(_part(OLDER_TURN | value))
 
 
 def _artifacts(file: BinaryIO, checked: Checked, ttl: float) -> Iterator[ArtifactCopy]:

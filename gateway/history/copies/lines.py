@@ -72,11 +72,11 @@ def copied(kind: type[P], value: dict[str, Any]) -> P:
     return part
 
 
-def written_later(value: dict[str, Any], name: str) -> dict[str, Any]:
-    """A part from before there was the field `name`: there is no value. Raises errors.BadImport when it is
-    there all the same."""
+def written_later(value: dict[str, Any], name: str, then: int | None = None) -> dict[str, Any]:
+    """A part from before there was the field `name`: it has what was so `then`. Raises errors.BadImport when
+    it is there all the same."""
     demand(name not in value, f"{name} is unknown in this format")
-    return {**value, name: None}
+    return {**value, name: then}
 
 
 def valid(validate: Callable[[], T]) -> T:

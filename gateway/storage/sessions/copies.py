@@ -18,7 +18,7 @@ from gateway.messages import Attached, Role, Usage
 from gateway.storage.archives import ArchiveRow, Source, Trigger
 from gateway.storage.artifacts import EXAMPLES, LOCATORS, Kind
 from gateway.storage.sessions import SessionRow
-from gateway.storage.turns import MAX_INSTRUCTIONS, OnConflict
+from gateway.storage.turns import MAX_INSTRUCTIONS, OnConflict, Origin
 
 LATEST = 2**53
 """No time, seq or count is beyond it: whole numbers up to there are the same in JSON, SQL and Python."""
@@ -90,6 +90,7 @@ class SessionCopy(Copied):
     prefix_hash: Words | None
     role_id: Words | None
     instructions: Digest | None
+    branch: Count | None
 
 
 class Attachment(Attached):
@@ -128,6 +129,9 @@ class TurnCopy(Copied):
     cost: Dollars | None
     attachments: Annotated[list[Attachment], Field(min_length=1)] | None
     instructions: Digest | None
+    branch: Count
+    parent: Id | None
+    origin: Origin | None
 
 
 class InstructionsCopy(Copied):
@@ -141,6 +145,21 @@ class InstructionsCopy(Copied):
         if sha256(self.text.encode()).hexdigest() != self.digest:
             raise ValueError("the digest is not that of the text")
         return self
+
+
+class BranchCopy(Copied):
+    """A branch of a session that has several; see `BranchRow`. `ranges` is where its messages lie, up to OPEN
+    of the active one. What belongs to its prompt is as it was when it was left."""
+
+    branch: Count
+    parent: Count | None
+    fork_turn_id: Id | None
+    created_at: Count
+    ranges: list[tuple[Count, Count]]
+    compression: Number | None
+    generation_from: Count
+    prefix_hash: Words | None
+    instructions: Digest | None
 
 
 class VersionCopy(Copied):
@@ -162,6 +181,7 @@ class VersionCopy(Copied):
     usage: Usage | None
     cost: Dollars | None
     created_at: Count
+    branch: Count
 
 
 class SummaryCopy(Copied):
@@ -228,6 +248,7 @@ class Moment(NamedTuple):
     versions: Sequence[VersionCopy]
     summary: SummaryCopy | None
     artifacts: Sequence[str] = ()
+    branches: Sequence[BranchCopy] = ()
 
 
 class VersionArchive(NamedTuple):
@@ -241,7 +262,8 @@ class Incoming(NamedTuple):
     """What an import adds. The iterables are read once, in the transaction and off the event loop; `archives`
     has the place of each version's archive, by its number. Messages and events are rows, or they were written
     to blobs before and `archived` tells of them: inserting very many would keep all turns from writing. The
-    contents of `artifacts` are in blobs already, whose paths `contents` has by their hashes."""
+    contents of `artifacts` are in blobs already, whose paths `contents` has by their hashes. `began` has by
+    turn the position after which its messages come."""
 
     moment: Moment
     archives: dict[int, VersionArchive]
@@ -252,6 +274,7 @@ class Incoming(NamedTuple):
     messages: Iterable[MessageCopy] = ()
     events: Iterable[EventCopy] = ()
     archived: ArchiveRow | None = None
+    began: Mapping[str, int] = MappingProxyType({})
 
 
 class Copies(Protocol):

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, Table, and_, bindparam, func, insert, select, update
+from sqlalchemy import Connection, Table, and_, bindparam, case, func, insert, select, update
 
 from gateway.errors import ArtifactsFull, Conflict
 from gateway.messages import Usage
@@ -18,15 +18,19 @@ from gateway.storage.artifacts import ArtifactRow, Chunk, statements
 from gateway.storage.artifacts.rows import ARTIFACTS
 from gateway.storage.artifacts.totals import space_used
 from gateway.storage.artifacts.uses import refs_used, use
+from gateway.storage.branches.places import ranges_text, read_ranges
+from gateway.storage.branches.switching import ADD as ADD_BRANCH
+from gateway.storage.branches.switching import put_active
 from gateway.storage.database import Prepared, Store, reads, writes
 from gateway.storage.log.packs import ADD_PACK, packs_of, rows_of
 from gateway.storage.refusals import no_session
-from gateway.storage.schema import heads, instructions, messages, sessions, turns
+from gateway.storage.schema import branches, heads, instructions, messages, sessions, turns
 from gateway.storage.sessions import SessionRow
 from gateway.storage.sessions.busy import check_is_idle
 from gateway.storage.sessions.copies import (
     ArtifactCopy,
     Attachment,
+    BranchCopy,
     Incoming,
     InstructionsCopy,
     Moment,
@@ -47,6 +51,7 @@ NAMED = OF_HEAD | {"epoch_from": sessions.c.generation_from}
 """Fields of the format that are columns of other names."""
 SESSION_FIELDS = tuple(SessionCopy.model_fields)
 SESSION_ROW = [name for name in SessionRow.__dataclass_fields__ if name in SESSION_FIELDS]
+BRANCH_FIELDS = tuple(BranchCopy.model_fields)
 TURN_FIELDS = tuple(TurnCopy.model_fields)
 VERSION_FIELDS = tuple(VersionCopy.model_fields)
 SUMMARY_FIELDS = tuple(SummaryCopy.model_fields)
@@ -73,6 +78,15 @@ TURNS = Prepared(
     .where(and_(turns.c.session_id == _ID, turns.c.status == "done", turns.c.number > bindparam("after")))
     .order_by(turns.c.number)
     .limit(bindparam("most"))
+)
+# A generation that has not begun yet begins with the next turn, whatever was said last.
+_begins = case(
+    (branches.c.generation_from > bindparam("last"), bindparam("last")), else_=branches.c.generation_from
+)
+BRANCHES = Prepared(
+    select(*(_begins if name == "generation_from" else branches.c[name] for name in BRANCH_FIELDS))
+    .where(branches.c.session_id == _ID)
+    .order_by(branches.c.branch)
 )
 # Those that its turns name: a gateway of a version before may have left rows of a session with the same id.
 _named = select(turns.c.instructions).where(turns.c.session_id == _ID)
@@ -118,7 +132,17 @@ def moment_of(connection: Connection, session_id: str, owner: str) -> Moment:
         ],
         _summary(SUMMARIES.read(summary)) if summary is not None else None,
         refs_used(connection, session_id),
+        [
+            BranchCopy.model_construct(**dict(zip(BRANCH_FIELDS, row, strict=True)))
+            for row in _branches_of(connection, session.last_position, session_id)
+        ],
     )
+
+
+def _branches_of(connection: Connection, last: int, session_id: str) -> Iterable[list[Any]]:
+    place = BRANCH_FIELDS.index("ranges")
+    for row in BRANCHES.all(connection, session_id=session_id, last=last):
+        yield [*row[:place], read_ranges(row[place]), *row[place + 1 :]]
 
 
 def turn_of(row: Sequence[Any]) -> TurnCopy:
@@ -135,7 +159,7 @@ def turn_of(row: Sequence[Any]) -> TurnCopy:
 
 
 def add(connection: Connection, owner: str, incoming: Incoming, quota: int) -> SessionRow:
-    session, versions, summary, _ = incoming.moment
+    session, versions, summary, _, several = incoming.moment
     if is_there(connection, session.id):
         raise session_taken(session.id)
     fields = session.model_dump()
@@ -146,8 +170,13 @@ def add(connection: Connection, owner: str, incoming: Incoming, quota: int) -> S
     connection.execute(update(sessions).where(sessions.c.id == row.id).values(fields))
     ADD_INSTRUCTIONS.many(connection, (own | each.model_dump() for each in incoming.instructions))
     # One by one: PostgreSQL's driver takes no other statement while it executes many.
-    for turn in _new_turns(connection, session.id, owner, incoming.turns):
+    for turn in _new_turns(connection, session.id, owner, incoming):
         ADD_TURN.run(connection, **turn)
+    for branch in several:
+        values = branch.model_dump() | own | {"ranges": ranges_text(branch.ranges), "told_memories": None}
+        ADD_BRANCH.run(connection, **values)
+        if branch.branch == session.branch:
+            put_active(connection, session.id, branch.ranges)
     for version in versions:
         insert_version(connection, _version(session.id, version, incoming.archives[version.version]))
     if summary is not None:
@@ -162,9 +191,9 @@ def add(connection: Connection, owner: str, incoming: Incoming, quota: int) -> S
 
 
 def _new_turns(
-    connection: Connection, session_id: str, owner: str, copies: Iterable[TurnCopy]
+    connection: Connection, session_id: str, owner: str, incoming: Incoming
 ) -> Iterable[dict[str, Any]]:
-    for turn in copies:
+    for turn in incoming.turns:
         if TURN_TAKEN.one(connection, turn_id=turn.id) is not None:
             raise Conflict(f"The turn id {turn.id} is taken.")
         row = turn.model_dump()
@@ -172,7 +201,7 @@ def _new_turns(
         row["usage"] = turn.usage.model_dump_json() if turn.usage else None
         row["attachments"] = json_of(turn.attachments or ())
         own = {"session_id": session_id, "owner": owner, "status": "done"}
-        yield row | own | {"branch": 0, "after_position": None, "parent": None, "origin": None}
+        yield row | own | {"after_position": incoming.began.get(turn.id)}
 
 
 def _add_artifacts(
