@@ -61,7 +61,7 @@ def _replicas(found: SharedServer) -> list[Finding]:
             values.setdefault(peer.about.get(name, "none"), []).append(peer.id)
         if len(values) > 1:
             shown = "; ".join(f"{value}: {', '.join(ids)}" for value, ids in values.items())
-            findings.append(_finding("warning", f"their {name} differ ({shown})", "replicas"))
+            findings.append(_finding("warning", f"they differ in {name} ({shown})", "replicas"))
     many = f"{len(found.replicas)} run" if len(found.replicas) > 1 else "1 runs"
     return findings or [_finding("good", f"{many}, with the same version, prompts and skills", "replicas")]
 

@@ -19,6 +19,7 @@ from tests.blank import blanks
 from tests.harness import TIMEOUT, Client, client_at, events, text_of, the, types
 from tests.postgres import needs_postgres, new_database
 from tests.running import Running, limited_gateway_process
+from tests.skills.writing import write_skill
 from tests.stories.replica_tools import SECONDS, TOLD
 
 pytestmark = [*needs_postgres, pytest.mark.anyio, pytest.mark.long]
@@ -274,16 +275,19 @@ def of_a_newer_version() -> None:
 
 
 async def test_replicas_tell_in_what_they_differ(tmp_path: Path, demo_url: str) -> None:
-    """Two versions work side by side, as during an upgrade; other prompts are as visible."""
+    """Two versions work side by side, as during an upgrade; other prompts and skills are as visible."""
     prompts = tmp_path / "prompts"
     prompts.mkdir()
     (prompts / "identity.md").write_text("You are somebody else.")
+    skills = tmp_path / "skills"
+    write_skill(skills, "roses")
     async with replicas(tmp_path, demo_url) as start:
         one, two = await start("one"), await start("two")
         await alive(one, 2)
-        three = await start("three", begin=of_a_newer_version, GATEWAY_PROMPTS_DIR=str(prompts))
+        folders = {"GATEWAY_PROMPTS_DIR": str(prompts), "GATEWAY_SKILLS_DIR": str(skills)}
+        three = await start("three", begin=of_a_newer_version, **folders)
         for each in (one, three):
-            await alive(each, 3, "prompts", "version")
+            await alive(each, 3, "prompts", "skills", "version")
         session = await one.client.session()
         turn = (await three.client.begin(session, "/pieces 100\n/pace 20"))["turn_id"]
         following = follow(one.client, session, turn)
