@@ -35,11 +35,11 @@ BUDGETS: Mapping[str, int] = {
     "service": 2180,
     "settings": 545,
     "skills": 1075,
-    "storage": 11425,
+    "storage": 11475,
     "telemetry": 4300,
     "tools": 3048,
     "turn": 2465,
-    "wiring": 630,
+    "wiring": 640,
 }
 """Lines of code that each package of `gateway` may have, without blank lines, comments and docstrings; "" are
 the modules beside the packages. A budget is raised on purpose, in a commit that says what for, and

@@ -68,7 +68,9 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         supervisor = app.state.supervisor = Supervisor()
         _measure_background(telemetry.metrics, supervisor)
         storage = await stack.enter_async_context(
-            wiring.open_storage(settings, flushed=telemetry.metrics.log.flushed)
+            wiring.open_storage(
+                settings, flushed=telemetry.metrics.log.flushed, pools=telemetry.metrics.pools
+            )
         )
         storage.bus.watch(telemetry.observe)
         model = await _open_model(app, stack)
@@ -209,7 +211,11 @@ async def _open_memory(
     supervisor: Supervisor = app.state.supervisor
     with wiring.memory_needed(settings):
         opening = wiring.open_memory(
-            settings, calls, exclusive=storage.exclusive, on_change=telemetry.memory_changed
+            settings,
+            calls,
+            exclusive=storage.exclusive,
+            pools=telemetry.metrics.pools,
+            on_change=telemetry.memory_changed,
         )
         services = await stack.enter_async_context(opening)
     if (embedding := services.searcher.embedding) is not None:

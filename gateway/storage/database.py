@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar, cast
@@ -34,6 +35,37 @@ class OwnerLock(NamedTuple):
 
 Lock = SessionLock | OwnerLock
 """What a transaction has to itself, where several run at once. An owner is locked before a session."""
+
+
+class PoolUse(NamedTuple):
+    """Connections of a pool that are in use, and that are open and wait for work; what waits for one."""
+
+    used: int
+    idle: int
+    waiting: int
+
+
+class ConnectionPools:
+    """The pools of connections to a server, by name, for those who measure them. `waited` is called for each
+    piece of work with its pool and the seconds that it waited, on any thread, one at a time."""
+
+    def __init__(self, waited: Callable[[str, float], None] = lambda _name, _seconds: None) -> None:
+        self._looks: dict[str, Callable[[], PoolUse]] = {}
+        self._waited = waited
+        self._lock = threading.Lock()
+
+    def add(self, name: str, look: Callable[[], PoolUse]) -> None:
+        """Adds a pool."""
+        self._looks[name] = look
+
+    def waited(self, name: str, seconds: float) -> None:
+        """Notes that a piece of work got its turn."""
+        with self._lock:
+            self._waited(name, seconds)
+
+    def use(self) -> Mapping[str, PoolUse]:
+        """What they do now; may be called on any thread."""
+        return {name: look() for name, look in self._looks.items()}
 
 
 class Database(Protocol):

@@ -23,6 +23,7 @@ from gateway.prompt.components import PromptFolder
 from gateway.settings import Settings
 from gateway.skills.library import SkillLibrary
 from gateway.skills.skill import BUILT_IN, FunctionSkill
+from gateway.storage.database import ConnectionPools
 from gateway.storage.exclusive import Exclusive
 from gateway.storage.memories import AllScopes
 from gateway.storage.memories.engine import MemoryDatabase
@@ -46,18 +47,19 @@ async def open_memory(
     calls: ModelCalls | None = None,
     *,
     exclusive: Exclusive | None = None,
+    pools: ConnectionPools | None = None,
     on_change: Callable[[Changed], None] = lambda _: None,
 ) -> AsyncGenerator[MemoryServices]:
     """The memories of the data folder, or of the PostgreSQL database that has the sessions too: either may be
     open in other processes at the same time. With `calls` a model is asked where rules do not decide, if
     settings allow it; `exclusive` keeps several gateways from embedding the same; `on_change` is
-    called with each change that is made through here.
+    called with each change that is made through here. Connections to a server are added to `pools`.
 
     Raises:
         StorageError: the file, or the database, cannot be used.
         SettingsError: vectors or PostgreSQL are configured, and what they need is not installed.
     """
-    async with _database(settings) as database:
+    async with _database(settings, pools) as database:
         store = SqlMemories(database)
         searcher = Searcher(store, embeddings_of(settings), exclusive)
 
@@ -84,13 +86,16 @@ async def open_memory(
 
 
 @asynccontextmanager
-async def _database(settings: Settings) -> AsyncGenerator[MemoryDatabase]:
+async def _database(settings: Settings, pools: ConnectionPools | None) -> AsyncGenerator[MemoryDatabase]:
     if settings.is_shared:
         with driver_needed():
             from gateway.storage.postgres.memory import PostgresMemoryDatabase  # noqa: PLC0415 - an extra
         assert settings.database_url is not None  # it is shared
         async with await PostgresMemoryDatabase.open(
-            settings.database_url, direct_url=settings.database_direct_url, connections=CONNECTIONS
+            settings.database_url,
+            direct_url=settings.database_direct_url,
+            connections=CONNECTIONS,
+            pools=pools,
         ) as database:
             yield database
         return

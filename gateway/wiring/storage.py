@@ -24,6 +24,7 @@ from gateway.storage.blobs import Blobs
 from gateway.storage.blobs.addresses import NOT_SHARED, is_bucket, open_blobs, try_blobs
 from gateway.storage.branches import Branches
 from gateway.storage.branches.store import SqlBranches
+from gateway.storage.database import ConnectionPools
 from gateway.storage.decisions import Approvals, SkillSwitches
 from gateway.storage.decisions.approvals import SqlApprovals
 from gateway.storage.decisions.switches import SqlSkillSwitches
@@ -95,7 +96,9 @@ class Storage:
 
 
 @asynccontextmanager
-async def open_storage(settings: Settings, *, flushed: Flushed | None = None) -> AsyncGenerator[Storage]:
+async def open_storage(
+    settings: Settings, *, flushed: Flushed | None = None, pools: ConnectionPools | None = None
+) -> AsyncGenerator[Storage]:
     """The storage of the data folder, brought to the newest schema and locked for this process, or that of a
     PostgreSQL database, which other processes use too. `flushed` is called after each transaction, there
     after each of events.
@@ -107,7 +110,7 @@ async def open_storage(settings: Settings, *, flushed: Flushed | None = None) ->
             not have, or psycopg is not installed.
     """
     if settings.is_shared:
-        async with _server(settings, flushed) as storage:
+        async with _server(settings, flushed, pools) as storage:
             yield storage
         return
     async with await SqliteDatabase.open(
@@ -142,7 +145,9 @@ async def try_bucket(settings: Settings, storage: Storage) -> None:
 
 
 @asynccontextmanager
-async def _server(settings: Settings, flushed: Flushed | None) -> AsyncGenerator[Storage]:
+async def _server(
+    settings: Settings, flushed: Flushed | None, pools: ConnectionPools | None
+) -> AsyncGenerator[Storage]:
     with driver_needed():
         from gateway.storage.postgres import PostgresDatabase  # noqa: PLC0415 - an extra
     assert settings.database_url is not None  # it is shared
@@ -155,6 +160,7 @@ async def _server(settings: Settings, flushed: Flushed | None) -> AsyncGenerator
         replica=new_replica_id(f"{settings.replica or socket.gethostname()}-{os.getpid()}"),
         lease=settings.lease,
         flushed=flushed,
+        pools=pools,
     ) as database:
         blobs = open_blobs(settings.blob_url, settings.data_dir)
         async with storage_on_server(database, blobs, lease=settings.lease) as storage:

@@ -4,6 +4,7 @@ from panels import Board, Row, graph, legend, per_minute, quantile, quantiles, r
 
 KIND = "gateway_stream_kind"
 REASON = "gateway_reason"
+POOL = "db_client_connection_pool_name"
 TELEMETRY = "gateway_telemetry"
 
 _streams = Row(
@@ -128,6 +129,24 @@ _replicas = Row(
             "nothing, and looks each second.",
             "s",
             {legend("instance"): "gateway_notification_time_seconds{@}"},
+        ),
+        graph(
+            "Connections to the database in use",
+            "By pool. At their number (GATEWAY_DATABASE_CONNECTIONS, half of them read) work waits.",
+            "short",
+            {legend("instance", POOL): 'db_client_connection_count{@,db_client_connection_state="used"}'},
+        ),
+        graph(
+            "Work that waits for a connection",
+            "Reads and transactions of each pool. A moment now and then is nothing.",
+            "short",
+            {legend("instance", POOL): "db_client_connection_pending_requests{@}"},
+        ),
+        graph(
+            "Wait for a connection, p99",
+            "By pool. More than some milliseconds: more connections, or a server that answers slowly.",
+            "s",
+            {legend(POOL): quantile(0.99, "db_client_connection_wait_time_seconds", POOL)},
         ),
     ],
 )

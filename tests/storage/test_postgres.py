@@ -13,10 +13,11 @@ from sqlalchemy import Connection, bindparam, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from gateway.errors import StorageError
-from gateway.storage.database import OwnerLock, Prepared, SessionLock
+from gateway.storage.database import ConnectionPools, OwnerLock, PoolUse, Prepared, SessionLock
 from gateway.storage.postgres import PostgresDatabase
+from gateway.storage.postgres.memory import PostgresMemoryDatabase
 from gateway.storage.schema import skill_switches
-from tests.loopback import free_port
+from tests.loopback import TIMEOUT, free_port
 from tests.postgres import database_in, needs_postgres, new_database
 
 pytestmark = [*needs_postgres, pytest.mark.anyio]
@@ -184,6 +185,36 @@ async def test_a_swallowed_failure_is_not_taken_for_a_commit(database: PostgresD
     with pytest.raises(StorageError, match="it was undone"):
         await database.write(swallows)
     assert await names(database) == []
+
+
+async def test_its_pools_are_measured(tmp_path: Path) -> None:
+    """What is in use, what is open and what waits, of reads and transactions apart, and for how long."""
+    waits: list[str] = []
+    pools = ConnectionPools(lambda name, seconds: waits.append(name) if seconds >= 0 else None)
+    inside, go_on = threading.Event(), threading.Event()
+
+    def hold(connection: Connection) -> None:
+        inside.set()
+        go_on.wait(TIMEOUT)
+
+    async with await PostgresDatabase.open(database_in(tmp_path), connections=2, pools=pools) as database:
+        assert set(pools.use().values()) == {PoolUse(0, 0, 0)}
+        held = [asyncio.create_task(database.read(hold)) for _ in range(3)]
+        await asyncio.to_thread(inside.wait, TIMEOUT)
+        assert pools.use() == {"sessions read": PoolUse(1, 0, 2), "sessions write": PoolUse(0, 0, 0)}
+        go_on.set()
+        await asyncio.gather(*held)
+        await database.write(partial(add, "a"))
+        assert set(pools.use().values()) == {PoolUse(0, 1, 0)}
+    assert sorted(waits) == ["sessions read"] * 3 + ["sessions write"]
+
+
+async def test_the_memory_has_no_thread_for_appends(tmp_path: Path) -> None:
+    """Its writes are transactions like any other."""
+    before = {thread for thread in threading.enumerate() if thread.name == "storage-writer"}
+    async with await PostgresMemoryDatabase.open(database_in(tmp_path)) as database:
+        await database.write(partial(add, "a"))
+        assert {thread for thread in threading.enumerate() if thread.name == "storage-writer"} <= before
 
 
 async def test_connections_that_were_lost_are_replaced(database: PostgresDatabase) -> None:

@@ -61,6 +61,18 @@ async def test_two_gateways_have_one_leader(settings: Settings) -> None:
             await asyncio.sleep(0.01)
 
 
+async def test_its_connections_are_in_the_metrics(settings: Settings) -> None:
+    """Those of the sessions and of the memory: in use, idle, and what waits for one."""
+    async with running_gateway(settings) as client:
+        await client.chat("Remember that I like plain words.")
+        shown = (await client.get("/metrics")).text
+    for pool in ("sessions read", "sessions write", "memory read", "memory write"):
+        of = f'db_client_connection_pool_name="{pool}"'
+        assert f'db_client_connection_count{{{of},db_client_connection_state="used"}} 0' in shown
+        assert f"db_client_connection_pending_requests{{{of}}} 0" in shown
+        assert f"db_client_connection_wait_time_seconds_count{{{of}}}" in shown
+
+
 async def test_nobody_is_told_where_the_database_is(settings: Settings) -> None:
     """Neither who uses the gateway nor who asks whether it is ready, without a key: operators read it in the
     log, which has no password."""

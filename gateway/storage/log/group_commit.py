@@ -91,7 +91,7 @@ class GroupCommit:
         self._closed: asyncio.Future[None] | None = None
         self._handed: SimpleQueue[Flush | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="storage-writer", daemon=True)
-        self._thread.start()
+        """Started with the first transaction: the memory's database, where it is a server, has none."""
 
     def append(self, pending: Pending) -> None:
         """Adds to the next transaction.
@@ -122,12 +122,16 @@ class GroupCommit:
         """Commits what has gathered, then ends the thread."""
         if self._closed is None:
             self._closed = self._loop.create_future()
+            if self._thread.ident is None and not self._pending:
+                self._closed.set_result(None)
+                return
             if not self._pending:
                 self._handed.put(None)
             elif self._timer is not None:
                 self._schedule(0)
         await asyncio.shield(self._closed)
-        self._thread.join()
+        if self._thread.ident is not None:
+            self._thread.join()
 
     def _gather(self, due: float) -> Flush:
         if self._closed is not None:
@@ -155,6 +159,8 @@ class GroupCommit:
         self._timer = None
         flush, self._gathered = self._gathered, Flush()
         self._paced_until = 0 if flush.sync else self._loop.time() + PACE
+        if self._thread.ident is None:
+            self._thread.start()
         self._handed.put(flush)
 
     def _settle(self, flush: Flush) -> None:

@@ -119,6 +119,16 @@ class ConnectionPool:
                 link = None
             self._free.put(link)
 
+    @property
+    def used(self) -> int:
+        """How many are in use."""
+        return self._most - self._free.qsize()
+
+    @property
+    def idle(self) -> int:
+        """How many are open and not in use."""
+        return sum(link is not None for link in list(self._free.queue))
+
     def close(self) -> None:
         """Waits for those in use."""
         for _ in range(self._most):

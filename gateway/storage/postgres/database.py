@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from time import perf_counter
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -11,7 +12,7 @@ from sqlalchemy import Connection
 
 from gateway.errors import StorageError
 from gateway.ids import new_replica_id
-from gateway.storage.database import Lock, Transaction, sent
+from gateway.storage.database import ConnectionPools, Lock, PoolUse, Transaction, sent
 from gateway.storage.log.group_commit import Deliver, Flushed, GroupCommit
 from gateway.storage.migrations import tell_newer
 from gateway.storage.postgres.commits import PostgresCommits
@@ -37,6 +38,8 @@ class PostgresDatabase:
     """A server that other processes use too: the `EventDatabase` protocol. Made by `open`."""
 
     page_snapshot = False
+    about = "sessions"
+    """Begins the names of its pools."""
 
     def __init__(
         self,
@@ -47,6 +50,7 @@ class PostgresDatabase:
         *,
         lease: float,
         flushed: Flushed | None = None,
+        pools: ConnectionPools | None = None,
     ) -> None:
         self.replica = replica
         self.server, self.direct = server, direct
@@ -59,6 +63,9 @@ class PostgresDatabase:
         self._write_links = ConnectionPool(server, writers)
         self._readers = ThreadPoolExecutor(readers, thread_name_prefix="storage-reader")
         self._writers = ThreadPoolExecutor(writers, thread_name_prefix="storage-writer")
+        self._pools = pools or ConnectionPools()
+        self._pools.add(f"{self.about} read", lambda: _use(self._read_links, self._readers))
+        self._pools.add(f"{self.about} write", lambda: _use(self._write_links, self._writers))
         self._loop = asyncio.get_running_loop()
         self._commits = PostgresCommits(server, lease)
         self._appends = GroupCommit(self._commits, self.signals, flushed)
@@ -78,10 +85,12 @@ class PostgresDatabase:
         replica: str | None = None,
         lease: float = 10,
         flushed: Flushed | None = None,
+        pools: ConnectionPools | None = None,
     ) -> Self:
         """Opens the database at `url`, which is that of a pooler when there is a `direct_url` too. Use it as
         an async context manager, or `close` it. `replica` names this process, at random by default, which
-        counts on what it owns for `lease` seconds; `flushed` is called after each commit of events.
+        counts on what it owns for `lease` seconds; `flushed` is called after each commit of events;
+        its pools are added to `pools`.
 
         Raises:
             StorageError: the server cannot be reached, the schema is older than this version (code
@@ -91,7 +100,7 @@ class PostgresDatabase:
         server = ServerAddress(url, pooled=direct_url is not None)
         newer = await asyncio.to_thread(check_revisions, direct)
         name = replica or new_replica_id()
-        database = cls(server, direct, connections, name, lease=lease, flushed=flushed)
+        database = cls(server, direct, connections, name, lease=lease, flushed=flushed, pools=pools)
         if newer:
             tell_newer("the database", newer)
             database.newer_schema = newer
@@ -125,13 +134,13 @@ class PostgresDatabase:
         """See `Database.write`."""
         self._check_is_open()
         transaction = Transaction(work, self._loop.create_future(), committed, over)
-        self._writers.submit(self._write, transaction)
+        self._writers.submit(self._write, transaction, perf_counter())
         return await transaction.future
 
     async def read(self, work: Callable[[Connection], T], *, snapshot: bool = True) -> T:
         """See `Database.read`."""
         self._check_is_open()
-        return await self._loop.run_in_executor(self._readers, self._read, work, snapshot)
+        return await self._loop.run_in_executor(self._readers, self._read, work, snapshot, perf_counter())
 
     def on_delivery(self, deliver: Deliver) -> None:
         """See `EventDatabase.on_delivery`."""
@@ -143,7 +152,8 @@ class PostgresDatabase:
 
     # What follows runs on the threads.
 
-    def _write(self, transaction: Transaction) -> None:
+    def _write(self, transaction: Transaction, asked: float) -> None:
+        self._pools.waited(f"{self.about} write", perf_counter() - asked)
         try:
             transaction.value = repeated(lambda lost: self._attempt(transaction, anew=lost))
             transaction.sent = [each for each in transaction.sent if each.to in (None, self.replica)]
@@ -177,7 +187,8 @@ class PostgresDatabase:
             return value
         raise lost
 
-    def _read(self, work: Callable[[Connection], T], snapshot: bool) -> T:
+    def _read(self, work: Callable[[Connection], T], snapshot: bool, asked: float) -> T:
+        self._pools.waited(f"{self.about} read", perf_counter() - asked)
         try:
             return repeated(lambda lost: self._look(work, snapshot, anew=lost))
         except BaseException as error:
@@ -206,3 +217,9 @@ class PostgresDatabase:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
+
+
+def _use(links: ConnectionPool, threads: ThreadPoolExecutor) -> PoolUse:
+    """There are as many threads as connections, so that work waits for a thread."""
+    waiting = threads._work_queue.qsize()  # pyright: ignore[reportPrivateUsage] - told nowhere else
+    return PoolUse(links.used, links.idle, waiting)

@@ -28,6 +28,7 @@ STATE = "SELECT coalesce(sum(writes), 0)::bigint FROM memory_writes"
 class PostgresMemoryDatabase(PostgresDatabase):
     """The `MemoryDatabase` protocol. Made by `open`."""
 
+    about = "memory"
     words = PostingWords()
     _unknown = itertools.count(-1, -1)
 

@@ -461,6 +461,28 @@ NOTIFICATION_TIME = _gauge(
     "it hears nothing.",
 )
 
+# Connections to the database's server (semantic conventions for database metrics)
+POOL_CONNECTIONS = _up_down_counter(
+    "db.client.connection.count",
+    "{connection}",
+    "Connections to PostgreSQL by pool: used, or idle. None with SQLite.",
+    (s.POOL, s.POOL_STATE),
+)
+POOL_WAITING = _up_down_counter(
+    "db.client.connection.pending_requests",
+    "{request}",
+    "Reads and transactions that wait for a connection of their pool.",
+    (s.POOL,),
+)
+POOL_WAIT = _histogram(
+    "db.client.connection.wait_time",
+    "s",
+    "How long a read or a transaction waited for a connection of its pool.",
+    buckets.SHORT_SECONDS,
+    (s.POOL,),
+    parts=MICROSECONDS,
+)
+
 # The process
 FLUSH_EVENTS = _histogram(
     "gateway.log.flush.events", "{event}", "Events that one transaction of the log took.", buckets.COUNTS

@@ -1,13 +1,17 @@
-"""Metrics of the process: its log, its event loop, its queue."""
+"""Metrics of the process: its log, its connections, its event loop."""
 
 import asyncio
 from time import monotonic
 
+from gateway.storage.database import ConnectionPools
 from gateway.telemetry.metrics import instrument_table as table
 from gateway.telemetry.metrics.exposition import Exposition
 
 INTERVAL = 0.25
 """Seconds between two looks at the event loop: four timers a second cost nothing and find every hang."""
+
+STATES = ("used", "idle")
+"""Of a connection (semantic conventions for database metrics)."""
 
 
 class LogMetrics:
@@ -25,6 +29,24 @@ class LogMetrics:
         self._seconds.add(int(seconds * 1_000_000))
         if failed:
             self._failures[()] += 1
+
+
+def measured_pools(exposition: Exposition) -> ConnectionPools:
+    """Pools of connections to a database's server, for those who open them: what they do, and how long work
+    waits, is measured."""
+    waits = exposition.counters.histogram(table.POOL_WAIT)
+    pools = ConnectionPools(lambda name, seconds: waits[(name,)].add(int(seconds * 1_000_000)))
+
+    def connections() -> dict[tuple[str, str], int]:
+        found = pools.use().items()
+        return {
+            (name, state): count for name, use in found for state, count in zip(STATES, use[:2], strict=True)
+        }
+
+    observe = exposition.counters.observe
+    observe(table.POOL_CONNECTIONS, connections)
+    observe(table.POOL_WAITING, lambda: {(name,): use.waiting for name, use in pools.use().items()})
+    return pools
 
 
 class LoopMetrics:

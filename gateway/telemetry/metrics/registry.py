@@ -17,7 +17,7 @@ from gateway.telemetry.metrics.exemplars import Exemplify, of_span
 from gateway.telemetry.metrics.exposition import Exposition
 from gateway.telemetry.metrics.instrument_table import Instrument
 from gateway.telemetry.metrics.memory_metrics import MemoryMetrics
-from gateway.telemetry.metrics.process_metrics import LogMetrics, LoopMetrics
+from gateway.telemetry.metrics.process_metrics import LogMetrics, LoopMetrics, measured_pools
 from gateway.telemetry.metrics.request_metrics import Requests
 from gateway.telemetry.metrics.stored_metrics import StoredArtifacts, StoredMemories
 from gateway.telemetry.metrics.stream_metrics import Streams
@@ -73,6 +73,7 @@ class MetricsRegistry:
         self.streams = Streams(self.exposition, is_kept)
         self.requests = Requests(self.exposition)
         self.log = LogMetrics(self.exposition)
+        self.pools = measured_pools(self.exposition)
         self.loop = LoopMetrics(self.exposition)
         self.observe(table.EXPORT_FAILURES, lambda: {(signal,): read() for signal, read in failures.items()})
 
