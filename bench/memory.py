@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import orjson
+import psycopg
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
@@ -28,6 +29,8 @@ from bench.client import percentile
 from bench.figures import Figure, show
 from bench.recall.sets import CHARACTERS, documents
 from bench.recall.turns import documented, in_turns, planted, saving
+from bench.scale import cluster
+from bench.scale.gateways import settings_of
 from bench.sessions import OWNER, resident
 from gateway import wiring
 from gateway.memory.changes import Attribution
@@ -45,7 +48,6 @@ from tests.loopback import served
 from tests.memory.pairs import PAIRS, confusion
 from tests.memory.search.recall_set import ASKED, NO_ANSWER, NOT_BY_WORDS, by_words, recall
 from tests.memory.search.saving import made, put, recall_rows
-from tests.postgres import drop_databases, new_database
 
 MEMORIES = 10_000
 QUERIES = 2_000
@@ -92,9 +94,9 @@ async def comparing(share: int) -> Sequence[Figure]:
     ]
 
 
-async def recalling(share: int, **given: str) -> Sequence[Figure]:
+async def recalling(share: int, database_url: str | None = None) -> Sequence[Figure]:
     """recall@5 by words: alone, and among very many others."""
-    async with opened(**given) as (_, services):
+    async with opened(database_url=database_url) as (_, services):
         rows = recall_rows(SCOPE)
         await put(services.store, *rows.values())
         alone = await recalled(services.searcher, rows)
@@ -124,11 +126,13 @@ async def recalled(searcher: Searcher, rows: dict[str, MemoryRow]) -> dict[str, 
     return recall(found)
 
 
-async def searching(share: int, **given: str) -> Sequence[Figure]:
+async def searching(share: int, database_url: str | None = None) -> Sequence[Figure]:
     """By words, and what a turn waits for because of it."""
     count, queries = MEMORIES // share, QUERIES // share
-    async with opened(**given) as (_, services):
+    async with opened(database_url=database_url) as (_, services):
         await fill(services, count)
+        if database_url is not None:
+            settle(database_url)
         texts = [ASKED[number % len(ASKED)].text for number in range(queries)]
         await timed(texts[: len(ASKED)], lambda text: services.searcher.find(SCOPE, MemoryQuery(text)))
         before = resident()
@@ -152,10 +156,17 @@ async def searching(share: int, **given: str) -> Sequence[Figure]:
 
 async def in_postgres(share: int) -> Sequence[Figure]:
     """The same, in databases that nobody else uses."""
-    found = [*await recalling(share, database_url=new_database())]
-    found += await searching(share, database_url=new_database())
-    drop_databases()
+    with cluster.running() as server, tempfile.TemporaryDirectory() as folder:
+        urls = [settings_of(server, folder)["GATEWAY_DATABASE_URL"] for _ in range(2)]
+        found = [*await recalling(share, urls[0]), *await searching(share, urls[1])]
     return [replace(figure, name=f"PostgreSQL: {figure.name.strip()}") for figure in found]
+
+
+def settle(database_url: str) -> None:
+    """What the server does by itself within a minute or two of so many writes: until then an index says where
+    rows are, but not whether they count, and a search takes about twice as long."""
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        connection.execute("VACUUM ANALYZE")
 
 
 def handbooks(share: int) -> list[MemoryRow]:
@@ -279,7 +290,7 @@ async def fill(services: MemoryServices, count: int) -> list[MemoryRow]:
 
 
 @asynccontextmanager
-async def opened(**given: str) -> AsyncGenerator[tuple[Settings, MemoryServices]]:
+async def opened(**given: str | None) -> AsyncGenerator[tuple[Settings, MemoryServices]]:
     """The memory of an empty folder."""
     with tempfile.TemporaryDirectory() as folder:
         settings = settings_in(Path(folder), **given)
@@ -287,7 +298,7 @@ async def opened(**given: str) -> AsyncGenerator[tuple[Settings, MemoryServices]
             yield settings, services
 
 
-def settings_in(folder: Path, **given: str) -> Settings:
+def settings_in(folder: Path, **given: str | None) -> Settings:
     return load_settings(data_dir=folder, model="demo", **given)
 
 
