@@ -10,6 +10,7 @@ ID_PATTERN = r"^[A-Za-z0-9_-]{1,64}$"
 USER_PATTERN = r"^[A-Za-z0-9_.-]{1,160}$"
 """Of users: an id, or what `auth` makes of one that a delegate key names."""
 OPERATION_PREFIX = "c_"
+CLIENT_CALL_PREFIX = "client_"
 """What the ids begin with that stand in place of a turn's."""
 
 DAY_MS = 86_400_000
@@ -58,6 +59,16 @@ def new_artifact_ref() -> str:
 def new_tool_call_id() -> str:
     """An id for a tool call whose own cannot be used: `toolu_` and 96 random bits in hex."""
     return f"toolu_{secrets.token_hex(12)}"
+
+
+def new_client_call_id() -> str:
+    """An id for a tool call that the user's client runs: whoever reads the call sees by it who ran it."""
+    return f"{CLIENT_CALL_PREFIX}{secrets.token_hex(12)}"
+
+
+def is_client_call(tool_call_id: str) -> bool:
+    """Whether the user's client runs the call."""
+    return tool_call_id.startswith(CLIENT_CALL_PREFIX)
 
 
 def new_request_id() -> str:

@@ -6,16 +6,25 @@ from pydantic import AfterValidator, Field
 
 from gateway.api.attachment_body import AttachmentBody
 from gateway.artifacts.attached_files import MAX_FILES
-from gateway.http.json_types import Body, Query, Reply, not_blank
+from gateway.http.json_types import Body, Query, Reply, no_nul, not_blank
 from gateway.ids import ID_PATTERN, USER_PATTERN
 from gateway.messages import Usage
 from gateway.service.releases import GRACE, MAX_GRACE
 from gateway.storage.turns import MAX_INSTRUCTIONS, TurnRow, TurnState, TurnStatus
+from gateway.tools.client_tools import MAX_TOOLS
 
 Id = Annotated[str, Field(pattern=ID_PATTERN)]
 UserId = Annotated[str, Field(pattern=USER_PATTERN)]
 Message = Annotated[str, AfterValidator(not_blank), Field(description="The user's message.")]
 Title = Annotated[str, AfterValidator(not_blank), Field(max_length=200)]
+
+
+class ClientToolBody(Body):
+    """A tool that the client runs: the model calls it, and the turn waits for the result."""
+
+    name: Id = Field(description="Not one of the gateway's own.")
+    description: Annotated[str, AfterValidator(no_nul)] = Field("", max_length=20_000)
+    input_schema: dict[str, Any] = Field(description="A JSON Schema (2020-12) of type object.")
 
 
 class RegenerateBody(Body):
@@ -48,6 +57,11 @@ class TurnOptions(RegenerateBody):
         default_factory=list[AttachmentBody],
         max_length=MAX_FILES,
         description="Files that the message brings along.",
+    )
+    tools: list[ClientToolBody] = Field(
+        default_factory=list[ClientToolBody],
+        max_length=MAX_TOOLS,
+        description="Tools that you run yourself, beside those of the gateway, in this turn.",
     )
     instructions: str | None = Field(
         None,

@@ -17,6 +17,7 @@ from gateway.http.cursors import decode_cursor, encode_cursor
 from gateway.http.json_types import json_reply
 from gateway.http.requests import ApiRequest
 from gateway.http.stream import stream_response
+from gateway.messages import ToolSpec
 from gateway.service.releases import GRACE
 from gateway.storage.turns import Accepted
 from gateway.turn.request import TurnRequest
@@ -119,6 +120,7 @@ async def _start(
         attachments=[each.given() for each in body.attachments],
         parent_turn_id=body.parent_turn_id,
         instructions=body.instructions,
+        tools=[ToolSpec(each.name, each.description, each.input_schema) for each in body.tools],
     )
     return _spanned(request, await request.gateway.start(request.principal, asked))
 

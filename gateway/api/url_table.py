@@ -12,6 +12,7 @@ from gateway.api import records_routes as records
 from gateway.api import sessions_routes as sessions
 from gateway.api import skills_routes as skills
 from gateway.api import summaries_routes as summaries
+from gateway.api import tool_results_routes as tool_results
 from gateway.api import turns_routes as turns
 from gateway.api.approvals_routes import Approval, ApprovalsReply, DecisionBody, Grants
 from gateway.api.artifact_bodies import (
@@ -52,6 +53,7 @@ from gateway.api.prompts_routes import PreviewQuery
 from gateway.api.records_routes import Archived, ReplayQuery
 from gateway.api.skills_routes import SkillList, SkillRow, SkillsQuery, SwitchBody
 from gateway.api.summaries_routes import SummariesQuery, SummariesReply, Summary, SummaryBody
+from gateway.api.tool_results_routes import ToolResultBody, ToolResultReply
 from gateway.http.endpoint import STREAM, Endpoint
 from gateway.http.requests import NDJSON
 from gateway.prompt.prompt_report import PromptPreview, PromptReport
@@ -128,6 +130,14 @@ ENDPOINTS = (
     Endpoint("POST", TURN + "/cancel", turns.cancel_any, {200: (Turn,), 202: (Turn,)}, refusals=(404,)),
     Endpoint("GET", A, approvals.read, {200: (Approval,)}, refusals=(404,)),
     Endpoint("POST", A, approvals.decide, {200: (Approval,)}, DecisionBody, refusals=(404, 409, 413)),
+    Endpoint(
+        "POST",
+        T + "/tool_results/{tool_call_id}",
+        tool_results.give,
+        {200: (ToolResultReply,)},
+        ToolResultBody,
+        refusals=(404, 409, 413, 429),
+    ),
     Endpoint("GET", "/api/approvals", approvals.waiting, {200: (ApprovalsReply,)}),
     Endpoint("GET", "/api/grants", approvals.grants, {200: (Grants,)}),
     Endpoint("DELETE", "/api/grants/{tool}", approvals.revoke, {204: (None,)}, refusals=(404,)),

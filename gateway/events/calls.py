@@ -25,6 +25,10 @@ class ToolCall(EventData):
     needs_approval: Literal[True] | None = Field(
         default=None, description="It does not run before a person allows it, now or in a grant before."
     )
+    runs_on: Literal["client"] | None = Field(
+        default=None,
+        description="client: the user's client runs it and gives the result. Absent: the gateway does.",
+    )
 
 
 class ToolProgress(EventData):

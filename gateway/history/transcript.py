@@ -25,7 +25,7 @@ from gateway.messages import (
     tool_result_block,
 )
 from gateway.storage.messages import History, PromptMemories, StoredMessage
-from gateway.tools.policy import CLIENT_INSTRUCTIONS, FILE_READ
+from gateway.tools.policy import CLIENT_INSTRUCTIONS, FILE_READ, speaker
 from gateway.tools.wrapping import wrap
 
 _WISHES = (
@@ -215,7 +215,11 @@ def tools_read_in(history: History) -> set[str]:
     file was attached in it: that brings in what others wrote as a tool does, and so do a client's
     instructions (CLIENT_INSTRUCTIONS)."""
     blocks = [(item.message.role, block) for item in history.messages for block in item.message.content]
-    called = {block["name"] for role, block in blocks if role == "assistant" and block["type"] == "tool_use"}
+    called = {
+        speaker(block["name"], block["id"])
+        for role, block in blocks
+        if role == "assistant" and block["type"] == "tool_use"
+    }
     files = {FILE_READ for _, block in blocks if block["type"] == ATTACHED}
     return called | files | ({CLIENT_INSTRUCTIONS} if history.instructions else set())
 

@@ -15,13 +15,12 @@ from gateway.model.strict_json import parse_object
 from gateway.service.dependencies import Dependencies
 from gateway.shielding import finish
 from gateway.storage.decisions import ApprovalRow, Grant, Verdict
-from gateway.storage.turns import Accepted
 from gateway.turn.in_flight import InFlight
 from gateway.turn.tool_run import check_arguments
 
 MAX_LISTED = 200
 MAX_ROUND_SECONDS = 5.0
-"""Seconds between two looks for approvals that are overdue: they expire later than set by at most so much."""
+"""Seconds between two looks for turns that wait too long: it ends later than set by at most so much."""
 
 log = structlog.get_logger(__name__)
 
@@ -33,7 +32,7 @@ class TurnApprovals:
         self._deps = deps
         self._in_flight = in_flight
         self.parked = 0
-        """How many turns waited for a person at the last look for overdue ones."""
+        """How many turns waited for somebody at the last look for overdue ones."""
 
     async def read(self, who: Principal, session_id: str, turn_id: str, tool_call_id: str) -> ApprovalRow:
         """Raises errors.NotFound."""
@@ -86,12 +85,13 @@ class TurnApprovals:
     async def take_up(self, turn_id: str) -> None:
         """Goes on with a turn if it is parked. Not while the server shuts down: the next process finds it."""
         if not self._in_flight.draining.is_set():
-            self._resume(await self._deps.approvals.wake(turn_id))
+            self._in_flight.resume(await self._deps.approvals.wake(turn_id))
 
     async def watch_deadlines(self) -> None:
-        """Goes on with the turns whose approval did not come in time, for as long as the process lives. What
-        fails in a way that was not foreseen is raised, after all other turns of the round had their turn."""
-        every = min(MAX_ROUND_SECONDS, self._deps.settings.approval_timeout / 4)
+        """Goes on with the turns that waited too long, for as long as the process lives. What fails in a way
+        that was not foreseen is raised, after all other turns of the round had their turn."""
+        settings = self._deps.settings
+        every = min(MAX_ROUND_SECONDS, settings.approval_timeout / 4, settings.client_tool_timeout / 4)
         while True:
             try:
                 await self._expire()
@@ -112,13 +112,8 @@ class TurnApprovals:
 
     async def _decide(self, row: ApprovalRow, verdict: Verdict) -> ApprovalRow:
         row, accepted = await self._deps.approvals.decide(row, verdict)
-        self._resume(accepted)
+        self._in_flight.resume(accepted)
         return row
-
-    def _resume(self, accepted: Accepted | None) -> None:
-        # While the server shuts down the turn stays open in the log: the next process finds it.
-        if accepted is not None and not self._in_flight.draining.is_set():
-            self._in_flight.resume(accepted)
 
     def _check(self, row: ApprovalRow, decision: Decision, scope: Scope, arguments: dict[str, Any]) -> None:
         if decision == "denied":

@@ -9,11 +9,12 @@ from gateway.errors import Draining, NotFound, TurnInProgress
 from gateway.events.envelope import StoredEvent
 from gateway.history.message_view import messages_of
 from gateway.ids import new_session_id, now_ms
-from gateway.messages import Attached
+from gateway.messages import Attached, ToolSpec
 from gateway.service.acceptance import accept_with, new_turn
 from gateway.service.approvals import TurnApprovals
 from gateway.service.archiver import Archiver
 from gateway.service.artifacts import UserArtifacts
+from gateway.service.client_tools import ClientResults, client_tools
 from gateway.service.dependencies import Dependencies
 from gateway.service.documents import DocumentedMemories
 from gateway.service.follower import Follower, Following, Snapshot, Take, following_from
@@ -55,6 +56,7 @@ class Gateway:
         self.ownership = ownership
         self.history = SessionHistory(deps, in_flight)
         self.approvals = TurnApprovals(deps, in_flight)
+        self.client_results = ClientResults(deps, in_flight)
         self.skills = SkillsOffered(deps)
         self.prompts = Prompts(deps)
         self.memory = memory
@@ -156,7 +158,7 @@ class Gateway:
         """Accepts a turn and starts it; once accepted it runs to its `done` whether anybody listens or not.
 
         Raises:
-            errors.Draining, errors.QueueFull, errors.InvalidRequest (model, instructions), and what
+            errors.Draining, errors.QueueFull, errors.InvalidRequest (model, instructions, tools), and what
             `Attachments.attach` and `Turns.accept` raise.
         """
         return await self._start(who, request)
@@ -171,8 +173,8 @@ class Gateway:
         on_conflict: OnConflict = "reject",
         model: str | None = None,
     ) -> Accepted:
-        """Asks the message of a turn anew, with its files and its client's instructions, where it was asked:
-        in a branch of its own. `model` None takes the turn's, as long as it may be used.
+        """Asks the message of a turn anew, with its files and its client's instructions and tools, where it
+        was asked: in a branch of its own. `model` None takes the turn's, as long as it may be used.
 
         Raises:
             errors.NotFound, errors.Conflict (no_branch_point): as `Branches.parent`; and what `start` raises.
@@ -189,7 +191,10 @@ class Gateway:
             parent_turn_id=await self._deps.branches.parent(session_id, turn_id),
             instructions=await self._told(turn),
         )
-        return await self._start(who, request, turn.attachments)
+        tools: Sequence[ToolSpec] = ()
+        if turn.client_tools is not None:
+            tools = await self._deps.turns.client_tools(session_id, turn.client_tools)
+        return await self._start(who, request, turn.attachments, tools)
 
     async def _told(self, turn: TurnRow) -> str:
         sessions, told = self._deps.sessions, turn.instructions
@@ -310,13 +315,19 @@ class Gateway:
             follower.close()
 
     async def _start(
-        self, who: Principal, request: TurnRequest, attached: tuple[Attached, ...] = ()
+        self,
+        who: Principal,
+        request: TurnRequest,
+        attached: tuple[Attached, ...] = (),
+        tools: Sequence[ToolSpec] = (),
     ) -> Accepted:
-        """`attached` was before, in the same session."""
+        """`attached` was before, in the same session; `tools` were brought along before."""
         if self.is_draining:
             raise Draining("The server is shutting down. Send the message again in a moment.")
         self._in_flight.admit(who.user_id)
-        new = replace(new_turn(self._deps.settings, who, request), attachments=attached)
+        tools = tools or await client_tools(self._deps, request.tools)
+        new = new_turn(self._deps.settings, who, request)
+        new = replace(new, attachments=attached, client_tools=tools)
         # A client that leaves now must not leave a turn that is accepted and never started.
         return await finish(self._accept(new, request.attachments))
 

@@ -80,10 +80,10 @@ class SessionHistory:
             )
         deps = self._deps
         open_turn = await deps.turns.open_turn(session_id)
-        if open_turn is not None and open_turn.status == "awaiting_approval":
+        if open_turn is not None and open_turn.status in {"awaiting_approval", "awaiting_tool_result"}:
             raise Conflict(
-                "A call of this session waits for an approval: decide about it first.",
-                code="awaiting_approval",
+                "A call of this session waits for an approval, or a result of the client: give that first.",
+                code=open_turn.status,
                 details={"turn_id": open_turn.id},
             )
         model = await deps.turns.model(session_id) or deps.settings.model

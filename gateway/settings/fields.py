@@ -214,6 +214,9 @@ class Settings(BaseSettings):
     approval_timeout: float = Field(
         86_400, gt=0, le=31_536_000, description="Time after which an approval that nobody gave is a denial."
     )
+    client_tool_timeout: float = Field(
+        3600, gt=0, le=31_536_000, description="Time that a client has to give the result of its own tool."
+    )
     mcp_servers: McpServers = Field(
         {}, description="MCP servers by name: {command, args, env, cwd} or {url, headers}. JSON or a table."
     )

@@ -130,7 +130,7 @@ Index("outbox_by_session", outbox.c.session_id, outbox.c.number)
 # where that is the one that ran before it. `branch` is the one that it belongs to. `origin` is NULL of what
 # was said here.
 # `instructions` is the digest of those that the turn has; '': none; NULL while it waits: those that the turn
-# before it will have.
+# before it will have. `client_tools` is the digest of the tools that came with it.
 turns = Table(
     "turns",
     metadata,
@@ -159,6 +159,7 @@ turns = Table(
     Column("parent", Text),
     Column("origin", Text),
     Column("instructions", Text),
+    Column("client_tools", Text),
 )
 _running = text("status = 'running'")
 _named = text("client_message_id IS NOT NULL")
@@ -350,6 +351,39 @@ approvals = Table(
     Column("edited", Text),
 )
 Index("approvals_by_turn", approvals.c.turn_id, approvals.c.requested_at, approvals.c.number)
+
+# Calls that the user's client runs. `status` is NULL until it gave the result, of whose content `digest` is;
+# `content` is NULL again when the turn has it in its log.
+client_calls = Table(
+    "client_calls",
+    metadata,
+    Column(
+        "session_id", Text, ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True, nullable=False
+    ),
+    Column("turn_id", Text, primary_key=True, nullable=False),
+    Column("tool_call_id", Text, primary_key=True, nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("number", NUMBER, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("requested_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger, nullable=False),
+    Column("status", Text),
+    Column("answered_at", BigInteger),
+    Column("digest", Text),
+    Column("content", Text),
+)
+Index("client_calls_by_turn", client_calls.c.turn_id, client_calls.c.number)
+
+# The tools that clients brought along, as JSON; turns refer to a set by its digest.
+client_tools = Table(
+    "client_tools",
+    metadata,
+    Column(
+        "session_id", Text, ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True, nullable=False
+    ),
+    Column("digest", Text, primary_key=True, nullable=False),
+    Column("specs", Text, nullable=False),
+)
 
 # Without a session the grant holds in all of its owner's.
 tool_grants = Table(

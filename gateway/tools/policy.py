@@ -5,6 +5,7 @@ from fnmatch import fnmatchcase
 from typing import Literal, NamedTuple, cast
 
 from gateway.events.calls import Effect
+from gateway.ids import is_client_call
 
 PolicyVerdict = Literal["allow", "ask", "deny"]
 
@@ -13,10 +14,26 @@ FILE_READ = "attachment"
 """What a file that the user attached counts as among the tools that had spoken."""
 CLIENT_INSTRUCTIONS = "client_instructions"
 """What the instructions of a client application count as among them."""
-OUTSIDE = ("mcp__*", "http_fetch", "read_artifact", "read_archive", FILE_READ, CLIENT_INSTRUCTIONS)
+CLIENT_TOOL = "client_tool"
+"""What a call that the user's client ran counts as among them, whatever the tool's name: that is the client's
+to choose."""
+OUTSIDE = (
+    "mcp__*",
+    "http_fetch",
+    "read_artifact",
+    "read_archive",
+    FILE_READ,
+    CLIENT_INSTRUCTIONS,
+    CLIENT_TOOL,
+)
 """Tools that bring in what others wrote, unless a rule trusts them, and the names that the user's files and
-the client's instructions go by among them. What was kept aside or archived may be of any tool, and of a
-file."""
+the client's instructions and tools go by among them. What was kept aside or archived may be of any tool, and
+of a file."""
+
+
+def speaker(tool: str, tool_call_id: str) -> str:
+    """What a call counts as among the tools that had spoken."""
+    return CLIENT_TOOL if is_client_call(tool_call_id) else tool
 
 
 class Ruling(NamedTuple):

@@ -10,7 +10,7 @@ from gateway.history.transcript import view
 from gateway.memory.context_changes import ContextState
 from gateway.memory.learning.user_messages import user_text
 from gateway.memory.recall import InContext
-from gateway.messages import Message, Usage
+from gateway.messages import Message, ToolSpec, Usage
 from gateway.prompt.assemble import Prefix
 from gateway.storage.memories import MemoryRow
 from gateway.storage.messages import History, StoredMessage
@@ -63,7 +63,12 @@ class TurnContext:
     prefix: Prefix
 
     def __init__(
-        self, deps: TurnDependencies, emitter: Emitter, limits: Limits, preloaded: History | None = None
+        self,
+        deps: TurnDependencies,
+        emitter: Emitter,
+        limits: Limits,
+        preloaded: History | None = None,
+        client_tools: Sequence[ToolSpec] = (),
     ) -> None:
         self.deps = deps
         self.settings = deps.settings
@@ -73,7 +78,7 @@ class TurnContext:
         self.preloaded = preloaded
         self.row = emitter.turn
         self.progress = emitter.progress
-        self.prompt = Prompt.read(deps)
+        self.prompt = Prompt.read(deps, client_tools)
         self.memories = MemoryState()
         self.withheld: frozenset[str] = frozenset()
         self.not_shown: set[str] = set()

@@ -13,7 +13,7 @@ from gateway.prompt.components import PromptFolder
 from gateway.settings import Settings
 from gateway.skills.library import SkillLibrary
 from gateway.storage.archives import Summaries
-from gateway.storage.decisions import Approvals
+from gateway.storage.decisions import Approvals, ClientCalls
 from gateway.storage.log import Bus, EventLog
 from gateway.storage.replicas import Replicas
 from gateway.storage.sessions import Sessions
@@ -44,6 +44,7 @@ class TurnDependencies:
     skills: SkillLibrary
     read_archive: Tool
     approvals: Approvals
+    client_calls: ClientCalls
     suggestions: Suggestions
     memory: MemoryServices | None
     artifact_store: ArtifactStore

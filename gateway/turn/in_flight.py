@@ -83,8 +83,11 @@ class InFlight:
         if session_id not in self._owned:
             self._spawn(session_id)
 
-    def resume(self, accepted: Accepted) -> None:
-        """Takes a turn back that was parked."""
+    def resume(self, accepted: Accepted | None) -> None:
+        """Takes a turn back that was parked, if it was. While the server shuts down it stays open in the log:
+        the next process finds it."""
+        if accepted is None or self.draining.is_set():
+            return
         self._waiting.add(accepted.turn.session_id)  # others may have come meanwhile
         self.start(accepted)
 

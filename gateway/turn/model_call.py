@@ -8,7 +8,7 @@ from time import monotonic
 from gateway.errors import ModelError, TooManyToolCalls
 from gateway.events.lifecycle import IterationEnd, IterationStart, IterationSuperseded
 from gateway.history.transcript import fold, problems
-from gateway.ids import is_id, new_tool_call_id
+from gateway.ids import is_client_call, is_id, new_client_call_id, new_tool_call_id
 from gateway.messages import Message
 from gateway.model.base import Answer, Delta, ModelRequest, Started
 from gateway.model.prices import cost_of
@@ -16,6 +16,7 @@ from gateway.model.retry import next_delay
 from gateway.prompt.assemble import CLIENT
 from gateway.prompt.cache_points import mark_messages
 from gateway.storage.messages import History
+from gateway.turn.client_calls import clients_calls, expect_results
 from gateway.turn.context import TurnContext
 from gateway.turn.tool_calls import record_intents, refuse_bad_inputs
 
@@ -124,10 +125,12 @@ async def _attempt(turn: TurnContext, request: ModelRequest) -> Answer:
                     progress.attempt_began = True
                     progress.attempt_usage = chunk.usage
                 case Answer():
-                    answer = _with_usable_ids(_usable(chunk), progress.call_ids)
+                    answer = _usable(chunk)
+                    answer = _with_usable_ids(answer, progress.call_ids, clients_calls(turn, answer))
                     progress.attempt_usage = answer.usage
                     _check_calls(answer, turn.settings.max_tool_calls)
                     end = _end(answer, request, ttft_ms, _ms_since(asked_at))
+                    await expect_results(turn, answer)
                     with emitter.together():
                         turn.emit(end, message=_message(answer), usage=answer.usage)
                         record_intents(turn, answer)
@@ -149,14 +152,15 @@ def _usable(answer: Answer) -> Answer:
     return replace(answer, content=[block for block in answer.content if block["type"] != "tool_use"])
 
 
-def _with_usable_ids(answer: Answer, taken: Collection[str]) -> Answer:
+def _with_usable_ids(answer: Answer, taken: Collection[str], clients: Collection[str]) -> Answer:
     """The answer with another id for each tool call whose own is no id, or was used before in this turn: some
     endpoints count from 1 in every answer, and what was decided about one call must not count for another.
-    The history is sent back with the same ids."""
+    Those that are the client's have ids that say so. The history is sent back with the same ids."""
     fresh = {
-        block["id"]: new_tool_call_id()
+        block["id"]: new_client_call_id() if block["id"] in clients else new_tool_call_id()
         for block in answer.content
-        if block["type"] == "tool_use" and (block["id"] in taken or not is_id(block["id"]))
+        if block["type"] == "tool_use"
+        and (block["id"] in {*taken, *clients} or not is_id(block["id"]) or is_client_call(block["id"]))
     }
     if not fresh:
         return answer

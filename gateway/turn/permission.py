@@ -25,7 +25,9 @@ async def seek_permission(turn: TurnContext) -> None:
     open call either may run or waits."""
     asking: dict[str, Ruling] = {}
     async for call_id, state in turn.progress.open_calls():
-        if state.asked or state.verdict is not None or _forbid(turn, call_id, state):
+        if state.asked or state.runs_on_client or state.verdict is not None:
+            continue
+        if _forbid(turn, call_id, state) or state.name in turn.prompt.client_tools:
             continue
         ruling = verdict_of(turn.settings.tool_policy, state.name, state.effect)
         if state.needs_approval and ruling.verdict != "ask":  # the request that was emitted still holds
@@ -40,10 +42,13 @@ async def apply_decisions(turn: TurnContext) -> bool:
     """Emits what has been decided since, by a person or by time; whether there was anything. What the rules
     have come to forbid meanwhile does not run, whoever approved it."""
     approvals, turn_id = turn.deps.approvals, turn.row.id
+    undecided = {call_id: state for call_id, state in waiting_calls(turn).items() if state.undecided}
+    if not undecided:
+        return False
     await approvals.expire(turn_id, now_ms(), EXPIRED)
     rows = {row.tool_call_id: row for row in await approvals.of_turn(turn_id)}
     decided = False
-    for call_id, state in waiting_calls(turn).items():
+    for call_id, state in undecided.items():
         verdict = rows[call_id].verdict
         if verdict is None:
             continue
@@ -57,11 +62,12 @@ async def apply_decisions(turn: TurnContext) -> bool:
 
 
 async def park(turn: TurnContext) -> bool:
-    """Gives the turn up until somebody decides; False when that has happened already."""
+    """Gives the turn up until somebody decides, or a client has run a call; False when that has happened
+    already."""
     approvals, row = turn.deps.approvals, turn.row
     await turn.emitter.settled()
     waiting = waiting_calls(turn)
-    rows = await approvals.of_turn(row.id)
+    rows = [*await approvals.of_turn(row.id), *await turn.deps.client_calls.of_turn(row.id)]
     until = min(each.expires_at for each in rows if each.tool_call_id in waiting)
     parked = await approvals.park(row, waiting.keys(), until)
     if parked:
@@ -70,7 +76,7 @@ async def park(turn: TurnContext) -> bool:
 
 
 def waiting_calls(turn: TurnContext) -> dict[str, CallState]:
-    """The calls that a person has still to decide."""
+    """The calls that a person has still to decide about, or a client to answer."""
     calls = turn.progress.calls.items()
     return {call_id: state for call_id, state in calls if state.result is None and state.waits}
 

@@ -14,6 +14,7 @@ from gateway.events.envelope import EventData, StoredEvent
 from gateway.events.lifecycle import Done, IterationEnd, IterationStart, IterationSuperseded, TurnStart
 from gateway.events.upkeep import Skill
 from gateway.messages import Message, Usage, tool_result_block
+from gateway.tools.policy import speaker
 
 CALLS_PER_STEP = 50
 """Calls that are looked at, or answered, before others get their share of the event loop. Spans and log lines
@@ -41,7 +42,7 @@ _FOLDED: Mapping[str, type[EventData]] = {
 class CallState:
     """A tool call whose intent is recorded; `result` once it has one. One that `needs_approval` does not run
     before it has a `verdict`; `asked` when a person is to decide about it; `edited` when `arguments` are not
-    those that the model gave."""
+    those that the model gave; `runs_on_client` when its result comes from the user's client."""
 
     name: str
     arguments: dict[str, Any]
@@ -51,11 +52,17 @@ class CallState:
     asked: bool = False
     verdict: ApprovalResponse | None = None
     edited: bool = False
+    runs_on_client: bool = False
+
+    @property
+    def undecided(self) -> bool:
+        """Whether a person has still to decide about it: it has certainly not run."""
+        return self.asked and self.verdict is None
 
     @property
     def waits(self) -> bool:
-        """Whether it still has to be decided: it has certainly not run."""
-        return self.asked and self.verdict is None
+        """Of a call without a result: whether that comes with what somebody outside does."""
+        return self.undecided or self.runs_on_client
 
     @property
     def may_have_run(self) -> bool:
@@ -176,13 +183,17 @@ class TurnProgress:
                 self.call_ids.add(call_id)
                 self.unanswered += call_id not in self.calls
                 self.calls[call_id] = CallState(
-                    data.name, data.arguments, data.effect, needs_approval=bool(data.needs_approval)
+                    data.name,
+                    data.arguments,
+                    data.effect,
+                    needs_approval=bool(data.needs_approval),
+                    runs_on_client=data.runs_on == "client",
                 )
             case CallResult():
                 call = self.calls[call_id]
                 self.unanswered -= call.result is None
                 call.result = data
-                self.tools_read.add(data.name)
+                self.tools_read.add(speaker(data.name, call_id))
             case ApprovalRequest():
                 self.calls[call_id].asked = True
             case ApprovalResponse():

@@ -1,17 +1,20 @@
 """What comes before the messages of a session: tools, components, skills, memories, former sessions."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import Self
 
 import orjson
 
+from gateway.messages import ToolSpec
 from gateway.prompt.assemble import Prefix, PromptLimits, prefix_of
 from gateway.prompt.components import Components
 from gateway.settings import Settings
 from gateway.skills.catalog import Catalog
 from gateway.storage.messages import History
 from gateway.tools.base import Tool
+from gateway.tools.client_tools import ClientTool
 from gateway.tools.registry import Tools
 from gateway.turn.dependencies import TurnDependencies
 
@@ -20,30 +23,35 @@ from gateway.turn.dependencies import TurnDependencies
 class Prompt:
     """The prompt components and the skills as they were when a turn began; what else there is of a prompt
     belongs to the history of a session. `limits` are those of the system prompt, `skills` is what the model
-    is told of the catalog."""
+    is told of the catalog, `client_tools` what the user's client can run."""
 
     components: Components
     catalog: Catalog
     skills: str
     limits: PromptLimits
     read_archive: Tool
+    client_tools: Tools
 
     @classmethod
-    def read(cls, deps: TurnDependencies) -> Self:
-        """As files and catalog are now."""
+    def read(cls, deps: TurnDependencies, client_tools: Sequence[ToolSpec] = ()) -> Self:
+        """As files and catalog are now. Of the `client_tools` those are left out whose names the catalog has
+        got meanwhile."""
         settings: Settings = deps.settings
         catalog = deps.skills.catalog
+        tools = Tools(ClientTool(spec) for spec in client_tools if spec.name not in catalog.tools)
         return cls(
             deps.prompts.read(),
             catalog,
             catalog.snapshot if settings.skills_in_prompt else "",
             PromptLimits(settings.prompt_tokens, settings.instructions_tokens),
             deps.read_archive,
+            tools,
         )
 
     def tools(self, *, compressed: bool) -> Tools:
         """What may be called in a session: what was compressed can be looked up."""
-        return self.catalog.tools.plus(self.read_archive) if compressed else self.catalog.tools
+        more = [*self.client_tools, *([self.read_archive] if compressed else ())]
+        return self.catalog.tools.plus(*more) if more else self.catalog.tools
 
     def prefix(self, history: History, *, compressed: bool | None = None) -> Prefix:
         """What comes before the messages of a session: as it is, or as if it were `compressed` or not."""

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gateway.artifacts.attached_files import Upload
+from gateway.messages import ToolSpec
 from gateway.storage.turns import OnConflict
 
 
@@ -14,7 +15,7 @@ class TurnRequest:
     `project_id` and `role_id` are for a session that is made. `attachments` are references of artifacts, and
     files that come with the message. It comes after the turn `parent_turn_id` (see `NewTurn`). `instructions`
     are the client application's, for this turn and those after it; None: they stay as they were; "": none any
-    more."""
+    more. `tools` are run by the client."""
 
     message: str
     session_id: str | None = None
@@ -27,3 +28,4 @@ class TurnRequest:
     attachments: Sequence[str | Upload] = ()
     parent_turn_id: str | None = None
     instructions: str | None = None
+    tools: Sequence[ToolSpec] = ()

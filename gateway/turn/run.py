@@ -37,7 +37,10 @@ async def run_turn(
     try:
         if len(emitter.progress.calls) > deps.settings.max_tool_calls:  # recorded under another limit
             raise TooManyToolCalls(deps.settings.max_tool_calls)
-        turn = TurnContext(deps, emitter, limits, preloaded)
+        row = emitter.turn
+        brought = row.client_tools
+        tools = await deps.turns.client_tools(row.session_id, brought) if brought is not None else ()
+        turn = TurnContext(deps, emitter, limits, preloaded, tools)
         await prepare(turn)
         if emitter.lost:
             turn.emit(TurnWarning(code="events_lost", message=LOST.format(emitter.lost)))

@@ -3,9 +3,11 @@
 import asyncio
 
 from gateway.events.calls import ToolCall
+from gateway.ids import is_client_call
 from gateway.messages import Message
 from gateway.model.base import Answer
 from gateway.tools.policy import verdict_of
+from gateway.turn.client_calls import take_results
 from gateway.turn.context import TurnContext
 from gateway.turn.permission import apply_decisions, park, seek_permission, waiting_calls
 from gateway.turn.tool_results import tool_result
@@ -28,9 +30,13 @@ def record_intents(turn: TurnContext, answer: Answer) -> None:
             name, call_id = call["name"], call["id"]
             known = name in tools and call_id not in answer.bad_inputs
             effect = tools.get(name).effect if known else "effectful"
-            asks = verdict_of(policy, name, effect).verdict == "ask"
+            asks = name not in turn.prompt.client_tools and verdict_of(policy, name, effect).verdict == "ask"
             intent = ToolCall(
-                name=name, arguments=call["input"], effect=effect, needs_approval=True if asks else None
+                name=name,
+                arguments=call["input"],
+                effect=effect,
+                needs_approval=True if asks else None,
+                runs_on="client" if is_client_call(call_id) else None,
             )
             turn.emit(intent, tool_call_id=call_id)
 
@@ -46,15 +52,15 @@ def refuse_bad_inputs(turn: TurnContext, answer: Answer) -> None:
 async def settle_interrupted(turn: TurnContext) -> None:
     """Answers open calls of a former process that may have run and must not be repeated. Those stay open that
     are read_only or idempotent, which run again under the same idempotency key, and those that a person has
-    yet to decide about."""
+    yet to decide about, or a client to answer."""
     async for call_id, state in turn.progress.open_calls():
-        if state.may_have_run:
+        if state.may_have_run and not state.waits:
             turn.answer(call_id, tool_result(state.name, "unknown_outcome", UNKNOWN_OUTCOME))
 
 
 async def run_tool_calls(turn: TurnContext) -> Message | None:
     """Runs the recorded calls that have no result yet and returns the message that answers all of them; None
-    when the turn was parked, because a person has to decide about one.
+    when the turn was parked, because a person has to decide about one, or a client to run it.
 
     Every intent is durable before any tool starts, and every decision before the call it is about. The
     results are on their way to the log: what the model says to them comes after them there.
@@ -68,7 +74,8 @@ async def run_tool_calls(turn: TurnContext) -> Message | None:
         await _run_permitted(turn)
         if not waiting_calls(turn):
             break
-        if not await apply_decisions(turn) and await park(turn):
+        decided, came = await apply_decisions(turn), await take_results(turn)
+        if not decided and not came and await park(turn):
             return None
     return turn.progress.answers()
 

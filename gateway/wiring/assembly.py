@@ -114,6 +114,7 @@ def assemble(
         skills=skills,
         read_archive=read_archive(storage.sessions),
         approvals=storage.approvals,
+        client_calls=storage.client_calls,
         suggestions=suggestions,
         memory=memory,
         artifacts=storage.artifacts,

@@ -25,8 +25,9 @@ from gateway.storage.blobs.addresses import NOT_SHARED, is_bucket, open_blobs, t
 from gateway.storage.branches import Branches
 from gateway.storage.branches.store import SqlBranches
 from gateway.storage.database import ConnectionPools
-from gateway.storage.decisions import Approvals, SkillSwitches
+from gateway.storage.decisions import Approvals, ClientCalls, SkillSwitches
 from gateway.storage.decisions.approvals import SqlApprovals
+from gateway.storage.decisions.client_calls import SqlClientCalls
 from gateway.storage.decisions.switches import SqlSkillSwitches
 from gateway.storage.exclusive import Exclusive, LocalExclusive
 from gateway.storage.log import Bus, EventLog
@@ -78,6 +79,7 @@ class Storage:
     copies: Copies
     search: Search
     approvals: Approvals
+    client_calls: ClientCalls
     switches: SkillSwitches
     learned: LearnedSessions
     artifacts: Artifacts
@@ -224,6 +226,7 @@ def _storage_on(
         copies=SqlCopies(database),
         search=search,
         approvals=SqlApprovals(database),
+        client_calls=SqlClientCalls(database),
         switches=SqlSkillSwitches(database),
         learned=SqlLearnedSessions(database),
         artifacts=SqlArtifacts(database),

@@ -56,6 +56,7 @@ async def test_another_users_session_is_as_absent_as_one_that_never_was(guarded:
         "/api/sessions/{session_id}/turns": {"message": "hi"},
         "/api/sessions/{session_id}": {"title": "x"},
         "/api/sessions/{session_id}/turns/{turn_id}/approvals/{tool_call_id}": {"decision": "approve"},
+        "/api/sessions/{session_id}/turns/{turn_id}/tool_results/{tool_call_id}": {"content": "Basel"},
     }
 
     checked = 0
@@ -73,6 +74,7 @@ async def test_another_users_session_is_as_absent_as_one_that_never_was(guarded:
                 "turn_not_found",
                 "summary_not_found",
                 "approval_not_found",
+                "tool_call_not_found",
             }
             checked += 1
 

@@ -10,7 +10,7 @@ from gateway.memory.assents import is_assent
 from gateway.memory.validation import clean
 from gateway.messages import ATTACHED, Message
 from gateway.storage.messages import StoredMessage
-from gateway.tools.policy import FILE_READ
+from gateway.tools.policy import FILE_READ, speaker
 from gateway.tools.wrapping import WRAPPER_TAGS
 
 MAX_TEXT = 16_000
@@ -135,7 +135,7 @@ def _tools_before(messages: Sequence[StoredMessage]) -> dict[int, frozenset[str]
             found[stored.position], spoke = frozenset(spoke), set()
         for block in stored.message.content:
             if block["type"] == "tool_use":
-                spoke.add(block["name"])
+                spoke.add(speaker(block["name"], block["id"]))
             elif block["type"] == ATTACHED:
                 spoke.add(FILE_READ)
     return found

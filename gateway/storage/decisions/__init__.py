@@ -1,4 +1,5 @@
-"""What people decided, and what storage owes about it: approvals of tool calls, grants, switches of skills.
+"""What people decided and clients did, and what storage owes about it: approvals of tool calls, results of
+those that a client runs, grants, switches of skills.
 
 All methods raise `errors.StorageError` when the database cannot do its work, and nothing half-done is left
 behind.
@@ -6,7 +7,7 @@ behind.
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from gateway.events.calls import Decision, Scope
 from gateway.storage.turns import Accepted, TurnRow
@@ -51,6 +52,64 @@ class Grant:
     at: int
 
 
+@dataclass(frozen=True, slots=True)
+class ClientResult:
+    """What came of a call that a client ran; `timeout`: nothing, in time. `content` is JSON (see
+    turn/client_calls.py), None once the turn has it, `digest` that of the content."""
+
+    status: Literal["ok", "error", "timeout"]
+    at: int
+    digest: str | None = None
+    content: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ClientCall:
+    """A call that the user's client runs. Kept for as long as the session."""
+
+    session_id: str
+    turn_id: str
+    tool_call_id: str
+    owner: str
+    name: str
+    requested_at: int
+    expires_at: int
+    result: ClientResult | None = None
+
+
+class ClientCalls(Protocol):
+    """Calls that wait for a client. Turns are parked for them as for approvals (`Approvals.park`)."""
+
+    async def expect(self, calls: Sequence[ClientCall]) -> None:
+        """Stores what a client is to run. A call that is there already is left as it is."""
+        ...
+
+    async def of_turn(self, turn_id: str) -> Sequence[ClientCall]:
+        """In their order."""
+        ...
+
+    async def get(self, session_id: str, turn_id: str, tool_call_id: str, owner: str) -> ClientCall:
+        """Raises errors.NotFound (tool_call_not_found)."""
+        ...
+
+    async def answer(self, call: ClientCall, result: ClientResult) -> tuple[ClientCall, Accepted | None]:
+        """Stores the result. The call as it is now, and the turn when this was what it was parked for: it is
+        the caller's from then on. The same result again changes nothing.
+
+        Raises:
+            errors.Conflict: it has another result, its time is over, or its turn is.
+        """
+        ...
+
+    async def expire(self, turn_id: str, now: int) -> None:
+        """Ends the calls of the turn that no client answered in time."""
+        ...
+
+    async def clear(self, turn_id: str) -> None:
+        """Drops the contents of the turn's results, which are in the log."""
+        ...
+
+
 class Approvals(Protocol):
     """Calls that wait for a person, and turns that are parked meanwhile. A parked turn still counts as its
     session's running one, but nobody owns it."""
@@ -86,9 +145,9 @@ class Approvals(Protocol):
         ...
 
     async def park(self, turn: TurnRow, waiting: Collection[str], until: int) -> bool:
-        """Gives the turn up until one of the calls `waiting` is decided, or until then (Unix milliseconds).
-        False, and nothing done, when one of them has been decided already, or the turn is to be cancelled.
-        Raises errors.TurnLost when it is no longer the caller's."""
+        """Gives the turn up until one of the calls `waiting` is decided or has its client's result, or until
+        then (Unix milliseconds). False, and nothing done, when that was so before, or the turn is to be
+        cancelled. Raises errors.TurnLost when it is no longer the caller's."""
         ...
 
     async def wake(self, turn_id: str) -> Accepted | None:

@@ -1,20 +1,19 @@
-"""Approvals of tool calls, the turns that are parked for them, and grants, in SQL."""
+"""Approvals of tool calls and grants, in SQL."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, and_, bindparam, delete, func, insert, or_, select, true, update
+from sqlalchemy import Connection, and_, bindparam, delete, insert, select, update
 
-from gateway.errors import Conflict, NotFound, TurnLost
+from gateway.errors import Conflict, NotFound
 from gateway.events.calls import Scope
 from gateway.storage.database import Prepared, SessionLock, Store, reads, writes
 from gateway.storage.decisions import ApprovalRow, Grant, Verdict
+from gateway.storage.decisions.parking import OPEN, count_parked, overdue, park, wake
 from gateway.storage.rows import as_json
-from gateway.storage.schema import RUNNING, approvals, heads, tool_grants, turns
-from gateway.storage.turns import Accepted, TurnRow
-from gateway.storage.turns.heads import park_turn, wake_turn
-from gateway.storage.turns.store import SESSION_OF, accepted_of
+from gateway.storage.schema import RUNNING, approvals, tool_grants, turns
+from gateway.storage.turns import Accepted
 
 _ID = and_(
     approvals.c.session_id == bindparam("session_id"),
@@ -22,7 +21,6 @@ _ID = and_(
     approvals.c.tool_call_id == bindparam("tool_call_id"),
 )
 _ORDER = (approvals.c.requested_at, approvals.c.number)
-_TURN_ID = turns.c.id == bindparam("turn_id")
 
 _ROW = [column.name for column in approvals.c][:10]
 # What is there already stays as it is.
@@ -70,22 +68,6 @@ WAITING = Prepared(
     .order_by(*_ORDER)
     .limit(bindparam("limit"))
 )
-DECIDED = Prepared(
-    select(approvals.c.tool_call_id).where(
-        approvals.c.turn_id == bindparam("turn_id"), approvals.c.decision.is_not(None)
-    )
-)
-# Locked: a wish to stop is either seen here, or finds the turn parked.
-OPEN = Prepared(select(turns.c.cancel_requested, turns.c.status).where(_TURN_ID).with_for_update())
-_parked = heads.c.parked_until.is_not(None)
-OVERDUE = Prepared(
-    select(turns.c.id)
-    .join_from(heads, turns, turns.c.id == heads.c.turn_id)
-    .where(_parked, or_(heads.c.parked_until <= bindparam("now"), turns.c.cancel_requested == true()))
-    .order_by(heads.c.parked_until)
-    .limit(bindparam("limit"))
-)
-COUNT_PARKED = Prepared(select(func.count()).select_from(heads).where(_parked))
 OF_OWNER = tool_grants.c.owner == bindparam("owner")
 OF_TOOL = tool_grants.c.tool == bindparam("tool")
 ALL_GRANTS = Prepared(
@@ -120,14 +102,6 @@ def expire(connection: Connection, turn_id: str, now: int, reason: str) -> None:
 
 def waiting(connection: Connection, owner: str, limit: int) -> Sequence[ApprovalRow]:
     return [approval_of(row) for row in WAITING.all(connection, owner=owner, limit=limit)]
-
-
-def overdue(connection: Connection, now: int, limit: int) -> Sequence[str]:
-    return [turn_id for (turn_id,) in OVERDUE.all(connection, now=now, limit=limit)]
-
-
-def count_parked(connection: Connection) -> int:
-    return COUNT_PARKED.value(connection)
 
 
 def grants(connection: Connection, owner: str) -> Sequence[Grant]:
@@ -212,23 +186,6 @@ def granted(
         elif session_id in places:
             found[tool] = "session"
     return found
-
-
-def park(connection: Connection, turn: TurnRow, waiting: Collection[str], until: int) -> bool:
-    found = OPEN.one(connection, turn_id=turn.id)
-    decided = {call_id for (call_id,) in DECIDED.all(connection, turn_id=turn.id)}
-    if found is not None and (found[0] or not decided.isdisjoint(waiting)):
-        return False
-    if not park_turn(connection, turn.session_id, turn.id, turn.epoch, until):
-        raise TurnLost(f"Turn {turn.id} is no longer this writer's: epoch {turn.epoch}.")
-    return True
-
-
-def wake(connection: Connection, turn_id: str, replica: str) -> Accepted | None:
-    found = SESSION_OF.one(connection, turn_id=turn_id)
-    if found is None or not wake_turn(connection, found[0], turn_id, replica):
-        return None
-    return accepted_of(connection, turn_id)
 
 
 def approval_of(row: Sequence[Any]) -> ApprovalRow:

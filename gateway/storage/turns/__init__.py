@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
 from gateway.events.lifecycle import Outcome
-from gateway.messages import Attached, Usage
+from gateway.messages import Attached, ToolSpec, Usage
 from gateway.storage.messages import History
 from gateway.storage.signals import Signal
 
-TurnStatus = Literal["accepted", "running", "awaiting_approval", "done"]
+TurnStatus = Literal["accepted", "running", "awaiting_approval", "awaiting_tool_result", "done"]
 TurnState = TurnStatus | Outcome
 """Where a turn is: its status or, once it is done, its outcome."""
 OnConflict = Literal["reject", "queue", "interrupt"]
@@ -25,12 +25,14 @@ class TurnRow:
     """A turn. `first_seq` and `last_seq` bound its events; 0 while it has none. Between them lie no others
     but those of a turn that was cancelled while it waited for this one. `epoch` is the number of its owner,
     who alone may append: it grows with each owner in the session, and is 0 of a turn that is not open.
-    `recoveries` counts the owners that were lost. A turn that is awaiting_approval has no owner, and is its
-    session's running one nevertheless. `project_id` and `role_id` are those of its session, `attachments`
-    came with its message. `ended_at`, `usage`, `cost` and `iterations` are known once it is done. `branch` is
-    the one that it is in (0 while it waits), `parent_turn_id` what it comes after, a turn or branches.ROOT,
-    where that is not the turn that ran before it. `origin` is None of what was said here. `instructions` is
-    the digest (SHA-256 in hex) of those of its client; None: it has none, or waits and brought none."""
+    `recoveries` counts the owners that were lost. A turn that awaits something is parked: it has no owner,
+    and is its session's running one nevertheless; awaiting_tool_result: nothing but results of its client.
+    `project_id` and `role_id` are those of its session, `attachments` came with its message. `ended_at`,
+    `usage`, `cost` and `iterations` are known once it is done. `branch` is the one that it is in (0 while
+    it waits), `parent_turn_id` what it comes after, a turn or branches.ROOT, where that is not the turn
+    that ran before it. `origin` is None of what was said here. `instructions` is the digest (SHA-256 in
+    hex) of those of its client; None: it has none, or waits and brought none. `client_tools` names the set
+    of tools that came with it (see `Turns.client_tools`)."""
 
     id: str
     session_id: str
@@ -57,6 +59,7 @@ class TurnRow:
     parent_turn_id: str | None = None
     origin: Origin | None = None
     instructions: str | None = None
+    client_tools: str | None = None
 
 
 class OwnedTurn(NamedTuple):
@@ -74,7 +77,7 @@ class NewTurn:
     made for this turn (their `turn_id`) belong to it. It comes after the turn `parent_turn_id`, in a new
     branch where others do already (branches.ROOT: before all turns); None: after the last one of the active
     branch. `instructions` are the client's, from this turn on; None: those of the turn before stay; "": it
-    has none any more."""
+    has none any more. `client_tools` are run by the client."""
 
     id: str
     session_id: str
@@ -90,6 +93,7 @@ class NewTurn:
     attachments: tuple[Attached, ...] = ()
     parent_turn_id: str | None = None
     instructions: str | None = None
+    client_tools: Sequence[ToolSpec] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +150,7 @@ class Turns(Protocol):
         ...
 
     async def open_turn(self, session_id: str) -> TurnRow | None:
-        """The running turn of a session, also one that awaits an approval."""
+        """The running turn of a session, also one that is parked."""
         ...
 
     async def model(self, session_id: str) -> str | None:
@@ -161,6 +165,10 @@ class Turns(Protocol):
     async def request_cancel(self, turn_id: str) -> None:
         """Records that the turn shall stop. One that waits is handed out by claim_next all the same, so that
         it gets its end: `EventLog.close_waiting` ends it at once."""
+        ...
+
+    async def client_tools(self, session_id: str, digest: str) -> Sequence[ToolSpec]:
+        """The tools of a turn's client, by what its row has for them."""
         ...
 
     async def tell(self, signal: Signal) -> None:

@@ -27,7 +27,16 @@ from gateway.storage.branches.places import place_of
 from gateway.storage.branches.switching import Entry, enter
 from gateway.storage.database import Prepared, SessionLock, Store, reads, send, writes
 from gateway.storage.rows import usage_of
-from gateway.storage.schema import RUNNING, WAITING, heads, messages, sessions, turns
+from gateway.storage.schema import (
+    RUNNING,
+    WAITING,
+    approvals,
+    client_calls,
+    heads,
+    messages,
+    sessions,
+    turns,
+)
 from gateway.storage.sessions.entry import STATE, Entered, enter_session
 from gateway.storage.sessions.history import view_of
 from gateway.storage.signals import Signal
@@ -35,6 +44,7 @@ from gateway.storage.turns import Accepted, NewTurn, OwnedTurn, TurnRow, TurnSta
 from gateway.storage.turns import heads as fence
 from gateway.storage.turns import instructions as client_instructions
 from gateway.storage.turns.attachments import attachments_of, json_of, take_in
+from gateway.storage.turns.client_tools import add_tools, tools_of
 
 TITLE_LENGTH = 80
 
@@ -45,12 +55,22 @@ the others' writes."""
 
 _open = heads.c.turn_id == turns.c.id
 PARKED = and_(_open, heads.c.parked_until.is_not(None))
+_OF_TURN = select(literal_column("1"))
+AWAITS_CLIENT = and_(
+    PARKED,
+    _OF_TURN.where(client_calls.c.turn_id == turns.c.id, client_calls.c.status.is_(None)).exists(),
+    ~_OF_TURN.where(approvals.c.turn_id == turns.c.id, approvals.c.decision.is_(None)).exists(),
+)
 TURNS = (
     select(
         turns.c.id,
         turns.c.session_id,
         turns.c.owner,
-        case((PARKED, literal_column("'awaiting_approval'", Text)), else_=turns.c.status),
+        case(
+            (AWAITS_CLIENT, literal_column("'awaiting_tool_result'", Text)),
+            (PARKED, literal_column("'awaiting_approval'", Text)),
+            else_=turns.c.status,
+        ),
         turns.c.outcome,
         turns.c.input,
         turns.c.model,
@@ -72,6 +92,7 @@ TURNS = (
         turns.c.parent,
         turns.c.origin,
         turns.c.instructions,
+        turns.c.client_tools,
         heads.c.head,
         sessions.c.created_at,
     )
@@ -122,6 +143,7 @@ ADD_TURN = Prepared(
         parent=bindparam("parent"),
         after_position=bindparam("after_position"),
         instructions=bindparam("instructions"),
+        client_tools=bindparam("client_tools"),
     )
 )
 CANCEL = Prepared(update(turns).where(OF_ID, turns.c.status != "done").values(cancel_requested=true()))
@@ -173,7 +195,8 @@ def accept(connection: Connection, new: NewTurn, max_queued: int, replica: str) 
     told = client_instructions.keep(connection, new.session_id, told) if told is not None else None
     before = None if waits else _in_force(connection, new.session_id, session, new.parent_turn_id)
     told = before if told is None else told
-    turn = _row_of(new, session, place, told, waits=waits)
+    tools = add_tools(connection, new.session_id, new.client_tools)
+    turn = _row_of(new, session, place, told, tools, waits=waits)
     ADD_TURN.run(
         connection,
         turn_id=turn.id,
@@ -191,6 +214,7 @@ def accept(connection: Connection, new: NewTurn, max_queued: int, replica: str) 
         parent=place.parent,
         after_position=None if waits else session.position,
         instructions=told,
+        client_tools=turn.client_tools,
     )
     if not waits:
         _put_in_force(connection, turn, before)
@@ -287,12 +311,12 @@ def open_turn_of(connection: Connection, session_id: str) -> TurnRow | None:
 def turn_of(row: tuple[Any, ...]) -> TurnRow:
     """A row of TURNS. `first_seq` is fixed before the first event is there: until then both bounds are 0."""
     first_seq, last_seq, cancel_requested, project_id, role_id, recoveries, attachments = row[10:17]
-    ended_at, usage, cost, iterations, *place, told = row[17:25]
+    ended_at, usage, cost, iterations, *place, told, tools = row[17:26]
     if last_seq < first_seq:
         first_seq = last_seq = 0
     values: list[Any] = [*row[:10], first_seq, last_seq, bool(cancel_requested), project_id, role_id]
     values += [attachments_of(attachments), recoveries, ended_at, usage_of(usage), cost, iterations]
-    return TurnRow(*values, *place, instructions=told or None)
+    return TurnRow(*values, *place, instructions=told or None, client_tools=tools)
 
 
 def _in_force(connection: Connection, session_id: str, session: Entered, asked: str | None) -> str | None:
@@ -308,7 +332,9 @@ def _put_in_force(connection: Connection, turn: TurnRow, before: str | None) -> 
         client_instructions.put_in_force(connection, turn.session_id, turn.instructions)
 
 
-def _row_of(new: NewTurn, session: Entered, place: Entry, told: str | None, *, waits: bool) -> TurnRow:
+def _row_of(
+    new: NewTurn, session: Entered, place: Entry, told: str | None, tools: str | None, *, waits: bool
+) -> TurnRow:
     return TurnRow(
         id=new.id,
         session_id=new.session_id,
@@ -329,6 +355,7 @@ def _row_of(new: NewTurn, session: Entered, place: Entry, told: str | None, *, w
         branch=place.branch,
         parent_turn_id=place.parent,
         instructions=told or None,
+        client_tools=tools,
     )
 
 
@@ -376,8 +403,10 @@ def _in_state(state: TurnState | None) -> list[ColumnElement[bool]]:
     match state:
         case None:
             return []
+        case "awaiting_tool_result":
+            return [turns.c.outcome.is_(None), AWAITS_CLIENT]
         case "awaiting_approval":
-            return [turns.c.outcome.is_(None), PARKED]
+            return [turns.c.outcome.is_(None), PARKED, ~AWAITS_CLIENT]
         case "accepted" | "running" | "done":
             return [
                 turns.c.status == state,
@@ -430,6 +459,7 @@ class SqlTurns(Store):
     open_turn = reads(open_turn_of, snapshot=False)
     model = reads(model_of, snapshot=False)
     request_cancel = writes(request_cancel)
+    client_tools = reads(tools_of, snapshot=False)
     tell = writes(send)
     count_waiting = reads(count_waiting, snapshot=False)
     cancelled_waiting = reads(cancelled_waiting, snapshot=False)

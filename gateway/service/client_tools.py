@@ -1,0 +1,87 @@
+"""Tools of clients: which may come along with a message, and the results of their calls."""
+
+import asyncio
+import hashlib
+from collections.abc import Sequence
+
+from gateway.auth import Principal
+from gateway.errors import InvalidRequest, TooLarge
+from gateway.ids import now_ms
+from gateway.messages import ToolSpec, clean_text
+from gateway.service.dependencies import Dependencies
+from gateway.shielding import finish
+from gateway.skills.catalog import Catalog
+from gateway.skills.skill import READ_SKILL
+from gateway.storage.decisions import ClientCall, ClientResult
+from gateway.tools.base import File
+from gateway.tools.client_tools import usable_tools
+from gateway.turn.client_calls import content_of
+from gateway.turn.in_flight import InFlight
+
+MAX_RESULT = 8_388_608
+"""Bytes of one result, with its files in base64."""
+FOREIGN = "mcp__"
+"""How the names of tools of MCP servers begin: one may be back at any time."""
+
+
+async def client_tools(deps: Dependencies, given: Sequence[ToolSpec]) -> Sequence[ToolSpec]:
+    """The tools of a turn's client, as the model is shown them. Raises errors.InvalidRequest."""
+    if not given:
+        return ()
+    own = {READ_SKILL, deps.read_archive.spec.name}
+    for tool in given:
+        if tool.name in own or tool.name.startswith(FOREIGN) or _is_taken(deps.skills.catalog, tool.name):
+            raise InvalidRequest(f"tools: the gateway has the name {tool.name!r} itself: choose another.")
+    try:
+        # The first look at a schema takes a millisecond, and jsonschema is loaded for the very first.
+        return await asyncio.to_thread(usable_tools, given)
+    except ValueError as error:
+        raise InvalidRequest(f"tools: {error}") from None
+
+
+class ClientResults:
+    """What clients say of the calls that they ran."""
+
+    def __init__(self, deps: Dependencies, in_flight: InFlight) -> None:
+        self._deps = deps
+        self._in_flight = in_flight
+
+    async def give(
+        self,
+        who: Principal,
+        session_id: str | None,
+        turn_id: str,
+        tool_call_id: str,
+        text: str,
+        *,
+        is_error: bool = False,
+        files: Sequence[File] = (),
+    ) -> ClientCall:
+        """The result of a call that runs on the client; its turn goes on when no other is waited for. The
+        same result again changes nothing. `session_id` None: the turn's, whichever it is.
+
+        Raises:
+            errors.NotFound: no such call, or another ran it.
+            errors.Conflict: it has another result, came too late, or the turn is over.
+            errors.TooLarge, errors.QueueFull: as many turns run as may.
+        """
+        if session_id is None:
+            session_id = (await self._deps.turns.get(None, turn_id, who.user_id)).session_id
+        call = await self._deps.client_calls.get(session_id, turn_id, tool_call_id, who.user_id)
+        content = content_of(clean_text(text), files)
+        if len(content) > MAX_RESULT:
+            raise TooLarge(f"The result has more than {MAX_RESULT} bytes.")
+        self._in_flight.admit(who.user_id)
+        digest = hashlib.sha256(content.encode()).hexdigest()
+        result = ClientResult("error" if is_error else "ok", now_ms(), digest, content)
+        # A client that leaves now must not leave a turn that nobody owns.
+        return await finish(self._give(call, result))
+
+    async def _give(self, call: ClientCall, result: ClientResult) -> ClientCall:
+        call, accepted = await self._deps.client_calls.answer(call, result)
+        self._in_flight.resume(accepted)
+        return call
+
+
+def _is_taken(catalog: Catalog, name: str) -> bool:
+    return name in catalog.tools or catalog.find(name) is not None

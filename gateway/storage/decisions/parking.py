@@ -1,0 +1,62 @@
+"""Turns that are given up until somebody outside did their part, in SQL."""
+
+from collections.abc import Collection, Sequence
+
+from sqlalchemy import Connection, bindparam, func, or_, select, true, union_all
+
+from gateway.errors import TurnLost
+from gateway.storage.database import Prepared
+from gateway.storage.schema import approvals, client_calls, heads, turns
+from gateway.storage.turns import Accepted, TurnRow
+from gateway.storage.turns.heads import park_turn, wake_turn
+from gateway.storage.turns.store import SESSION_OF, accepted_of
+
+# Calls about which there is nothing left to wait for.
+SETTLED = Prepared(
+    union_all(
+        *(
+            select(table.c.tool_call_id).where(table.c.turn_id == bindparam("turn_id"), said.is_not(None))
+            for table, said in ((approvals, approvals.c.decision), (client_calls, client_calls.c.status))
+        )
+    )
+)
+# Locked: a wish to stop is either seen here, or finds the turn parked.
+OPEN = Prepared(
+    select(turns.c.cancel_requested, turns.c.status)
+    .where(turns.c.id == bindparam("turn_id"))
+    .with_for_update()
+)
+_parked = heads.c.parked_until.is_not(None)
+OVERDUE = Prepared(
+    select(turns.c.id)
+    .join_from(heads, turns, turns.c.id == heads.c.turn_id)
+    .where(_parked, or_(heads.c.parked_until <= bindparam("now"), turns.c.cancel_requested == true()))
+    .order_by(heads.c.parked_until)
+    .limit(bindparam("limit"))
+)
+COUNT_PARKED = Prepared(select(func.count()).select_from(heads).where(_parked))
+
+
+def park(connection: Connection, turn: TurnRow, waiting: Collection[str], until: int) -> bool:
+    found = OPEN.one(connection, turn_id=turn.id)
+    settled = {call_id for (call_id,) in SETTLED.all(connection, turn_id=turn.id)}
+    if found is not None and (found[0] or not settled.isdisjoint(waiting)):
+        return False
+    if not park_turn(connection, turn.session_id, turn.id, turn.epoch, until):
+        raise TurnLost(f"Turn {turn.id} is no longer this writer's: epoch {turn.epoch}.")
+    return True
+
+
+def wake(connection: Connection, turn_id: str, replica: str) -> Accepted | None:
+    found = SESSION_OF.one(connection, turn_id=turn_id)
+    if found is None or not wake_turn(connection, found[0], turn_id, replica):
+        return None
+    return accepted_of(connection, turn_id)
+
+
+def overdue(connection: Connection, now: int, limit: int) -> Sequence[str]:
+    return [turn_id for (turn_id,) in OVERDUE.all(connection, now=now, limit=limit)]
+
+
+def count_parked(connection: Connection) -> int:
+    return COUNT_PARKED.value(connection)
