@@ -192,13 +192,17 @@ async def test_a_reader_behind_an_older_head_gets_what_was_written_elsewhere(tmp
     assert reader.seen == sent
 
 
-async def test_what_nobody_told_of_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process may end between its commit and the notification."""
+@pytest.mark.parametrize("silent", [True, False])
+async def test_what_nobody_told_of_is_found(
+    tmp_path: Path, silent: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process may end between its commit and the notification, or not have heard of the reader."""
     monkeypatch.setattr(following, "POLL", 0.01)
+    monkeypatch.setattr(following, "SOON", 3600)
     async with replicas(tmp_path) as (a, b):
         await a.begin("s")
         async with reading(b) as reader:
-            sent = await a.append("s", 2, silent=True)
+            sent = await a.append("s", 2, silent=silent)
             await reader.until(2)
     assert reader.seen == sent
 
