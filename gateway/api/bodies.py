@@ -10,12 +10,15 @@ from gateway.http.json_types import Body, Query, Reply, no_nul, not_blank
 from gateway.ids import ID_PATTERN, USER_PATTERN
 from gateway.messages import Usage
 from gateway.service.releases import GRACE, MAX_GRACE
+from gateway.service.seeding import SeedMessage
 from gateway.storage.turns import MAX_INSTRUCTIONS, TurnRow, TurnState, TurnStatus
 from gateway.tools.client_tools import MAX_TOOLS
 
 Id = Annotated[str, Field(pattern=ID_PATTERN)]
 UserId = Annotated[str, Field(pattern=USER_PATTERN)]
 Message = Annotated[str, AfterValidator(not_blank), Field(description="The user's message.")]
+MAX_SEEDED = 1000
+"""Messages of a history that a session begins with."""
 Title = Annotated[str, AfterValidator(not_blank), Field(max_length=200)]
 
 
@@ -80,6 +83,19 @@ class ChatBody(TurnOptions):
     )
 
 
+class SeedBody(Body):
+    """A message that was said elsewhere."""
+
+    role: Literal["user", "assistant"]
+    content: Message
+    attachments: list[AttachmentBody] = Field(
+        default_factory=list[AttachmentBody], max_length=MAX_FILES, description="Of a message of the user."
+    )
+
+    def message(self) -> SeedMessage:
+        return SeedMessage(self.role, self.content, [each.given() for each in self.attachments])
+
+
 class SessionBody(Body):
     id: Id | None = Field(None, description="Your own id; absent for a new one.")
     title: Title | None = None
@@ -87,6 +103,12 @@ class SessionBody(Body):
         None, description="Sessions of a project, in one role, know of each other's summaries."
     )
     role_id: Id | None = Field(None, description="The role, or interface, that it is in.")
+    messages: list[SeedBody] = Field(
+        default_factory=list[SeedBody],
+        max_length=MAX_SEEDED,
+        description="A history that it begins with, the user's message first. Each message of the user is a "
+        "turn then, marked as seeded, with the answers up to the next one; its tokens are unknown.",
+    )
 
 
 class RenameBody(Body):

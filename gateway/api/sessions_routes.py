@@ -29,11 +29,14 @@ TYPES = frozenset(event_types())
 
 
 async def create(request: ApiRequest) -> Response:
-    """Makes a session, under your own id if you like."""
+    """Makes a session, under your own id if you like, and with a history that you bring along."""
     body = await request.read_body(SessionBody)
-    row = await request.gateway.create_session(
-        request.principal, body.id, body.title, project_id=body.project_id, role_id=body.role_id
-    )
+    place = {"project_id": body.project_id, "role_id": body.role_id}
+    if body.messages:
+        messages = [each.message() for each in body.messages]
+        row = await request.gateway.seed(request.principal, body.id, body.title, messages, **place)
+    else:
+        row = await request.gateway.create_session(request.principal, body.id, body.title, **place)
     return json_reply(Session.from_row(row), 201, headers={"location": f"/api/sessions/{row.id}"})
 
 

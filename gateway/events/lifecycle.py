@@ -59,6 +59,11 @@ class TurnStart(EventData):
     attachments: list[AttachedFile] | None = Field(
         default=None, description="The files that came with the message."
     )
+    seeded: Literal[True] | None = Field(
+        default=None,
+        description="It did not run here: a client brought it along when the session was made. What it took "
+        "is unknown.",
+    )
     parent_turn_id: str | None = Field(
         default=None,
         pattern=ID_PATTERN,

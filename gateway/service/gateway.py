@@ -23,6 +23,7 @@ from gateway.service.memory import UserMemories
 from gateway.service.prompts import Prompts
 from gateway.service.records import SessionRecords
 from gateway.service.releases import Releases
+from gateway.service.seeding import SeedMessage, seed
 from gateway.service.skills import SkillsOffered
 from gateway.shielding import finish
 from gateway.storage.branches import SessionBranches
@@ -96,6 +97,27 @@ class Gateway:
             project_id=project_id,
             role_id=role_id,
         )
+
+    async def seed(
+        self,
+        who: Principal,
+        session_id: str | None,
+        title: str | None,
+        messages: Sequence[SeedMessage],
+        *,
+        project_id: str | None = None,
+        role_id: str | None = None,
+    ) -> SessionRow:
+        """Makes a session that begins with a history which the client brings along: see `seeding.seed`.
+        Raises errors.Draining as well."""
+        if self.is_draining:
+            raise Draining("The server is shutting down. Make the session again in a moment.")
+        now = now_ms()
+        session = SessionRow(
+            session_id or new_session_id(), who.user_id, title, now, now, 0, project_id, role_id
+        )
+        # To its end: nobody would know whether archives that were written belong to a session.
+        return await finish(seed(self._deps, session, messages))
 
     async def session(self, who: Principal, session_id: str) -> SessionRow:
         """Raises errors.NotFound."""

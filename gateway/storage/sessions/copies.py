@@ -263,7 +263,8 @@ class Incoming(NamedTuple):
     has the place of each version's archive, by its number. Messages and events are rows, or they were written
     to blobs before and `archived` tells of them: inserting very many would keep all turns from writing. The
     contents of `artifacts` are in blobs already, whose paths `contents` has by their hashes. `began` has by
-    turn the position after which its messages come."""
+    turn the position after which its messages come. `seeded`: nothing is a copy; what is attached to a turn
+    is there already, and the session is the first to use it."""
 
     moment: Moment
     archives: dict[int, VersionArchive]
@@ -275,6 +276,7 @@ class Incoming(NamedTuple):
     events: Iterable[EventCopy] = ()
     archived: ArchiveRow | None = None
     began: Mapping[str, int] = MappingProxyType({})
+    seeded: bool = False
 
 
 class Copies(Protocol):

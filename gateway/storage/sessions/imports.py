@@ -43,7 +43,7 @@ from gateway.storage.sessions.copies import (
 )
 from gateway.storage.sessions.entry import add_session
 from gateway.storage.sessions.store import is_there
-from gateway.storage.turns.attachments import json_of
+from gateway.storage.turns.attachments import attachments_of, json_of, take_into
 from gateway.storage.turns.heads import OF_SESSION
 
 OF_HEAD = {"head": heads.c.head, "last_position": heads.c.position}
@@ -172,6 +172,8 @@ def add(connection: Connection, owner: str, incoming: Incoming, quota: int) -> S
     # One by one: PostgreSQL's driver takes no other statement while it executes many.
     for turn in _new_turns(connection, session.id, owner, incoming):
         ADD_TURN.run(connection, **turn)
+        if incoming.seeded:
+            take_into(connection, row, turn["id"], attachments_of(turn["attachments"]))
     for branch in several:
         values = branch.model_dump() | own | {"ranges": ranges_text(branch.ranges), "told_memories": None}
         ADD_BRANCH.run(connection, **values)

@@ -114,6 +114,14 @@ class Accepted:
     made_at: int = 0
 
 
+TITLE_LENGTH = 80
+
+
+def title_of(text: str) -> str | None:
+    """The first line of a message, cut to TITLE_LENGTH characters; None when there is nothing in it."""
+    return text.strip().partition("\n")[0].strip()[:TITLE_LENGTH] or None
+
+
 class Turns(Protocol):
     """Turns and who owns them. At most one turn of a session is running at any time."""
 

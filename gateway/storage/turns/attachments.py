@@ -9,6 +9,7 @@ from gateway.messages import Attached
 from gateway.storage.artifacts.uses import use
 from gateway.storage.database import Prepared
 from gateway.storage.schema import artifacts
+from gateway.storage.sessions import SessionRow
 from gateway.storage.turns import TurnRow
 
 GIVE_TO_SESSION = Prepared(
@@ -32,14 +33,22 @@ def attachments_of(text: str | None) -> tuple[Attached, ...]:
 def take_in(connection: Connection, turn: TurnRow) -> None:
     """The turn's session uses what is attached from now on. What was made for the turn, before there was a
     session perhaps, belongs to it, and goes when it goes."""
-    refs = [each.ref for each in turn.attachments]
+    session = SessionRow(turn.session_id, turn.owner, None, 0, 0, 0, turn.project_id)
+    take_into(connection, session, turn.id, turn.attachments)
+
+
+def take_into(
+    connection: Connection, session: SessionRow, turn_id: str, attachments: Sequence[Attached]
+) -> None:
+    """`take_in`, for a turn of that session."""
+    refs = [each.ref for each in attachments]
     for ref in refs:
         GIVE_TO_SESSION.run(
             connection,
-            owner=turn.owner,
-            turn=turn.id,
+            owner=session.owner,
+            turn=turn_id,
             artifact=ref,
-            session=turn.session_id,
-            project=turn.project_id,
+            session=session.id,
+            project=session.project_id,
         )
-    use(connection, turn.owner, turn.session_id, refs)
+    use(connection, session.owner, session.id, refs)

@@ -40,13 +40,11 @@ from gateway.storage.schema import (
 from gateway.storage.sessions.entry import STATE, Entered, enter_session
 from gateway.storage.sessions.history import view_of
 from gateway.storage.signals import Signal
-from gateway.storage.turns import Accepted, NewTurn, OwnedTurn, TurnRow, TurnState
+from gateway.storage.turns import Accepted, NewTurn, OwnedTurn, TurnRow, TurnState, title_of
 from gateway.storage.turns import heads as fence
 from gateway.storage.turns import instructions as client_instructions
 from gateway.storage.turns.attachments import attachments_of, json_of, take_in
 from gateway.storage.turns.client_tools import add_tools, tools_of
-
-TITLE_LENGTH = 80
 
 MAX_HISTORY_MESSAGES = 64
 MAX_HISTORY_CHARACTERS = 65_536
@@ -357,11 +355,6 @@ def _row_of(
         instructions=told or None,
         client_tools=tools,
     )
-
-
-def title_of(text: str) -> str | None:
-    """The first line of a message, cut to TITLE_LENGTH characters; None when there is nothing in it."""
-    return text.strip().partition("\n")[0].strip()[:TITLE_LENGTH] or None
 
 
 def _files(turn: NewTurn | TurnRow) -> list[tuple[str, int]]:

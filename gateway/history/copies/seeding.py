@@ -1,0 +1,183 @@
+"""A session that begins with a history which a client brings along: turns that are over, marked as seeded."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import orjson
+
+from gateway.events.content import Text
+from gateway.events.envelope import EventData, encode, encode_data, encode_scope
+from gateway.events.lifecycle import AttachedFile, Done, IterationEnd, IterationStart, TurnStart
+from gateway.history.archive import ToWrite as ArchiveToWrite
+from gateway.history.archive import archive_paths, clear, write_archive
+from gateway.history.copies.imports import MAX_ROWS, MAX_ROWS_SIZE
+from gateway.ids import now_ms, trace_id_of
+from gateway.messages import Attached, Block, Message, attached_block, text_block
+from gateway.storage.archives.lines import message_line
+from gateway.storage.blobs import Blobs
+from gateway.storage.messages import StoredMessage
+from gateway.storage.orphans import Orphans
+from gateway.storage.sessions import SessionRow
+from gateway.storage.sessions.copies import (
+    Attachment,
+    Copies,
+    EventCopy,
+    Incoming,
+    MessageCopy,
+    Moment,
+    SessionCopy,
+    TurnCopy,
+)
+
+PIECE = 16_384
+"""Characters of one `text` event, as of a model's answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeededTurn:
+    """What the user said, with the files that came with it, and what was answered (""; nothing)."""
+
+    id: str
+    input: str
+    answer: str
+    attachments: tuple[Attached, ...] = ()
+
+
+async def seed_session(
+    row: SessionRow,
+    turns: Sequence[SeededTurn],
+    *,
+    model: str,
+    copies: Copies,
+    blobs: Blobs,
+    orphans: Orphans,
+    quota: int,
+) -> SessionRow:
+    """Adds the session `row`, which is new, with these turns; their tokens and cost are unknown. With very
+    many of them it is an archived one. `model` is the one that its next turns are for, as far as that is not
+    said. Must not be cancelled, as `import_session`.
+
+    Raises:
+        errors.Conflict, errors.ArtifactsFull: see `Copies.add`.
+        errors.StorageError: nothing was added.
+    """
+    seeding = _Seeding(row.id, model, row.created_at)
+    for turn in turns:
+        seeding.take(turn)
+    session = SessionCopy(
+        id=row.id,
+        title=row.title,
+        project_id=row.project_id,
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+        head=len(seeding.events),
+        last_position=len(seeding.messages),
+        compression=None,
+        failed_compressions=0,
+        epoch_from=0,
+        carried=None,
+        prefix_hash=None,
+        role_id=row.role_id,
+        instructions=None,
+        branch=None,
+    )
+    incoming = Incoming(Moment(session, (), None), {}, seeding.turns, began=seeding.began, seeded=True)
+    size = sum(len(each.body) for each in seeding.events) * 2
+    if len(seeding.events) + len(seeding.messages) <= MAX_ROWS and size <= MAX_ROWS_SIZE:
+        return await copies.add(
+            row.owner, incoming._replace(messages=seeding.rows(), events=seeding.events), quota
+        )
+    paths = archive_paths(row.id, 1)
+    try:
+        await orphans.suspect(paths, now_ms())
+        events = ((each.seq, each.body) for each in seeding.events)
+        messages = ((each.position, message_line(each)) for each in seeding.messages)
+        archived = await write_archive(blobs, ArchiveToWrite(row.id, 1, paths), events, messages)
+        return await copies.add(row.owner, incoming._replace(archived=archived), quota)
+    finally:
+        await clear(orphans, blobs, paths)
+
+
+class _Seeding:
+    """The rows of turns, as they would be had they run here."""
+
+    def __init__(self, session_id: str, model: str, at: int) -> None:
+        self.turns: list[TurnCopy] = []
+        self.events: list[EventCopy] = []
+        self.messages: list[StoredMessage] = []
+        self.began: dict[str, int] = {}
+        self._session_id = session_id
+        self._model = model
+        self._at = at
+
+    def take(self, turn: SeededTurn) -> None:
+        first, iterations = len(self.events) + 1, int(bool(turn.answer))
+        self.began[turn.id] = len(self.messages)
+        self._say(turn.id, [*map(attached_block, turn.attachments), text_block(turn.input)])
+        self._emit(turn, self._start(turn))
+        if turn.answer:
+            self._say(turn.id, [text_block(turn.answer)], answers=True)
+            self._emit(turn, IterationStart(attempt=1, model=self._model), iteration=1)
+            for at in range(0, len(turn.answer), PIECE):
+                self._emit(turn, Text(text=turn.answer[at : at + PIECE]), iteration=1)
+            self._emit(turn, IterationEnd(stop_reason="end_turn", duration_ms=0), iteration=1)
+        self._emit(turn, Done(status="completed", iterations=iterations, duration_ms=0))
+        self.turns.append(
+            TurnCopy(
+                id=turn.id,
+                input=turn.input,
+                model=self._model,
+                outcome="completed",
+                client_message_id=None,
+                on_conflict="reject",
+                epoch=1,
+                created_at=self._at,
+                ended_at=self._at,
+                first_seq=first,
+                last_seq=len(self.events),
+                cancel_requested=False,
+                iterations=iterations,
+                usage=None,
+                cost=None,
+                attachments=[Attachment.model_construct(**each.model_dump()) for each in turn.attachments]
+                or None,
+                instructions=None,
+                branch=0,
+                parent=None,
+                origin="seeded",
+            )
+        )
+
+    def rows(self) -> list[MessageCopy]:
+        return [
+            MessageCopy(
+                each.position,
+                each.turn_id,
+                each.message.role,
+                orjson.dumps(each.message.content).decode(),
+                None,
+            )
+            for each in self.messages
+        ]
+
+    def _start(self, turn: SeededTurn) -> TurnStart:
+        files = [
+            AttachedFile(ref=each.ref, name=each.name, mime=each.mime, size=each.size)
+            for each in turn.attachments
+        ]
+        return TurnStart(
+            input=turn.input,
+            model=self._model,
+            trace_id=trace_id_of(turn.id),
+            attachments=files or None,
+            seeded=True,
+        )
+
+    def _say(self, turn_id: str, content: list[Block], *, answers: bool = False) -> None:
+        message = Message("assistant" if answers else "user", content)
+        self.messages.append(StoredMessage(len(self.messages) + 1, turn_id, message))
+
+    def _emit(self, turn: SeededTurn, data: EventData, iteration: int | None = None) -> None:
+        seq, scope = len(self.events) + 1, encode_scope(self._session_id, turn.id)
+        body = encode(seq, data.event_type, self._at, scope, encode_data(data), iteration)
+        self.events.append(EventCopy(seq, data.event_type, turn.id, body))

@@ -1,0 +1,86 @@
+"""From a history that a client brings along to a session that has it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gateway.artifacts.artifact_store import Origin
+from gateway.artifacts.attached_files import Upload
+from gateway.errors import Conflict, InvalidRequest
+from gateway.history.copies.seeding import SeededTurn, seed_session
+from gateway.ids import new_turn_id
+from gateway.messages import Role
+from gateway.service.dependencies import Dependencies
+from gateway.storage.sessions import SessionRow
+from gateway.storage.turns import title_of
+
+
+@dataclass(frozen=True, slots=True)
+class SeedMessage:
+    """A message that was said elsewhere; `attachments` are references of artifacts, and files."""
+
+    role: Role
+    text: str
+    attachments: Sequence[str | Upload] = ()
+
+
+async def seed(deps: Dependencies, session: SessionRow, messages: Sequence[SeedMessage]) -> SessionRow:
+    """Makes the `session` with these messages: a turn for each of the user, with what was answered before the
+    next one. Of what is attached nothing stays when it is refused. Must not be cancelled.
+
+    Raises:
+        errors.InvalidRequest: the first message is not the user's, or the assistant's has files.
+        errors.Conflict: the session's id is taken.
+        GatewayError: what `Attachments.attach` raises. errors.StorageError.
+    """
+    groups = _by_turn(messages)
+    if await deps.copies.taken(session.id):
+        raise Conflict(f"The session id {session.id} is taken.")
+    made: list[str] = []
+    turns: list[SeededTurn] = []
+    try:
+        for asked, answers in groups:
+            turn_id = new_turn_id()
+            attached = await deps.attachments.attach(
+                asked.attachments, Origin(session.owner, turn_id=turn_id)
+            )
+            made += attached.made
+            turns.append(SeededTurn(turn_id, asked.text, "\n\n".join(answers), attached.files))
+        named = SessionRow(
+            session.id,
+            session.owner,
+            session.title or title_of(turns[0].input),
+            session.created_at,
+            session.updated_at,
+            0,
+            session.project_id,
+            session.role_id,
+        )
+        return await seed_session(
+            named,
+            turns,
+            model=deps.settings.model,
+            copies=deps.copies,
+            blobs=deps.blobs,
+            orphans=deps.orphans,
+            quota=deps.settings.artifact_quota,
+        )
+    except BaseException:
+        await deps.attachments.withdraw(session.owner, made)
+        raise
+
+
+def _by_turn(messages: Sequence[SeedMessage]) -> list[tuple[SeedMessage, list[str]]]:
+    """Each message of the user, with the answers to it."""
+    found: list[tuple[SeedMessage, list[str]]] = []
+    for number, message in enumerate(messages, 1):
+        if message.role == "user":
+            found.append((message, []))
+        elif not found:
+            raise InvalidRequest(
+                "The first of messages must be the user's: leave out what the assistant said before."
+            )
+        elif message.attachments:
+            raise InvalidRequest(f"Message {number} is the assistant's: it has no attachments.")
+        else:
+            found[-1][1].append(message.text)
+    return found
