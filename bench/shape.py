@@ -19,7 +19,7 @@ SHOWN_PER_FIGURE = 3
 SMALL_FILE = 60
 BROAD = {"Exception", "BaseException"}
 BUDGETS: Mapping[str, int] = {
-    "": 1055,
+    "": 1080,
     "adapters": 1110,
     "api": 2390,
     "artifacts": 2600,
@@ -28,8 +28,8 @@ BUDGETS: Mapping[str, int] = {
     "events": 470,
     "files": 175,
     "history": 3200,
-    "http": 980,
-    "memory": 6430,
+    "http": 965,
+    "memory": 6445,
     "model": 1750,
     "prompt": 560,
     "service": 2335,

@@ -40,13 +40,41 @@
 Exceptions cross only at edges: inside a turn a failure becomes an event.
 """
 
+import re
 from typing import Any
+
+WORDS = {
+    "missing": "must be given",
+    "string_type": "must be text",
+    "bool_type": "must be true or false",
+    "bool_parsing": "must be true or false",
+    "int_type": "must be a whole number",
+    "int_parsing": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "float_type": "must be a number",
+    "float_parsing": "must be a number",
+    "list_type": "must be a list",
+    "tuple_type": "must be a list",
+    "set_type": "must be a list",
+    "frozen_set_type": "must be a list",
+    "dict_type": "must be a JSON object",
+    "model_type": "must be a JSON object",
+    "model_attributes_type": "must be a JSON object",
+    "dataclass_type": "must be a JSON object",
+    "path_type": "must be a path",
+    "none_required": "must be null",
+}
+"""Of the kinds of pydantic's findings that its messages tell in words of Python."""
+_SHOULD = re.compile(r"^(Input|String|List|Tuple|Value|Dictionary|Number|URL) should")
 
 
 def plain_words(kind: str, message: str, *, unknown: str) -> str:
     """What a validation found, without the words of the library that found it: `kind` and `message` are
     pydantic's type and msg, `unknown` is said of a name that is none."""
-    return unknown if kind == "extra_forbidden" else message.removeprefix("Value error, ")
+    if kind == "extra_forbidden":
+        return unknown
+    said = _SHOULD.sub("must", message.removeprefix("Value error, "))
+    return WORDS.get(kind) or said.partition(" after validation")[0]
 
 
 class GatewayError(Exception):

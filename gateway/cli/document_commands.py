@@ -44,12 +44,12 @@ def list_(
     from gateway.cli.catalog import show_table, to_stderr
     from gateway.memory.documents.document import iso
 
-    found = _look(None)
+    found, missing = _look(None), _missing(None)
     listed = DocumentList.of(found)
     if as_json:
         print(listed.model_dump_json(exclude_none=True, indent=2))
         return
-    for warning in found.warnings:
+    for warning in (*missing, *found.warnings):
         to_stderr(f"! {warning}")
     show_table(
         ("Id", "Type", "Skill", "Updated", "Name", "Snippet"),
@@ -68,6 +68,7 @@ def check(folder: Here = None) -> None:
     findings = [
         Finding("good", filed.file, f"is document {filed.document.id}") for filed in found.documents
     ] + [Finding("bad", place, warning.removesuffix(".")) for warning in found.warnings]
+    findings += [Finding("warning", place, says.removesuffix(".")) for says in _missing(folder)]
     none = Finding(
         "warning", place, "there are none: JSON is read in the folder, Markdown in its references/"
     )
@@ -154,6 +155,16 @@ def _look(folder: Path | None) -> "FolderContents":
     settings = load_settings()
     looked_at = folder or settings.documents_dir.expanduser()
     return DocumentFolder(looked_at, settling=0, most_of_skill=settings.documents_per_skill).scan()
+
+
+def _missing(folder: Path | None) -> list[str]:
+    """What is to be said of a folder that is not there."""
+    from gateway.settings import load_settings
+
+    looked_at = folder or load_settings().documents_dir.expanduser()
+    if looked_at.is_dir():
+        return []
+    return [f"The folder {looked_at} does not exist: see GATEWAY_DOCUMENTS_DIR."]
 
 
 def _on_memory(work: "Callable[[MemoryServices], Awaitable[T]]", *, makes: bool = False) -> T:

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from gateway.errors import ArchiveDamaged, BadArguments, ToolError
+from gateway.errors import ArchiveDamaged, BadArguments, ToolError, plain_words
 from gateway.events.content import Retrieval, RetrievalHit
 from gateway.history.lookup import Matches, excerpt
 from gateway.lexical import estimate_tokens, query_tokens
@@ -115,9 +115,8 @@ def _validated(arguments: dict[str, Any]) -> _Wanted:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(map(str, first["loc"])) or "arguments"
-        raise BadArguments(
-            f"{place}: {first['msg']}. The parameters of {NAME}: from, to, search, limit."
-        ) from None
+        said = plain_words(first["type"], first["msg"], unknown="there is no such parameter")
+        raise BadArguments(f"{place}: {said}. The parameters of {NAME}: from, to, search, limit.") from None
     if wanted.search is not None and not query_tokens(wanted.search):
         raise BadArguments("search has no word to look for. Give words that the message may contain.")
     return wanted

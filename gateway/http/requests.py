@@ -32,22 +32,6 @@ UPLOAD_FIRST = (
     " Upload large files with POST /api/artifacts, then attach each by its reference: "
     '{"ref": "ART-…"} in attachments.'
 )
-WORDS = {
-    "missing": "must be given",
-    "string_type": "must be text",
-    "bool_type": "must be true or false",
-    "bool_parsing": "must be true or false",
-    "int_type": "must be a whole number",
-    "int_parsing": "must be a whole number",
-    "int_from_float": "must be a whole number",
-    "float_type": "must be a number",
-    "float_parsing": "must be a number",
-    "list_type": "must be a list",
-    "dict_type": "must be a JSON object",
-    "model_type": "must be a JSON object",
-}
-"""Of the kinds of pydantic's findings that its messages tell in words of Python."""
-_SHOULD = re.compile(r"^(Input|String|List|Value|Dictionary|Number) should")
 _NAME = re.compile(r"[a-z_][a-z0-9_]*")
 
 
@@ -234,9 +218,10 @@ def _validate(value: dict[str, object], model: type[B]) -> B:
         problems: dict[str, dict[str, None]] = {}
         for problem in error.errors(include_url=False, include_input=False, include_context=False):
             where = ".".join(map(str, _place(problem["loc"], value))) or "body"
-            problems.setdefault(where, {})[_words(problem["type"], problem["msg"])] = None
-        said = [f"{where}: {', or '.join(words)}" for where, words in problems.items()]
-        raise InvalidRequest("; ".join(said)[:2000]) from None
+            said = plain_words(problem["type"], problem["msg"], unknown="unknown name")
+            problems.setdefault(where, {})[said] = None
+        found = [f"{where}: {', or '.join(words)}" for where, words in problems.items()]
+        raise InvalidRequest("; ".join(found)[:2000]) from None
 
 
 def _place(loc: Sequence[int | str], value: object) -> Iterator[int | str]:
@@ -251,8 +236,3 @@ def _place(loc: Sequence[int | str], value: object) -> Iterator[int | str]:
         elif isinstance(value, list) and isinstance(part, int):
             value = value[part]
             yield part
-
-
-def _words(kind: str, message: str) -> str:
-    said = _SHOULD.sub("must", plain_words(kind, message, unknown="unknown name"))
-    return WORDS.get(kind) or said.partition(" after validation")[0]

@@ -5,6 +5,7 @@ from typing import Literal, Self
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from gateway.errors import plain_words
 from gateway.prompt.cut import smallest
 
 Layer = Literal["SYSTEM", "MEMORY", "USER", "TOOL INSTRUCTIONS"]
@@ -59,7 +60,9 @@ def read_manifest(text: str) -> Manifest:
         return Manifest.model_validate(yaml.safe_load(text))
     except ValidationError as error:
         problems = [
-            f"{'.'.join(map(str, each['loc'])) or 'it'}: {each['msg']}" for each in error.errors()[:3]
+            f"{'.'.join(map(str, each['loc'])) or 'it'}: "
+            f"{plain_words(each['type'], each['msg'], unknown='unknown name')}"
+            for each in error.errors()[:3]
         ]
         raise ValueError("; ".join(problems)) from None
     except (yaml.YAMLError, RecursionError) as error:

@@ -10,7 +10,7 @@ import structlog
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic.json_schema import GenerateJsonSchema
 
-from gateway.errors import BadArguments, ToolError
+from gateway.errors import BadArguments, ToolError, plain_words
 from gateway.events.calls import Effect
 from gateway.messages import ToolSpec
 from gateway.tools.base import File, FunctionTool, ToolContext, ToolOutput
@@ -170,7 +170,7 @@ def _problem_text(problem: Any) -> str:
         return f"{place}: there is no such parameter"
     value = repr(problem["input"])
     value = value if len(value) <= _VALUE_SHOWN else value[:_VALUE_SHOWN] + "…"
-    return f"{place}: {problem['msg']}, got {value}"
+    return f"{place}: {plain_words(problem['type'], problem['msg'], unknown='')}, got {value}"
 
 
 def _as_coroutine(tool_name: str, function: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:

@@ -119,7 +119,7 @@ async def test_a_client_manages_memories_over_stdio(tmp_path: Path) -> None:
         assert "content is missing" in await memory.refused("save")
         assert "search is missing" in await memory.refused("search")
         assert "id is missing" in await memory.refused("update", content="x")
-        assert "action: Input should be" in await memory.refused("遗忘")
+        assert "action: must be" in await memory.refused("遗忘")
         assert "has 1000000 characters" in await memory.refused("save", content="长" * 1_000_000)
         assert "Forgotten" in await memory("delete", id=memory_id)
         assert await second("list") == "Nothing is remembered yet."

@@ -35,11 +35,23 @@ def test_documents_are_listed_with_their_ids(command: Command, folder: Path) -> 
     assert len(listed["warnings"]) == 1
 
 
+def test_a_folder_that_is_not_there_is_named(command: Command, folder: Path) -> None:
+    """Nothing is found in it, and somebody may have written its name wrongly."""
+    listed, checked = command("documents", "list"), command("documents", "check")
+
+    said = f"The folder {folder} does not exist: see GATEWAY_DOCUMENTS_DIR"
+    assert (listed.code, f"! {said}.") == (0, listed.err.replace("\n", " ").strip())
+    assert checked.code == 0
+    assert said in checked.out.replace("\n", " ")
+
+
 def test_a_check_says_what_to_mend(command: Command, folder: Path) -> None:
     """It fails as long as something is wrong, also when the file was written this very moment."""
     folder.mkdir(exist_ok=True)
-    (folder / "pumps.md").write_text("Markdown in the wrong place")
     none = command("documents", "check")
+    (folder / "pumps.md").write_text("Markdown in the wrong place")
+    misplaced = command("documents", "check")
+    (folder / "pumps.md").unlink()
     name = file_name(document().key)
     write_json(folder, name, fields(id="logo"))
 
@@ -48,6 +60,8 @@ def test_a_check_says_what_to_mend(command: Command, folder: Path) -> None:
     bad = command("documents", "check", str(folder))
 
     assert "there are none: JSON is read in the folder, Markdown in its references/" in none.out
+    assert misplaced.code == 1
+    assert "'pumps.md' is not read: Markdown is read in references/" in misplaced.out
     assert (good.code, good.out) == (0, f"✓ {name}: is document logo\n")
     assert bad.code == 1
     assert "half.json cannot be used: line 1: it is not valid JSON" in bad.out

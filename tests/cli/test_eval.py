@@ -223,7 +223,7 @@ def test_ctrl_c_ends_it_and_shows_what_there_is(tmp_path: Path) -> None:
             "memories.0.type",
         ),
         ((), "conversations: [{name: x, sessions: [{role: a b, messages: [x]}]}]", "sessions.0.role"),
-        ((), "conversations: []", "conversations: Tuple should have at least 1 item"),
+        ((), "conversations: []", "conversations: must have at least 1 item"),
         ((), KEPT.replace("answered", "anwsered"), "sessions.0.messages.1.anwsered: unknown name"),
         ((), KEPT + KEPT.partition("conversations:\n")[2], "two conversations of one name"),
         (

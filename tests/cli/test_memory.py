@@ -153,7 +153,7 @@ def test_a_file_carries_memories_to_another_folder(memory: Memory, tmp_path: Pat
 
     made, refusal = first.err.splitlines()
     assert made.startswith(f"There was no memory in {tmp_path / 'elsewhere'}: a new one is made.")
-    assert (first.code, refusal) == (1, "✗ line 3: content: Field required")
+    assert (first.code, refusal) == (1, "✗ line 3: content: must be given")
     assert first.out == "2 imported, 0 reinforced, 0 were there already, 1 refused.\n"
     assert (again.code, again.out) == (0, "0 imported, 0 reinforced, 2 were there already, 0 refused.\n")
     there = json.loads(memory("list", "--json", GATEWAY_DATA_DIR="elsewhere").out)

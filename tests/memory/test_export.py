@@ -240,7 +240,7 @@ async def test_a_file_of_somebody_else_makes_memories_of_ones_own(memories: Memo
         (line(content=7), "content"),
         (line(content="x", colour="red"), "colour: unknown name"),
         (line(content="x" * 9000), "at most 8000"),
-        (line(content="x", source="document"), "source: Input should be"),
+        (line(content="x", source="document"), "source: must be"),
         (line(content="x", user_id="bob"), "user_id: unknown name"),
         (line(content="x", type="secret"), "type"),
         (line(content="x", importance=9), "importance"),

@@ -220,14 +220,14 @@ async def test_what_cannot_be_done_is_refused_with_what_to_do(
     [
         (
             {"action": "forget"},
-            "action: Input should be 'save', 'list', 'search', 'update', 'delete' or 'confirm'",
+            "action: must be 'save', 'list', 'search', 'update', 'delete' or 'confirm'",
         ),
         (
             {"action": "save", "content": "x", "importance": 6},
-            "importance: Input should be less than or equal",
+            "importance: must be less than or equal",
         ),
-        ({"action": "save", "content": "x", "type": "喜好"}, "type: Input should be 'preference', 'fact'"),
-        ({"action": "search", "search": "长" * 1001}, "search: String should have at most 1000 characters"),
+        ({"action": "save", "content": "x", "type": "喜好"}, "type: must be 'preference', 'fact'"),
+        ({"action": "search", "search": "长" * 1001}, "search: must have at most 1000 characters"),
         ({"action": "save", "content": "x", "user_id": "ben"}, "user_id: there is no such parameter"),
     ],
 )

@@ -354,7 +354,7 @@ async def test_what_is_wrong_with_a_content_is_told_as_data(settings: Settings, 
 
     (refused,) = results(seen, "put")
     assert refused["status"] == "error"
-    assert "number: Input should be a valid integer" in refused["content"]
+    assert "number: must be a whole number" in refused["content"]
     assert refused["content"].startswith("<tool_output>\nThe arguments do not fit")
     assert refused["content"].count("</tool_output>") == 1
     assert "<skill>" not in refused["content"]

@@ -52,7 +52,7 @@ async def test_all_that_a_function_tells_is_in_the_events_of_its_call(
     assert [write["content"] for write in result["memory_writes"]] == ["常去上海"]
     assert the(events, "tool_progress") == {"message": "一半", "progress": 0.5}
     assert the(events, "warning")["message"].startswith(
-        "find_trains: memory_writes[1].owner_type: Field required"
+        "find_trains: memory_writes[1].owner_type: must be given"
     )
     assert text_of(events) == "好了"
     lines = [json.loads(line) for line in capfd.readouterr().err.splitlines()]

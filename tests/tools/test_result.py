@@ -131,11 +131,11 @@ async def test_a_step_may_say_when_it_began_in_several_ways(timestamp: Any, ms: 
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        ({"importance": 6}, "memory_writes[1].importance: Input should be less than or equal to 5"),
-        ({"content": ""}, "memory_writes[1].content: String should have at least 1 character"),
-        ({"content": "\x00"}, "memory_writes[1].content: String should have at least 1 character"),
-        ({"content": "长" * 4001}, "memory_writes[1].content: String should have at most 4000 characters"),
-        ({"owner_type": "everybody"}, "memory_writes[1].owner_type: Input should be 'user', 'household'"),
+        ({"importance": 6}, "memory_writes[1].importance: must be less than or equal to 5"),
+        ({"content": ""}, "memory_writes[1].content: must have at least 1 character"),
+        ({"content": "\x00"}, "memory_writes[1].content: must have at least 1 character"),
+        ({"content": "长" * 4001}, "memory_writes[1].content: must have at most 4000 characters"),
+        ({"owner_type": "everybody"}, "memory_writes[1].owner_type: must be 'user', 'household'"),
         ({"metadata": {"x": object()}}, "memory_writes[1].metadata: is no JSON"),
         ({"metadata": {"x": "长" * 4000}}, "memory_writes[1].metadata: is larger than 4096 bytes of JSON"),
         ({"mood": "good"}, "memory_writes[1].mood: there is no such field"),
@@ -156,13 +156,13 @@ async def test_a_bad_suggestion_is_a_problem_and_the_others_count(
 @pytest.mark.parametrize(
     ("step", "problem"),
     [
-        ({"output": 1}, "intermediate_steps[0].step_name: Field required"),
-        (STEP | {"duration_ms": -1}, "intermediate_steps[0].duration_ms: Input should be greater"),
-        (STEP | {"duration_ms": float("nan")}, "intermediate_steps[0].duration_ms: Input should be a finite"),
-        (STEP | {"timestamp": "soon"}, "intermediate_steps[0].timestamp: Input should be a valid datetime"),
-        (STEP | {"timestamp": "1801-01-01T00:00:00Z"}, "intermediate_steps[0].timestamp: Input should be"),
-        ("查询", "intermediate_steps[0]: Input should be a"),
-        (None, "intermediate_steps[0]: Input should be a"),
+        ({"output": 1}, "intermediate_steps[0].step_name: must be given"),
+        (STEP | {"duration_ms": -1}, "intermediate_steps[0].duration_ms: must be greater"),
+        (STEP | {"duration_ms": float("nan")}, "intermediate_steps[0].duration_ms: must be a finite"),
+        (STEP | {"timestamp": "soon"}, "intermediate_steps[0].timestamp: must be a valid datetime"),
+        (STEP | {"timestamp": "1801-01-01T00:00:00Z"}, "intermediate_steps[0].timestamp: must be"),
+        ("查询", "intermediate_steps[0]: must be a"),
+        (None, "intermediate_steps[0]: must be a"),
     ],
 )
 async def test_a_bad_step_is_a_problem(step: Any, problem: str) -> None:
@@ -260,14 +260,14 @@ TIMED = StepTrace(step_id="1", step_name="x", duration_ms=1)
     [
         (ToolOutput("ok", problems=cast("Any", 5)), "problems: is no list"),
         (ToolOutput("ok", problems=cast("Any", [5])), "problems[0]: cannot be read"),
-        (ToolOutput("ok", steps=cast("Any", ["s"])), "steps[0]: Input should be"),
+        (ToolOutput("ok", steps=cast("Any", ["s"])), "steps[0]: must be"),
         (
             ToolOutput("ok", steps=[TIMED.model_copy(update={"duration_ms": 10**30})]),
-            "steps[0].duration_ms: Input should be less",
+            "steps[0].duration_ms: must be less",
         ),
         (
             ToolOutput("ok", steps=[TIMED.model_copy(update={"timestamp": 10**30})]),
-            "steps[0].timestamp: Input should be less",
+            "steps[0].timestamp: must be less",
         ),
     ],
 )

@@ -79,7 +79,9 @@ class DocumentFolder:
         read: dict[str, _Reading] = {}
         for place, endings in PLACES.items():
             try:
-                states = dict(_states(self.path, place, endings, warnings))
+                states = dict(
+                    _states(self.path, place, endings, warnings, misplaced="" if place else REFERENCE)
+                )
             except OSError as error:
                 warnings.append(f"{place or 'The folder'} cannot be listed: {error.strerror}.")
                 states = {file: each.state for file, each in self._read.items() if _place(file) == place}
@@ -181,18 +183,30 @@ def _place(file: str) -> str:
 
 
 def _states(
-    root: Path, place: str, endings: tuple[str, ...], warnings: list[str]
+    root: Path,
+    place: str,
+    endings: tuple[str, ...],
+    warnings: list[str],
+    *,
+    misplaced: str = "",
 ) -> Iterator[tuple[str, State]]:
-    """The files of a place by name, each with its state. Raises OSError when it cannot be listed."""
+    """The files of a place by name, each with its state; a warning tells of those that end as `misplaced`.
+    Raises OSError when it cannot be listed."""
+    known = (*endings, misplaced) if misplaced else endings
     try:
         with os.scandir(root / place) as entries:
-            named = {each.name: each for each in islice(entries, MAX_ENTRIES) if each.name.endswith(endings)}
+            named = {each.name: each for each in islice(entries, MAX_ENTRIES) if each.name.endswith(known)}
         if not (root / place).resolve().is_relative_to(root.resolve()):
             warnings.append(f"{place} is a link that leads out of the folder: not followed.")
             return
     except FileNotFoundError:
         return
-    names = sorted(name for name in named if not name.startswith("."))
+    found = sorted(name for name in named if not name.startswith("."))
+    names = [name for name in found if name.endswith(endings)]
+    others = [name for name in found if not name.endswith(endings) and name.casefold() != "readme.md"]
+    if others:
+        more = f" and {len(others) - 1} more are" if len(others) > 1 else " is"
+        warnings.append(f"{others[0]!a}{more} not read: Markdown is read in {REFERENCES}/.")
     if len(names) > MAX_FILES:
         warnings.append(
             f"{place or 'The folder'} has more than {MAX_FILES} files: what comes after "

@@ -28,7 +28,7 @@ from pydantic import ValidationError
 from pydantic_core import to_json
 
 from gateway import __version__
-from gateway.errors import ServerUnreachable, ToolError
+from gateway.errors import ServerUnreachable, ToolError, plain_words
 from gateway.settings.values import McpServer
 from gateway.tools.base import ToolContext, ToolOutput
 from gateway.tools.mcp import bounds
@@ -269,7 +269,7 @@ class McpConnection:
         except ValidationError as error:
             problem = error.errors(include_url=False, include_input=False)[0]
             where = ".".join(str(part) for part in problem["loc"][2:])
-            reason = f"{where}: {problem['msg']}"
+            reason = f"{where}: {plain_words(problem['type'], problem['msg'], unknown='unknown name')}"
         except ValueError as error:
             reason = str(error)
         else:

@@ -84,10 +84,10 @@ def test_what_a_file_leaves_out_is_filled_in() -> None:
     [
         ({"content": ""}, "content: must not be empty"),
         ({"content": " \u200b\x00 "}, "content: must not be empty"),
-        ({"content": 7}, "content: Input should be a valid string"),
+        ({"content": 7}, "content: must be text"),
         ({"content": None}, "content is missing"),
         ({"content": "字" * (MAX_CONTENT + 1)}, "content: must have at most 200,000 characters"),
-        ({"type": "fact"}, "type: Input should be 'skill' or 'reference'"),
+        ({"type": "fact"}, "type: must be 'skill' or 'reference'"),
         ({"skill": "  "}, "skill: must not be empty"),
         ({"id": "m_0123456789abcdef"}, "id: must be 1 to 64 letters, digits, _ and -, and not begin with m_"),
         ({"id": "../up"}, "id: must be 1 to 64 letters, digits, _ and -, and not begin with m_"),
@@ -98,7 +98,7 @@ def test_what_a_file_leaves_out_is_filled_in() -> None:
         ({"createdAt": 10**20}, "createdAt: must be a date"),
         ({"updated_at": 5}, "updated_at is no field of a document"),
         ({"meta": {"tags": []}}, "meta.tags is no field of a document"),
-        ({"meta": "x"}, "meta: Input should be"),
+        ({"meta": "x"}, "meta: must be"),
     ],
 )
 def test_a_wrong_field_is_named_without_its_value(wrong: dict[str, Any], message: str) -> None:

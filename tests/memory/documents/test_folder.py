@@ -290,3 +290,13 @@ def test_references_of_written_skills_are_documents_of_theirs(tmp_path: Path) ->
     assert second.content.endswith("ask Mei.")
     assert warning == "refund/references/out.md cannot be used: it leads out of the folder."
     assert looking.scan().documents == ()
+
+
+def test_a_file_in_the_wrong_place_is_told(tmp_path: Path) -> None:
+    """Markdown in the folder itself is not read; a README is no document."""
+    for name in ("colours.md", "fonts.md", "README.md", "notes.txt", ".hidden.md"):
+        (tmp_path / name).write_text("---\nname: x\n---\nx")
+    found = DocumentFolder(tmp_path, settling=0).scan()
+
+    assert found.documents == ()
+    assert found.warnings == ("'colours.md' and 1 more are not read: Markdown is read in references/.",)
