@@ -86,6 +86,7 @@ bench: $(VENV)/.dev ## Measure speed beside a bare relay, and where the time goe
 	@$(BIN)/python -m bench.artifacts $(ARGS)
 	@$(BIN)/python -m bench.hostile $(ARGS)
 	@$(BIN)/python -m bench.walk $(ARGS)
+	@$(BIN)/python -m bench.adapters $(ARGS)
 
 .PHONY: bench-scale
 bench-scale: $(VENV)/.dev ## Measure PostgreSQL beside SQLite, and replicas beside one (ARGS=--quick: one short round)

@@ -22,15 +22,20 @@ TEXT = b'"text":"'
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How a server is asked, and how its stream marks text and a good end."""
+    """How a server is asked, and how its stream marks text, what comes before the text itself, and a good
+    end."""
 
     path: str
     text: bytes
     end: bytes
+    before: bytes = TEXT
 
     def requests(self, message: str) -> list[bytes]:
         """The bytes of the HTTP requests that say `message`, each to be sent when the one before is answered.
         Who asks for a tool call of what does not call tools asks again with the result."""
+        if self.path == "/ai-sdk/chat":
+            parts = [{"type": "text", "text": message}]
+            return [self._request({"messages": [{"role": "user", "parts": parts}]})]
         if self.path != "/v1/messages":
             return [self._request({"message": message})]
         messages: list[dict[str, Any]] = [{"role": "user", "content": message}]
@@ -53,6 +58,7 @@ class Dialect:
 
 MESSAGES = Dialect("/v1/messages", b"event: content_block_delta\n", b"event: message_stop\n")
 GATEWAY = Dialect("/api/chat", b"event: text\n", b"event: done\n")
+AI_SDK = Dialect("/ai-sdk/chat", b'"type":"text-delta"', b'"type":"finish"', b'"delta":"')
 
 
 @dataclass(slots=True)
@@ -93,7 +99,7 @@ class Chat(asyncio.Protocol):
     def on_body(self, body: bytes) -> None:
         *frames, self.rest = (self.rest + body).split(b"\n\n")
         for frame in frames:
-            if self.dialect.text in frame and TEXT in frame:
+            if self.dialect.text in frame and self.dialect.before in frame:
                 self.on_text(frame)
             elif self.dialect.end in frame:
                 self.finished = b'"status":' not in frame or b'"status":"completed"' in frame
@@ -101,7 +107,7 @@ class Chat(asyncio.Protocol):
     def on_text(self, frame: bytes) -> None:
         if not self.pieces:
             self.load.first_text.append(time.perf_counter() - self.asked_at)
-        start = frame.index(TEXT) + len(TEXT)
+        start = frame.index(self.dialect.before) + len(self.dialect.before)
         end = frame.index(b'"', start)
         self.pieces += (end - start) // PIECE
         self.load.events += 1

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
+from bench.cache import PROGRAM, cached
 from gateway.adapters import durable_streams_routes
 from gateway.adapters.durable_streams_frames import CURSOR_EPOCH, next_cursor, offset_of, read_offset
 from gateway.settings import Settings, load_settings
-from tests.adapters.cache import cached, needs_nginx
 from tests.clients.programs import needs_npm, run, run_documented
 from tests.conftest import ROOT
 from tests.harness import Client, running_gateway, text_of
@@ -239,7 +239,7 @@ async def test_the_client_of_the_documentation_runs_as_it_stands_there(client: C
     assert printed == f"{text_of(await client.events(session['id']))}\nnext: {offset_of(session['head'])}\n"
 
 
-@needs_nginx
+@pytest.mark.skipif(PROGRAM is None, reason="nginx is not installed")
 async def test_a_cache_in_front_asks_once_for_what_all_read(client: Client, tmp_path: Path) -> None:
     """nginx with the configuration of the documentation: everybody has the whole log, and nothing was asked
     for twice; with another key it is another reader."""

@@ -8,14 +8,10 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-import pytest
-
-from tests.loopback import TIMEOUT, free_port
+from bench.servers import START_TIMEOUT, free_port
 
 # Debian keeps it out of an ordinary user's path.
 PROGRAM = shutil.which("nginx", path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin")
-
-needs_nginx = pytest.mark.skipif(PROGRAM is None, reason="nginx is not installed")
 
 AROUND = """
 {user}
@@ -41,7 +37,7 @@ async def cached(page: Path, url: str, folder: Path) -> AsyncGenerator[tuple[str
     """The address of a cache before the gateway at `url`, and what it has asked there so far."""
     assert PROGRAM is not None
     port = free_port()
-    inside = page.read_text(encoding="utf-8").partition("```nginx\n")[2].partition("```")[0]
+    inside = _configuration(page)
     for written, meant in (
         ("http://127.0.0.1:8000", url),
         ("127.0.0.1:8080", f"127.0.0.1:{port}"),
@@ -60,7 +56,7 @@ async def cached(page: Path, url: str, folder: Path) -> AsyncGenerator[tuple[str
     command = [PROGRAM, "-p", folder, "-c", configuration, "-e", folder / "error.log"]
     with subprocess.Popen(command) as process:  # noqa: ASYNC220 - it is quick
         try:
-            async with asyncio.timeout(TIMEOUT):
+            async with asyncio.timeout(START_TIMEOUT):
                 while process.poll() is None:
                     try:
                         _, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -73,3 +69,7 @@ async def cached(page: Path, url: str, folder: Path) -> AsyncGenerator[tuple[str
             yield f"http://127.0.0.1:{port}", asked
         finally:
             process.terminate()
+
+
+def _configuration(page: Path) -> str:
+    return page.read_text(encoding="utf-8").partition("```nginx\n")[2].partition("```")[0]
