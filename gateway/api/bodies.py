@@ -11,6 +11,7 @@ from gateway.ids import ID_PATTERN, USER_PATTERN
 from gateway.messages import Usage
 from gateway.service.releases import GRACE, MAX_GRACE
 from gateway.service.seeding import SeedMessage
+from gateway.storage.branches import MAX_BRANCHES
 from gateway.storage.turns import MAX_INSTRUCTIONS, TurnRow, TurnState, TurnStatus
 from gateway.tools.client_tools import MAX_TOOLS
 
@@ -113,6 +114,10 @@ class SessionBody(Body):
 
 class RenameBody(Body):
     title: Title
+
+
+class BranchQuery(Query):
+    branch: int | None = Field(None, ge=0, lt=MAX_BRANCHES, description="Absent: the active one.")
 
 
 class CursorQuery(Query):

@@ -13,6 +13,7 @@ from gateway.http.requests import NDJSON, ApiRequest
 from gateway.http.stream import HEADERS, EventStream
 from gateway.sse_frames import encode_open
 from gateway.storage.archives import ArchiveRow
+from gateway.storage.branches import MAX_BRANCHES
 
 
 class ReplayQuery(Query):
@@ -24,6 +25,9 @@ class ReplayQuery(Query):
     from_: int = Field(1, ge=1, le=10**12, alias="from", description="seq of the first event.")
     to: int | None = Field(
         None, ge=1, le=10**12, description="seq of the last event; absent: the session's last one now."
+    )
+    branch: int | None = Field(
+        None, ge=0, lt=MAX_BRANCHES, description="Only the turns of that branch; absent: all."
     )
     pause: float = Field(MAX_PAUSE, ge=0, le=3600, description="Longest wait between two events, in seconds.")
 
@@ -59,6 +63,7 @@ async def replay(request: ApiRequest) -> Response:
         first=query.from_,
         last=query.to,
         cursor=request.read_cursor(0),
+        branch=query.branch,
     )
     if place.exhausted:
         return Response(status_code=204, headers=HEADERS)

@@ -3,6 +3,7 @@
 from starlette.responses import Response
 
 from gateway.api.bodies import (
+    BranchQuery,
     EventPage,
     EventsQuery,
     Messages,
@@ -86,10 +87,11 @@ async def delete(request: ApiRequest) -> Response:
 
 
 async def messages(request: ApiRequest) -> Response:
-    """What the model sees of the session now. A long answer comes in pieces, as it is read: one that breaks
-    off is not whole."""
+    """What the model sees of the session now, or would in another branch. A long answer comes in pieces, as
+    it is read: one that breaks off is not whole."""
     history, principal = request.gateway.history, request.principal
-    stored = await history.messages(principal, request.path_id("session_id"))
+    branch = request.read_query(BranchQuery).branch
+    stored = await history.messages(principal, request.path_id("session_id"), branch)
     return await messages_reply(request, Messages(messages=[]), stored)
 
 

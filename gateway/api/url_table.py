@@ -26,6 +26,7 @@ from gateway.api.artifact_bodies import (
 )
 from gateway.api.bodies import (
     AcceptedTurn,
+    BranchQuery,
     ChatBody,
     CursorQuery,
     EventPage,
@@ -157,7 +158,9 @@ ENDPOINTS = (
         refusals=(404,),
         headers=CURSOR,
     ),
-    Endpoint("GET", S + "/messages", sessions.messages, {200: (Messages,)}, refusals=(404,)),
+    Endpoint(
+        "GET", S + "/messages", sessions.messages, {200: (Messages,)}, query=BranchQuery, refusals=(404,)
+    ),
     Endpoint("GET", S + "/snapshot", sessions.snapshot, {200: (SnapshotReply,)}, refusals=(404,)),
     Endpoint(
         "POST", S + "/compress", compressions.compress, {201: (CompressionDetails,)}, refusals=(404, 409, 502)

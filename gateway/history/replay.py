@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Sequence
 
 from gateway.errors import InvalidRequest
 from gateway.events.envelope import StoredEvent
+from gateway.ids import OPERATION_PREFIX
 from gateway.storage.log import EventLog
 
 PAGE = 1000
@@ -43,12 +44,14 @@ async def replay(
     speed: float | None,
     longest_pause: float = MAX_PAUSE,
     stop: asyncio.Event | None = None,
+    turns: frozenset[str] | None = None,
 ) -> AsyncGenerator[Sequence[StoredEvent]]:
     """Yields the events with seq > `after` and <= `until`, in order, some at a time.
 
     The time between two events is what it was, divided by `speed`, and at most `longest_pause` seconds. None
     does not wait at all. A reader that is late gets what is due at once and is on time again. Ends early when
-    `stop` is set. Only reads: nothing is counted or published again.
+    `stop` is set. With `turns` only theirs, and what happened beside turns. Only reads: nothing is counted or
+    published again.
 
     Raises:
         errors.StorageError, errors.ArchiveDamaged: as `EventLog.read`.
@@ -59,6 +62,12 @@ async def replay(
         if not page or (stop is not None and stop.is_set()):
             return
         after = page[-1].seq
+        if turns is not None:
+            page = [
+                each for each in page if each.turn_id in turns or each.turn_id.startswith(OPERATION_PREFIX)
+            ]
+            if not page:
+                continue
         if pace is None:
             yield page
             continue

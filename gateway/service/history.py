@@ -54,11 +54,13 @@ class SessionHistory:
         self._draining = in_flight.draining
         self._tasks: set[asyncio.Task[Any]] = set()
 
-    async def messages(self, who: Principal, session_id: str) -> AsyncGenerator[Sequence[Message]]:
-        """What the model sees of the session now, a few messages at a time: see `messages_of`. Raises
-        errors.NotFound."""
+    async def messages(
+        self, who: Principal, session_id: str, branch: int | None = None
+    ) -> AsyncGenerator[Sequence[Message]]:
+        """What the model sees of the session now, or would in that branch, a few messages at a time: see
+        `messages_of`. Raises errors.NotFound."""
         whole = not self._deps.settings.use_compressions
-        outline = await self._deps.sessions.outline(session_id, who.user_id, whole=whole)
+        outline = await self._deps.sessions.outline(session_id, who.user_id, whole=whole, branch=branch)
         return messages_of(self._deps.sessions, outline)
 
     # Compressions

@@ -33,14 +33,15 @@ MAX_IMPORTS = 4
 
 @dataclass(frozen=True, slots=True)
 class Replaying:
-    """A checked range to replay: events with seq > `after` and <= `until`. `speed` 1 is as it was, None as
-    fast as it is read; no pause is longer than `longest_pause` seconds."""
+    """A checked range to replay: events with seq > `after` and <= `until`, with `turns` only theirs. `speed`
+    1 is as it was, None as fast as it is read; no pause is longer than `longest_pause` seconds."""
 
     session_id: str
     after: int
     until: int
     speed: float | None
     longest_pause: float
+    turns: frozenset[str] | None = None
 
     @property
     def exhausted(self) -> bool:
@@ -76,12 +77,13 @@ class SessionRecords:
         first: int = 1,
         last: int | None = None,
         cursor: int = 0,
+        branch: int | None = None,
     ) -> Replaying:
         """A checked range: the events `first` to `last`, by default all there are now, of which a reader that
-        comes back has seen those up to `cursor`.
+        comes back has seen those up to `cursor`. Of a `branch` those of its turns.
 
         Raises:
-            errors.NotFound.
+            errors.NotFound: also of the branch (branch_not_found).
             errors.CursorAhead: the range or the cursor is beyond the last event.
             errors.InvalidRequest: the range ends before it begins.
         """
@@ -94,7 +96,8 @@ class SessionRecords:
                 details={"head": session.head},
             )
         until = session.head if last is None else last
-        return Replaying(session.id, max(first - 1, cursor), until, speed, longest_pause)
+        turns = await self._deps.branches.turns(session.id, branch) if branch is not None else None
+        return Replaying(session.id, max(first - 1, cursor), until, speed, longest_pause, turns)
 
     async def replay(self, place: Replaying, take: Take) -> None:
         """Hands the events of the range to `take` when they are due; ends early at shutdown and when the
@@ -108,6 +111,7 @@ class SessionRecords:
                 speed=place.speed,
                 longest_pause=place.longest_pause,
                 stop=self._draining,
+                turns=place.turns,
             )
             async with aclosing(found):
                 async for events in found:

@@ -74,6 +74,49 @@ async def test_a_message_is_edited_and_the_former_one_gone_back_to(client: Clien
     ]  # fmt: skip
 
 
+async def test_a_branch_is_read_and_replayed_by_itself(client: Client) -> None:
+    """Whichever is active: its messages, and the events of its turns alone. Without a branch a replay has all
+    of the log."""
+    first = started(await ask(client, "/say one"))
+    await ask(client, "/say two")
+    await ask(client, "/say three", parent_turn_id=first["turn_id"])
+    before, after = ["/say one", "one", "/say two", "two"], ["/say one", "one", "/say three", "three"]
+
+    for branch, said in ((0, before), (1, after)):
+        assert await texts(client, f"/api/sessions/s/messages?branch={branch}") == said
+        frames = await client.all_frames(f"/api/sessions/s/replay?speed=max&branch={branch}")
+        inputs = [each["data"]["input"] for each in events(frames) if each["type"] == "turn_start"]
+        assert inputs == [said[0], said[2]]
+    whole = events(await client.all_frames("/api/sessions/s/replay?speed=max"))
+    assert whole == await client.events("s")
+    for path in ("messages?branch=2", "replay?branch=2"):
+        refused = await client.get(f"/api/sessions/s/{path}")
+        assert (refused.status_code, refused.json()["error"]["code"]) == (404, "branch_not_found")
+
+
+async def test_a_branch_is_compressed_for_itself(client: Client) -> None:
+    """The other one has all of its messages, and its versions are refused there."""
+    first = started(await ask(client, "/say one"))
+    for _ in range(3):
+        await ask(client, "/say " + "a long answer of many words " * 60)
+    await ask(client, "/say other", parent_turn_id=first["turn_id"])
+    await client.post("/api/sessions/s/branches/0/activate")
+    made = await client.post("/api/sessions/s/compress")
+    assert made.status_code == 201, made.text
+    version = made.json()["version"]
+    assert (await client.get("/api/sessions/s/compressions")).json()["active"] == version
+
+    await client.post("/api/sessions/s/branches/1/activate")
+    await ask(client, "/say more")
+
+    assert await texts(client) == ["/say one", "one", "/say other", "other", "/say more", "more"]
+    listed = (await client.get("/api/sessions/s/compressions")).json()
+    assert listed == {"versions": []}
+    refused = await client.post(f"/api/sessions/s/compressions/{version}/activate")
+    assert (refused.status_code, refused.json()["error"]["code"]) == (409, "version_of_other_branch")
+    assert len(await texts(client, "/api/sessions/s/messages?branch=0")) < 8
+
+
 async def test_a_wrong_place_is_refused(client: Client) -> None:
     """A turn that is not there, of another session, or that never began; and a branch that is not there."""
     await ask(client, "/say one")

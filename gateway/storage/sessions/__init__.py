@@ -110,9 +110,11 @@ class Sessions(Protocol):
         Raises errors.ArchiveDamaged."""
         ...
 
-    async def outline(self, session_id: str, owner: str, *, whole: bool = False) -> Outline:
-        """The session, its running turn and what its history is made of, all as of one moment. Raises
-        errors.NotFound."""
+    async def outline(
+        self, session_id: str, owner: str, *, whole: bool = False, branch: int | None = None
+    ) -> Outline:
+        """The session, its running turn and what its history is made of, in that branch or (None) the active
+        one, all as of one moment. Raises errors.NotFound (session_not_found, branch_not_found)."""
         ...
 
     def pages(self, outline: Outline) -> AsyncGenerator[Sequence[StoredMessage]]:

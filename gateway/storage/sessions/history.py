@@ -30,8 +30,8 @@ from sqlalchemy import cast as sql_cast
 from gateway.messages import Message, Usage
 from gateway.storage.archives import ArchiveRow, CompressionRow
 from gateway.storage.archives.rows import COMPRESSIONS
-from gateway.storage.branches import Branch
-from gateway.storage.branches.places import read_ranges
+from gateway.storage.branches import Branch, no_branch
+from gateway.storage.branches.places import IN_PROMPT, STORED, branch_of, read_ranges
 from gateway.storage.database import Prepared
 from gateway.storage.messages import History, PromptMemories, StoredMessage
 from gateway.storage.schema import (
@@ -240,6 +240,11 @@ VIEW = Prepared(
     .join(instructions, IN_FORCE, isouter=True)
     .where(sessions.c.id == _ID)
 )
+VERSION = Prepared(
+    select(*COMPRESSIONS.columns).where(
+        compressions.c.session_id == _ID, compressions.c.version == bindparam("version")
+    )
+)
 OUTLINE = Prepared(
     select(*_KNOWN, *COMPRESSIONS.columns)
     .join_from(sessions, heads, OF_SESSION)
@@ -298,6 +303,23 @@ def outline_of(
     covers = COMPRESSIONS.read(version) if version[0] is not None else None
     history = History((), covers, *_known(row))
     return Outline(session, open_turn, history, row[LAST_POSITION])
+
+
+def outline_in(connection: Connection, session: SessionRow, branch: int, *, whole: bool) -> Outline:
+    """`outline_of` in a branch that is not active: no turn runs there, and what its prompt has beside its
+    messages is left out. Raises errors.NotFound (branch_not_found)."""
+    place = branch_of(connection, session.id, branch)
+    row = STORED.one(connection, session_id=session.id, branch=branch)
+    if place is None or row is None:
+        raise no_branch(session.id, branch)
+    own = dict(zip(IN_PROMPT, row[1:], strict=True))
+    covers = None
+    if own["compression"] is not None and not whole:
+        version = VERSION.one(connection, session_id=session.id, version=own["compression"])
+        covers = COMPRESSIONS.read(version) if version is not None else None
+    memories = prompt_memories_of(own["told_memories"])
+    history = History((), covers, own["generation_from"], memories=memories, branch=place)
+    return Outline(session, None, history, place.last)
 
 
 def _known(row: Sequence[Any]) -> Known:

@@ -30,7 +30,15 @@ from gateway.storage.schema import heads, sessions
 from gateway.storage.sessions import Outline, SessionRow
 from gateway.storage.sessions.busy import check_is_idle
 from gateway.storage.sessions.entry import ROWS, add_session
-from gateway.storage.sessions.history import LAST, ReadArchived, outline_of, range_of, size_of, view_of
+from gateway.storage.sessions.history import (
+    LAST,
+    ReadArchived,
+    outline_in,
+    outline_of,
+    range_of,
+    size_of,
+    view_of,
+)
 from gateway.storage.sessions.memory_removal import forget, places_of
 from gateway.storage.sessions.purges import SqlPurges
 from gateway.storage.signals import Signal
@@ -235,11 +243,15 @@ class SqlSessions(Store):
                 return History([])
             raise
 
-    async def outline(self, session_id: str, owner: str, *, whole: bool = False) -> Outline:
+    async def outline(
+        self, session_id: str, owner: str, *, whole: bool = False, branch: int | None = None
+    ) -> Outline:
         """See `Sessions.outline`."""
 
         def work(connection: Connection) -> Outline:
             session = session_of(connection, session_id, owner)
+            if branch is not None and branch != session.active_branch:
+                return outline_in(connection, session, branch, whole=whole)
             return outline_of(connection, session, open_turn_of(connection, session_id), whole=whole)
 
         return await self.database.read(work)
