@@ -38,7 +38,7 @@ BUDGETS: Mapping[str, int] = {
     "storage": 11785,
     "telemetry": 4300,
     "tools": 3100,
-    "turn": 2600,
+    "turn": 2615,
     "wiring": 640,
 }
 """Lines of code that each package of `gateway` may have, without blank lines, comments and docstrings; "" are

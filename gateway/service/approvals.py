@@ -64,10 +64,10 @@ class TurnApprovals:
             arguments = None
         if arguments is not None:
             self._check(row, decision, scope, arguments)
-        self._in_flight.admit(who.user_id)
-        verdict = Verdict(decision, who.user_id, now_ms(), scope, reason, arguments)
-        # A client that leaves now must not leave a turn that nobody owns.
-        return await finish(self._decide(row, verdict))
+        with self._in_flight.admission(who.user_id, session_id):
+            verdict = Verdict(decision, who.user_id, now_ms(), scope, reason, arguments)
+            # A client that leaves now must not leave a turn that nobody owns.
+            return await finish(self._decide(row, verdict))
 
     async def waiting(self, who: Principal) -> Sequence[ApprovalRow]:
         """The caller's calls that wait for a decision, the first MAX_LISTED of them."""

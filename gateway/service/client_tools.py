@@ -71,11 +71,11 @@ class ClientResults:
         content = content_of(clean_text(text), files)
         if len(content) > MAX_RESULT:
             raise TooLarge(f"The result has more than {MAX_RESULT} bytes.")
-        self._in_flight.admit(who.user_id)
         digest = hashlib.sha256(content.encode()).hexdigest()
         result = ClientResult("error" if is_error else "ok", now_ms(), digest, content)
-        # A client that leaves now must not leave a turn that nobody owns.
-        return await finish(self._give(call, result))
+        with self._in_flight.admission(who.user_id, session_id):
+            # A client that leaves now must not leave a turn that nobody owns.
+            return await finish(self._give(call, result))
 
     async def _give(self, call: ClientCall, result: ClientResult) -> ClientCall:
         call, accepted = await self._deps.client_calls.answer(call, result)

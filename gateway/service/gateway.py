@@ -346,12 +346,12 @@ class Gateway:
         """`attached` was before, in the same session; `tools` were brought along before."""
         if self.is_draining:
             raise Draining("The server is shutting down. Send the message again in a moment.")
-        self._in_flight.admit(who.user_id)
-        tools = tools or await client_tools(self._deps, request.tools)
         new = new_turn(self._deps.settings, who, request)
-        new = replace(new, attachments=attached, client_tools=tools)
-        # A client that leaves now must not leave a turn that is accepted and never started.
-        return await finish(self._accept(new, request.attachments))
+        with self._in_flight.admission(who.user_id, new.session_id):
+            tools = tools or await client_tools(self._deps, request.tools)
+            new = replace(new, attachments=attached, client_tools=tools)
+            # A client that leaves now must not leave a turn that is accepted and never started.
+            return await finish(self._accept(new, request.attachments))
 
     async def _accept(self, new: NewTurn, given: Sequence[str | Upload]) -> Accepted:
         try:

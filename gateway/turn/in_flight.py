@@ -2,7 +2,8 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Generator, Iterable
+from contextlib import contextmanager
 from itertools import chain, repeat
 from typing import Any
 
@@ -33,6 +34,7 @@ class InFlight:
         self._tasks: set[asyncio.Task[None]] = set()
         self._owned: Counter[str] = Counter()
         self._waiting: set[str] = set()
+        self._entering: list[tuple[str, str]] = []
         self.draining = asyncio.Event()
         self.others = 0
         """How many replicas would take over what this one leaves."""
@@ -49,23 +51,39 @@ class InFlight:
         """How many more turns may run."""
         return max(0, self._deps.settings.max_turns_in_flight - len(self._tasks))
 
-    def admit(self, user_id: str) -> None:
-        """Raises errors.QueueFull when as many turns run as the settings allow: in all, of that user, or of
-        all users of the key that acts for them."""
+    @contextmanager
+    def admission(self, user_id: str, session_id: str) -> Generator[None]:
+        """The place of a turn that is being accepted, so that many at once are not too many. A session takes
+        one, however many wait in it.
+
+        Raises:
+            errors.QueueFull: as many run as the settings allow: in all, of that user, or of all users of the
+                key that acts for them.
+        """
         settings = self._deps.settings
         most = settings.max_turns_in_flight
-        if not self.free_slots:
+        if self.free_slots <= len(self._entering):
             raise QueueFull(
                 f"The server runs {most} turns already. Try again in a moment.", code="server_busy"
             )
+        entering = (user_id, session_id)
+        self._check_room("user", settings.max_turns_per_user, str, entering)
+        self._check_room("key", settings.max_turns_per_key, key_of, entering)
+        self._entering.append(entering)
+        try:
+            yield
+        finally:
+            self._entering.remove(entering)
 
-        self._check_room("user", settings.max_turns_per_user, str, user_id)
-        self._check_room("key", settings.max_turns_per_key, key_of, user_id)
-
-    def _check_room(self, whose: str, most: int | None, name: Callable[[str], str], user_id: str) -> None:
+    def _check_room(
+        self, whose: str, most: int | None, name: Callable[[str], str], entering: tuple[str, str]
+    ) -> None:
         if most is None:
             return
-        if sum(name(each.turn.owner) == name(user_id) for each in self._running.values()) >= most:
+        user_id, session_id = entering
+        running = ((each.turn.owner, each.turn.session_id) for each in self._running.values())
+        taken = {at for owner, at in chain(running, self._entering) if name(owner) == name(user_id)}
+        if len(taken - {session_id}) >= most:
             raise QueueFull(
                 f"{most} turns of this {whose} are running already. Try again when one is over.",
                 code=f"{whose}_busy",

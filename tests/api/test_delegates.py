@@ -199,5 +199,10 @@ async def test_turns_are_bounded_for_each_user_and_for_all_of_a_key(settings: Se
 
         found = [await begin(each) for each in (acting("a"), acting("a"), acting("b"), acting("c"))]
         assert found == [(202, None), (429, "user_busy"), (202, None), (429, "key_busy")]
+        again = await client.get("/api/sessions", **acting("a"))
+        session = again.json()["sessions"][-1]["id"]
+        body = {"message": "/say more", "on_conflict": "interrupt"}
+        instead = await client.post(f"/api/sessions/{session}/turns", body, **acting("a"))
+        assert instead.status_code == 202, instead.text
         assert await begin(acting("a", SHOP)) == (202, None)
         assert await begin({"x-api-key": ANNA}) == (202, None)

@@ -44,16 +44,33 @@ async def test_as_many_turns_are_admitted_as_the_settings_allow(tmp_path: Path) 
     """A turn holds its place until it has its end."""
     async with turn_at_work(tmp_path, "hello", max_turns_in_flight=1) as turn:
         flight = InFlight(turn.deps)
-        flight.admit("ann")
+        with flight.admission("ann", "s"), pytest.raises(QueueFull, match="1 turns already"):
+            flight.admission("bob", "other").__enter__()
         await _own(turn, flight)
         assert flight.free_slots == 0
         with pytest.raises(QueueFull, match="1 turns already"):
-            flight.admit("ann")
+            flight.admission("ann", "s").__enter__()
         await _done(turn, 1)
         await flight.drain(TIMEOUT)
 
         assert flight.free_slots == 1
-        flight.admit("ann")
+        with flight.admission("ann", "s"):
+            pass
+
+
+async def test_turns_that_are_being_accepted_count_for_their_user_and_key(tmp_path: Path) -> None:
+    """Many at once are not too many; what comes in one session takes one place, and gives it back."""
+    async with turn_at_work(tmp_path, "hello", max_turns_per_user=1, max_turns_per_key=2) as turn:
+        flight = InFlight(turn.deps)
+        with flight.admission("desk.ann", "s"), flight.admission("desk.ann", "s"):
+            for user, busy in (("desk.ann", "user_busy"), ("desk.cat", "key_busy")):
+                with flight.admission("desk.bob", "b"), pytest.raises(QueueFull) as refused:
+                    flight.admission(user, "other").__enter__()
+                assert refused.value.code == busy
+            with flight.admission("shop.ann", "x"), flight.admission("ann", "y"):
+                pass
+        with flight.admission("desk.ann", "other"):
+            pass
 
 
 async def test_a_turn_that_waits_runs_when_the_one_before_it_is_done(tmp_path: Path) -> None:
