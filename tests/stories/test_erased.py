@@ -18,6 +18,7 @@ from gateway.storage.memories import AllScopes
 from tests.harness import Client, running_gateway
 from tests.loopback import TIMEOUT
 from tests.postgres import on_both_engines
+from tests.record import reading
 from tests.running import run
 from tests.stories.asking import Outbox, ask, parked
 from tests.stories.test_memory import prompt_of, settings_with
@@ -30,29 +31,31 @@ async def erase(user: Client, memory_id: str) -> None:
     assert (await user.http.post(f"/api/memory/{memory_id}/erase")).status_code == 204
 
 
-def kept_words(folder: Path) -> str:
-    """All that the sessions and their messages hold."""
-    with closing(sqlite3.connect(folder / "gateway.db")) as database:
-        told = database.execute("SELECT told_memories FROM sessions").fetchall()
-        return str(told + database.execute("SELECT content FROM messages").fetchall())
+def kept_words(place: Path | str) -> str:
+    """All that the sessions and their messages hold, in a folder or a database on a server."""
+    with reading(place / "gateway.db" if isinstance(place, Path) else place) as database:
+        told = [*database.execute("SELECT told_memories FROM sessions")]
+        return str([*told, *database.execute("SELECT content FROM messages")])
 
 
-async def test_what_is_erased_leaves_the_sessions_that_were_told_it(tmp_path: Path, demo_url: str) -> None:
+@on_both_engines
+async def test_what_is_erased_leaves_the_sessions_that_were_told_it(settings: Settings) -> None:
     """Their prompts and what was recalled in them, at once; the next turn goes on without it, and says so."""
-    async with running_gateway(settings_with(tmp_path, demo_url)) as user:
+    place = settings.database_url or settings.data_dir
+    async with running_gateway(settings) as user:
         standing = await remember(user, "allergic to walnuts")
         await user.chat("hello", session_id="s")
         recalled = await remember(user, "我们决定用 PostgreSQL 做数据库", type="project_decision")
         await user.chat("我们上次决定用什么?\n/say 好", session_id="s")
-        assert "walnuts" in kept_words(tmp_path)
+        assert "walnuts" in kept_words(place)
         assert "PostgreSQL" in await model_view(user, "s")
 
         await erase(user, recalled)
-        assert "PostgreSQL" not in kept_words(tmp_path) + await model_view(user, "s")
+        assert "PostgreSQL" not in kept_words(place) + await model_view(user, "s")
         assert warnings(await user.chat("hi", session_id="s")) == ["memory_changed"]
         assert "walnuts" in await prompt_of(user, session_id="s")
         await erase(user, standing)
-        assert "walnuts" not in kept_words(tmp_path)
+        assert "walnuts" not in kept_words(place)
         assert warnings(await user.chat("hi", session_id="s")) == ["memory_changed"]
         assert "walnuts" not in await prompt_of(user, session_id="s")
         assert warnings(await user.chat("hi", session_id="s")) == []
