@@ -134,8 +134,8 @@ def _user_of(key: str, named: Collection[str]) -> str:
     which no id looks like as none has a dot."""
     if len(set(named)) > 1:
         raise InvalidRequest("X-User-Id and X-OpenWebUI-User-Id name two users.", code="user_required")
-    user = next(iter(named), "").strip()
-    if not user or user.casefold() in NOBODY or "{{" in user or "${" in user:
+    user = next(iter(named), "").strip(" \t")  # no more than HTTP does: other blanks are part of a name
+    if not user.strip() or user.casefold() in NOBODY or "{{" in user or "${" in user:
         raise InvalidRequest(
             "This key acts for users: name the user of each request in X-User-Id or X-OpenWebUI-User-Id.",
             code="user_required",

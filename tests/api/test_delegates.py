@@ -1,8 +1,10 @@
 """A frontend with users of its own: one key that names whom it acts for, and nothing that crosses."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import suppress
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from hypothesis import given
@@ -14,6 +16,7 @@ from gateway.errors import Forbidden, InvalidRequest, SettingsError
 from gateway.ids import is_user
 from gateway.settings import Settings
 from tests.harness import Client, running_gateway, text_of
+from tests.loopback import TIMEOUT
 
 pytestmark = pytest.mark.anyio
 
@@ -135,6 +138,8 @@ def test_an_id_names_its_user_and_anything_else_a_hash() -> None:
         "%2e%2e",
         "x" * 200,
         "a, b",
+        "anna\xa0",
+        "\x85anna",
     ]
     named = {user_of(acting(each)) for each in foreign}
     assert len(named) == len(foreign)
@@ -152,7 +157,7 @@ def test_two_names_are_one_user_only_where_they_are_the_same(given_names: Sequen
         found = [user_of(acting(name)) for name in given_names]
     if not found:
         return
-    first, second = (name.strip() for name in given_names)
+    first, second = (name.strip(" \t") for name in given_names)
     assert (found[0] == found[1]) == (first == second)
     assert all(is_user(each) and key_of(each) == "desk" and each != "desk" for each in found)
 
@@ -206,3 +211,34 @@ async def test_turns_are_bounded_for_each_user_and_for_all_of_a_key(settings: Se
         assert instead.status_code == 202, instead.text
         assert await begin(acting("a", SHOP)) == (202, None)
         assert await begin({"x-api-key": ANNA}) == (202, None)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        b"X-User-Id: anna\r\n bob",
+        b"X-User-Id : anna",
+        b"X_User_Id: anna",
+        b"X-User-Id: anna\nX-User-Id: bob",
+        b"X-User-Id: anna\rX-User-Id: bob",
+        b"X-User-Id: an\0na",
+        b"X-User-Id: \xa0",
+        b"X-User-Id: anna\r\nx-user-id: anna",
+        b"X-User-Id: anna\r\nX-OpenWebUI-User-Id: bob",
+    ],
+)
+async def test_a_header_that_two_readers_could_read_differently_names_nobody(
+    guarded: Client, lines: bytes
+) -> None:
+    """As it comes over a socket: folded, doubled, misspelt, cut by odd line ends."""
+    address = urlsplit(guarded.url)
+    reader, writer = await asyncio.open_connection(address.hostname, address.port)
+    head = b"POST /api/sessions HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nx-api-key: %s\r\n" % DESK.encode()
+    writer.write(head + lines + b"\r\n\r\n")
+    async with asyncio.timeout(TIMEOUT):
+        status = await reader.readline()
+    writer.close()
+
+    assert status.startswith(b"HTTP/1.1 400 ")
+    for user in ("anna", "bob", "anna bob"):
+        assert (await guarded.get("/api/sessions", **acting(user))).json()["sessions"] == []

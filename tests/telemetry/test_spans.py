@@ -284,7 +284,11 @@ def test_a_model_call_names_prompt_answer_and_endpoint() -> None:
     """Which prompt it was given, who answered under which id, and where it was asked."""
     story = Story().begin()
     start = IterationStart(
-        attempt=1, model=MODEL, prefix_hash="ab" * 32, components={"identity": "0123456789ab"}
+        attempt=1,
+        model=MODEL,
+        prefix_hash="ab" * 32,
+        components={"identity": "0123456789ab"},
+        instructions_tokens=12,
     )
     end = IterationEnd(stop_reason="end_turn", duration_ms=9, model="claude-x", response_id="msg_1")
     story.notify(start, iteration=1).notify(end, iteration=1).done()
@@ -297,6 +301,7 @@ def test_a_model_call_names_prompt_answer_and_endpoint() -> None:
     assert {
         "gateway.prompt.prefix_hash": "ab" * 32,
         "gateway.prompt.components": ("identity 0123456789ab",),
+        "gateway.prompt.instructions_tokens": 12,
         "gen_ai.response.model": "claude-x",
         "gen_ai.response.id": "msg_1",
         "gateway.usage.source": "none",
