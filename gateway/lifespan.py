@@ -68,9 +68,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         supervisor = app.state.supervisor = Supervisor()
         _measure_background(telemetry.metrics, supervisor)
         storage = await stack.enter_async_context(
-            wiring.open_storage(
-                settings, flushed=telemetry.metrics.log.flushed, pools=telemetry.metrics.pools
-            )
+            wiring.open_storage(settings, flushed=telemetry.metrics.log.flushed)
         )
         storage.bus.watch(telemetry.observe)
         model = await _open_model(app, stack)
@@ -246,6 +244,7 @@ def _measure(
     servers: McpServers,
 ) -> None:
     """Gives telemetry the sources of its gauges."""
+    storage.measured_by(telemetry.metrics.pools)
     observe = telemetry.metrics.observe
     observe(table.LOG_READERS, lambda: storage.bus.readers)
     observe(table.QUEUE_DEPTH, lambda: gateway.queued)

@@ -82,6 +82,10 @@ class Database(Protocol):
         """Who in this process hears what a work has sent."""
         ...
 
+    def measured_by(self, pools: ConnectionPools) -> None:
+        """Adds its pools of connections, once."""
+        ...
+
     async def write(
         self,
         work: Callable[[Connection], T],

@@ -177,8 +177,8 @@ LINK: Final = "gateway.link"
 
 # Attributes that only metrics have
 TOKEN_TYPE: Final = "gen_ai.token.type"  # noqa: S105 - tokens of text
-POOL: Final = "db.client.connection.pool.name"
-POOL_STATE: Final = "db.client.connection.state"
+POOL: Final = "gateway.pool"
+CONNECTION_STATE: Final = "gateway.connection.state"
 EVENT_TYPE: Final = "gateway.event.type"
 SIGNAL: Final = "gateway.signal"
 SKILL_ENABLED: Final = "gateway.skill.enabled"

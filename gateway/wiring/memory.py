@@ -53,13 +53,15 @@ async def open_memory(
     """The memories of the data folder, or of the PostgreSQL database that has the sessions too: either may be
     open in other processes at the same time. With `calls` a model is asked where rules do not decide, if
     settings allow it; `exclusive` keeps several gateways from embedding the same; `on_change` is
-    called with each change that is made through here. Connections to a server are added to `pools`.
+    called with each change that is made through here. Its connections are added to `pools`.
 
     Raises:
         StorageError: the file, or the database, cannot be used.
         SettingsError: vectors or PostgreSQL are configured, and what they need is not installed.
     """
-    async with _database(settings, pools) as database:
+    async with _database(settings) as database:
+        if pools is not None:
+            database.measured_by(pools)
         store = SqlMemories(database)
         searcher = Searcher(store, embeddings_of(settings), exclusive)
 
@@ -86,7 +88,7 @@ async def open_memory(
 
 
 @asynccontextmanager
-async def _database(settings: Settings, pools: ConnectionPools | None) -> AsyncGenerator[MemoryDatabase]:
+async def _database(settings: Settings) -> AsyncGenerator[MemoryDatabase]:
     if settings.is_shared:
         with driver_needed():
             from gateway.storage.postgres.memory import PostgresMemoryDatabase  # noqa: PLC0415 - an extra
@@ -95,7 +97,6 @@ async def _database(settings: Settings, pools: ConnectionPools | None) -> AsyncG
             settings.database_url,
             direct_url=settings.database_direct_url,
             connections=CONNECTIONS,
-            pools=pools,
         ) as database:
             yield database
         return

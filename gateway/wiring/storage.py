@@ -90,6 +90,8 @@ class Storage:
     signals: Signals
     check: Callable[[], Awaitable[None]]
     """Raises errors.StorageError when it cannot do its work now."""
+    measured_by: Callable[[ConnectionPools], None]
+    """See `Database.measured_by`."""
     newer_schema: Callable[[], Mapping[str, str]]
     """See `EventDatabase.newer_schema`."""
     notification_time: Callable[[], float | None] = lambda: 0
@@ -98,9 +100,7 @@ class Storage:
 
 
 @asynccontextmanager
-async def open_storage(
-    settings: Settings, *, flushed: Flushed | None = None, pools: ConnectionPools | None = None
-) -> AsyncGenerator[Storage]:
+async def open_storage(settings: Settings, *, flushed: Flushed | None = None) -> AsyncGenerator[Storage]:
     """The storage of the data folder, brought to the newest schema and locked for this process, or that of a
     PostgreSQL database, which other processes use too. `flushed` is called after each transaction, there
     after each of events.
@@ -112,7 +112,7 @@ async def open_storage(
             not have, or psycopg is not installed.
     """
     if settings.is_shared:
-        async with _server(settings, flushed, pools) as storage:
+        async with _server(settings, flushed) as storage:
             yield storage
         return
     async with await SqliteDatabase.open(
@@ -147,9 +147,7 @@ async def try_bucket(settings: Settings, storage: Storage) -> None:
 
 
 @asynccontextmanager
-async def _server(
-    settings: Settings, flushed: Flushed | None, pools: ConnectionPools | None
-) -> AsyncGenerator[Storage]:
+async def _server(settings: Settings, flushed: Flushed | None) -> AsyncGenerator[Storage]:
     with driver_needed():
         from gateway.storage.postgres import PostgresDatabase  # noqa: PLC0415 - an extra
     assert settings.database_url is not None  # it is shared
@@ -162,7 +160,6 @@ async def _server(
         replica=new_replica_id(f"{settings.replica or socket.gethostname()}-{os.getpid()}"),
         lease=settings.lease,
         flushed=flushed,
-        pools=pools,
     ) as database:
         blobs = open_blobs(settings.blob_url, settings.data_dir)
         async with storage_on_server(database, blobs, lease=settings.lease) as storage:
@@ -236,5 +233,6 @@ def _storage_on(
         bus=bus,
         signals=database.signals,
         check=check,
+        measured_by=database.measured_by,
         newer_schema=lambda: database.newer_schema,
     )

@@ -4,7 +4,7 @@ from panels import Board, Row, graph, legend, per_minute, quantile, quantiles, r
 
 KIND = "gateway_stream_kind"
 REASON = "gateway_reason"
-POOL = "db_client_connection_pool_name"
+POOL = "gateway_pool"
 TELEMETRY = "gateway_telemetry"
 
 _streams = Row(
@@ -134,19 +134,19 @@ _replicas = Row(
             "Connections to the database in use",
             "By pool. At their number (GATEWAY_DATABASE_CONNECTIONS, half of them read) work waits.",
             "short",
-            {legend("instance", POOL): 'db_client_connection_count{@,db_client_connection_state="used"}'},
+            {legend("instance", POOL): 'gateway_database_connections{@,gateway_connection_state="used"}'},
         ),
         graph(
             "Work that waits for a connection",
             "Reads and transactions of each pool. A moment now and then is nothing.",
             "short",
-            {legend("instance", POOL): "db_client_connection_pending_requests{@}"},
+            {legend("instance", POOL): "gateway_database_waiting{@}"},
         ),
         graph(
             "Wait for a connection, p99",
             "By pool. More than some milliseconds: more connections, or a server that answers slowly.",
             "s",
-            {legend(POOL): quantile(0.99, "db_client_connection_wait_time_seconds", POOL)},
+            {legend(POOL): quantile(0.99, "gateway_database_wait_seconds", POOL)},
         ),
     ],
 )

@@ -197,7 +197,8 @@ async def test_its_pools_are_measured(tmp_path: Path) -> None:
         inside.set()
         go_on.wait(TIMEOUT)
 
-    async with await PostgresDatabase.open(database_in(tmp_path), connections=2, pools=pools) as database:
+    async with await PostgresDatabase.open(database_in(tmp_path), connections=2) as database:
+        database.measured_by(pools)
         assert set(pools.use().values()) == {PoolUse(0, 0, 0)}
         held = [asyncio.create_task(database.read(hold)) for _ in range(3)]
         await asyncio.to_thread(inside.wait, TIMEOUT)

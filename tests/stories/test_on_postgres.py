@@ -67,10 +67,10 @@ async def test_its_connections_are_in_the_metrics(settings: Settings) -> None:
         await client.chat("Remember that I like plain words.")
         shown = (await client.get("/metrics")).text
     for pool in ("sessions read", "sessions write", "memory read", "memory write"):
-        of = f'db_client_connection_pool_name="{pool}"'
-        assert f'db_client_connection_count{{{of},db_client_connection_state="used"}} 0' in shown
-        assert f"db_client_connection_pending_requests{{{of}}} 0" in shown
-        assert f"db_client_connection_wait_time_seconds_count{{{of}}}" in shown
+        of = f'gateway_pool="{pool}"'
+        assert f'gateway_database_connections{{gateway_connection_state="used",{of}}} 0' in shown
+        assert f"gateway_database_waiting{{{of}}} 0" in shown
+        assert f"gateway_database_wait_seconds_count{{{of}}}" in shown
 
 
 async def test_nobody_is_told_where_the_database_is(settings: Settings) -> None:

@@ -234,7 +234,7 @@ async def test_tokens_are_counted_once_and_as_the_conventions_want(
 
 def test_our_own_names_are_ours() -> None:
     """Each name is of the conventions' or OpenInference's families, or begins with gateway."""
-    families = ("gen_ai.", "gateway.", "http.", "url.", "server.", "network.", "input.", "output.", "db.")
+    families = ("gen_ai.", "gateway.", "http.", "url.", "server.", "network.", "input.", "output.")
     names = {value for name, value in vars(semconv).items() if name.isupper() and isinstance(value, str)}
 
     dotted = {name for name in names if "." in name}

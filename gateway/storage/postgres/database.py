@@ -50,7 +50,6 @@ class PostgresDatabase:
         *,
         lease: float,
         flushed: Flushed | None = None,
-        pools: ConnectionPools | None = None,
     ) -> None:
         self.replica = replica
         self.server, self.direct = server, direct
@@ -63,9 +62,7 @@ class PostgresDatabase:
         self._write_links = ConnectionPool(server, writers)
         self._readers = ThreadPoolExecutor(readers, thread_name_prefix="storage-reader")
         self._writers = ThreadPoolExecutor(writers, thread_name_prefix="storage-writer")
-        self._pools = pools or ConnectionPools()
-        self._pools.add(f"{self.about} read", lambda: _use(self._read_links, self._readers))
-        self._pools.add(f"{self.about} write", lambda: _use(self._write_links, self._writers))
+        self._pools = ConnectionPools()
         self._loop = asyncio.get_running_loop()
         self._commits = PostgresCommits(server, lease)
         self._appends = GroupCommit(self._commits, self.signals, flushed)
@@ -85,12 +82,10 @@ class PostgresDatabase:
         replica: str | None = None,
         lease: float = 10,
         flushed: Flushed | None = None,
-        pools: ConnectionPools | None = None,
     ) -> Self:
         """Opens the database at `url`, which is that of a pooler when there is a `direct_url` too. Use it as
         an async context manager, or `close` it. `replica` names this process, at random by default, which
-        counts on what it owns for `lease` seconds; `flushed` is called after each commit of events;
-        its pools are added to `pools`.
+        counts on what it owns for `lease` seconds; `flushed` is called after each commit of events.
 
         Raises:
             StorageError: the server cannot be reached, the schema is older than this version (code
@@ -100,7 +95,7 @@ class PostgresDatabase:
         server = ServerAddress(url, pooled=direct_url is not None)
         newer = await asyncio.to_thread(check_revisions, direct)
         name = replica or new_replica_id()
-        database = cls(server, direct, connections, name, lease=lease, flushed=flushed, pools=pools)
+        database = cls(server, direct, connections, name, lease=lease, flushed=flushed)
         if newer:
             tell_newer("the database", newer)
             database.newer_schema = newer
@@ -145,6 +140,12 @@ class PostgresDatabase:
     def on_delivery(self, deliver: Deliver) -> None:
         """See `EventDatabase.on_delivery`."""
         self._appends.deliver = deliver
+
+    def measured_by(self, pools: ConnectionPools) -> None:
+        """See `Database.measured_by`."""
+        pools.add(f"{self.about} read", lambda: _use(self._read_links, self._readers))
+        pools.add(f"{self.about} write", lambda: _use(self._write_links, self._writers))
+        self._pools = pools
 
     def _check_is_open(self) -> None:
         if not self._open:

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
 from tempfile import TemporaryFile
+from time import perf_counter
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -14,7 +15,7 @@ from sqlalchemy import Connection, StaticPool, create_engine
 
 from gateway.errors import StorageError
 from gateway.ids import new_replica_id
-from gateway.storage.database import Lock, Transaction
+from gateway.storage.database import ConnectionPools, Lock, PoolUse, Transaction
 from gateway.storage.folder import FolderLock
 from gateway.storage.log.event_log import Page
 from gateway.storage.log.group_commit import Deliver, Flushed, GroupCommit
@@ -51,6 +52,9 @@ READER_PRAGMAS = """
 class SqliteFile:
     """What is the same for every file: the `Database` protocol on its connections. The first one writes."""
 
+    about = "sessions"
+    """Begins the name of its pool."""
+
     def __init__(
         self,
         path: Path,
@@ -69,6 +73,7 @@ class SqliteFile:
         for reader in readers:
             self._free.put(reader)
         self._pool = ThreadPoolExecutor(len(readers), thread_name_prefix="storage-reader")
+        self._pools = ConnectionPools()
         self._loop = asyncio.get_running_loop()
         self._open = True
 
@@ -95,9 +100,22 @@ class SqliteFile:
         """See `Database.read`."""
         if not self._open:
             raise StorageError("The database is closed.", retryable=False)
-        return await self._loop.run_in_executor(self._pool, self._read, work, snapshot)
+        return await self._loop.run_in_executor(self._pool, self._read, work, snapshot, perf_counter())
 
-    def _read(self, work: Callable[[Connection], T], snapshot: bool) -> T:
+    def measured_by(self, pools: ConnectionPools) -> None:
+        """See `Database.measured_by`."""
+        readers = self._free.qsize()
+
+        def use() -> PoolUse:
+            idle = self._free.qsize()
+            waiting = self._pool._work_queue.qsize()  # pyright: ignore[reportPrivateUsage] - told nowhere else
+            return PoolUse(readers - idle, idle, waiting)
+
+        pools.add(f"{self.about} read", use)
+        self._pools = pools
+
+    def _read(self, work: Callable[[Connection], T], snapshot: bool, asked: float) -> T:
+        self._pools.waited(f"{self.about} read", perf_counter() - asked)
         connection = self._free.get()
         raw = raw_of(connection)
         try:

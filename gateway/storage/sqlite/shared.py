@@ -46,6 +46,8 @@ class SharedDatabase(SqliteFile):
     """The `MemoryDatabase` protocol. A transaction waits LOCK_WAIT for those of other processes, then it is
     refused and can be tried again. Made by `open`."""
 
+    about = "memory"
+
     def __init__(self, path: Path, connections: Sequence[Connection]) -> None:
         *used, self._watching = connections
         super().__init__(path, used)

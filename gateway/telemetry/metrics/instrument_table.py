@@ -461,21 +461,21 @@ NOTIFICATION_TIME = _gauge(
     "it hears nothing.",
 )
 
-# Connections to the database's server (semantic conventions for database metrics)
-POOL_CONNECTIONS = _up_down_counter(
-    "db.client.connection.count",
+# Connections to the database
+POOL_CONNECTIONS = _gauge(
+    "gateway.database.connections",
     "{connection}",
-    "Connections to PostgreSQL by pool: used, or idle. None with SQLite.",
-    (s.POOL, s.POOL_STATE),
+    "Connections to the database by pool: used, or idle.",
+    (s.POOL, s.CONNECTION_STATE),
 )
-POOL_WAITING = _up_down_counter(
-    "db.client.connection.pending_requests",
+POOL_WAITING = _gauge(
+    "gateway.database.waiting",
     "{request}",
     "Reads and transactions that wait for a connection of their pool.",
     (s.POOL,),
 )
 POOL_WAIT = _histogram(
-    "db.client.connection.wait_time",
+    "gateway.database.wait",
     "s",
     "How long a read or a transaction waited for a connection of its pool.",
     buckets.SHORT_SECONDS,

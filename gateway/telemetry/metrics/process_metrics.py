@@ -11,7 +11,7 @@ INTERVAL = 0.25
 """Seconds between two looks at the event loop: four timers a second cost nothing and find every hang."""
 
 STATES = ("used", "idle")
-"""Of a connection (semantic conventions for database metrics)."""
+"""Of a connection."""
 
 
 class LogMetrics:
@@ -32,8 +32,7 @@ class LogMetrics:
 
 
 def measured_pools(exposition: Exposition) -> ConnectionPools:
-    """Pools of connections to a database's server, for those who open them: what they do, and how long work
-    waits, is measured."""
+    """Pools of connections, for those who open them: what they do, and how long work waits, is measured."""
     waits = exposition.counters.histogram(table.POOL_WAIT)
     pools = ConnectionPools(lambda name, seconds: waits[(name,)].add(int(seconds * 1_000_000)))
 
