@@ -111,7 +111,7 @@ class TurnFacts:
         )
 
     def note_wait(self, at: int) -> None:
-        """Its tools changed: it waits when each that is open waits for a person."""
+        """Its tools changed: it waits when each that is open waits for a person, or the user's client."""
         waits = bool(self.tools) and all(run.waits for run in self.tools.values())
         if waits and self.waiting_since is None:
             self.waiting_since = at

@@ -51,6 +51,7 @@ class ToolEvents:
 
     def _start(self, turn: TurnFacts, call_id: str, data: dict[str, Any], at: int) -> ToolRun:
         run = ToolRun(call_id=call_id, name=data["name"], started_at=at, effect=data.get("effect"))
+        run.on_client = data.get("runs_on") == "client"
         run.first_seq = turn.last_seq
         turn.tools[call_id] = run
         for reader in self._readers:

@@ -84,14 +84,15 @@ class SkillUse:
 
 @dataclass(slots=True)
 class ToolRun:
-    """One tool call, from intent to result. `approval` is there when it was asked or decided whether it may
-    run. The rest comes with the result: `duration_ms` is the tool's own time, `suggested` are the types of
-    what it thinks is worth remembering."""
+    """One tool call, from intent to result; `on_client`: the user's client runs it. `approval` is there
+    when it was asked or decided whether it may run. The rest comes with the result: `duration_ms` is the
+    tool's own time, `suggested` are the types of what it thinks is worth remembering."""
 
     call_id: str
     name: str
     started_at: int
     effect: str | None = None
+    on_client: bool = False
     approval: ApprovalState | None = None
     ended_at: int | None = None
     status: str | None = None
@@ -105,7 +106,9 @@ class ToolRun:
 
     @property
     def waits(self) -> bool:
-        """Whether a person still has to decide about it."""
+        """Whether a person has still to decide about it, or a client to give its result."""
+        if self.on_client:
+            return self.ended_at is None
         return self.approval is not None and self.approval.ended_at is None
 
 

@@ -6,7 +6,7 @@ import { make } from "./dom.js";
 import { fill, words } from "./words.js";
 
 export class Call {
-  constructor(name, given) {
+  constructor(name, given, runsOn) {
     this.state = make("i", "state", "…");
     this.gist = make("span", "", gistOf(given));
     this.given = make("pre", "", shown(given));
@@ -15,6 +15,13 @@ export class Call {
       make("summary", "", make("b", "", name), " ", this.gist, " ", this.state), this.given, this.result);
     this.root = make("div", "call", this.step);
     this.card = null;
+    if (runsOn === "client") this.waitForClient(name);
+  }
+
+  waitForClient(name) {
+    const note = make("p", "note client", fill(words.runsOnClient, { name }));
+    this.card = { close: () => note.remove() };
+    this.root.append(note);
   }
 
   progress({ message = "", progress }) {

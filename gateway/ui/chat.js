@@ -77,7 +77,7 @@ export class Chat {
       case "thinking": return answer.think(iteration, data.text);
       case "text": return answer.say(iteration, data.text);
       case "retrieval": return answer.retrieval(iteration, data);
-      case "tool_call": return answer.toolCall(iteration, callId, data.name, data.arguments);
+      case "tool_call": return answer.toolCall(iteration, callId, data);
       case "tool_progress": return answer.calls.get(callId)?.progress(data);
       case "tool_result": return answer.toolResult(callId, data);
       case "approval_request": return answer.ask(callId, approvalPath(event), data);
@@ -213,12 +213,13 @@ class Answer {
     return this.part(iteration).root.append(make("details", "step found", head, make("ul", "", ...hits)));
   }
 
-  toolCall(iteration, callId, name, given) {
-    const call = new Call(name, given);
+  toolCall(iteration, callId, { name, arguments: given, runs_on: runsOn }) {
+    const call = new Call(name, given, runsOn);
     const part = this.part(iteration);
     part.root.append(call.root);
     part.prose = null; // text after a call stands below it
     this.calls.set(callId, call);
+    if (runsOn) this.waiting?.classList.add("resting");
   }
 
   ask(callId, path, data) {
@@ -242,7 +243,7 @@ class Answer {
     for (const block of blocks) {
       if (block.type === "text") this.say(iteration, block.text);
       if (block.type === "thinking") this.think(iteration, block.thinking);
-      if (block.type === "tool_use") this.toolCall(iteration, block.id, block.name, block.input);
+      if (block.type === "tool_use") this.toolCall(iteration, block.id, { name: block.name, arguments: block.input });
     }
   }
 

@@ -329,3 +329,20 @@ async def test_a_reader_elsewhere_keeps_a_released_turn(
         if reader is not None:
             await reader
     assert now["outcome"] == ("completed" if is_read else "cancelled")
+
+
+async def test_a_result_of_a_client_elsewhere_goes_on_there(shared: Settings) -> None:
+    """Whoever hears it knows the tools of the turn."""
+    tools = [{"name": "locate", "input_schema": {"type": "object"}}]
+    async with two(shared) as (a, b):
+        session = await a.session()
+        turn = (await a.begin(session, "/call locate {}\n/then\n/say over", tools=tools))["turn_id"]
+        await until(b, session, "tool_call")
+        page = await b.get(f"/api/sessions/{session}/events?types=tool_call", accept="application/json")
+        (called,) = page.json()["events"]
+        path = f"/api/sessions/{session}/turns/{turn}/tool_results/{called['tool_call_id']}"
+        assert (await b.post(path, {"content": "Basel"})).status_code == 200
+        seen = await done_of(a, session, turn)
+    assert "Basel" in the(seen, "tool_result")["content"]
+    assert text_of(seen) == "over"
+    assert "warning" not in types(seen)

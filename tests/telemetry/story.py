@@ -1,6 +1,6 @@
 """A turn told in events, as the log would hand them to its readers."""
 
-from typing import Any
+from typing import Any, Literal
 
 from gateway.events.calls import ApprovalRequest, ApprovalResponse, CallResult, ToolCall
 from gateway.events.content import Retrieval, RetrievalHit, Text, Thinking
@@ -63,8 +63,10 @@ class Story:
         end = IterationEnd(stop_reason=stop_reason, usage=usage, cost=cost, ttft_ms=15, duration_ms=90)
         return self.notify(end, iteration=iteration)
 
-    def call(self, name: str, call_id: str, *, iteration: int = 1) -> "Story":
-        intent = ToolCall(name=name, arguments={"query": CANARY}, effect="read_only")
+    def call(
+        self, name: str, call_id: str, *, iteration: int = 1, runs_on: Literal["client"] | None = None
+    ) -> "Story":
+        intent = ToolCall(name=name, arguments={"query": CANARY}, effect="read_only", runs_on=runs_on)
         return self.notify(intent, iteration=iteration, call=call_id)
 
     def found(self, source: str, *, call: str | None = None) -> "Story":

@@ -67,6 +67,21 @@ def test_a_denied_call_counts_and_is_not_timed() -> None:
     assert counting.value("gen_ai_invoke_agent_tool_calls_sum", AGENT) == 3
 
 
+def test_calls_that_clients_run_count_as_one_tool_and_are_not_timed() -> None:
+    """Their names are theirs to choose, their time is their users'."""
+    story = Story().begin().ask().answered("tool_use", None)
+    for number in range(3):
+        story.call(f"own_{number}", f"client_{number}", runs_on="client")
+        story.result(f"own_{number}", f"client_{number}", ms=HOUR)
+
+    counting = Counting().count(story.done())
+
+    about = {"gen_ai_tool_name": "client_tool", "gateway_tool_status": "ok"}
+    assert counting.value("gateway_tool_calls_total", about) == 3
+    assert "gen_ai_execute_tool_duration_seconds_count{" not in counting.text
+    assert "own_" not in counting.text
+
+
 def test_a_turn_that_waits_is_neither_slow_nor_busy(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its time is without the wait, it is not active meanwhile, and does not look as if it hung."""
     story, counting = with_approval(), Counting()

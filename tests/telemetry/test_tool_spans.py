@@ -240,3 +240,18 @@ def test_two_questions_wait_together() -> None:
     (root,) = drawn(story)["invoke_agent support"]
 
     assert attributes(root)["gateway.turn.waited"] == 4.0
+
+
+def test_a_call_that_the_client_runs_waits_until_its_result() -> None:
+    """Its span says where it ran, and as long as it was the only one the turn waited."""
+    story = Story().begin().ask().answered("tool_use", None)
+    story.call("search", "toolu_1").call("locate", "client_1", runs_on="client").result("search", "toolu_1")
+    story.result("locate", "client_1", ms=3000).done()
+
+    spans = drawn(story)
+
+    (root,), (locate,) = spans["invoke_agent support"], spans["execute_tool locate"]
+    (search,) = spans["execute_tool search"]
+    assert attributes(root)["gateway.turn.waited"] == 3.0
+    assert attributes(locate)["gateway.tool.runs_on"] == "client"
+    assert "gateway.tool.runs_on" not in attributes(search)

@@ -257,3 +257,27 @@ def test_the_card_fits_a_phone_and_works_by_keyboard(browser: Browser, garden: R
 
         expect(page.locator(".decision")).to_have_text("local 已批准")
         expect(page.locator(".outcome.completed")).to_be_visible()
+
+
+def test_a_call_that_another_app_runs_is_shown_as_waiting(page: Page) -> None:
+    """The page cannot run it: it says what is waited for, and goes on with the result."""
+    ask(page, "/say hi")
+    expect(page.locator(".outcome.completed")).to_be_visible()
+    base, session = page.url.split("/#s=")
+    place = f"{base}/api/sessions/{session}"
+    tool = {"name": "locate", "input_schema": {"type": "object"}}
+    message = {"message": "/call locate {}\n/then /say over", "tools": [tool]}
+    turn = page.request.post(f"{place}/turns", data=message).json()["turn_id"]
+    waiting = page.locator(".call .client")
+    expect(waiting).to_have_text("locate runs in the app that sent this message: waiting for its result.")
+    (called,) = page.request.get(
+        f"{place}/events?types=tool_call", headers={"Accept": "application/json"}
+    ).json()["events"]
+    given = page.request.post(
+        f"{place}/turns/{turn}/tool_results/{called['tool_call_id']}", data={"content": "Basel"}
+    )
+
+    assert given.status == 200
+    expect(page.locator(".prose").last).to_have_text("over")
+    expect(waiting).to_have_count(0)
+    expect(page.locator(".call .result")).to_contain_text("Basel")

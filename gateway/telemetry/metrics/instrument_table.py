@@ -69,7 +69,9 @@ OLDEST_TURN_AGE = _gauge(
     "s",
     "How long the longest running turn has run, its waits for a person left out; 0 when none does.",
 )
-TURNS_PARKED = _gauge("gateway.turn.parked", "{turn}", "Turns that wait for a person's decision.")
+TURNS_PARKED = _gauge(
+    "gateway.turn.parked", "{turn}", "Turns that wait for a person's decision, or a client's result."
+)
 TURNS = _counter("gateway.turns", "{turn}", "Turns that ended, by outcome.", (s.AGENT, s.OUTCOME))
 TURN_DURATION = _histogram(
     "gen_ai.invoke_agent.duration",
@@ -208,12 +210,15 @@ COST = _counter(
 
 # Tools and skills
 TOOL_CALLS = _counter(
-    "gateway.tool.calls", "{call}", "Tool calls that ended, by tool and status.", (s.TOOL, s.TOOL_STATUS)
+    "gateway.tool.calls",
+    "{call}",
+    "Tool calls that ended, by tool and status; those that clients ran as client_tool.",
+    (s.TOOL, s.TOOL_STATUS),
 )
 TOOL_DURATION = _histogram(
     "gen_ai.execute_tool.duration",
     "s",
-    "Executions of a tool, without the time until they were allowed.",
+    "Executions of a tool of the gateway, without the time until they were allowed.",
     buckets.SECONDS,
     (s.AGENT, s.TOOL, s.TOOL_TYPE, s.ERROR_TYPE),
 )

@@ -1,6 +1,7 @@
 """What can be counted of tool calls: how they ended, what was decided about them, skills, steps, suggestions.
 
-Names of tools and skills come from a model, so only the first of them are themselves.
+Names of tools and skills come from a model, so only the first of them are themselves. Those of clients'
+tools are theirs to choose: all of them count as one.
 """
 
 from collections.abc import Mapping
@@ -14,6 +15,7 @@ from gateway.telemetry.metrics.bounded import FewNames
 from gateway.telemetry.metrics.exemplars import Exemplify, of_span
 from gateway.telemetry.metrics.exposition import Exposition
 from gateway.telemetry.tool_runs import ApprovalState, SkillUse, ToolRun
+from gateway.tools.policy import CLIENT_TOOL
 
 Attributes = Mapping[str, AttributeValue]
 
@@ -54,9 +56,10 @@ class ToolMetrics(TelemetryReader):
     def tool_ended(self, turn: TurnFacts, run: ToolRun) -> None:
         if run.status is None:
             return
-        tool = {semconv.TOOL: self._tools.name(run.name)}
+        tool = {semconv.TOOL: CLIENT_TOOL if run.on_client else self._tools.name(run.name)}
         self._calls.add(1, {**tool, semconv.TOOL_STATUS: run.status})
-        if run.status != "denied":  # it did not run, and would make the others look fast
+        # What was denied did not run, and would make the others look fast; a client's took its user's time.
+        if run.status != "denied" and not run.on_client:
             about = {**self._agent, **tool, semconv.TOOL_TYPE: "function"}
             context = self._exemplify(run.span, turn)
             self._seconds.record(run.duration_ms / 1000, self._with_error(about, run.error), context)

@@ -39,6 +39,7 @@ class ToolSpans(TelemetryReader):
                 semconv.TOOL_CALL_ID: run.call_id,
                 semconv.FIRST_SEQ: run.first_seq,
                 semconv.TOOL_EFFECT: run.effect,
+                semconv.TOOL_RUNS_ON: "client" if run.on_client else None,
             },
         )
 
