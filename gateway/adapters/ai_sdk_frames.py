@@ -4,7 +4,7 @@ https://ai-sdk.dev/docs/ai-sdk-ui/stream-protocol; each chunk has the form of `u
 package `ai`, versions 6 and 7: an unknown type, or a null in an optional field, is fatal there.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -13,6 +13,7 @@ from gateway.adapters.parts import (
     ApprovalAsked,
     ApprovalGiven,
     AttemptWithdrawn,
+    Call,
     CallAnswered,
     CallMade,
     CallProgressed,
@@ -26,6 +27,8 @@ from gateway.adapters.parts import (
     StepEnded,
     TurnBegan,
     TurnEnded,
+    Waiting,
+    runs_on_client,
 )
 from gateway.errors import GatewayError
 
@@ -34,7 +37,7 @@ Chunk = dict[str, Any]
 DONE = b"data: [DONE]\n\n"
 SPANS = {"text": "text", "thinking": "reasoning"}
 OURS = {"dynamic": True, "providerExecuted": True}
-"""Of calls: their tools are not known to the page, and run here."""
+"""Of calls whose tools are not known to the page, and run here; others the page runs."""
 REASONS: Mapping[str | None, str] = {
     "max_tokens": "length",
     "model_context_window_exceeded": "length",
@@ -45,8 +48,10 @@ REASONS: Mapping[str | None, str] = {
 class Chunks:
     """The chunks of one message. Those that version 6 would die of are left out for it."""
 
-    def __init__(self, version: int) -> None:
+    def __init__(self, version: int, known: Collection[str] = ()) -> None:
+        """`known` are calls of which the client gave the result itself."""
         self._is_new = version >= 7
+        self._known = known
         self._turn_id = ""
         self._in_step = False
         self._asked = set[str]()
@@ -69,14 +74,14 @@ class Chunks:
             case Closed(span):
                 yield {"type": f"{SPANS[span.kind]}-end", "id": span.id}
             case CallMade(call):
-                named = {"toolCallId": call.id, "toolName": call.name}
-                yield {"type": "tool-input-start", **named, **OURS}
-                yield {"type": "tool-input-available", **named, "input": call.arguments, **OURS}
+                about = {"toolCallId": call.id, "toolName": call.name, **_whose(call)}
+                yield {"type": "tool-input-start", **about}
+                yield {"type": "tool-input-available", **about, "input": call.arguments}
             case CallProgressed(call, data):
                 told = {"toolCallId": call.id, **data}
                 yield {"type": "data-tool-progress", "id": call.id, "data": told, "transient": True}
-            case CallAnswered(call, data):
-                yield self._answered(call.id, data)
+            case CallAnswered(call, data) if call.id not in self._known:
+                yield self._answered(call, data)
             case ApprovalAsked(call, data):
                 self._asked.add(call.id)
                 why = {"reason": data["reason"]} if self._is_new and "reason" in data else {}
@@ -113,19 +118,20 @@ class Chunks:
             self._in_step = False
             yield {"type": "finish-step"}
 
-    def _answered(self, call_id: str, data: Data) -> Chunk:
+    def _answered(self, call: Call, data: Data) -> Chunk:
+        about = {"toolCallId": call.id, **_whose(call)}
         if data["status"] == "ok":
-            return {"type": "tool-output-available", "toolCallId": call_id, "output": data["content"], **OURS}
-        if data["status"] == "denied" and call_id in self._asked:
-            return {"type": "tool-output-denied", "toolCallId": call_id}
-        return {"type": "tool-output-error", "toolCallId": call_id, "errorText": data["content"], **OURS}
+            return {"type": "tool-output-available", **about, "output": data["content"]}
+        if data["status"] == "denied" and call.id in self._asked:
+            return {"type": "tool-output-denied", "toolCallId": call.id}
+        return {"type": "tool-output-error", **about, "errorText": data["content"]}
 
 
 class UiMessageStream:
     """Encodes a turn as server-sent events for `useChat`."""
 
-    def __init__(self, version: int) -> None:
-        self._chunks = Chunks(version)
+    def __init__(self, version: int, known: Collection[str] = ()) -> None:
+        self._chunks = Chunks(version, known)
         self._delta = b""
 
     def encode(self, parts: Sequence[Part]) -> bytes:
@@ -145,11 +151,15 @@ class UiMessageStream:
                 frames.append(DONE)
         return b"".join(frames)
 
-    def pause(self, asked: Sequence[ApprovalAsked]) -> bytes:
+    def pause(self, waits_for: Sequence[Waiting]) -> bytes:
         return b"".join(map(_frame, self._chunks.paused())) + DONE
 
     def trouble(self, error: GatewayError) -> bytes:
         return b"".join(map(_frame, _failed(error.code, error.message, retryable=error.retryable))) + DONE
+
+
+def _whose(call: Call) -> Mapping[str, bool]:
+    return {} if runs_on_client(call) else OURS
 
 
 def approval_id(turn_id: str, call_id: str) -> str:

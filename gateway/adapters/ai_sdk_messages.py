@@ -72,8 +72,16 @@ class AssistantMessage:
             while parts and parts[-1]["type"] != "step-start":
                 parts.pop()
         elif kind == "tool-input-start":
-            names = ("toolCallId", "toolName", "providerExecuted")
-            call = {"type": "dynamic-tool", **{name: chunk[name] for name in names}}
+            named = {"toolCallId": chunk["toolCallId"]}
+            if "dynamic" in chunk:
+                call = {
+                    "type": "dynamic-tool",
+                    "toolName": chunk["toolName"],
+                    **named,
+                    "providerExecuted": True,
+                }
+            else:
+                call = {"type": f"tool-{chunk['toolName']}", **named}
             self._calls[chunk["toolCallId"]] = call
             parts.append(call)
         elif kind in _WHOLE or (kind.startswith("data-") and "transient" not in chunk):

@@ -1,63 +1,38 @@
 """The routes of the AI SDK's `useChat`: send, resume, stop, and the messages that a page begins with."""
 
-import base64
-import binascii
 import hashlib
-import re
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
-from typing import Any, Literal
-from urllib.parse import unquote_to_bytes
+from collections.abc import AsyncGenerator, Collection, Iterator, Mapping, Sequence
+from typing import Any
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field
-from pydantic.alias_generators import to_camel
 from starlette.responses import Response
 
 from gateway.adapters.adapter import Adapter
-from gateway.adapters.ai_sdk_frames import UiMessageStream, call_of
+from gateway.adapters.ai_sdk_frames import UiMessageStream
 from gateway.adapters.ai_sdk_messages import USER, AssistantMessage, UiMessage, user_message
+from gateway.adapters.ai_sdk_requests import (
+    MessageBody,
+    UiChatBody,
+    content_of,
+    decisions_of,
+    read_message,
+    results_of,
+    seeds_of,
+)
 from gateway.adapters.answering import answer_stream
 from gateway.adapters.parts import Fold, TurnBegan
-from gateway.artifacts.attached_files import MAX_FILES, Upload
 from gateway.errors import Conflict, GatewayError, InvalidRequest, NotFound
 from gateway.http.downloads import StreamedBody
 from gateway.http.endpoint import STREAM, Endpoint
 from gateway.http.requests import ApiRequest
-from gateway.ids import ARTIFACT_PATTERN, is_id
+from gateway.ids import is_id
+from gateway.messages import ToolSpec
 from gateway.service.follower import PAGE
 from gateway.storage.turns import Accepted, TurnRow
 from gateway.turn.request import TurnRequest
 
 TEXT = "text/plain"
 HEADERS = {"x-vercel-ai-ui-message-stream": "v1"}
-_DATA_URL = re.compile(r"data:(?P<mime>[^;,]*)(?:;[^;,]*)*?(?P<base64>;base64)?,(?P<data>.*)", re.DOTALL)
-_ARTIFACT = re.compile(rf"(?:https?://[^/]+)?/api/artifacts/({ARTIFACT_PATTERN})")
-
-
-class Lenient(BaseModel):
-    """What pages send: they add fields of their own."""
-
-    model_config = ConfigDict(
-        frozen=True, extra="ignore", alias_generator=to_camel, populate_by_name=True, defer_build=True
-    )
-
-
-class MessageBody(Lenient):
-    id: str = ""
-    role: Literal["user", "assistant", "system"]
-    parts: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
-
-
-class UiChatBody(Lenient):
-    """What `useChat` sends. `message` alone is taken, too, in the place of `messages`."""
-
-    id: str | None = Field(None, max_length=1000, description="The chat: a session of this or a derived id.")
-    messages: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
-    message: dict[str, Any] | None = None
-    trigger: Literal["submit-message", "regenerate-message"] = "submit-message"
-    message_id: str | None = Field(None, description="The message that is edited, or answered anew.")
-    model: str | None = Field(None, description="One of the allowed models.")
-    system: str | None = Field(None, description="Instructions of the page, as assistant-ui sends them.")
 
 
 async def chat(request: ApiRequest) -> Response:
@@ -66,9 +41,9 @@ async def chat(request: ApiRequest) -> Response:
     given = body.messages if body.message is None else [body.message]
     if not given:
         raise InvalidRequest("messages must not be empty.")
-    last = _message(given[-1])
+    last = read_message(given[-1])
     if last.role == "assistant" and body.id:
-        return await _decide(request, _session_of(request, body.id), last)
+        return await _go_on(request, _session_of(request, body.id), last)
     if last.role != "user":
         raise InvalidRequest("The last message must be a user's, or have answers to approvals.")
     try:
@@ -76,9 +51,7 @@ async def chat(request: ApiRequest) -> Response:
     except NotFound as error:
         if error.code not in {"turn_not_found", "session_not_found"}:
             raise
-        raise Conflict(
-            "The messages are not those of this chat. Load it anew.", code="history_differs"
-        ) from None
+        accepted = await _begin_with_history(request, body, given, is_new=error.code == "session_not_found")
     if not accepted.repeated:
         request.span.starts(accepted.turn.id)
     return answer_stream(
@@ -121,49 +94,49 @@ async def messages(request: ApiRequest) -> Response:
     )
 
 
-async def _decide(request: ApiRequest, session_id: str, message: MessageBody) -> Response:
-    """Decides what the message has answers to, and goes on with its turn."""
-    decided = {
-        part["approval"]["id"]: part["approval"]
-        for part in message.parts
-        if part.get("state") == "approval-responded" and isinstance(part.get("approval"), Mapping)
-    }
-    if not decided:
-        raise InvalidRequest("The assistant's message has no answer to an approval.")
-    turn = await request.gateway.turn(request.principal, session_id, _id_of(message.id, "t"))
-    for name, approval in decided.items():
-        approved = approval.get("approved") is True
-        await request.gateway.approvals.decide(
-            request.principal,
-            session_id,
-            turn.id,
-            call_of(name),
-            "approved" if approved else "denied",
-            reason=None if approved else approval.get("reason"),
+async def _go_on(request: ApiRequest, session_id: str, message: MessageBody) -> Response:
+    """Carries out what was decided about calls of a turn, gives the results of the page's tools, and goes
+    on."""
+    gateway, who = request.gateway, request.principal
+    decisions, results = decisions_of(message), [*results_of(message)]
+    if not decisions and not results:
+        raise InvalidRequest("The assistant's message has no answer to an approval, and no result of a tool.")
+    turn = await gateway.turn(who, session_id, _id_of(message.id, "t"))
+    for each in decisions:
+        decision = "approved" if each.approved else "denied"
+        await gateway.approvals.decide(who, session_id, turn.id, each.call_id, decision, reason=each.reason)
+    for each in results:
+        await gateway.client_results.give(
+            who, session_id, turn.id, each.call_id, each.text, is_error=each.is_error
         )
-    return await _follow(request, turn, {call_of(name) for name in decided})
+    known = {each.call_id for each in results}
+    return await _follow(request, turn, {each.call_id for each in decisions} | known, known)
 
 
-async def _follow(request: ApiRequest, turn: TurnRow, decided: set[str] | None = None) -> Response:
+async def _follow(
+    request: ApiRequest, turn: TurnRow, decided: Collection[str] = (), known: Collection[str] = ()
+) -> Response:
     place = await request.gateway.following(request.principal, turn.session_id, turn_id=turn.id)
-    encoder = UiMessageStream(_version(request))
-    return answer_stream(request, place, encoder, decided=decided or (), headers=_headers(turn.id))
+    encoder = UiMessageStream(_version(request), known)
+    return answer_stream(request, place, encoder, decided=decided, headers=_headers(turn.id))
 
 
 async def _start(request: ApiRequest, body: UiChatBody, given: Sequence[Mapping[str, Any]]) -> Accepted:
     """The turn that the newest message asks for, where the messages before it say."""
-    gateway, who, last = request.gateway, request.principal, _message(given[-1])
+    gateway, who, last = request.gateway, request.principal, read_message(given[-1])
     session_id = _session_of(request, body.id) if body.id else None
     if session_id is not None and body.trigger == "regenerate-message":
         turn_id = await _answered(request, session_id, body.message_id)
         return await gateway.regenerate(who, session_id, turn_id, model=body.model)
-    text, files = _content(last)
+    text, files = content_of(last)
     name, parent = last.id, None
     if session_id is not None and body.message_id is not None:
         edited = await _answered(request, session_id, body.message_id)
         parent = await gateway.asked_after(who, session_id, edited)
         name = f"{body.message_id} {parent} {text}"  # the message keeps its id, and is another one
-    elif session_id is not None and len(given) > 1 and (before := _message(given[-2])).role == "assistant":
+    elif (
+        session_id is not None and len(given) > 1 and (before := read_message(given[-2])).role == "assistant"
+    ):
         parent = _id_of(before.id, "t")
     asked = TurnRequest(
         message=text,
@@ -174,8 +147,20 @@ async def _start(request: ApiRequest, body: UiChatBody, given: Sequence[Mapping[
         attachments=files,
         parent_turn_id=parent,
         instructions=body.system,
+        tools=[ToolSpec(name, tool.description, tool.parameters) for name, tool in body.tools.items()],
     )
     return await gateway.start(who, asked)
+
+
+async def _begin_with_history(
+    request: ApiRequest, body: UiChatBody, given: Sequence[Mapping[str, Any]], *, is_new: bool
+) -> Accepted:
+    """The first turn of a chat that was begun elsewhere. Raises errors.Conflict where it was begun here."""
+    history = seeds_of(given[:-1]) if is_new and body.id and body.message_id is None else []
+    if not history:
+        raise Conflict("The messages are not those of this chat. Load it anew.", code="history_differs")
+    await request.gateway.seed(request.principal, _session_of(request, body.id or ""), None, history)
+    return await _start(request, body, given[-1:])
 
 
 async def _answered(request: ApiRequest, session_id: str, message_id: str | None) -> str:
@@ -231,52 +216,6 @@ async def _encoded(found: AsyncGenerator[UiMessage]) -> AsyncGenerator[bytes]:
         yield before + orjson.dumps(message)
         before = b","
     yield b"[]" if before == b"[" else b"]"
-
-
-def _content(message: MessageBody) -> tuple[str, list[str | Upload]]:
-    """The text of a user's message, and the files that come with it."""
-    text = "\n\n".join(part["text"] for part in message.parts if _is(part, "text", "text"))
-    files = [_file(part) for part in message.parts if _is(part, "file", "url")]
-    if len(files) > MAX_FILES:
-        raise InvalidRequest(f"A message may have {MAX_FILES} files.")
-    if not text.strip():
-        text = " ".join(f"[{each if isinstance(each, str) else each.name}]" for each in files)
-    if not text or "\x00" in text:
-        raise InvalidRequest("The message must have text, or a file.")
-    return text, files
-
-
-def _is(part: Mapping[str, Any], kind: str, content: str) -> bool:
-    return part.get("type") == kind and isinstance(part.get(content), str)
-
-
-def _file(part: Mapping[str, Any]) -> str | Upload:
-    url: str = part["url"]
-    if known := _ARTIFACT.fullmatch(url):
-        return known[1]
-    if (inside := _DATA_URL.fullmatch(url)) is None:
-        raise InvalidRequest("A file must be a data: URL, or the address of an artifact of yours.")
-    mime = part.get("mediaType") or inside["mime"] or None
-    try:
-        data = unquote_to_bytes(inside["data"])
-        data = base64.b64decode(data, validate=True) if inside["base64"] else data
-    except (binascii.Error, ValueError):
-        raise InvalidRequest("The data: URL of a file is no base64.") from None
-    if not data:
-        raise InvalidRequest("A file must not be empty.")
-    name = part.get("filename")
-    return Upload(data, name if isinstance(name, str) and name else f"file.{_suffix(mime)}", mime)
-
-
-def _suffix(mime: object) -> str:
-    return re.sub(r"[^a-z0-9]", "", str(mime).rpartition("/")[2].lower())[:10] or "bin"
-
-
-def _message(given: Mapping[str, Any]) -> MessageBody:
-    try:
-        return MessageBody.model_validate(given)
-    except ValueError:
-        raise InvalidRequest("A message must have a role and parts.") from None
 
 
 def _session_of(request: ApiRequest, chat_id: str) -> str:

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from starlette.responses import Response
 
-from gateway.adapters.parts import ApprovalAsked, Fold, Part, TurnBegan
+from gateway.adapters.parts import CallAnswered, Fold, Part, TurnBegan, Waiting
 from gateway.errors import Draining, GatewayError
 from gateway.events.envelope import StoredEvent
 from gateway.http.requests import ApiRequest
@@ -19,8 +19,8 @@ class Encoder(Protocol):
 
     def encode(self, parts: Sequence[Part]) -> bytes: ...
 
-    def pause(self, asked: Sequence[ApprovalAsked]) -> bytes:
-        """The end of an answer whose turn waits for these decisions."""
+    def pause(self, waits_for: Sequence[Waiting]) -> bytes:
+        """The end of an answer whose turn waits for these decisions and calls."""
         ...
 
     def trouble(self, error: GatewayError) -> bytes:
@@ -31,16 +31,16 @@ class Encoder(Protocol):
 class Answer:
     """What one reader is told of a turn, whose events it is handed from the first on.
 
-    Where the reader has `decided` about calls, the answer begins where they were asked about: with the turn's
-    first part, and then what came behind. A turn that waits is the end only where nothing came behind: so it
-    is from `head` on, the session's last event when the answer began.
+    Where the reader has `decided` about calls, or answered them, this begins where the turn waited for that:
+    with the turn's first part, and then what came behind. A turn that waits is the end only where nothing
+    came behind: so it is from `head` on, the session's last event when the answer began.
     """
 
     def __init__(self, encoder: Encoder, head: int, decided: Collection[str] = ()) -> None:
         self.is_finished = False
         self._encoder = encoder
         self._head = head
-        self._decided = frozenset(decided)
+        self._decided = set(decided)
         self._is_known = bool(decided)
         self._fold = Fold()
         self._began: list[Part] = []
@@ -75,10 +75,12 @@ class Answer:
             parts = self._fold.take([event])
             self._began += [part for part in parts if isinstance(part, TurnBegan)]
             self._encoder.encode(parts)
-            asked = self._fold.waits_for
-            if self._decided <= {each.call.id for each in asked} or self._fold.is_over:
+            self._decided -= {part.call.id for part in parts if isinstance(part, CallAnswered)}
+            waits_for = self._fold.waits_for
+            is_here = waits_for and self._decided <= {each.call.id for each in waits_for}
+            if is_here or self._fold.is_over:
                 self._is_known = False
-                self._encoder.pause(asked)
+                self._encoder.pause(waits_for)
                 self._fold.decide(self._decided)
                 self._unsent = self._encoder.encode(self._began)
                 return events[number:]
@@ -105,7 +107,7 @@ def answer_stream(
         async def take_until_finished(events: Sequence[StoredEvent]) -> None:
             if answer.read(events):
                 now = await gateway.turn(request.principal, place.session_id, turn.id)
-                if now.status == "awaiting_approval":
+                if now.status.startswith("awaiting_"):
                     answer.pause()
             await take(events)
             if answer.is_finished:

@@ -77,6 +77,8 @@ class Closed(NamedTuple):
 
 
 class CallMade(NamedTuple):
+    """The reader's client runs it, and gives its result, where `runs_on` in its data says so."""
+
     call: Call
 
 
@@ -149,6 +151,14 @@ Part = (
 )
 
 
+Waiting = ApprovalAsked | CallMade
+
+
+def runs_on_client(call: Call) -> bool:
+    """Whether the client has to run it."""
+    return call.data.get("runs_on") == "client"
+
+
 class Fold:
     """Takes the events of one turn, all of them from its first on."""
 
@@ -162,18 +172,19 @@ class Fold:
         self._spans = 0
         self._shown: list[Span] = []
         self._calls: dict[str, Call] = {}
-        self._open: dict[str, ApprovalAsked | None] = {}
+        self._open: dict[str, Waiting | None] = {}
         self._error: Data | None = None
 
     @property
-    def waits_for(self) -> Sequence[ApprovalAsked]:
-        """What a person shall decide, where nothing else is left to do: the turn waits, as of the last event.
-        All calls of a message are in the log before the first of them is asked about."""
+    def waits_for(self) -> Sequence[Waiting]:
+        """What a person shall decide, and the calls that the client shall run, where nothing else is left to
+        do: the turn waits, as of the last event. All calls of a message come in one commit, and before the
+        first of them is asked about."""
         asked = [each for each in self._open.values() if each is not None]
         return asked if len(asked) == len(self._open) else []
 
     def decide(self, calls: Collection[str]) -> None:
-        """The reader knows that these calls were decided, though the log may not say so yet."""
+        """The reader knows that these calls were decided, or answered, though the log may not say so yet."""
         self._decided = calls
         self._open.update(dict.fromkeys(self._open.keys() & set(calls)))
 
@@ -218,8 +229,10 @@ class Fold:
             case "tool_call":
                 self._close_span(parts)
                 call = Call(loaded["tool_call_id"], data["name"], data["arguments"], data)
-                self._calls[call.id], self._open[call.id] = call, None
-                parts.append(CallMade(call))
+                made = CallMade(call)
+                self._calls[call.id] = call
+                self._open[call.id] = made if runs_on_client(call) else None
+                parts.append(made)
             case kind if (call := self._calls.get(loaded.get("tool_call_id", ""))) and kind in _OF_CALLS:
                 self._take_of_call(_OF_CALLS[kind](call, data), parts)
             case kind:

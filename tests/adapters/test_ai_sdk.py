@@ -290,7 +290,7 @@ async def test_what_is_sent_is_the_stream_of_the_protocol(client: Client) -> Non
 async def test_a_history_that_is_another_one_is_refused(client: Client) -> None:
     """Never a silent second question, and never a made-up beginning."""
     await client.chat("/say hi", session_id="c")
-    other = [message("a", "m0"), message("b", "nobody", "assistant"), message("c", "m2")]
+    other = [message("a", "m0"), message("b", "t_nobody", "assistant"), message("c", "m2")]
 
     for chat in ("c", "new"):
         refused = await client.post("/ai-sdk/chat", {"id": chat, "messages": other})
@@ -351,3 +351,43 @@ async def test_the_system_text_of_a_page_is_its_instructions(client: Client) -> 
     await client.post("/ai-sdk/chat", body)
 
     assert (await client.get("/api/sessions/c")).json()["instructions"] == "Answer in rhyme."
+
+
+@needs_npm
+@VERSIONS
+async def test_a_tool_of_the_page_runs_in_the_page(client: Client, version: str) -> None:
+    """`onToolCall` is asked, its output goes on with the same turn, and stays in the page as it was given."""
+    shown, loaded = await page(
+        client, version, {"send": "/call page_title {}\n/then\n/say seen", "tools": True}, {"load": True}
+    )
+
+    (call,) = parts(shown, "tool-page_title")
+    assert (call["state"], call["output"], said(shown)) == ("output-available", {"title": "Home"}, "seen")
+    events = await client.events("c")
+    result = the(events, "tool_result")
+    assert (result["status"], '{"title":"Home"}' in result["content"]) == ("ok", True)
+    assert types(events).count("turn_start") == 1
+    (call,) = parts(loaded, "tool-page_title")
+    assert (call["state"], said(loaded)) == ("output-available", "seen")
+
+
+async def test_a_chat_that_was_begun_elsewhere_goes_on_here(client: Client) -> None:
+    """Its messages are the beginning of the session; one with answers of this gateway has to be there."""
+    told = [
+        message("My name is Lena.", "m1"),
+        message("Hello!", "a1", "assistant"),
+        message("/say yes", "m2"),
+    ]
+    answer = await client.post("/ai-sdk/chat", {"id": "c", "messages": told})
+    gone = [told[0], message("Hello!", "t_0123456789abcdef0123456789abcdef", "assistant"), told[2]]
+    refused = await client.post("/ai-sdk/chat", {"id": "gone", "messages": gone})
+
+    shown = (await client.get("/ai-sdk/chat/c/messages")).json()
+    assert [(each["role"], said_in(each)) for each in shown] == [
+        ("user", "I am Lena."),
+        ("assistant", "Hello!"),
+        ("user", "/say yes"),
+        ("assistant", "yes"),
+    ]
+    assert answer.status_code == 200
+    assert refused.status_code == 409

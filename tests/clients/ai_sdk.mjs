@@ -1,6 +1,6 @@
 // A page's chat with @ai-sdk/react and ai: `API VERSION CHAT STEPS`. STEPS is a JSON array of what the page does, each
 // followed by a line with the chat's status, error and messages.
-//   {send: "text", files?, edit?: index of a message}   {approve: bool, reason?, partly?}   {regenerate: true}   all until the chat is ready again
+//   {send: "text", files?, edit?: index of a message, tools?}   {approve: bool, reason?, partly?}   {regenerate: true}   all until the chat is ready again
 //   {send: "text", leave: true}   the connection is closed at the first text, as by stop()
 //   {stop: true}   the documented way: the chat's stop(), and the endpoint
 //   {load: true}   a new page: its messages are asked for      {resume: true}   what runs is taken up
@@ -9,8 +9,13 @@ import process from "node:process"
 const [api, version, id, steps] = process.argv.slice(2)
 const suffix = version === "6" ? "-6" : ""
 const { Chat } = await import(`@ai-sdk/react${suffix}`)
-const { DefaultChatTransport, lastAssistantMessageIsCompleteWithApprovalResponses } = await import(`ai${suffix}`)
+const { DefaultChatTransport, ...is } = await import(`ai${suffix}`)
 const headers = version === "6" ? {} : { "x-ai-sdk": version }
+
+// A tool of the page; who sends it along is asked to run it.
+const tools = {
+  page_title: { description: "The title of the page.", parameters: { type: "object", properties: {} } },
+}
 
 let data = []
 const open = (messages = []) =>
@@ -18,7 +23,11 @@ const open = (messages = []) =>
     id,
     messages,
     transport: new DefaultChatTransport({ api, headers }),
-    sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
+    sendAutomaticallyWhen: (chat) =>
+      is.lastAssistantMessageIsCompleteWithApprovalResponses(chat) || is.lastAssistantMessageIsCompleteWithToolCalls(chat),
+    onToolCall: ({ toolCall }) => {
+      chat.addToolOutput({ tool: toolCall.toolName, toolCallId: toolCall.toolCallId, output: { title: "Home" } })
+    },
     onData: (part) => data.push(part),
     onError: () => {},
   })
@@ -43,7 +52,8 @@ for (const step of JSON.parse(steps)) {
     await sending
   } else if (step.send) {
     const messageId = step.edit === undefined ? undefined : chat.messages[step.edit].id
-    await chat.sendMessage({ text: step.send, files: step.files, messageId })
+    await chat.sendMessage({ text: step.send, files: step.files, messageId }, { body: step.tools ? { tools } : {} })
+    if (step.tools) await until(() => last().parts.at(-1).state === "done")
   } else if (step.regenerate) {
     await chat.regenerate()
   } else if (step.stop) {

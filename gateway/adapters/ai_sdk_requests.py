@@ -1,0 +1,170 @@
+"""What pages with the AI SDK send: messages with their files, decisions, results of the page's own tools."""
+
+import base64
+import binascii
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+from urllib.parse import unquote_to_bytes
+
+import orjson
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from gateway.adapters.ai_sdk_frames import call_of
+from gateway.artifacts.attached_files import MAX_FILES, Upload
+from gateway.errors import InvalidRequest
+from gateway.ids import ARTIFACT_PATTERN
+from gateway.service.seeding import SeedMessage
+
+MAX_SEEDED = 1000
+"""Messages of a history that a chat begins with."""
+TURN_PREFIX = "t_"
+"""How ids of answers begin that are turns of a gateway."""
+
+_DATA_URL = re.compile(r"data:(?P<mime>[^;,]*)(?:;[^;,]*)*?(?P<base64>;base64)?,(?P<data>.*)", re.DOTALL)
+_ARTIFACT = re.compile(rf"(?:https?://[^/]+)?/api/artifacts/({ARTIFACT_PATTERN})")
+
+
+class Lenient(BaseModel):
+    """What pages send: they add fields of their own."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="ignore", alias_generator=to_camel, populate_by_name=True, defer_build=True
+    )
+
+
+class MessageBody(Lenient):
+    id: str = ""
+    role: Literal["user", "assistant", "system"]
+    parts: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
+
+
+class ToolBody(Lenient):
+    description: str = ""
+    parameters: dict[str, Any] = Field(
+        default_factory=lambda: {"type": "object"},
+        validation_alias=AliasChoices("parameters", "inputSchema", "input_schema"),
+    )
+
+
+class UiChatBody(Lenient):
+    """What `useChat` sends. `message` alone is taken, too, in the place of `messages`."""
+
+    id: str | None = Field(None, max_length=1000, description="The chat: a session of this or a derived id.")
+    messages: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
+    message: dict[str, Any] | None = None
+    trigger: Literal["submit-message", "regenerate-message"] = "submit-message"
+    message_id: str | None = Field(None, description="The message that is edited, or answered anew.")
+    model: str | None = Field(None, description="One of the allowed models.")
+    tools: dict[str, ToolBody] = Field(
+        default_factory=dict[str, ToolBody], description="Tools that the page runs, by name."
+    )
+    system: str | None = Field(None, description="Instructions of the page, as assistant-ui sends them.")
+
+
+def seeds_of(given: Sequence[Mapping[str, Any]]) -> list[SeedMessage]:
+    """A history that was said elsewhere; none where it is of this gateway, or too long, or has nothing to
+    begin with."""
+    found: list[SeedMessage] = []
+    for message in map(read_message, given):
+        if message.id.startswith(TURN_PREFIX):
+            return []
+        if message.role == "user":
+            text, files = content_of(message)
+            found.append(SeedMessage("user", text, files))
+        elif message.role == "assistant" and found and (text := _text_of(message)).strip():
+            found.append(SeedMessage("assistant", text))
+    return found if len(found) <= MAX_SEEDED else []
+
+
+class Decided(NamedTuple):
+    """A person's word about a call."""
+
+    call_id: str
+    approved: bool
+    reason: str | None
+
+
+class Result(NamedTuple):
+    """What a tool of the page gave."""
+
+    call_id: str
+    text: str
+    is_error: bool
+
+
+def decisions_of(message: MessageBody) -> list[Decided]:
+    """The decisions that an assistant's message has, and that were not carried out when it was sent."""
+    found: list[Decided] = []
+    for part in message.parts:
+        approval = part.get("approval")
+        if part.get("state") == "approval-responded" and isinstance(approval, Mapping):
+            approved, reason = approval.get("approved") is True, approval.get("reason")
+            told = reason if isinstance(reason, str) and not approved else None
+            found.append(Decided(call_of(str(approval.get("id"))), approved, told))
+    return found
+
+
+def results_of(message: MessageBody) -> Iterator[Result]:
+    """The results of the page's own tools that an assistant's message has, also those that are known."""
+    for part in message.parts:
+        state, call_id = part.get("state"), part.get("toolCallId")
+        if part.get("providerExecuted") or not isinstance(call_id, str):
+            continue
+        if state == "output-available":
+            output = part.get("output")
+            text = output if isinstance(output, str) else orjson.dumps(output).decode()
+            yield Result(call_id, text, is_error=False)
+        elif state == "output-error":
+            yield Result(call_id, str(part.get("errorText")), is_error=True)
+
+
+def content_of(message: MessageBody) -> tuple[str, list[str | Upload]]:
+    """The text of a user's message, and the files that come with it."""
+    text = _text_of(message)
+    files = [_file(part) for part in message.parts if _is(part, "file", "url")]
+    if len(files) > MAX_FILES:
+        raise InvalidRequest(f"A message may have {MAX_FILES} files.")
+    if not text.strip():
+        text = " ".join(f"[{each if isinstance(each, str) else each.name}]" for each in files)
+    if not text or "\x00" in text:
+        raise InvalidRequest("The message must have text, or a file.")
+    return text, files
+
+
+def _text_of(message: MessageBody) -> str:
+    return "\n\n".join(part["text"] for part in message.parts if _is(part, "text", "text"))
+
+
+def _is(part: Mapping[str, Any], kind: str, content: str) -> bool:
+    return part.get("type") == kind and isinstance(part.get(content), str)
+
+
+def _file(part: Mapping[str, Any]) -> str | Upload:
+    url: str = part["url"]
+    if known := _ARTIFACT.fullmatch(url):
+        return known[1]
+    if (inside := _DATA_URL.fullmatch(url)) is None:
+        raise InvalidRequest("A file must be a data: URL, or the address of an artifact of yours.")
+    mime = part.get("mediaType") or inside["mime"] or None
+    try:
+        data = unquote_to_bytes(inside["data"])
+        data = base64.b64decode(data, validate=True) if inside["base64"] else data
+    except (binascii.Error, ValueError):
+        raise InvalidRequest("The data: URL of a file is no base64.") from None
+    if not data:
+        raise InvalidRequest("A file must not be empty.")
+    name = part.get("filename")
+    return Upload(data, name if isinstance(name, str) and name else f"file.{_suffix(mime)}", mime)
+
+
+def _suffix(mime: object) -> str:
+    return re.sub(r"[^a-z0-9]", "", str(mime).rpartition("/")[2].lower())[:10] or "bin"
+
+
+def read_message(given: Mapping[str, Any]) -> MessageBody:
+    try:
+        return MessageBody.model_validate(given)
+    except ValueError:
+        raise InvalidRequest("A message must have a role and parts.") from None
