@@ -15,7 +15,6 @@ from gateway.turn import ownership
 from tests.harness import the
 from tests.newer import newer
 from tests.postgres import needs_postgres, new_database
-from tests.running import run
 from tests.stories.test_replicas import alive, checked, follow, replayed, replicas
 
 pytestmark = [*needs_postgres, pytest.mark.anyio, pytest.mark.long]
@@ -75,12 +74,6 @@ async def test_a_schema_that_is_older_is_not_served(tmp_path: Path, demo_url: st
     url = new_database()
     with psycopg.connect(url) as connection:
         connection.execute("UPDATE alembic_version SET version_num = '0011'")
-    ended = run(
-        tmp_path,
-        "serve",
-        GATEWAY_DATABASE_URL=url,
-        GATEWAY_BLOBS_SHARED="true",
-        ANTHROPIC_BASE_URL=demo_url,
-    )
-    assert ended.returncode == 1
-    assert "run `gateway migrate`" in ended.stderr + ended.stdout
+    async with replicas(tmp_path, demo_url, GATEWAY_DATABASE_URL=url) as start:
+        with pytest.raises(AssertionError, match=r"older than this version .*: run `gateway migrate`"):
+            await start("one")
