@@ -1,10 +1,12 @@
 """What a client application tells the model: each text kept once, and which turn has which."""
 
+from dataclasses import replace
 from hashlib import sha256
 
 import pytest
 
 from gateway.messages import Message, text_block
+from gateway.storage.branches import ROOT
 from gateway.storage.log import Closing
 from gateway.storage.turns import Accepted, NewTurn, OnConflict
 from gateway.wiring import Storage
@@ -24,16 +26,22 @@ def digest_of(text: str) -> str:
 
 
 async def asked(
-    storage: Storage, turn_id: str, told: str | None, on_conflict: OnConflict = "reject", session: str = "s"
+    storage: Storage,
+    turn_id: str,
+    told: str | None,
+    on_conflict: OnConflict = "reject",
+    session: str = "s",
+    *,
+    parent: str | None = None,
 ) -> Accepted:
     new = NewTurn(turn_id, session, OWNER, "hi", "model", turn_id, on_conflict, True, 5, instructions=told)
-    return await storage.turns.accept(new, max_queued=9)
+    return await storage.turns.accept(replace(new, parent_turn_id=parent), max_queued=9)
 
 
 async def over(storage: Storage, now: Accepted) -> str | None:
     """Ends the turn; what its session has been told then."""
     writer = writer_of(storage, now)
-    await writer.append("turn_start", body=START, sync=True)
+    await writer.append("turn_start", body=START, sync=True, message=Message("user", [text_block("hi")]))
     await writer.append("done", body=DONE, sync=True, outcome=Closing("completed", 1, None, None, 9))
     return (await storage.sessions.history(now.turn.session_id)).instructions
 
@@ -106,6 +114,28 @@ async def test_the_history_of_a_turn_that_begins_has_its_instructions(storage: S
     assert now.history.instructions == LONG
     outline = await storage.sessions.outline("s", OWNER)
     assert outline.history.instructions == LONG
+
+
+async def test_a_branch_has_those_of_the_turn_that_it_follows(storage: Storage) -> None:
+    """At once or when it has waited; the branch that is left keeps its own, and before all turns those in
+    force stay."""
+    await over(storage, await asked(storage, "t1", BRIEF))
+    second = await asked(storage, "t2", LONG)
+    await asked(storage, "t3", None, "queue", parent="t1")
+    await over(storage, second)
+    waited = await storage.turns.claim_next("s")
+    assert waited is not None
+    seen = [
+        await over(storage, waited),
+        await over(storage, await asked(storage, "t4", None, parent="t2")),
+        await over(storage, await asked(storage, "t5", None, parent="t1")),
+        await over(storage, await asked(storage, "t6", "", parent="t2")),
+        await over(storage, await asked(storage, "t7", None, parent=ROOT)),
+    ]
+    assert seen == [BRIEF, LONG, BRIEF, None, None]
+    await storage.branches.activate("s", 0)
+    assert await storage.sessions.instructions("s") == LONG
+    assert await over(storage, await asked(storage, "t8", None)) == LONG
 
 
 async def test_instructions_go_with_their_session(storage: Storage) -> None:
