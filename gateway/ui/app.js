@@ -3,6 +3,7 @@
 
 import { Refused, follow, keptIn, lastTurn, mayHelp, onKeyNeeded, persist, request } from "./api.js";
 import { markGone } from "./artifacts.js";
+import { Branches } from "./branches.js";
 import { Chat } from "./chat.js";
 import { Chats } from "./chats.js";
 import { Composer } from "./composer.js";
@@ -31,10 +32,13 @@ const kept = new Kept({ onGone: (ref) => composer.gone(ref) });
 const current = () => session;
 const replay = new Replay(panel, { current, onStopped: showLastTurn });
 
+const branches = new Branches({ list: chat.list, current, isFree: () => openTurn === null, onChanged: openSession });
+
 let session = null; // id of the session on the screen
 let following = null; // AbortController of its stream
 let head = 0; // seq of the last event of the session that was seen
 let openTurn = null; // id of the turn in flight, "" while it is being asked for
+let drawnFor = null; // id of the turn that the history on the screen comes before
 
 // --- the session -----------------------------------------------------------------------------------------------
 
@@ -46,6 +50,7 @@ async function openSession(id) {
   head = 0;
   remember(id);
   chat.clear();
+  branches.clear();
   replay.stop();
   panel.clear();
   setOpenTurn(null);
@@ -60,7 +65,10 @@ async function openSession(id) {
     if (mine.signal.aborted) return;
     chat.addHistory(snapshot.messages, id, versions, aside);
     byId("welcome").hidden = snapshot.messages.length > 0 || Boolean(snapshot.open_turn);
-    setOpenTurn(snapshot.open_turn?.turn_id ?? openTurn); // a message may be on its way already
+    drawnFor = snapshot.open_turn?.turn_id ?? null;
+    setOpenTurn(drawnFor ?? openTurn); // a message may be on its way already
+    await branches.load(id, drawnFor).catch(() => {}); // the chat is there without them
+    if (mine.signal.aborted) return;
     if (!snapshot.open_turn) await showLastTurn();
     if (mine.signal.aborted) return;
     requestAnimationFrame(() => scroll.scrollTo(0, scroll.scrollHeight));
@@ -112,9 +120,15 @@ function followSession(cursor, { signal }) {
 }
 
 function receive(event) {
+  // Somebody asked otherwise, elsewhere: what is on the screen is not what comes before it.
+  if (event.type === "turn_start" && event.turn_id !== drawnFor && branches.isElsewhere(event)) {
+    openSession(session);
+    return;
+  }
   const stick = scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < 80;
   head = event.seq;
   chat.apply(event);
+  if (event.type === "turn_start" || event.type === "done") branches.take(event);
   if (replay.running) {
     replay.stop(); // what happens now comes first
     panel.clear();
@@ -217,6 +231,7 @@ function setOpenTurn(id) {
   byId("stop").hidden = id === null;
   byId("stop").disabled = !id;
   byId("stop").textContent = words.stop;
+  branches.draw();
   replay.allow(session !== null && id === null && head > 0);
 }
 

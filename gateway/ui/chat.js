@@ -103,14 +103,15 @@ export class Chat {
   }
 
   startTurn(turnId, { input, client_message_id: clientMessageId, attachments = [] }) {
-    const bubble = this.sent.get(clientMessageId);
-    if (bubble) bubble.classList.remove("pending");
-    else this.list.append(question(input, attachments));
+    const bubble = this.sent.get(clientMessageId) ?? question(input, attachments);
+    if (bubble.isConnected) bubble.classList.remove("pending");
+    else this.list.append(bubble);
+    bubble.dataset.turn = turnId;
     this.turns.set(turnId, new Answer(this.list, input, attachments));
   }
 }
 
-const question = (text, files) => make("article", "question", text, attachedFiles(files));
+const question = (text, files) => Object.assign(make("article", "question", text, attachedFiles(files)), { said: text });
 
 // The gateway tells the model of files and memories in blocks of these forms, before what the user wrote.
 const BESIDE = /^<(attachment|tool_output|retrieved_context)>\n[^]*\n<\/\1>$/;
