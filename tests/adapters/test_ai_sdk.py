@@ -374,7 +374,7 @@ async def test_a_tool_of_the_page_runs_in_the_page(client: Client, version: str)
 async def test_a_chat_that_was_begun_elsewhere_goes_on_here(client: Client) -> None:
     """Its messages are the beginning of the session; one with answers of this gateway has to be there."""
     told = [
-        message("My name is Lena.", "m1"),
+        message("I am Lena.", "m1"),
         message("Hello!", "a1", "assistant"),
         message("/say yes", "m2"),
     ]
