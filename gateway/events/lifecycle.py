@@ -125,6 +125,10 @@ class IterationSuperseded(EventData):
     usage: Usage | None = Field(default=None, description="What the endpoint had reported until then.")
 
 
+EVENTS_LOST = "events_lost"
+"""The code of a warning that names numbers of events that are gone."""
+
+
 class TurnWarning(EventData):
     """Something a person should know; the turn goes on."""
 
@@ -137,6 +141,10 @@ class TurnWarning(EventData):
         description="With `prompt_changed`: the codes of all reasons why a new prompt generation begins, "
         "where there are several. With a single one the warning has its code.",
     )
+    first: int | None = Field(
+        default=None, ge=1, description="With `events_lost`: the first of the numbers that are left out."
+    )
+    last: int | None = Field(default=None, ge=1, description="With `events_lost`: the last of them.")
 
 
 class TurnError(EventData):

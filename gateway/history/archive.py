@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from gateway.errors import BlobMissing, Conflict, StorageError
 from gateway.events.envelope import StoredEvent
+from gateway.history.left_out import LeftOut
 from gateway.ids import now_ms
 from gateway.shielding import finish
 from gateway.storage.archives import ArchiveRow, Archives, CompressionRow
@@ -190,7 +191,16 @@ def _events(log: EventLog, session_id: str, after: int) -> Iterator[Line]:
         return await log.read(session_id, after=seq, limit=EVENT_BATCH)
 
     found = _drawn(page, lambda event: event.seq, after)
-    return ((event.seq, event_line(event)) for event in found)
+
+    def lines() -> Iterator[Line]:
+        left_out = LeftOut(after)
+        for event in found:
+            left_out.take(event)
+            yield event.seq, event_line(event)
+        if (gap := left_out.unnamed) is not None:
+            raise StorageError(f"The events {gap[0]} to {gap[1]} are missing.", retryable=False)
+
+    return lines()
 
 
 def _messages(sessions: Sessions, session_id: str, after: int) -> Iterator[Line]:
@@ -200,7 +210,16 @@ def _messages(sessions: Sessions, session_id: str, after: int) -> Iterator[Line]
         return await sessions.messages(session_id, after=position, until=position + MESSAGE_BATCH)
 
     found = _drawn(page, lambda stored: stored.position, after)
-    return ((stored.position, message_line(stored)) for stored in found)
+
+    def lines() -> Iterator[Line]:
+        last = after
+        for stored in found:
+            last += 1
+            if stored.position != last:
+                raise StorageError(f"There is a gap before {stored.position}.", retryable=False)
+            yield last, message_line(stored)
+
+    return lines()
 
 
 def _drawn(
@@ -216,11 +235,8 @@ def _drawn(
     def drawn() -> Iterator[T]:
         key = after
         while found := asyncio.run_coroutine_threadsafe(following(key), loop).result():
-            for each in found:
-                key += 1
-                if key_of(each) != key:
-                    raise StorageError(f"There is a gap before {key_of(each)}.", retryable=False)
-                yield each
+            yield from found
+            key = key_of(found[-1])
 
     return drawn()
 

@@ -56,14 +56,11 @@ class Emitter:
         *,
         tracing: Tracing | None = None,
         queued_ms: int | None = None,
-        lost: int = 0,
     ) -> None:
         self.turn = turn
         self.progress = progress
         self.tracing = tracing or Tracing()
         self.queued_ms = queued_ms
-        self.lost = lost
-        """How many events before the head had been shown and are gone."""
         self.iteration: int | None = progress.iteration or None
         self.head = head
         """The seq of the last event emitted; before the first, the session's head."""

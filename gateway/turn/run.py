@@ -8,7 +8,6 @@ A turn that another process left open, or that was parked, enters here too: its 
 (in_flight.py) finalizes the turn with the ending."""
 
 from gateway.errors import ArchiveDamaged, GatewayError, ModelError, TooManyToolCalls
-from gateway.events.lifecycle import TurnWarning
 from gateway.storage.messages import History
 from gateway.turn.context import TurnContext
 from gateway.turn.dependencies import TurnDependencies
@@ -17,8 +16,6 @@ from gateway.turn.finalize import COMPLETED, Ending, Limits, failed, noted
 from gateway.turn.loop import run_loop
 from gateway.turn.memories import record_citations
 from gateway.turn.prepare import prepare
-
-LOST = "{} events that were shown are gone with a server that failed. Their numbers are not used again."
 
 
 async def run_turn(
@@ -42,8 +39,6 @@ async def run_turn(
         tools = await deps.turns.client_tools(row.session_id, brought) if brought is not None else ()
         turn = TurnContext(deps, emitter, limits, preloaded, tools)
         await prepare(turn)
-        if emitter.lost:
-            turn.emit(TurnWarning(code="events_lost", message=LOST.format(emitter.lost)))
         ending = await run_loop(turn)
     except ArchiveDamaged as error:
         return failed("archive_damaged", error.message, retryable=False)

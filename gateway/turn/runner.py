@@ -132,6 +132,8 @@ class TurnRunner:
             while True:
                 try:
                     accepted = await after_what_was_shown(self._deps.turns, accepted, self._shown(accepted))
+                    if accepted.lost:
+                        self.undelivered.add(turn.session_id)  # the warning
                     is_over = await self._run_to_done(accepted, running)
                     if not is_over and self._draining.is_set():
                         await self._release(accepted.turn)
@@ -189,7 +191,6 @@ class TurnRunner:
             progress,
             tracing=self._tracing,
             queued_ms=waited if waited > 0 else None,
-            lost=accepted.lost,
         )
         ending = self._refuse(turn, progress)
         if ending is None:

@@ -2,6 +2,8 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from hashlib import sha256
+from itertools import pairwise
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -9,6 +11,7 @@ import httpx2
 import orjson
 import pytest
 
+from gateway.events.envelope import StoredEvent
 from gateway.settings import Settings
 from tests.harness import TIMEOUT, Client, Frame, running_gateway, settings_for
 from tests.history.past import compress_past
@@ -169,6 +172,59 @@ async def test_everything_answers_as_before_after_archiving(client: Client) -> N
     assert await replayed(client) == live
     more = await talk(client, "s", "/say more")
     assert await replayed(client) == live + more
+
+
+async def with_a_gap(client: Client) -> list[bytes]:
+    """A session of which three events were shown and are gone with a database that failed over; its frames
+    as they are stored."""
+    live = await talk(client)
+    bus, made_at = client.app.state.deps.bus, (await client.get("/api/sessions/s")).json()["created_at"]
+    with bus.subscribe("s", made_at=made_at):
+        bus.publish("s", [StoredEvent(len(live) + more, "text", "t_1", b"{}") for more in (1, 2, 3)])
+    await client.all_frames("/api/chat", {"message": "/say behind it", "session_id": "s"})
+    return logged(await client.all_frames("/api/sessions/s/events?follow=0"))
+
+
+async def test_a_gap_that_a_warning_names_is_archived_replayed_exported_and_imported(
+    client: Client, tmp_path: Path, demo_url: str
+) -> None:
+    """Everything answers as before, on the other gateway too, and the numbers stay left out; a client that
+    resumes within the gap goes on behind it."""
+    stored = await with_a_gap(client)
+    numbers = [orjson.loads(frame.split(b"data: ")[1])["seq"] for frame in stored]
+    (gap,) = [before for before, after in pairwise(numbers) if after != before + 1]
+    assert numbers == [*range(1, gap + 1), *range(gap + 4, numbers[-1] + 1)]
+    paths = ("/messages", "/export", "/events?follow=0", f"/events?follow=0&after={gap + 1}")
+    before = [(await client.get(f"/api/sessions/s{path}")).content for path in paths]
+
+    moved = (await client.post("/api/sessions/s/archive")).json()
+    assert (moved["moved"], moved["events"]) == (True, {"first": 1, "last": numbers[-1]})
+    assert [(await client.get(f"/api/sessions/s{path}")).content for path in paths] == before
+    assert await replayed(client) == stored
+
+    file = before[1]
+    async with running_gateway(settings_for(tmp_path / "other", demo_url)) as other:
+        assert (await upload(other, file)).status_code == 201
+        assert await replayed(other) == stored
+        await other.post("/api/sessions/s/archive")
+        assert (await other.get("/api/sessions/s/export")).content == file
+        assert await replayed(other) == stored
+
+
+async def test_a_gap_that_nothing_names_is_none(client: Client) -> None:
+    """A file in which events are missing is no export."""
+    await with_a_gap(client)
+    file = (await client.get("/api/sessions/s/export")).content
+    forged = file.replace(b'"code":"events_lost"', b'"code":"events_left"')
+    assert forged != file
+    lines = forged.splitlines(keepends=True)
+    end = orjson.loads(lines[-1]) | {"sha256": sha256(b"".join(lines[:-1])).hexdigest()}
+    await client.http.delete("/api/sessions/s")
+
+    refused = await upload(client, b"".join(lines[:-1]) + orjson.dumps(end) + b"\n")
+
+    assert problem(refused)[1] == "bad_import"
+    assert "Events are missing" in refused.text
 
 
 async def test_a_session_goes_from_gateway_to_gateway(client: Client, tmp_path: Path, demo_url: str) -> None:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
+import orjson
 import pytest
 
 from gateway.errors import Conflict, NotFound, TurnLost
@@ -261,4 +262,7 @@ async def test_numbers_that_were_shown_and_are_lost_are_not_used_by_what_happens
 
     await storage.log.note("s", "c_1", NOTED, 77)
 
-    assert [event.seq for event in await storage.log.read("s", after=0, limit=9)] == [1, 2, 6]
+    stored = await storage.log.read("s", after=0, limit=9)
+    assert [event.seq for event in stored] == [1, 2, 6, 7]
+    told = orjson.loads(stored[2].body)["data"]
+    assert (told["code"], told["first"], told["last"]) == ("events_lost", 3, 5)

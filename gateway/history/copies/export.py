@@ -26,6 +26,7 @@ import orjson
 from pydantic import BaseModel
 
 from gateway.errors import ArchiveDamaged, ArtifactDamaged, GatewayError, NotFound
+from gateway.history.left_out import LeftOut
 from gateway.storage.archives.lines import message_line
 from gateway.storage.artifacts import ArtifactRow, Artifacts
 from gateway.storage.log import EventLog
@@ -197,14 +198,16 @@ class Export:
             after = until
 
     async def _events(self) -> AsyncIterator[bytes]:
-        session, after = self.moment.session, 0
-        while after < session.head:
-            page = await self._log.read(session.id, after=after, limit=PAGE, until=session.head)
-            self._expect(len(page), page[-1].seq - after if page else 1)
+        session, left_out = self.moment.session, LeftOut()
+        while left_out.last < session.head:
+            page = await self._log.read(session.id, after=left_out.last, limit=PAGE, until=session.head)
+            self._expect(bool(page), True)
+            for event in page:
+                left_out.take(event)
             yield self._lines("event", [EVENT_HEAD + event.body + EVENT_TAIL for event in page])
-            after = page[-1].seq
+        self._expect(left_out.unnamed, None)
 
-    def _expect(self, found: int, wanted: int) -> None:
+    def _expect(self, found: object, wanted: object) -> None:
         """Raises when rows are missing that nothing but a deletion removes."""
         if found != wanted:
             raise NotFound(f"Session {self.moment.session.id} was deleted.", code="session_not_found")

@@ -142,8 +142,9 @@ def _message_lines(file: BinaryIO, checked: Checked, first: int, last: int) -> I
 
 def _event_lines(file: BinaryIO, checked: Checked) -> Iterator[Line]:
     lines = ExportLines(file, checked.starts.get("event", 0))
-    for seq in range(1, checked.counts["event"] + 1):
-        yield seq, _body(next(lines))
+    for _ in range(checked.counts["event"]):
+        body = _body(next(lines))
+        yield orjson.loads(body)["seq"], body
 
 
 def _instructions(file: BinaryIO, checked: Checked) -> Iterator[InstructionsCopy]:

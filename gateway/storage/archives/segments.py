@@ -4,6 +4,8 @@
     lines 1-9 | lines 10-14 | lines 15-20
     index: [1, 0], [10, 5120], [15, 9216]   key of the first line, offset in the file
 
+Keys may be left out. A member ends before a gap, which has a place of its own in the index, without bytes.
+
 The same lines always make the same bytes: members carry no time and no name (RFC 1952, 2.3).
 """
 
@@ -56,9 +58,12 @@ class Packer:
         for key, line in lines:
             if b"\n" in line:
                 raise ValueError(f"line {key} holds a line end")
-            if member and size + len(line) >= self._member_size:
+            follows = self.last_key is None or key == self.last_key + 1
+            if member and (not follows or size + len(line) >= self._member_size):
                 yield self._close(member)
                 member, size = [], 0
+            if self.last_key is not None and not follows:
+                self.index.append((self.last_key + 1, self.size))
             if not member:
                 self.index.append((key, self.size))
             member.append(line)
@@ -88,7 +93,7 @@ class Member(NamedTuple):
 
 def members(index: Index, end: int, first: int, last: int) -> list[Member]:
     """The members that hold the lines `first` to `last`, in order. `end` is the key of the last line of the
-    file, in which keys have no gap."""
+    file."""
     found: list[Member] = []
     for number, (key, offset) in enumerate(index):
         following = index[number + 1] if number + 1 < len(index) else None
@@ -98,7 +103,7 @@ def members(index: Index, end: int, first: int, last: int) -> list[Member]:
             offset,
             following[1] - offset if following else None,
         )
-        if member.first <= last and member.last >= first:
+        if member.size != 0 and member.first <= last and member.last >= first:
             found.append(member)
     return found
 

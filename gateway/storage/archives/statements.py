@@ -96,7 +96,7 @@ def check_is_next(connection: Connection, row: ArchiveRow) -> None:
     number, seq, position = LAST_ARCHIVE.one(connection, session_id=row.session_id) or (0, 0, 0)
     if (row.number, row.from_seq, row.from_position) != (number + 1, seq + 1, position + 1):
         raise _conflict(row, "another archive was added meanwhile")
-    # There is no gap before these: whoever wrote the archive saw to that. So no row goes that was not read.
+    # No row is missing before these: whoever wrote the archive saw to that. So none goes that was not read.
     if ends != (row.to_seq, row.to_position):
         raise _conflict(
             row,

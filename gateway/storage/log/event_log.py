@@ -17,7 +17,7 @@ from gateway.storage.log import Append, Bus, OutboxEntry, outbox
 from gateway.storage.log.appending import Pending
 from gateway.storage.log.group_commit import Deliver
 from gateway.storage.turns import TurnRow
-from gateway.storage.turns.heads import SKIP_FREE
+from gateway.storage.turns.heads import HEAD, SKIP_FREE
 
 log = logging.getLogger(__name__)
 
@@ -124,6 +124,7 @@ class SqlEventLog:
         """See `EventLog.note`."""
         outcome = await self._beside(
             session_id,
+            at,
             lambda connection: outbox.append_beside(connection, session_id, operation_id, [data], at),
         )
         return outcome.entry
@@ -132,6 +133,7 @@ class SqlEventLog:
         """See `EventLog.close_waiting`."""
         outcome = await self._beside(
             turn.session_id,
+            at,
             lambda connection: outbox.close_waiting(connection, turn.session_id, turn.id, data, at),
         )
         return outcome.entry
@@ -139,7 +141,7 @@ class SqlEventLog:
     async def deliver(self, session_id: str, at: int) -> bool:
         """See `EventLog.deliver`."""
         outcome = await self._beside(
-            session_id, lambda connection: outbox.deliver(connection, session_id, at)
+            session_id, at, lambda connection: outbox.deliver(connection, session_id, at)
         )
         return outcome.is_free
 
@@ -156,13 +158,16 @@ class SqlEventLog:
             lambda connection: outbox.entries(connection, session_id), snapshot=False
         )
 
-    async def _beside(self, session_id: str, work: Callable[[Connection], outbox.Outcome]) -> outbox.Outcome:
+    async def _beside(
+        self, session_id: str, at: int, work: Callable[[Connection], outbox.Outcome]
+    ) -> outbox.Outcome:
         outcomes: list[outbox.Outcome] = []
         (made_at, shown), life = self._bus.newest(session_id), self._bus.life(session_id)
 
         def once(connection: Connection) -> outbox.Outcome:
-            SKIP_FREE.run(connection, session_id=session_id, skipped=shown, made_at=made_at)
-            outcomes[:] = [work(connection)]
+            stored = _skipped(connection, session_id, shown, made_at, at) if shown else ()
+            outcome = work(connection)
+            outcomes[:] = [outcome._replace(stored=[*stored, *outcome.stored])]
             return outcomes[0]
 
         def committed() -> None:
@@ -204,3 +209,15 @@ class SqlEventLog:
             except Exception:
                 # One turn's fault must not keep the others from hearing of theirs.
                 log.exception("the writer of turn %s failed to hear of its append", pending.batch.turn_id)
+
+
+def _skipped(
+    connection: Connection, session_id: str, shown: int, made_at: int, at: int
+) -> Sequence[StoredEvent]:
+    """What tells that numbers are left out, as they were shown and are gone; nothing where they are not."""
+    head = HEAD.one(connection, session_id=session_id)
+    skipped = SKIP_FREE.run(connection, session_id=session_id, skipped=shown, made_at=made_at).rowcount
+    if head is None or not skipped:
+        return ()
+    outbox.add_lost(connection, session_id, head[0] + 1, shown)
+    return outbox.deliver(connection, session_id, at).stored

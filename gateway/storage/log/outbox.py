@@ -9,6 +9,8 @@ from sqlalchemy import Connection, bindparam, delete, insert, literal_column, se
 
 from gateway.errors import Conflict
 from gateway.events.envelope import EventData, StoredEvent, encode, encode_data, encode_scope
+from gateway.events.lifecycle import EVENTS_LOST, TurnWarning
+from gateway.ids import new_operation_id
 from gateway.storage.database import Prepared, send
 from gateway.storage.log import OutboxEntry
 from gateway.storage.log.packs import ADD_LOOSE
@@ -42,6 +44,9 @@ BOUND = Prepared(
 )
 
 
+LOST = "{} events that were shown are gone with a server that failed. Their numbers are not used again."
+
+
 class Outcome(NamedTuple):
     """What became of some events: `stored` are in the log now, or, as a turn is being written, `entry` is in
     the outbox. `is_free`: no turn is being written."""
@@ -49,6 +54,15 @@ class Outcome(NamedTuple):
     stored: Sequence[StoredEvent] = ()
     entry: OutboxEntry | None = None
     is_free: bool = True
+
+
+def add_lost(connection: Connection, session_id: str, first: int, last: int) -> None:
+    """The warning that the numbers from `first` to `last` are left out, in the outbox: whatever happens next,
+    it is told."""
+    warning = TurnWarning(code=EVENTS_LOST, message=LOST.format(last - first + 1), first=first, last=last)
+    operation = new_operation_id()
+    entry = OutboxEntry(0, operation, [(warning.event_type, encode_data(warning))])
+    ADD.value(connection, session_id=session_id, turn_id=operation, events=_packed(entry))
 
 
 def append_beside(

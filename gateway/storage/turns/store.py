@@ -26,6 +26,7 @@ from gateway.storage.branches import ROOT
 from gateway.storage.branches.places import place_of
 from gateway.storage.branches.switching import Entry, enter
 from gateway.storage.database import Prepared, SessionLock, Store, reads, send, writes
+from gateway.storage.log import outbox
 from gateway.storage.rows import usage_of
 from gateway.storage.schema import (
     RUNNING,
@@ -436,6 +437,7 @@ def skip_to(connection: Connection, turn: OwnedTurn, head: int) -> bool:
     if former is None or fence.SKIP.run(connection, **turn._asdict(), skipped=head).rowcount != 1:
         return False
     BEGIN_LATER.run(connection, turn_id=turn.turn_id, head=former, first=head + 1)
+    outbox.add_lost(connection, turn.session_id, former + 1, head)
     return True
 
 
