@@ -1,5 +1,7 @@
 """What a person sees when the server is ready: where everything is, and something to copy."""
 
+from collections.abc import Sequence
+
 from rich.console import Console
 from rich.text import Text
 
@@ -17,14 +19,15 @@ def page_url(settings: Settings) -> str:
     return f"http://[{host}]:{settings.port}" if ":" in host else f"http://{host}:{settings.port}"
 
 
-def show_banner(settings: Settings, *, demo: bool) -> None:
-    """Prints to stderr, so that stdout keeps to the log; plain when stderr is not a terminal."""
+def show_banner(settings: Settings, *, demo: bool, worker_ports: Sequence[int] | None = None) -> None:
+    """Prints to stderr, so that stdout keeps to the log; plain when stderr is not a terminal. `worker_ports`
+    are those of several workers, if they have ports of their own."""
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     url = page_url(settings)
     lines = {
         "Page": Text(url, style="bold cyan"),
         "API": Text(f"{url}/openapi.json"),
-        "Metrics": Text(f"{url}/metrics"),
+        "Metrics": Text(_metrics(settings, url, worker_ports)),
         "Data": Text(_data(settings)),
         "Model": _model(settings, demo=demo),
         "Access": Text(_access(settings)),
@@ -39,6 +42,15 @@ def show_banner(settings: Settings, *, demo: bool) -> None:
 def key_count(settings: Settings) -> int:
     """How many API keys are set."""
     return sum(1 for part in settings.api_keys.get_secret_value().split(",") if part.strip())
+
+
+def _metrics(settings: Settings, url: str, worker_ports: Sequence[int] | None) -> str:
+    if worker_ports is None:
+        return f"{url}/metrics"
+    if not worker_ports:
+        return f"{url}/metrics, of one worker at a time; --worker-port gives each an address of its own"
+    own = [page_url(settings.model_copy(update={"port": port})) for port in worker_ports]
+    return ", ".join(f"{each}/metrics" for each in own)
 
 
 def _data(settings: Settings) -> str:

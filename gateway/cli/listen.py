@@ -10,8 +10,8 @@ import signal
 import socket
 import sys
 import webbrowser
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
 from types import FrameType
 from typing import Literal
 
@@ -37,27 +37,48 @@ objects."""
 MAX_OPEN_FILES = 10_240
 """What is asked for where the system refuses the hard limit (macOS: "unlimited", but OPEN_MAX counts)."""
 
-Option = Literal["--port", "--http"]
+Option = Literal["--port", "--worker-port", "--http"]
 """How a command names the port: alone, or behind its host."""
 
 
-def run(settings: Settings, *, demo: bool, open_page: bool = False, workers: int = 1) -> None:
+def run(
+    settings: Settings,
+    *,
+    demo: bool,
+    open_page: bool = False,
+    workers: int = 1,
+    worker_port: int | None = None,
+) -> None:
     """Serves until SIGTERM or Ctrl-C, then lets running turns finish within `shutdown_grace`. With several
-    `workers` each is a process that accepts from the same socket.
+    `workers` each is a process that accepts from the same socket, and with a `worker_port` from one of its
+    own, that port or one of the next: requests to that are its alone.
 
     Raises:
         SettingsError: others could reach the server and no key protects it.
         GatewayError: the port cannot be had, or the application cannot start.
     """
     refuse_open_address(settings)
-    with bind(settings.host, settings.port) as listener:
-        settings = settings.model_copy(update={"port": listener.getsockname()[1]})
+    with ExitStack() as stack:
+        listeners = [stack.enter_context(bind(settings.host, settings.port))]
+        settings = settings.model_copy(update={"port": listeners[0].getsockname()[1]})
         worker: Worker | None = None
         if workers > 1:
             configure_logging(settings.log_level, settings.log_format)
-            worker = become_worker(workers, lambda: show_banner(settings, demo=demo))
+            own = [stack.enter_context(each) for each in _bind_each(settings.host, worker_port, workers)]
+            ports = [each.getsockname()[1] for each in own]
+            worker = become_worker(workers, lambda: show_banner(settings, demo=demo, worker_ports=ports))
+            listeners += own[worker.number : worker.number + 1]
+            for each in own:
+                if each not in listeners:
+                    each.close()
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(_serve(settings, listener, worker, demo=demo, open_page=open_page))
+            runner.run(_serve(settings, listeners, worker, demo=demo, open_page=open_page))
+
+
+def _bind_each(host: str, first: int | None, count: int) -> Iterator[socket.socket]:
+    """Before the workers are there: one that is started again has the port of the former one."""
+    for number in range(count if first is not None else 0):
+        yield bind(host, first + number if first else 0, option="--worker-port")
 
 
 def refuse_open_address(settings: Settings) -> None:
@@ -133,7 +154,12 @@ def raise_open_files() -> int:
 
 
 async def _serve(
-    settings: Settings, listener: socket.socket, worker: Worker | None, *, demo: bool, open_page: bool
+    settings: Settings,
+    listeners: list[socket.socket],
+    worker: Worker | None,
+    *,
+    demo: bool,
+    open_page: bool,
 ) -> None:
     app = build_app(settings, demo=demo)
     # A turn that is streamed takes two descriptors: for its client, and for the model's endpoint.
@@ -169,7 +195,7 @@ async def _serve(
 
     async with app.router.lifespan_context(app):
         server = DrainingServer(config, app, started)
-        await server.serve(sockets=[listener])
+        await server.serve(sockets=listeners)
 
 
 class DrainingServer(uvicorn.Server):

@@ -16,6 +16,15 @@ def serve(
     workers: Annotated[
         int, typer.Option(min=1, max=64, help="Processes behind the port, each a replica. Needs PostgreSQL.")
     ] = 1,
+    worker_port: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=65535,
+            help="The first worker also listens here, the next on the next port: for scrapes of /metrics. "
+            "0 takes free ones.",
+        ),
+    ] = None,
 ) -> None:
     """Run the server in production: it needs a model, and keys when others can reach it."""
     gc.disable()  # what is loaded stays: nothing is collected before the server has started
@@ -33,4 +42,6 @@ def serve(
         raise SettingsError(
             "A SQLite database belongs to one process: --workers needs a GATEWAY_DATABASE_URL=postgresql://…"
         )
-    run(settings, demo=False, workers=workers)
+    if worker_port is not None and workers == 1:
+        raise SettingsError("--worker-port is for several --workers: one has --port alone.")
+    run(settings, demo=False, workers=workers, worker_port=worker_port)

@@ -30,9 +30,10 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """What a worker has of its parent: it writes to `ready` once it serves, and reads the end of `lifeline`
-    when the parent is gone."""
+    """What a worker has of its parent: its `number` from 0 on, which one that takes its place has again. It
+    writes to `ready` once it serves, and reads the end of `lifeline` when the parent is gone."""
 
+    number: int
     ready: int
     lifeline: int
 
@@ -61,6 +62,7 @@ def become_worker(count: int, when_ready: Callable[[], None]) -> Worker:
 
 @dataclass(slots=True)
 class _Child:
+    number: int
     ready: int
     since: float
     serves: bool = False
@@ -71,7 +73,8 @@ class _Parent:
         self._count = count
         self._when_ready: Callable[[], None] | None = when_ready
         self._children: dict[int, _Child] = {}
-        self._due = [0.0] * count
+        self._due = [(0.0, number) for number in range(count)]
+        """When a worker is to be started, and its number."""
         self._served = False
         self._asked_to_stop = False
         self._failures = 0
@@ -97,16 +100,16 @@ class _Parent:
 
     def _may_start(self) -> bool:
         """The first has to serve before there are others: what keeps it from starting keeps all."""
-        is_due = bool(self._due) and self._due[0] <= monotonic()
+        is_due = bool(self._due) and self._due[0][0] <= monotonic()
         return is_due and not self._asked_to_stop and (self._served or not self._children)
 
     def _start(self) -> Worker | None:
         """None in the parent."""
-        del self._due[0]
+        _, number = self._due.pop(0)
         ready, told = os.pipe()
         if pid := os.fork():
             os.close(told)
-            self._children[pid] = _Child(ready, monotonic())
+            self._children[pid] = _Child(number, ready, monotonic())
             return None
         os.setpgid(0, 0)  # Ctrl-C is for the parent, which asks all to stop
         signal.set_wakeup_fd(-1)
@@ -115,12 +118,12 @@ class _Parent:
         others = [child.ready for child in self._children.values()]
         for descriptor in (ready, self._lifeline[1], self._signalled, self._written, *others):
             os.close(descriptor)
-        return Worker(told, self._lifeline[0])
+        return Worker(number, told, self._lifeline[0])
 
     def _wait(self) -> None:
         """For a signal, a worker that serves, or the time to start one."""
         starting = {child.ready: child for child in self._children.values() if not child.serves}
-        pause = max(0, self._due[0] - monotonic()) if self._due and self._served else None
+        pause = max(0, self._due[0][0] - monotonic()) if self._due and self._served else None
         found, _, _ = select.select([self._signalled, *starting], [], [], pause)
         for descriptor in found:
             if descriptor in starting and os.read(descriptor, 1):
@@ -155,7 +158,7 @@ class _Parent:
             self._failures = 1 if child.serves and monotonic() - child.since > STEADY else self._failures + 1
             pause = doubled(FIRST_PAUSE, self._failures, LAST_PAUSE) if self._failures > 1 else 0
             log.error("worker_died", pid=pid, code=code, again_in=pause)
-            self._due = sorted([*self._due, monotonic() + pause])
+            self._due = sorted([*self._due, (monotonic() + pause, child.number)])
 
 
 def _ignore(number: int, frame: FrameType | None) -> None:

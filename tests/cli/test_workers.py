@@ -28,7 +28,7 @@ async def work(worker):
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, lambda: (say("asked", os.getpid()), done.set()))
     worker.when_orphaned(lambda: (say("orphan", os.getpid()), done.set()))
-    say("serves", os.getpid())
+    say("serves", os.getpid(), worker.number)
     worker.tell_ready()
     await done.wait()
 
@@ -91,6 +91,24 @@ def test_one_that_dies_is_started_again() -> None:
         asked.process.send_signal(signal.SIGINT)
         assert sorted(asked.hears("asked", 2)) == sorted([one, two])
         assert asked.process.wait(TIMEOUT) == 0
+
+
+def test_one_that_takes_the_place_of_another_has_its_number() -> None:
+    """And with it the port for its metrics."""
+    with parent("3") as asked:
+        serving = dict(next(asked.said).split()[:0:-1] for _ in range(3))
+        asked.hears("ready", 1)
+        subprocess.run(["kill", "-9", serving["1"]], check=True)
+        number = next(asked.said).split()[2]
+        asked.process.send_signal(signal.SIGTERM)
+        asked.hears("asked", 3)
+    assert (sorted(serving), number) == (["0", "1", "2"], "1")
+
+
+def test_a_port_of_each_worker_is_for_several(command: Command) -> None:
+    refused = command("serve", "--worker-port", "0", "--port", "0", ANTHROPIC_API_KEY="none")
+    assert refused.code == 2
+    assert "--workers" in refused.err
 
 
 def test_what_cannot_start_is_not_tried_again() -> None:

@@ -3,6 +3,7 @@ its turns, in the streams that are open."""
 
 import asyncio
 import os
+import re
 import signal
 import time
 from collections.abc import AsyncGenerator, Callable
@@ -24,6 +25,8 @@ from tests.stories.replica_tools import SECONDS, TOLD
 
 pytestmark = [*needs_postgres, pytest.mark.anyio, pytest.mark.long]
 
+METRICS = re.compile(r"(http://[\d.:]+)/metrics")
+TURNS = re.compile(r"^gateway_turns_total\{.*\} (\S+)", re.MULTILINE)
 WAITS_OVER = {signal.SIGKILL: "killed", signal.SIGSTOP: "stands still", signal.SIGTERM: "leaves"}
 
 
@@ -334,6 +337,26 @@ async def test_workers_behind_one_port_are_replicas(tmp_path: Path, demo_url: st
     seen = following.seen + rest
     assert [event["seq"] for event in seen] == list(range(1, len(seen) + 1))
     assert the(seen, "done")["status"] == "completed"
+
+
+async def test_each_worker_is_scraped_on_a_port_of_its_own(tmp_path: Path, demo_url: str) -> None:
+    """Each answers there alone, with what it has counted itself; the common port is anybody's."""
+    async with replicas(tmp_path, demo_url, GATEWAY_DATABASE_URL=new_database()) as start:
+        port = await start("workers", "--workers", "2", "--worker-port", "0")
+        await alive(port, 2)
+        addresses = METRICS.findall(port.process.output.read_text())
+        assert len(addresses) == 2
+        assert port.process.url not in addresses
+        for turns, address in enumerate(addresses, 1):
+            async with client_at(address) as own:
+                for _ in range(turns):
+                    await own.chat("Hello")
+        for turns, address in enumerate(addresses, 1):
+            for _ in range(3):
+                async with client_at(address) as scraping:
+                    shown = (await scraping.get("/metrics")).text
+                assert sum(map(float, TURNS.findall(shown))) == turns
+        assert port.process.stop() == 0
 
 
 async def worker_of(database: str, session: str) -> int:
