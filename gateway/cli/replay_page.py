@@ -53,6 +53,8 @@ def _turn(turn: ReplayedTurn) -> str:
     ]
     if turn.model:
         parts.append(f' <span class="dim">{text(turn.model)}</span>')
+    if turn.place is not None:
+        parts.append(f' <span class="dim">{text(turn.place)}</span>')
     if turn.done is not None:
         bad = "" if turn.done["status"] == "completed" else " bad"
         parts.append(f' <span class="badge{bad}">{text(turn.done["status"])}</span>')

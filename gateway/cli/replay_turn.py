@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from gateway.cli.timeline import placed
+
 
 class ReplayedSpan(NamedTuple):
     """Something that took time; both ends are Unix milliseconds. `kind` is model or tool."""
@@ -30,7 +32,7 @@ class ReplayedStep:
 @dataclass(slots=True)
 class ReplayedTurn:
     """`input` is None for what belongs to no turn, `files` are the names of what came with it, `done` is the
-    data of its last event."""
+    data of its last event, `place` where it was asked, unless that is after the turn before it."""
 
     id: str
     began: int = 0
@@ -38,6 +40,7 @@ class ReplayedTurn:
     input: str | None = None
     files: list[str] = field(default_factory=list[str])
     model: str | None = None
+    place: str | None = None
     done: dict[str, Any] | None = None
     steps: list[ReplayedStep] = field(default_factory=list[ReplayedStep])
     spans: list[ReplayedSpan] = field(default_factory=list[ReplayedSpan])
@@ -55,6 +58,7 @@ def read_turn(turn_id: str, events: Iterable[dict[str, Any]]) -> ReplayedTurn:
         step = ReplayedStep(kind, at, event.get("iteration"), data)
         if kind == "turn_start":
             turn.input, turn.model = data["input"], data["model"]
+            turn.place = placed(data)
             turn.files = [each["name"] for each in data.get("attachments", [])]
         elif kind == "iteration_start":
             attempt_at, attempt_steps = at, len(turn.steps)

@@ -72,7 +72,8 @@ def lines_about(event: dict[str, Any]) -> list[str]:
     match kind:
         case "turn_start":
             files = describe(kind, data)
-            return [f"› {data['input']}", *([files] if files else [])]
+            place = placed(data)
+            return [*([f"↳ {place}"] if place else []), f"› {data['input']}", *([files] if files else [])]
         case "iteration_start":
             again = f", attempt {data['attempt']}" if data["attempt"] > 1 else ""
             return [f"◦ model call {event.get('iteration', '?')}{again}: {data['model']}"]
@@ -86,6 +87,16 @@ def lines_about(event: dict[str, Any]) -> list[str]:
             return [f"▣ {compression_words(data)}"]
         case _:
             return [line] if (line := describe(kind, data)) else []
+
+
+def placed(data: dict[str, Any]) -> str | None:
+    """Where a turn was asked, from the data of its `turn_start`; None: here, after the one before it."""
+    parent = data.get("parent_turn_id")
+    if parent == "root":
+        return "another branch, from the beginning"
+    if parent is not None:
+        return f"another branch, after turn {parent}"
+    return "brought along by the client" if data.get("seeded") else None
 
 
 def compression_words(data: dict[str, Any]) -> str:

@@ -53,6 +53,31 @@ async def test_a_turn_survives_its_process(tmp_path: Path, demo_url: str, how: s
     assert len(text_of(again)) == 240
 
 
+async def test_a_turn_of_a_branch_survives_its_process(tmp_path: Path, demo_url: str) -> None:
+    """It goes on after its parent, and not after what was asked before it; the other branch is as it was."""
+    given = {"ANTHROPIC_BASE_URL": demo_url}
+    with gateway_process(tmp_path, "serve", **given) as gateway:
+        async with client_at(gateway.url) as client:
+            first = (await client.chat("/say one", session_id="s"))[0]["turn_id"]
+            await client.chat("/say two", session_id="s")
+            turn = (await client.begin("s", "/pieces 60\n/pace 20", parent_turn_id=first))["turn_id"]
+            path = f"/api/sessions/s/events?turn_id={turn}"
+            before = await _read_until(client, path, "text", 5)
+        gateway.stop(signal.SIGKILL)
+    with gateway_process(tmp_path, "serve", **given) as gateway:
+        async with client_at(gateway.url) as client:
+            after = events(await client.all_frames(path, headers={"last-event-id": str(before[-1]["seq"])}))
+            said = (await client.get("/api/sessions/s/messages")).json()["messages"]
+            other = (await client.get("/api/sessions/s/messages?branch=0")).json()["messages"]
+
+    assert the(before, "turn_start")["parent_turn_id"] == first
+    assert the(after, "done")["status"] == "completed"
+    words = [[block["text"] for each in found for block in each["content"]] for found in (said, other)]
+    assert words[0][:3] == ["/say one", "one", "/pieces 60\n/pace 20"]
+    assert words[1] == ["/say one", "one", "/say two", "two"]
+    assert len(words[0][3]) == 240
+
+
 async def test_at_sigterm_a_turn_that_can_finish_in_time_does(tmp_path: Path, demo_url: str) -> None:
     """Within the grace running turns go on and their readers see done; new turns are refused with 503."""
     given = {"ANTHROPIC_BASE_URL": demo_url, "GATEWAY_SHUTDOWN_GRACE": "10"}
