@@ -1,4 +1,4 @@
-"""A gateway in a process that kills itself at a given moment of an approval, as kill -9 would."""
+"""A gateway in a process that kills itself at a given moment of a turn that waits, as kill -9 would."""
 
 import asyncio
 import os
@@ -10,10 +10,13 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
 
+import gateway.turn.model_call
 import gateway.turn.tool_calls
 from gateway.storage.decisions.approvals import SqlApprovals
+from gateway.storage.decisions.client_calls import SqlClientCalls
 from gateway.tools.base import FunctionTool
 from gateway.tools.function import tool
+from gateway.turn.context import TurnContext
 from tests.forked import FORKED, forked
 from tests.harness import TIMEOUT, running_gateway, settings_for
 
@@ -74,15 +77,19 @@ async def _run(folder: Path, model_url: str, moment: str | None, ready: Connecti
 
 
 def _arrange(moment: str) -> None:
-    """Has the step that the moment names end the process, when it is about that very call."""
+    """Has the step that the moment names end the process, when it is about that very call: its arguments, its
+    name or its message have the moment."""
     when, _, what = moment.partition(" ")
-    owner: Any = gateway.turn.tool_calls if what == "apply_decisions" else SqlApprovals
-    step: Step | None = getattr(owner, what, None)
-    if step is None:
+    names = (moment, name_of(moment))
+    owners: tuple[Any, ...] = (SqlApprovals, SqlClientCalls, gateway.turn.tool_calls, gateway.turn.model_call)
+    owner = next((each for each in owners if hasattr(each, what)), None)
+    if owner is None:
         return
+    step: Step = getattr(owner, what)
 
     async def doomed(*args: Any) -> Any:
-        is_it = moment in (args[-1].row.input if owner is gateway.turn.tool_calls else repr(args))
+        about = args[0].row.input if isinstance(args[0], TurnContext) else repr(args)
+        is_it = any(name in about for name in names)
         if is_it and when == "before":
             _die()
         outcome = await step(*args)
@@ -91,6 +98,11 @@ def _arrange(moment: str) -> None:
         return outcome
 
     setattr(owner, what, doomed)
+
+
+def name_of(moment: str) -> str:
+    """The name of a client's tool whose call is to meet that moment."""
+    return moment.replace(" ", "_")
 
 
 def _die() -> None:

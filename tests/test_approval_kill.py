@@ -1,16 +1,18 @@
-"""kill -9 at every moment of an approval: asked once, decided once, run at most once, and always told."""
+"""kill -9 at every moment of an approval: asked once, decided once, run at most once, and always told. And of
+a call that the client runs: its result is taken once."""
 
 import asyncio
 import signal
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 
-from tests.doomed import doomed_gateway, kept
+from tests.doomed import doomed_gateway, kept, name_of
 from tests.harness import TIMEOUT, Client, events, the, types
 from tests.invariants import violations
 from tests.record import read_records
@@ -139,4 +141,70 @@ async def test_a_decision_that_was_answered_is_not_lost(tmp_path: Path, demo_url
         status, effects = the(turn, "tool_result")["status"], kept(tmp_path).count(f"第{number}次")
         assert (status, effects) in {("ok", 1), ("unknown_outcome", 0), ("unknown_outcome", 1)}
         assert the(turn, "done")["status"] == "completed"
+    assert [each for record in read_records(tmp_path / "gateway.db") for each in violations(record)] == []
+
+
+CLIENT_MOMENTS = (
+    "before expect_results",
+    "after expect_results",
+    "before park",
+    "after park",
+    "before answer",
+    "after answer",
+    "before take_results",
+    "after take_results",
+)
+
+
+@dataclass(slots=True)
+class ClientCall:
+    """A turn with one call that the client runs."""
+
+    client: Client
+    session: str
+    turn: str
+
+    @property
+    def path(self) -> str:
+        return f"/api/sessions/{self.session}"
+
+    async def give(self) -> httpx2.Response:
+        """Gives the result as soon as the call is seen."""
+        path = f"{self.path}/events?turn_id={self.turn}"
+        call = ""
+        async with asyncio.timeout(TIMEOUT), self.client.frames(path) as frames:
+            async for frame in frames:
+                if frame.event == "tool_call":
+                    call = frame.data["tool_call_id"]
+                    break
+        return await self.client.post(
+            f"{self.path}/turns/{self.turn}/tool_results/{call}", {"content": "巴塞尔"}
+        )
+
+
+async def test_a_process_killed_at_any_moment_takes_a_clients_result_once(
+    tmp_path: Path, demo_url: str
+) -> None:
+    """The client repeats what was not answered; each process finishes the turn of the one before it."""
+    former: ClientCall | None = None
+    for moment in (*CLIENT_MOMENTS, None):
+        async with doomed_gateway(tmp_path, demo_url, moment) as (url, process), _client(url) as client:
+            if former is not None:
+                former.client = client
+                assert (await former.give()).status_code == 200
+                seen = events(await client.all_frames(f"{former.path}/events?turn_id={former.turn}"))
+                assert the(seen, "tool_result")["status"] == "ok"
+                assert "巴塞尔" in the(seen, "tool_result")["content"]
+                assert the(seen, "done")["status"] == "completed"
+            if moment is not None:
+                tool = {"name": name_of(moment), "input_schema": {"type": "object"}}
+                session, message = await client.session(), f"/call {name_of(moment)} {{}}\n/then\n/say over"
+                turn = (await client.begin(session, message, tools=[tool]))["turn_id"]
+                former = ClientCall(client, session, turn)
+                if moment.endswith(("answer", "take_results")):
+                    with suppress(httpx2.TransportError):  # it died before it could answer
+                        await former.give()
+                await asyncio.to_thread(process.join, TIMEOUT)
+                assert process.exitcode == -signal.SIGKILL, moment
+
     assert [each for record in read_records(tmp_path / "gateway.db") for each in violations(record)] == []
