@@ -18,11 +18,9 @@ from gateway.service.session_events import SessionEvents
 from gateway.settings import load_settings
 from gateway.storage.log import Closing
 from gateway.storage.memories import Filter, Scope
-from gateway.storage.sessions import SessionRow
-from gateway.storage.sessions.learned import SqlLearnedSessions
-from gateway.storage.sqlite import SqliteDatabase
+from gateway.storage.sessions import LearnedSessions, SessionRow
 from gateway.turn.suggestions import Suggestions
-from gateway.wiring import Storage, assemble, open_memory, open_skills, storage_on
+from gateway.wiring import Storage, assemble, open_memory, open_skills, open_storage
 from tests.history.scripted import ScriptedModel, says, user
 from tests.memory.learning.conversing import NOTHING
 from tests.storage.saying import add_version, tell, version
@@ -38,7 +36,7 @@ class Sessions:
     deps: Dependencies
     model: ScriptedModel
     extractor: Extractor
-    learned: SqlLearnedSessions
+    learned: LearnedSessions
     learning: LearningWorker
     work: asyncio.Task[None]
     turns: list[str] = field(default_factory=list[str])
@@ -103,17 +101,13 @@ async def sessions(
 ) -> AsyncGenerator[Sessions]:
     given = load_settings(**({"data_dir": folder, "memory_learning": "turns"} | settings))
     model = ScriptedModel(*(script or (NOTHING,)))
-    async with (
-        await SqliteDatabase.open(given.database_path) as database,
-        open_memory(given) as services,
-    ):
-        storage = storage_on(database)
+    async with open_storage(given) as storage, open_memory(given) as services:
         extractor = Extractor(
             services.memories, ModelCalls(model, given), given, instructions=lambda: "Find."
         )
         skills = open_skills(given, storage.switches, (), tuple, 200_000)
         deps = assemble(given, storage, model, skills, suggestions=Suggestions(extractor), memory=services)
-        learned = SqlLearnedSessions(database)
+        learned = storage.learned
         learning = LearningWorker(deps, extractor if given.memory else None, learned, first_retry=first_retry)
         storage.bus.watch(learning.watch)
         looking = asyncio.create_task(learning.look())

@@ -23,6 +23,7 @@ from tests.loopback import TIMEOUT
 from tests.memory.learning.conversing import SOURCE, offer, offers
 from tests.memory.learning.sessions import sessions
 from tests.memory.learning.test_suggestions import write
+from tests.postgres import database_in, on_postgres
 from tests.storage.writing import OWNER
 
 pytestmark = pytest.mark.anyio
@@ -408,6 +409,32 @@ async def test_a_gateway_learns_after_its_turns(settings: Settings) -> None:
         rows = await services.store.list(Scope("local"), Filter(), limit=10)
     assert (memory["op"], memory["by"]) == ("remembered", "keeper")
     assert [row.id for row in rows] == [memory["memory_id"]]
+
+
+@on_postgres
+async def test_what_is_learned_on_two_replicas_is_paid_for_once(tmp_path: Path) -> None:
+    """Each has the database itself; one runs the turn, the other finds its session unread."""
+    shared: dict[str, Any] = {"database_url": database_in(tmp_path), "blobs_shared": True}
+    async with (
+        sessions(tmp_path / "one", by_words, **shared) as one,
+        sessions(tmp_path / "two", by_words, **shared) as two,
+    ):
+        async with two.storage.exclusive.hold("learning s"):
+            await one.say(TEA)
+            other = LearningWorker(two.deps, two.extractor, two.learned, first_retry=0.001)
+            looking = asyncio.create_task(other.look())
+            running = asyncio.create_task(other.run(SessionEvents(two.storage.log)))
+            while not other.waiting:
+                await asyncio.sleep(0.001)
+            assert one.model.requests == two.model.requests == []
+        await asyncio.gather(one.learning.settled(), other.settled())
+        running.cancel()
+        looking.cancel()
+        await asyncio.wait([running, looking])
+
+        assert len(one.model.requests) + len(two.model.requests) == 1
+        assert await one.remembered() == await two.remembered() == [TEA]
+        assert len(await one.memory_events()) == 1
 
 
 async def test_a_session_that_two_replicas_hear_of_is_read_once(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,11 +25,15 @@ from gateway.memory.search.vector_index import (
 from gateway.memory.validation import indexed
 from gateway.storage.memories import Vector, Viewer
 from gateway.storage.memories.store import SqlMemories
+from gateway.storage.postgres.connections import ServerAddress
+from gateway.storage.postgres.exclusive import PostgresExclusive
 from gateway.storage.sqlite.shared import SharedDatabase
 from tests.loopback import TIMEOUT
 from tests.memory.search.embedding import embedding
 from tests.memory.search.saving import ANN, made, put, save
 from tests.memory.search.vector_server import DIMENSIONS, VectorServer
+from tests.postgres import database_in, on_postgres
+from tests.storage.remembering import postgres_memories
 
 pytestmark = pytest.mark.anyio
 
@@ -57,6 +62,29 @@ async def test_each_memory_is_embedded_once(
 
     assert await missing_vectors(store) == 0
     assert [len(body["input"]) for body in server.asked] == [BATCH, BATCH, 150 - 2 * BATCH]
+    assert len(set(server.texts)) == len(server.texts) == 150
+
+
+@on_postgres
+async def test_two_replicas_pay_for_each_memory_once(
+    tmp_path: Path, server: VectorServer, embeddings: Embeddings
+) -> None:
+    """Each has the database itself, and both hear of the memories at once."""
+    direct = ServerAddress(database_in(tmp_path))
+    async with (
+        postgres_memories(tmp_path) as one,
+        postgres_memories(tmp_path) as two,
+        PostgresExclusive(direct) as first,
+        PostgresExclusive(direct) as second,
+        embedding(EmbeddingWorker(one, embeddings, first, pause=0)) as here,
+        embedding(EmbeddingWorker(two, embeddings, second, pause=0)) as there,
+    ):
+        await put(one, *(made(f"记忆 number {number}") for number in range(150)))
+        here.nudge(ANN)
+        there.nudge(ANN)
+        await asyncio.gather(here.settled(), there.settled())
+        assert await one.missing_vectors(ANN, "m", limit=1000) == []
+
     assert len(set(server.texts)) == len(server.texts) == 150
 
 
