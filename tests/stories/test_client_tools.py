@@ -382,3 +382,51 @@ async def test_what_is_saved_after_a_result_of_a_client_waits_for_the_user(
 
     memory = the(seen, "memory")
     assert (memory["tools"], "quarantined" in memory) == (["client_tool"], True)
+
+
+async def test_a_message_that_is_asked_anew_has_the_tools_of_its_client(client: Client) -> None:
+    """The request names only the turn."""
+    called = await call(client)
+    await called.give("Basel")
+    await called.end()
+    again = await client.post(f"{called.path}/regenerate")
+    called.turn = again.json()["turn_id"]
+    async with asyncio.timeout(TIMEOUT):
+        await called.parked()
+
+    (waiting,) = (await client.get("/api/turns?status=awaiting_tool_result")).json()["turns"]
+    assert waiting["turn_id"] == called.turn
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"content": 1},
+        {"content": [{"type": "image", "text": "x"}]},
+        {"content": [{"type": "text", "text": "x"}] * 65},
+        {"content": [{"type": "file", "data": "no base64"}]},
+        {"content": "a\x00b"},
+        {"content": "x", "is_error": "yes"},
+        {"content": "x", "status": "ok"},
+    ],
+)
+async def test_a_result_of_another_form_is_refused(client: Client, body: dict[str, Any]) -> None:
+    """And the call stays open for one that is right."""
+    called = await call(client)
+    path = f"{called.path}/tool_results/{called.calls['locate']}"
+
+    assert (await client.post(path, body)).status_code == 400
+    assert (await called.give("Basel")).status_code == 200
+
+
+@pytest.mark.parametrize("levels", [60, 120, 250, 400])
+async def test_a_deep_schema_is_used_or_refused(client: Client, levels: int) -> None:
+    """With words, not as a mistake of the server."""
+    schema: dict[str, Any] = {"type": "object"}
+    for _ in range(levels):
+        schema = {"type": "object", "properties": {"x": schema}}
+    session, tools = await client.session(), [{"name": "deep", "input_schema": schema}]
+    reply = await client.post(f"/api/sessions/{session}/turns", {"message": "/say hi", "tools": tools})
+
+    assert reply.status_code in {202, 400}, reply.text
