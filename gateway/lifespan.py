@@ -15,6 +15,7 @@ from gateway.artifacts.artifact_store import ArtifactStore
 from gateway.artifacts.artifact_summary import ArtifactSummariser
 from gateway.history.indexer import Indexer
 from gateway.http.stream_timers import Wheel
+from gateway.ids import new_replica_id
 from gateway.memory.documents.library import Documents
 from gateway.memory.learning.extractor import Extractor
 from gateway.memory.services import MemoryServices
@@ -127,7 +128,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
             (lambda: learning.run(events), "learning"),
             (learning.mark_begun, "sessions with turns"),
             *(
-                [(partial(wiring.try_bucket, settings, storage), "blob store")]
+                [(partial(wiring.try_bucket, settings, storage, new_replica_id()), "blob store")]
                 if is_bucket(settings.blob_url)
                 else []
             ),

@@ -134,12 +134,12 @@ def storage_on(database: SqliteDatabase, blobs: Blobs | None = None) -> Storage:
     )
 
 
-async def try_bucket(settings: Settings, storage: Storage) -> None:
+async def try_bucket(settings: Settings, storage: Storage, name: str) -> None:
     """Says in the log that a bucket cannot be used: turns are taken without it. Raises errors.StorageError
-    then, and TimeoutError."""
+    then, and TimeoutError; called again with the same `name` it removes what it left."""
     try:
         async with asyncio.timeout(BUCKET_TIMEOUT):
-            await try_blobs(storage.blobs)
+            await try_blobs(storage.blobs, name)
     except (StorageError, TimeoutError) as error:
         why = str(error) or f"No answer within {BUCKET_TIMEOUT:g} seconds."
         log.error("blob_store_unusable", store=settings.blob_url, error=why, says=UNUSABLE)

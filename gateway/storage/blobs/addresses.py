@@ -40,9 +40,10 @@ def open_blobs(url: str | None, data_dir: Path) -> Blobs:
     return _folder(Path(url) if url else data_dir / "blobs")
 
 
-async def try_blobs(blobs: Blobs) -> None:
-    """Writes, reads and removes a small blob. Raises errors.StorageError: that cannot be done."""
-    path, content = f"tried/{token_hex(8)}", token_bytes(1000)
+async def try_blobs(blobs: Blobs, name: str | None = None) -> None:
+    """Writes, reads and removes a small blob of a `name` of the caller's own: what an attempt leaves, the
+    next one removes. Raises errors.StorageError: that cannot be done."""
+    path, content = f"tried/{name or token_hex(8)}", token_bytes(1000)
     await blobs.put(path, [content])
     if await blobs.read(path) != content:
         raise StorageError("The blob store gives back something else than was written.")
