@@ -1,6 +1,7 @@
 """A message is asked anew, or otherwise, and the session goes on from there: what was said before stays, and
 can be gone back to."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -150,3 +151,39 @@ async def test_no_branch_is_made_while_a_turn_runs_unless_it_makes_way(client: C
     assert await texts(client) == ["/say one", "one"]
     left = (await client.get(f"/api/sessions/s/turns/{running}")).json()
     assert left["outcome"] == "cancelled"
+
+
+async def test_a_fork_has_the_prompt_of_what_it_leaves(client: Client) -> None:
+    """The same prefix, and no new generation: the provider's cache holds up to where they part."""
+    first = started(await ask(client, "/say one"))
+    second = await ask(client, "/say two")
+    forks = [
+        await regenerated(client, started(second)["turn_id"]),
+        await ask(client, "/say three", parent_turn_id=first["turn_id"]),
+        await ask(client, "/say four", parent_turn_id="root"),
+    ]
+
+    [prefix] = [each["data"]["prefix_hash"] for each in second if each["type"] == "iteration_start"]
+    for fork in forks:
+        assert [each["data"]["prefix_hash"] for each in fork if each["type"] == "iteration_start"] == [prefix]
+        assert not [each for each in fork if each["type"] == "warning"]
+
+
+async def test_of_two_clients_that_ask_otherwise_at_once_one_waits_or_is_refused(client: Client) -> None:
+    """Each gets a branch of its own, or is told of the turn that runs; the same request is one turn."""
+    first = started(await ask(client, "/say one"))["turn_id"]
+    await ask(client, "/say two")
+    path, options = f"/api/sessions/s/turns/{first}/regenerate", {"on_conflict": "queue"}
+
+    found = await asyncio.gather(
+        *(client.post(path, options | {"client_message_id": f"m{number % 3}"}) for number in range(6)),
+        client.post("/api/sessions/s/turns", {"message": "/say x", "parent_turn_id": first} | options),
+    )
+    turns = {each.json()["turn_id"] for each in found}
+    assert len(turns) == 4
+    for turn in turns:
+        await client.all_frames(f"/api/sessions/s/events?turn_id={turn}")
+
+    branches = (await client.get("/api/sessions/s/branches")).json()["branches"]
+    assert [(each["branch"], each["turns"]) for each in branches] == [(0, 2), (1, 1), (2, 1), (3, 1), (4, 1)]
+    assert {each["last_turn_id"] for each in branches[1:]} == turns
