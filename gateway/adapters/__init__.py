@@ -1,1 +1,3 @@
-"""Adapters for clients that speak another protocol than the HTTP API: the memory over MCP."""
+"""Dialects of clients that other people have made: the same turns in their words; and the memory over MCP.
+
+`…_routes.py` reads requests, `…_frames.py` writes; `parts` and `answering` are what they share."""
