@@ -50,6 +50,19 @@ async def test_the_newest_come_first_page_by_page(store: MemoryStore) -> None:
     assert seen == [f"m_{number}" for number in reversed(range(7))]
 
 
+async def test_parts_of_words_are_found_whatever_the_capitals(store: MemoryStore) -> None:
+    """In the content or the tags, one of them being enough."""
+    await remember(
+        store,
+        memory("m_0", content="The SmartBulb in the hall", updated_at=1),
+        memory("m_1", content="A lamp 灯", tags=("LightBulb",), updated_at=2),
+        memory("m_2", content="Two cats and half of a dog", updated_at=3),
+    )
+    for parts, found in ((["bulb"], ["m_1", "m_0"]), (["hall", "cats"], ["m_2", "m_0"]), (["bulbs"], [])):
+        matches = await store.containing(ANN, parts, RECALLABLE, limit=5)
+        assert [match.row.id for match in matches] == found
+
+
 async def test_the_weightiest_come_first(store: MemoryStore) -> None:
     """Pinned ones, then by importance, then those that were used last; the lightest the other way round."""
     weights = [(False, 1, 5), (True, 1, 1), (False, 5, 1), (False, 5, 2), (True, 2, 1), (False, 1, 4)]

@@ -1,5 +1,6 @@
 """What each engine writes in its own words."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import BigInteger, ColumnElement, Select, Text, cast, literal, select
@@ -26,9 +27,9 @@ def numbers_in(json: ColumnElement[str]) -> Select[Any]:
     return select(cast(_JsonValues(json).table_valued("value", name="numbers").c.value, BigInteger))
 
 
-def contains(column: ColumnElement[str], part: str) -> ColumnElement[bool]:
-    """Whether `part`, of Latin letters and digits, is in it, whatever the capitals."""
-    return _Contains(column, literal(f"%{part}%", Text))
+def contains(column: ColumnElement[str], parts: Sequence[str]) -> ColumnElement[bool]:
+    """Whether one of `parts`, of small Latin letters and digits, is in it, whatever the capitals there."""
+    return _Contains(column, *(literal(f"%{part}%", Text) for part in parts))
 
 
 @compiles(_JsonValues, "sqlite")
@@ -44,11 +45,12 @@ def _json_array_elements(element: _JsonValues, compiler: SQLCompiler, **given: A
 # In SQLite LIKE takes capitals for small letters, and a third of the time that lower() and instr() take.
 @compiles(_Contains, "sqlite")
 def _like(element: _Contains, compiler: SQLCompiler, **given: Any) -> str:
-    column, pattern = (compiler.process(each, **given) for each in element.clauses)
-    return f"({column} LIKE {pattern})"
+    column, *patterns = (compiler.process(each, **given) for each in element.clauses)
+    return f"({' OR '.join(f'{column} LIKE {pattern}' for pattern in patterns)})"
 
 
+# ILIKE would make small letters of the column for each pattern: that is most of the time.
 @compiles(_Contains, "postgresql")
-def _ilike(element: _Contains, compiler: SQLCompiler, **given: Any) -> str:
-    column, pattern = (compiler.process(each, **given) for each in element.clauses)
-    return f"({column} ILIKE {pattern})"
+def _like_any(element: _Contains, compiler: SQLCompiler, **given: Any) -> str:
+    column, *patterns = (compiler.process(each, **given) for each in element.clauses)
+    return f"(lower({column}) LIKE ANY (ARRAY[{', '.join(patterns)}]))"

@@ -98,7 +98,7 @@ def containing(
     connection: Connection, viewer: Viewer, parts: Sequence[str], which: Filter, *, limit: int
 ) -> Sequence[Match]:
     c = memories.c
-    has_one = or_(*(contains(column, part) for part in parts for column in (c.content, c.tags)))
+    has_one = or_(contains(c.content, parts), contains(c.tags, parts))
     page = select(c.number).where(asked(which, viewer), has_one)
     rows = _numbered(connection, page.order_by(c.updated_at.desc(), c.id.desc()).limit(limit))
     return [Match(row, 0.0) for row in rows]
