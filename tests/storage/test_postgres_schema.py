@@ -130,6 +130,9 @@ def test_a_table_that_is_in_use_is_waited_for(
     monkeypatch.setattr(migrating, "SESSIONS", more)
     monkeypatch.setattr(migrating, "LOCK_WAIT", 0.1)
     monkeypatch.setattr(migrating, "PAUSE", 0.01)
+    # A gateway that ran in this process may have set up logging in its own way.
+    monkeypatch.setattr(migrating.log, "disabled", False)
+    caplog.set_level("WARNING", migrating.log.name)
     with ThreadPoolExecutor(1) as pool:
         with psycopg.connect(url) as backup:
             backup.execute("SELECT count(*) FROM turns")
