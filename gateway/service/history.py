@@ -92,7 +92,7 @@ class SessionHistory:
         operation = new_operation_id()
 
         async def notify(data: Compression) -> None:
-            await self._events.add(session_id, operation, data)
+            await self._events.add(session_id, who.user_id, operation, data)
 
         plain, offered = await self._overheads(session_id)
         work = deps.compressor.compress(

@@ -109,13 +109,10 @@ class LearningWorker:
         """Learns until it is cancelled, from one session at a time, while `mark_begun` runs concurrently. The
         changes, also those of tools' suggestions, are published in the sessions' logs."""
 
-        async def publish(session_id: str, changed: Sequence[Changed]) -> None:
-            await events.add_changes(session_id, changed)
-
         if self._extractor is not None:
-            self._extractor.publish_changes = publish
+            self._extractor.publish_changes = events.add_changes
         self._warn()
-        await self._learn_from_all(publish)
+        await self._learn_from_all(events.add_changes)
 
     async def look(self) -> None:
         """Has unread sessions found, until it is cancelled: all of them at once, then those that nobody has
@@ -245,10 +242,13 @@ class LearningWorker:
             messages = await self._deps.sessions.messages(
                 session_id, after=max(0, after - CONTEXT), branch=branch
             )
+            # The id may be that of another's session by now: nothing is learned from that, or told there.
+            await self._deps.sessions.get(session_id, scope.user_id)
             newest = messages[-1].position if messages else after
             read_to = max(after, newest, branch.last if branch is not None else 0)
             if newest > after:
-                await publish(session_id, await self._learn(session_id, scope, messages, after))
+                changed = await self._learn(session_id, scope, messages, after)
+                await publish(session_id, scope.user_id, changed)
                 self._backlog.go_on()
         except MemoryFull as full:
             # Its message contains memories.

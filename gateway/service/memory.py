@@ -120,7 +120,7 @@ class UserMemories:
         evidence = await self._for.checked(who, evidence)
         changed = await editor.save(new, reason, evidence=evidence, depends_on=depends_on)
         if scope_ids.session_id is not None:
-            await self._events.add_changes(scope_ids.session_id, changed)
+            await self._events.add_changes(scope_ids.session_id, who.user_id, changed)
         return changed[0]
 
     async def list(
@@ -243,7 +243,7 @@ class UserMemories:
                 turn_times=turn_times(self._deps, session_id, who.user_id) if messages is None else None,
             )
         if scope_ids.session_id is not None:
-            await self._events.add_changes(scope_ids.session_id, learned)
+            await self._events.add_changes(scope_ids.session_id, who.user_id, learned)
         return learned
 
     # Files

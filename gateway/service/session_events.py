@@ -20,20 +20,21 @@ class SessionEvents:
     def __init__(self, log: EventLog) -> None:
         self._log = log
 
-    async def add(self, session_id: str, operation_id: str, data: EventData) -> None:
+    async def add(self, session_id: str, owner: str, operation_id: str, data: EventData) -> None:
         """Stores one event, with `operation_id` for its turn unless one is open.
 
         Raises:
-            errors.StorageError: it is not stored. errors.NotFound: the session is gone.
+            errors.StorageError: it is not stored.
+            errors.NotFound: the session is gone, or another user's now.
         """
-        await self._log.note(session_id, operation_id, data, now_ms())
+        await self._log.note(session_id, operation_id, data, now_ms(), owner=owner)
 
-    async def add_changes(self, session_id: str, changed: Sequence[Changed]) -> None:
+    async def add_changes(self, session_id: str, owner: str, changed: Sequence[Changed]) -> None:
         """Stores what became of memories, which are kept also where this fails."""
         operation = new_operation_id()
         for each in changed:
             try:
-                await self.add(session_id, operation, each.event)
+                await self.add(session_id, owner, operation, each.event)
             except GatewayError as error:
                 log.warning("memory_events_lost", session_id=session_id, code=error.code, lost=len(changed))
                 return

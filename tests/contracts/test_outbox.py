@@ -69,6 +69,17 @@ async def test_a_note_in_a_session_that_nobody_writes_is_in_the_log_at_once(stor
     assert refused.value.code == "session_not_found"
 
 
+async def test_a_note_of_a_user_is_in_no_session_of_another(storage: Storage) -> None:
+    """An id that comes to another's session while something is learned from the one before."""
+    await (await running(storage)).close()
+
+    with pytest.raises(NotFound, match="There is no session s"):
+        await storage.log.note("s", "c_1", NOTED, 77, owner="another")
+
+    assert await storage.log.note("s", "c_2", NOTED, 77, owner=OWNER) is None
+    assert await log_of(storage) == [(1, "done", "t"), (2, "text", "c_2")]
+
+
 async def test_a_note_while_a_turn_waits_for_a_person_is_in_the_log_at_once(storage: Storage) -> None:
     """It belongs to that turn, whose next owner goes on behind it."""
     await parked(storage)

@@ -64,11 +64,12 @@ class SuggestionSource(Protocol):
     def trusted(self) -> bool: ...
 
 
-PublishChanges = Callable[[str, Sequence[Changed]], Awaitable[None]]
-"""Publishes the changes that suggestions made, in the log of the session of that id. Must not raise."""
+PublishChanges = Callable[[str, str, Sequence[Changed]], Awaitable[None]]
+"""Publishes the changes that suggestions made, in the log of the session of that id and owner. Must not
+raise."""
 
 
-async def publish_nothing(session_id: str, changed: Sequence[Changed]) -> None:
+async def publish_nothing(session_id: str, owner: str, changed: Sequence[Changed]) -> None:
     """The default of `Extractor.publish_changes`."""
 
 
@@ -151,7 +152,7 @@ class Extractor:
             if reason is not None:
                 log.info("memory_write_dropped", **_ids(source), type=write.type, reason=reason)
         if changed:
-            await self.publish_changes(source.session_id, changed)
+            await self.publish_changes(source.session_id, source.owner, changed)
 
     async def _accepted(
         self, scope: Scope, excerpt: Excerpt, retracted: Sequence[Retraction], report: LearningReport

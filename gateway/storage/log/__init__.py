@@ -98,11 +98,14 @@ class EventLog(EventAppender, Protocol):
         """
         ...
 
-    async def note(self, session_id: str, operation_id: str, data: EventData, at: int) -> OutboxEntry | None:
+    async def note(
+        self, session_id: str, operation_id: str, data: EventData, at: int, *, owner: str | None = None
+    ) -> OutboxEntry | None:
         """Stores one event that no turn emits. Its turn_id is `operation_id`, or that of the open turn. It is
         in the log when this returns None. While a turn of the session is being written it is in the outbox,
         and returned: that turn's emitter writes it (`Append.entry`), or `deliver` once it ended. Raises
-        errors.NotFound (session_not_found)."""
+        errors.NotFound (session_not_found), also where the id has come to a session of another than `owner`
+        (None: whoever's)."""
         ...
 
     async def close_waiting(self, turn: TurnRow, data: Sequence[EventData], at: int) -> OutboxEntry | None:

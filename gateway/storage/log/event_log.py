@@ -120,12 +120,16 @@ class SqlEventLog:
             after = seen
         return []
 
-    async def note(self, session_id: str, operation_id: str, data: EventData, at: int) -> OutboxEntry | None:
+    async def note(
+        self, session_id: str, operation_id: str, data: EventData, at: int, *, owner: str | None = None
+    ) -> OutboxEntry | None:
         """See `EventLog.note`."""
         outcome = await self._beside(
             session_id,
             at,
-            lambda connection: outbox.append_beside(connection, session_id, operation_id, [data], at),
+            lambda connection: outbox.append_beside(
+                connection, session_id, operation_id, [data], at, owner=owner
+            ),
         )
         return outcome.entry
 

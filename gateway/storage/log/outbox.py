@@ -66,17 +66,24 @@ def add_lost(connection: Connection, session_id: str, first: int, last: int) -> 
 
 
 def append_beside(
-    connection: Connection, session_id: str, turn_id: str, data: Sequence[EventData], at: int
+    connection: Connection,
+    session_id: str,
+    turn_id: str,
+    data: Sequence[EventData],
+    at: int,
+    *,
+    owner: str | None = None,
 ) -> Outcome:
-    """Events that no owner of the session's head emits. Raises errors.NotFound (session_not_found)."""
+    """Events that no owner of the session's head emits. Raises errors.NotFound (session_not_found), also
+    where the session is not that `owner`'s."""
     entry = OutboxEntry(0, turn_id, [(each.event_type, encode_data(each)) for each in data])
     head = HEAD.one(connection, session_id=session_id)
-    if head is None:
+    if head is None or owner not in {None, head[4]}:
         raise no_session(session_id)
     if _is_free(head):
         return Outcome(_append(connection, session_id, head, [entry], at))
-    if (owner := head[3]) is not None:  # else its next one looks for what is here
-        send(connection, Signal("outbox", session_id, to=owner))
+    if (replica := head[3]) is not None:  # else its next one looks for what is here
+        send(connection, Signal("outbox", session_id, to=replica))
     number = ADD.value(connection, session_id=session_id, turn_id=turn_id, events=_packed(entry))
     return Outcome(entry=entry._replace(number=number), is_free=False)
 
@@ -142,7 +149,7 @@ def _append(
 
 def _is_free(state: tuple[Any, ...]) -> bool:
     """Whether no turn is open, or it is parked."""
-    _, open_turn, parked_until, _ = state
+    _, open_turn, parked_until, *_ = state
     return open_turn is None or parked_until is not None
 
 

@@ -21,7 +21,7 @@ ADD = Prepared(
 )
 # The row of a deleted session may be there for a moment longer (storage/sessions/purges.py).
 HEAD = Prepared(
-    select(heads.c.head, heads.c.turn_id, heads.c.parked_until, heads.c.replica)
+    select(heads.c.head, heads.c.turn_id, heads.c.parked_until, heads.c.replica, sessions.c.owner)
     .join_from(heads, sessions, OF_SESSION)
     .where(_SESSION)
     .with_for_update(of=heads)

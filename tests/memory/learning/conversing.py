@@ -84,7 +84,7 @@ class Learner:
     async def recallable(self, scope: Scope = ANN) -> list[str]:
         return [row.content for row in await self.all(scope, recallable=True)]
 
-    async def publish(self, session_id: str, changed: Sequence[Changed]) -> None:
+    async def publish(self, session_id: str, owner: str, changed: Sequence[Changed]) -> None:
         self.published += [(session_id, each) for each in changed]
 
 

@@ -49,11 +49,12 @@ class Sessions:
         end: bool = True,
         crash: bool = False,
         parent: str | None = None,
+        owner: str = OWNER,
     ) -> None:
         """One turn with an answer. It goes on running without `end`; with `crash` its end goes unnoticed."""
         turn_id = new_turn_id()
         self.turns.append(turn_id)
-        now = await accepted(self.storage, session_id, turn_id, parent=parent)
+        now = await accepted(self.storage, session_id, turn_id, parent=parent, owner=owner)
         self.learning.take_up(now.turn)
         writer = writer_of(self.storage, now)
         await tell(writer, "turn_start", user(text))

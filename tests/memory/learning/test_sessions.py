@@ -330,6 +330,22 @@ async def test_a_session_that_was_deleted_is_passed_over(tmp_path: Path) -> None
     assert opened.model.requests == []
 
 
+async def test_nothing_is_learned_from_the_session_of_another_that_has_the_id_now(tmp_path: Path) -> None:
+    """Neither for the user whose session had it, nor told there."""
+    async with sessions(tmp_path, by_words, memory_learning="sessions") as opened:
+        await opened.say(CITY)
+        session = await opened.end()
+        await opened.learning.settled()
+        await opened.storage.sessions.delete("s", OWNER)
+        await opened.say(TEA, owner="another")
+        opened.learning.session_ended(session)
+        await opened.learning.settled()
+
+        assert await opened.remembered() == [CITY]
+        assert await opened.memory_events() == []
+    assert TEA not in repr(opened.model.asked)
+
+
 @pytest.mark.parametrize("settings", [{"memory_learning": "off"}, {"memory": False}])
 async def test_where_it_is_off_nothing_is_learned(tmp_path: Path, settings: dict[str, Any]) -> None:
     async with sessions(tmp_path, by_words, **settings) as opened:
