@@ -6,6 +6,7 @@ import threading
 from collections.abc import Mapping
 from pathlib import Path
 
+import psycopg
 import pytest
 from sqlalchemy import Connection
 
@@ -153,3 +154,29 @@ async def test_what_was_read_for_readers_of_the_former_is_not_heard_by_those_of_
                     while not (found := new.since(2)):
                         await asyncio.sleep(0.01)
                 assert [(each.seq, each.turn_id) for each in found] == [(3, "newer")]
+
+
+async def test_rows_that_an_older_version_left_are_not_found_in_the_new_one(tmp_path: Path) -> None:
+    """It deleted a session while the tables of its branches and of what clients bring were new, and did not
+    know them."""
+    rows = {
+        "branches": "(session_id, branch, created_at, ranges, generation_from) VALUES ('s', 0, 1, '[]', 0)",
+        "active_ranges": "(session_id, after_position, to_position) VALUES ('s', 0, 9)",
+        "instructions": "(session_id, digest, text) VALUES ('s', 'd', 'a secret')",
+        "client_tools": "(session_id, digest, specs) VALUES ('s', 'd', '[]')",
+        "client_calls": "(session_id, turn_id, tool_call_id, owner, number, name, requested_at, expires_at)"
+        " VALUES ('s', 't', 'c', 'ann', 1, 'look', 1, 2)",
+    }
+
+    def left() -> list[str]:
+        return [name for name in rows if admin.execute(f"SELECT 1 FROM {name}".encode()).fetchone()]
+
+    url = database_in(tmp_path)
+    async with opened(url, tmp_path) as storage:
+        with psycopg.connect(url, autocommit=True) as admin:
+            for table, row in rows.items():
+                admin.execute(f"INSERT INTO {table} {row}".encode())
+            await storage.sessions.create("another", OWNER, None, 1)
+            assert left() == [*rows]
+            await storage.sessions.create("s", OWNER, None, 1)
+            assert left() == []

@@ -14,7 +14,7 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import MetaData, create_engine
+from sqlalchemy import MetaData, create_engine, inspect
 
 import gateway.storage.migrations
 from gateway import __version__
@@ -301,6 +301,42 @@ def test_every_revision_says_which_versions_may_work_on_it() -> None:
         assert all(said.values()), said
         assert list(said.values()) == sorted(said.values()), said
         assert all(oldest <= revision for revision, oldest in said.items()), said
+
+
+def test_a_revision_with_a_new_table_of_sessions_shuts_out_those_that_do_not_know_it(tmp_path: Path) -> None:
+    """They would delete a session and leave its rows there."""
+    path = tmp_path / "some.db"
+    upgrade(path, SESSIONS._replace(head="0012"))
+    known = tables_of_sessions(path)
+    for revision in [f"{number:04}" for number in range(13, int(HEAD) + 1)]:
+        upgrade(path, SESSIONS._replace(head=revision))
+        found = tables_of_sessions(path)
+        assert found <= known or schema_of(path).compatible_from == revision, found - known
+        known = found
+
+
+def tables_of_sessions(path: Path) -> set[str]:
+    engine = create_engine(f"sqlite:///{path}")
+    found = inspect(engine)
+    named = found.get_table_names()
+    columns = {table: {column["name"] for column in found.get_columns(table)} for table in named}
+    engine.dispose()
+    return {table for table in named if "session_id" in columns[table]}
+
+
+def test_a_version_that_was_shut_out_stays_so(tmp_path: Path) -> None:
+    """Also when a later revision admits it by mistake."""
+    path = tmp_path / "some.db"
+    other = newer(tmp_path, SESSIONS, is_compatible=False)
+    later = newer(tmp_path, other)
+    (script,) = Path(later.folder).glob(f"{later.head}_*.py")
+    text = script.read_text()
+    script.write_text(text.replace(f"compatible_from = '{other.head}'", f"compatible_from = '{HEAD}'"))
+    assert script.read_text() != text
+
+    upgrade(path, later)
+
+    assert schema_of(path) == (later.head, other.head, __version__)
 
 
 OPENS = pytest.mark.parametrize(

@@ -7,13 +7,19 @@ from sqlalchemy import text
 
 from gateway import __version__
 
+NOTE = """
+    UPDATE {table} SET written_by = :version,
+        compatible_from = CASE WHEN compatible_from > :since THEN compatible_from ELSE :since END
+"""
+
 
 def note_compatibility(ctx: Any, step: Any, heads: object, run_args: object) -> None:
-    """In the transaction of a revision that says which versions may work on what it leaves."""
+    """In the transaction of a revision that says which versions may work on what it leaves. Those that one
+    before it has shut out stay so."""
     since: str | None = getattr(step.up_revision.module, "compatible_from", None)
     if since is not None:
         ctx.connection.execute(
-            text(f"UPDATE {ctx.version_table} SET compatible_from = :since, written_by = :version"),  # noqa: S608
+            text(NOTE.format(table=ctx.version_table)),
             {"since": since, "version": __version__},
         )
 

@@ -10,7 +10,7 @@ from gateway.storage.refusals import no_session
 from gateway.storage.rows import Rows
 from gateway.storage.schema import WAITING, heads, sessions, turns
 from gateway.storage.sessions import SessionRow
-from gateway.storage.sessions.purges import check_is_free
+from gateway.storage.sessions.purges import free_id
 from gateway.storage.turns import NewTurn
 from gateway.storage.turns.heads import OF_SESSION, add_head
 
@@ -64,7 +64,7 @@ class Entered(NamedTuple):
 def add_session(connection: Connection, row: SessionRow, *, position: int = 0) -> None:
     """A new session, with `position` messages. Raises errors.Conflict: rows of one that had its id are still
     there."""
-    check_is_free(connection, row.id)
+    free_id(connection, row.id)
     ROWS.add(connection, row)
     add_head(connection, row.id, head=row.head, position=position)
 

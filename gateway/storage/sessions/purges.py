@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from time import perf_counter
 from typing import Any, Protocol
 
-from sqlalchemy import ColumnElement, Connection, Table, bindparam, delete, func, insert, select, tuple_
+from sqlalchemy import ColumnElement, Connection, Table, bindparam, delete, func, insert, or_, select, tuple_
 
 from gateway.errors import Conflict
 from gateway.ids import now_ms
@@ -94,10 +94,25 @@ REMOVE_ARCHIVED = [
     Removal(event_packs, event_packs.c.last_seq <= _archived(session_archives.c.to_seq)),
 ]
 
-_OF_SESSION = purges.c.session_id == bindparam("session_id")
+_LATER = [
+    table
+    for table in _SHORT
+    if table.name in {"branches", "active_ranges", "instructions", "client_tools", "client_calls"}
+]
+"""Tables of revision 0013 and later. On PostgreSQL a version that does not know them, and ran when they were
+made, leaves its deleted sessions' rows in them."""
+REMOVE_LEFT = [Removal(table) for table in _LATER]
+
+_ID = bindparam("session_id")
+_OF_SESSION = purges.c.session_id == _ID
 BEGIN = Prepared(insert(purges).values(session_id=bindparam("session_id"), since=bindparam("at")))
 END = Prepared(delete(purges).where(_OF_SESSION))
-GOING = Prepared(select(purges.c.session_id).where(_OF_SESSION))
+REMAINS = Prepared(
+    select(
+        select(purges).where(_OF_SESSION).exists(),
+        or_(*(select(table).where(table.c.session_id == _ID).exists() for table in _LATER)),
+    )
+)
 NEXT = Prepared(select(purges.c.session_id).order_by(purges.c.since, purges.c.session_id).limit(1))
 IS_THERE = Prepared(select(sessions.c.id).where(sessions.c.id == bindparam("session_id")))
 
@@ -143,15 +158,22 @@ def purge(connection: Connection, session_id: str, index: IndexedWords, *, least
     return Slice(is_last=True, blobs=blobs)
 
 
-def check_is_free(connection: Connection, session_id: str) -> None:
-    """Raises errors.Conflict (session_being_removed) while rows of a deleted session of that id are there."""
-    if GOING.one(connection, session_id=session_id) is not None:
+def free_id(connection: Connection, session_id: str) -> None:
+    """Before a session is made: removes what a version that did not know it has left of one with that id.
+    Raises errors.Conflict (session_being_removed) while a deleted one of that id is being removed."""
+    found = REMAINS.one(connection, session_id=session_id)
+    assert found is not None
+    is_going, is_left = found
+    if is_going:
         raise Conflict(
             f"A session {session_id} was deleted just now and is still being removed: take another id, or "
             "try again in a moment.",
             code="session_being_removed",
             retryable=True,
         )
+    if is_left:
+        for _ in _emptied(connection, session_id, REMOVE_LEFT):
+            pass
 
 
 def _batches(

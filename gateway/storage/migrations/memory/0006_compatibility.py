@@ -8,7 +8,7 @@ down_revision = "0005"
 branch_labels = None
 depends_on = None
 
-compatible_from = "0005"
+compatible_from = "0006"
 
 
 def upgrade() -> None:

@@ -8,7 +8,7 @@ down_revision = "0011"
 branch_labels = None
 depends_on = None
 
-compatible_from = "0010"
+compatible_from = "0012"
 
 
 def upgrade() -> None:

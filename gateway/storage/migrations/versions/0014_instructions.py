@@ -8,7 +8,7 @@ down_revision = "0013"
 branch_labels = None
 depends_on = None
 
-compatible_from = "0010"
+compatible_from = "0014"
 
 
 def upgrade() -> None:

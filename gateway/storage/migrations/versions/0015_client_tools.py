@@ -10,7 +10,7 @@ down_revision = "0014"
 branch_labels = None
 depends_on = None
 
-compatible_from = "0010"
+compatible_from = "0015"
 
 
 def upgrade() -> None:
