@@ -35,7 +35,7 @@ BUDGETS: Mapping[str, int] = {
     "service": 2340,
     "settings": 550,
     "skills": 1075,
-    "storage": 11875,
+    "storage": 11895,
     "telemetry": 4300,
     "tools": 3100,
     "turn": 2615,

@@ -12,7 +12,7 @@ from gateway.errors import ArchiveDamaged, Conflict
 from gateway.messages import Message, Usage, text_block
 from gateway.storage.messages import History, StoredMessage
 from gateway.storage.turns import NewTurn
-from gateway.storage.turns.store import MAX_HISTORY_MESSAGES
+from gateway.storage.turns.beginning import MAX_HISTORY_MESSAGES
 from gateway.wiring import Storage
 from tests.storage.saying import add_turn, add_version, archive, finish, positions, snapshot, talk, version
 from tests.storage.writing import OWNER, Factory, accepted, running, sqlite_storage, writer_of

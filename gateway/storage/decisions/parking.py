@@ -9,7 +9,7 @@ from gateway.storage.database import Prepared
 from gateway.storage.schema import approvals, client_calls, heads, turns
 from gateway.storage.turns import Accepted, TurnRow
 from gateway.storage.turns.heads import park_turn, wake_turn
-from gateway.storage.turns.store import SESSION_OF, accepted_of
+from gateway.storage.turns.rows import SESSION_OF, accepted_of
 
 # Calls about which there is nothing left to wait for.
 SETTLED = Prepared(

@@ -9,8 +9,9 @@ from gateway.storage.database import Prepared
 from gateway.storage.replicas import Beat
 from gateway.storage.schema import WAITING, heads, outbox, turns
 from gateway.storage.turns import Accepted, OwnedTurn
+from gateway.storage.turns.beginning import COUNT_RECOVERY
 from gateway.storage.turns.heads import HAS_OWNER, orphan_taken
-from gateway.storage.turns.store import COUNT_RECOVERY, accepted_of, count_waiting
+from gateway.storage.turns.rows import accepted_of, count_waiting
 
 MOST_SESSIONS = 200
 """Sessions of one kind that a beat names; others come with the next."""

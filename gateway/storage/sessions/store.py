@@ -44,7 +44,7 @@ from gateway.storage.sessions.purges import SqlPurges
 from gateway.storage.signals import Signal
 from gateway.storage.turns.heads import OF_SESSION
 from gateway.storage.turns.instructions import text_of
-from gateway.storage.turns.store import open_turn_of
+from gateway.storage.turns.rows import open_turn_of
 
 ID = sessions.c.id == bindparam("session_id")
 OWN = and_(ID, sessions.c.owner == bindparam("owner"))

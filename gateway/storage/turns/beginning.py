@@ -1,0 +1,268 @@
+"""How a turn begins: accepted, claimed when its time comes, or taken from an owner that is lost."""
+
+from typing import Any
+
+from sqlalchemy import (
+    Connection,
+    Text,
+    bindparam,
+    case,
+    false,
+    func,
+    insert,
+    literal_column,
+    select,
+    true,
+    update,
+)
+
+from gateway.errors import Conflict, QueueFull, TurnInProgress
+from gateway.ids import now_ms
+from gateway.storage.branches import ROOT
+from gateway.storage.branches.places import place_of
+from gateway.storage.branches.switching import Entry, enter
+from gateway.storage.database import Prepared, send
+from gateway.storage.schema import RUNNING, WAITING, messages, sessions, turns
+from gateway.storage.sessions.entry import STATE, Entered, enter_session
+from gateway.storage.sessions.history import view_of
+from gateway.storage.signals import Signal
+from gateway.storage.turns import Accepted, NewTurn, TurnRow, title_of
+from gateway.storage.turns import heads as fence
+from gateway.storage.turns import instructions as client_instructions
+from gateway.storage.turns.attachments import json_of, take_in
+from gateway.storage.turns.client_tools import add_tools
+from gateway.storage.turns.rows import OF_ID, OF_SESSION, SAME_MESSAGE, SESSION_OF, accepted_of, turn_of
+
+MAX_HISTORY_MESSAGES = 64
+MAX_HISTORY_CHARACTERS = 65_536
+"""Messages of a session, and characters of them, that are read while its turn is accepted. More would hold up
+the others' writes."""
+
+NEXT = Prepared(
+    select(turns.c.id, turns.c.parent)
+    .where(OF_SESSION, turns.c.status == WAITING)
+    .order_by(case((turns.c.on_conflict == literal_column("'interrupt'", Text), 0), else_=1), turns.c.number)
+    .limit(1)
+)
+TOUCH_SESSION = Prepared(
+    update(sessions)
+    .where(sessions.c.id == bindparam("session_id"))
+    .values(updated_at=bindparam("at"), title=func.coalesce(sessions.c.title, bindparam("title")))
+)
+ADD_TURN = Prepared(
+    insert(turns).values(
+        id=bindparam("turn_id"),
+        session_id=bindparam("session_id"),
+        owner=bindparam("owner"),
+        status=bindparam("status"),
+        input=bindparam("input"),
+        model=bindparam("model"),
+        client_message_id=bindparam("client_message_id"),
+        on_conflict=bindparam("on_conflict"),
+        created_at=bindparam("at"),
+        first_seq=bindparam("first_seq"),
+        last_seq=0,
+        cancel_requested=false(),
+        iterations=0,
+        attachments=bindparam("attachments"),
+        branch=bindparam("branch"),
+        parent=bindparam("parent"),
+        after_position=bindparam("after_position"),
+        instructions=bindparam("instructions"),
+        client_tools=bindparam("client_tools"),
+    )
+)
+CANCEL = Prepared(update(turns).where(OF_ID, turns.c.status != "done").values(cancel_requested=true()))
+CLAIM = Prepared(
+    update(turns)
+    .where(OF_ID)
+    .values(
+        status=RUNNING,
+        first_seq=bindparam("first_seq"),
+        branch=bindparam("branch"),
+        parent=bindparam("parent"),
+        after_position=bindparam("after_position"),
+        instructions=func.coalesce(turns.c.instructions, bindparam("instructions")),
+    )
+)
+COUNT_RECOVERY = Prepared(update(turns).where(OF_ID).values(recoveries=turns.c.recoveries + 1))
+SIZE = Prepared(
+    select(func.coalesce(func.sum(func.length(messages.c.content)), 0)).where(
+        messages.c.session_id == bindparam("session_id")
+    )
+)
+
+
+def accept(connection: Connection, new: NewTurn, max_queued: int, replica: str) -> Accepted:
+    session = enter_session(connection, new)
+    running, waiting = session.open_turn, session.waiting
+    if new.client_message_id is not None:
+        row = SAME_MESSAGE.one(connection, session_id=new.session_id, client_message_id=new.client_message_id)
+        if row is not None:
+            return repeated(row, new)
+    # Nobody overtakes those who wait, also not in the moment between two turns.
+    waits = running is not None or waiting > 0
+    if waits and new.on_conflict == "reject":
+        running = running or next(iter(NEXT.run(connection, session_id=new.session_id)))[0]
+        raise TurnInProgress(
+            f"Session {new.session_id} is answering turn {running}.",
+            details={"turn_id": running, "seq": session.head},
+        )
+    if waits and waiting >= max_queued:
+        raise QueueFull(f"{waiting} turns are waiting in session {new.session_id} already.")
+    if waits and new.parent_turn_id is not None and new.parent_turn_id != ROOT:
+        place_of(connection, new.session_id, new.parent_turn_id)  # it is entered when the turn begins
+    place = Entry(0, new.parent_turn_id) if waits else _entered(connection, session, new)
+    told = new.instructions
+    told = client_instructions.keep(connection, new.session_id, told) if told is not None else None
+    before = None if waits else _in_force(connection, new.session_id, session, new.parent_turn_id)
+    told = before if told is None else told
+    tools = add_tools(connection, new.session_id, new.client_tools)
+    turn = _row_of(new, session, place, told, tools, waits=waits)
+    ADD_TURN.run(
+        connection,
+        turn_id=turn.id,
+        session_id=turn.session_id,
+        owner=turn.owner,
+        status=turn.status,
+        input=turn.input,
+        model=turn.model,
+        client_message_id=turn.client_message_id,
+        on_conflict=new.on_conflict,
+        at=new.at,
+        first_seq=0 if waits else session.head + 1,
+        attachments=json_of(turn.attachments),
+        branch=place.branch,
+        parent=place.parent,
+        after_position=None if waits else session.position,
+        instructions=told,
+        client_tools=turn.client_tools,
+    )
+    if not waits:
+        _put_in_force(connection, turn, before)
+        fence.begin_turn(connection, turn.session_id, turn.id, replica)
+    # From here on nobody else adds to it, and the turn need not wait for a reader's thread.
+    preloaded = not waits and _is_short(connection, turn.session_id, session.position)
+    history = view_of(connection, turn.session_id, whole=False).preloaded() if preloaded else None
+    take_in(connection, turn)
+    TOUCH_SESSION.run(connection, session_id=new.session_id, at=new.at, title=title_of(new.input))
+    interrupts = running if new.on_conflict == "interrupt" else None
+    if waits:
+        send(connection, Signal("waiting", new.session_id, to=session.replica or replica))
+    if interrupts is not None:
+        request_cancel(connection, interrupts)
+    return Accepted(turn, session.head, interrupts=interrupts, history=history, made_at=session.made_at)
+
+
+def _entered(connection: Connection, session: Entered, new: NewTurn) -> Entry:
+    """Where a turn begins that does not wait."""
+    if new.parent_turn_id is None and session.branch is None:
+        return Entry(0, None)
+    return enter(connection, new.session_id, new.parent_turn_id, new.at)
+
+
+def _is_short(connection: Connection, session_id: str, position: int) -> bool:
+    """Whether a session of that many messages is read in no time."""
+    if not 0 < position <= MAX_HISTORY_MESSAGES:
+        return False
+    size = SIZE.one(connection, session_id=session_id)
+    return size is not None and size[0] <= MAX_HISTORY_CHARACTERS
+
+
+def repeated(row: tuple[Any, ...], new: NewTurn) -> Accepted:
+    """The turn that the same client_message_id started before."""
+    turn = turn_of(row)
+    if turn.input != new.input or _files(turn) != _files(new):
+        raise Conflict(
+            f"client_message_id {new.client_message_id} was used with another message.",
+            details={"turn_id": turn.id},
+        )
+    return Accepted(turn, row[-2], repeated=True, made_at=row[-1])
+
+
+def claim_next(connection: Connection, session_id: str, replica: str) -> Accepted | None:
+    state = STATE.one(connection, session_id=session_id)
+    if state is None:
+        return None
+    session = Entered(*state[1:])
+    if session.open_turn is not None or not session.waiting:
+        return None
+    chosen = NEXT.one(connection, session_id=session_id)
+    assert chosen is not None
+    turn_id, asked = chosen
+    branch, parent = 0, None
+    if asked is not None or session.branch is not None:
+        branch, parent = enter(connection, session_id, asked, now_ms())
+    before = _in_force(connection, session_id, session, asked)
+    CLAIM.run(
+        connection,
+        turn_id=turn_id,
+        first_seq=session.head + 1,
+        branch=branch,
+        parent=parent,
+        after_position=session.position,
+        instructions=before,
+    )
+    fence.begin_turn(connection, session_id, turn_id, replica)
+    accepted = accepted_of(connection, turn_id)
+    _put_in_force(connection, accepted.turn, before)
+    return accepted
+
+
+def take_over(connection: Connection, turn_id: str, replica: str, *, recovered: bool) -> Accepted | None:
+    found = SESSION_OF.one(connection, turn_id=turn_id)
+    if found is None or not fence.take_turn(connection, found[0], turn_id, replica):
+        return None
+    if recovered:
+        COUNT_RECOVERY.run(connection, turn_id=turn_id)
+    return accepted_of(connection, turn_id)
+
+
+def request_cancel(connection: Connection, turn_id: str) -> None:
+    if CANCEL.run(connection, turn_id=turn_id).rowcount:
+        send(connection, Signal("cancel", turn_id))
+
+
+def _in_force(connection: Connection, session_id: str, session: Entered, asked: str | None) -> str | None:
+    """The digest of the instructions before a turn that begins, where it comes after the turn `asked`: those
+    of the branch that it has entered."""
+    if asked is None and session.branch is None:
+        return session.instructions
+    return client_instructions.digest_in_force(connection, session_id)
+
+
+def _put_in_force(connection: Connection, turn: TurnRow, before: str | None) -> None:
+    if turn.instructions != before:
+        client_instructions.put_in_force(connection, turn.session_id, turn.instructions)
+
+
+def _row_of(
+    new: NewTurn, session: Entered, place: Entry, told: str | None, tools: str | None, *, waits: bool
+) -> TurnRow:
+    return TurnRow(
+        id=new.id,
+        session_id=new.session_id,
+        owner=new.owner,
+        status="accepted" if waits else "running",
+        outcome=None,
+        input=new.input,
+        model=new.model,
+        client_message_id=new.client_message_id,
+        epoch=0 if waits else session.epoch + 1,
+        created_at=new.at,
+        first_seq=0,
+        last_seq=0,
+        cancel_requested=False,
+        project_id=session.project_id,
+        role_id=session.role_id,
+        attachments=new.attachments,
+        branch=place.branch,
+        parent_turn_id=place.parent,
+        instructions=told or None,
+        client_tools=tools,
+    )
+
+
+def _files(turn: NewTurn | TurnRow) -> list[tuple[str, int]]:
+    """What is the same when a message is sent again: what is uploaded again gets another reference."""
+    return [("" if each.name == each.ref else each.name, each.size) for each in turn.attachments]
