@@ -143,6 +143,35 @@ def test_a_table_that_is_in_use_is_waited_for(
         assert more.head in [after for _, _, after in migrated.result()]
 
 
+def test_a_deadlock_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server ends one of two that wait for each other's tables, and it may be the migration."""
+    url = new_database()
+    more = newer(tmp_path, SESSIONS)
+    (script,) = Path(more.folder).glob(f"{more.head}_*.py")
+    # A sequence counts on when a transaction is taken back.
+    once = "IF nextval('attempts') = 1 THEN RAISE EXCEPTION USING ERRCODE = 'deadlock_detected'; END IF;"
+    script.write_text(script.read_text() + f'    op.execute("DO $$ BEGIN {once} END $$")\n')
+    monkeypatch.setattr(migrating, "SESSIONS", more)
+    monkeypatch.setattr(migrating, "PAUSE", 0.01)
+    with psycopg.connect(url) as connection:
+        connection.execute("CREATE SEQUENCE attempts")
+
+    assert more.head in [after for _, _, after in migrate(ServerAddress(url))]
+
+
+def test_the_schema_that_the_address_names_is_used_by_all() -> None:
+    """Its options are kept by what migrates and moves, as by what serves."""
+    url = new_database(EMPTY)
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("CREATE SCHEMA gw")
+        server = ServerAddress(f"{url}?options=-csearch_path%3Dgw")
+        migrate(server)
+        assert connection.execute(TABLES).fetchall() == []
+    assert check_revisions(server) == {}
+    with open_source(server.url, PostingWords()) as source:
+        assert source.has("sessions")
+
+
 def statements() -> dict[str, Prepared]:
     """Every statement of the storage that is prepared, by where it stands."""
     found: dict[str, Prepared] = {}

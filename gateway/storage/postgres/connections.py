@@ -26,7 +26,7 @@ NAME = "chat-gateway"
 """The application_name of every gateway, also where the URL gives another: a move finds gateways by it."""
 LIMITS = {"lock_timeout": "5s", "statement_timeout": "30s", "idle_in_transaction_session_timeout": "10s"}
 OPTIONS = " ".join(f"-c {name}={limit}" for name, limit in LIMITS.items())
-
+AS_LONG_AS_IT_TAKES = "-c statement_timeout=0 -c idle_in_transaction_session_timeout=0"
 
 Raw = psycopg.Connection[Any]
 
@@ -38,9 +38,10 @@ class ServerAddress(NamedTuple):
     url: str
     pooled: bool = False
 
-    def connect(self, **parameters: Any) -> psycopg.Connection[Any]:
+    def connect(self, options: str = "", **parameters: Any) -> psycopg.Connection[Any]:
         """A connection in autocommit mode, unless `parameters` say otherwise: BEGIN and COMMIT are given by
-        hand.
+        hand. `options` are the server's, behind those of the URL, which keep what they say otherwise, as the
+        search_path.
 
         Raises:
             StorageError: none is to be had.
@@ -54,7 +55,7 @@ class ServerAddress(NamedTuple):
             ) from None
         try:
             if not self.pooled:
-                given["options"] = f"{OPTIONS} {given.get('options') or ''}".strip()
+                given["options"] = f"{OPTIONS} {given.get('options') or ''} {options}".strip()
             settings: dict[str, Any] = {
                 "application_name": NAME,
                 "autocommit": True,

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import psycopg
 from psycopg import sql
-from psycopg.errors import LockNotAvailable
+from psycopg.errors import DeadlockDetected, LockNotAvailable
 from sqlalchemy import Connection, NullPool, create_engine
 from sqlalchemy.exc import DBAPIError
 
@@ -16,13 +16,14 @@ import gateway.storage.migrations
 from gateway.errors import StorageError
 from gateway.storage.migrations import MEMORIES, SESSIONS, Chain, Schema
 from gateway.storage.postgres.advisory_locks import LockClass
-from gateway.storage.postgres.connections import Raw, ServerAddress, raw_of
+from gateway.storage.postgres.connections import AS_LONG_AS_IT_TAKES, Raw, ServerAddress, raw_of
 from gateway.storage.postgres.failures import storage_error
 
 BASELINE = Path(gateway.storage.migrations.__file__).parent / "baseline"
 
 LOCK = f"SELECT pg_advisory_lock(hashtextextended('gateway migrate', {LockClass.MIGRATION:d}))"
 """Held by what changes the tables, until its connection is closed."""
+OPTIONS = f"-c lock_timeout=60s {AS_LONG_AS_IT_TAKES}"
 LOCK_WAIT = 2
 """Seconds that a revision waits for a table. Whoever wants it after that one waits too, also to read: where a
 long transaction has the table, as a backup, it steps aside and tries again."""
@@ -55,7 +56,7 @@ def migrate(server: ServerAddress) -> Sequence[Migrated]:
     """
     engine = create_engine(
         "postgresql+psycopg://",
-        creator=lambda: server.connect(autocommit=False, options="-c lock_timeout=60s"),
+        creator=lambda: server.connect(OPTIONS, autocommit=False),
         poolclass=NullPool,
     )
     try:
@@ -131,7 +132,7 @@ def _brought(connection: Connection, chain: Chain) -> Migrated:
         try:
             run.upgrade_on(connection, run.config_of(chain, chain.table), chain.head)
         except DBAPIError as error:
-            if attempt == ATTEMPTS or not isinstance(error.orig, LockNotAvailable):
+            if attempt == ATTEMPTS or not isinstance(error.orig, LockNotAvailable | DeadlockDetected):
                 raise
             log.warning("a revision waits for a table that somebody uses: %s", error.orig)
             connection.rollback()

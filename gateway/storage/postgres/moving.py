@@ -13,11 +13,11 @@ from gateway.errors import StorageError
 from gateway.storage.memories.engine import Words
 from gateway.storage.migrations import MOVING, SESSIONS
 from gateway.storage.moving import Values, not_own
-from gateway.storage.postgres.connections import NAME, Raw, ServerAddress
+from gateway.storage.postgres.connections import AS_LONG_AS_IT_TAKES, NAME, Raw, ServerAddress
 from gateway.storage.postgres.failures import storage_error
 from gateway.storage.postgres.migrating import LOCK, check_revisions, migrate, schema_of
 
-OPTIONS = "-c lock_timeout=10s"
+OPTIONS = f"-c lock_timeout=10s {AS_LONG_AS_IT_TAKES}"
 """A slice, and reading a table, may take as long as they take."""
 
 OTHERS = text("""
@@ -123,7 +123,7 @@ def _raw_of(connection: Connection) -> Raw:
 @contextmanager
 def _connected(url: str, **options: Any) -> Generator[Connection]:
     def connect() -> Raw:
-        return ServerAddress(url).connect(autocommit=False, options=OPTIONS, application_name=f"{NAME}-move")
+        return ServerAddress(url).connect(OPTIONS, autocommit=False, application_name=f"{NAME}-move")
 
     engine = create_engine(
         "postgresql+psycopg://", creator=connect, poolclass=NullPool, hide_parameters=True, **options
