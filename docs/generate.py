@@ -268,6 +268,8 @@ def _plain_default(name: str) -> str:
     default = Settings.model_fields[name].default
     if default is None or default == () or hasattr(default, "get_secret_value"):
         return ""
+    if isinstance(default, tuple):
+        return ",".join(default)
     return json.dumps(default) if isinstance(default, bool) else str(default)
 
 

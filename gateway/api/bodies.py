@@ -273,9 +273,9 @@ class ReplicasSeen(Reply):
 
 class Health(Reply):
     """Whether turns are taken. `failed` has the checks that say no, by name, and `failing_tasks` the
-    background tasks that fail; only `/readyz` names them, the `replicas` where several share a database, and
-    in `newer_schema` what of its schema is newer than this version: `sessions`, `memories`, each with its
-    revision."""
+    background tasks that fail; only `/readyz` names them, with PostgreSQL the `replicas`, also when there is
+    one, and in `newer_schema` what of its schema is newer than this version: `sessions`, `memories`, each
+    with its revision."""
 
     status: Literal["ok", "draining", "unavailable"]
     version: str

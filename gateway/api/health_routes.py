@@ -34,8 +34,8 @@ async def alive(request: ApiRequest) -> Response:
 async def ready(request: ApiRequest) -> Response:
     """New turns are taken: not while draining, nor when the database cannot be read, or could not write the
     last time and still cannot. `failed` says which check it is, and why. `failing_tasks` names background
-    tasks that fail; turns are taken without them. `replicas` says in what several of one database differ,
-    `newer_schema` that a newer version has brought the database to its revision."""
+    tasks that fail; turns are taken without them. `replicas` says how many of one database live, and in what
+    they differ; `newer_schema` that a newer version has brought the database to its revision."""
     if request.gateway.is_draining:
         return json_reply(_health(request, "draining"), 503, headers={"retry-after": "2"})
     supervisor: Supervisor = request.app.state.supervisor
@@ -47,7 +47,7 @@ async def ready(request: ApiRequest) -> Response:
         return json_reply(reply, 503, headers={"retry-after": "2"})
     ownership = request.gateway.ownership
     seen: ReplicasSeen | None = None
-    if ownership.peers:
+    if request.settings.is_shared:  # also when one is left, which is when somebody looks
         seen = ReplicasSeen(alive=1 + len(ownership.peers), differ=list(ownership.differ))
     newer = request.app.state.newer_schema() or None
     return json_reply(_health(request, "ok", failing_tasks=failing, replicas=seen, newer_schema=newer))

@@ -1,6 +1,8 @@
 """Turns of clients whose Stop is only a closed connection: cancelled when nobody came back to read them.
 
 release ──grace──▶ does anybody here read it? ──no──▶ does another replica say so? ──no──▶ cancel
+
+A replica that hears nothing of the others knows of no reader of theirs, and leaves the turn as it is.
 """
 
 import asyncio
@@ -38,6 +40,7 @@ class Releases:
     ) -> None:
         """`cancel` stops a turn; `shared`: other replicas may have readers."""
         self._turns = turns
+        self._signals = signals
         self._cancel = cancel
         self._is_shared = shared
         self._readers = Counter[tuple[str, str | None]]()
@@ -94,8 +97,12 @@ class Releases:
                 return
             if self._is_shared:
                 self._asking.add(named)
+                asked_at = asyncio.get_running_loop().time()
                 await self._turns.tell(Signal("unread", "/".join(named)))
                 await asyncio.sleep(ANSWER_TIMEOUT)
+                if not self._signals.heard_since(asked_at):
+                    log.warning("release_forgotten", turn_id=turn.id, code="no_answer_heard")
+                    return
             now = await self._turns.get(*named, turn.owner)
             del self._waiting[named]  # from here on it is too late to keep it
             if now.status in {"accepted", "running"}:

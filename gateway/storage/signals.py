@@ -33,6 +33,9 @@ class Signals:
 
     def __init__(self) -> None:
         self._handlers: dict[Kind, list[Callable[[str], None]]] = defaultdict(list)
+        self.heard_since: Callable[[float], bool] = lambda since: True
+        """Whether all that other processes sent since a time of the event loop's clock was heard here. For
+        engines to set, where signals may be lost."""
 
     def on(self, kind: Kind, handler: Callable[[str], None]) -> None:
         """Calls `handler(subject)` on the event loop for each signal of the kind, also for those of this

@@ -1,13 +1,16 @@
 """Every setting with its value and where it came from."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from gateway.cli.config import EffectiveSetting, list_origins, unknown_variables, without_secrets
+from gateway.settings import load_settings
 from gateway.settings.values import check_database_url
 from tests.cli.calling import Command
+from tests.running import ROOT
 
 
 @pytest.fixture(autouse=True)
@@ -29,6 +32,18 @@ def test_each_setting_names_its_source(tmp_path: Path, monkeypatch: pytest.Monke
     assert _origin("port")[2:5] == (9001, "file", "gateway.toml")
     assert _origin("model")[2:5] == ("from-environment", "environment", "GATEWAY_MODEL")
     assert _origin("host")[2:5] == ("127.0.0.1", "default", None)
+
+
+EXAMPLE = re.findall(r"^#(\w+)=(.*)$", (ROOT / ".env.example").read_text(), re.MULTILINE)
+
+
+@pytest.mark.parametrize(("name", "value"), EXAMPLE)
+def test_a_line_of_the_example_is_the_default(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    """Uncommented as it stands it is accepted, and changes nothing."""
+    default = load_settings()
+    monkeypatch.setenv(name, value)
+
+    assert load_settings() == default
 
 
 def test_the_second_name_of_a_setting_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -226,6 +226,32 @@ async def test_a_connection_that_is_cut_is_made_again_and_nothing_is_missed(
     assert "was lost" in caplog.text
 
 
+async def test_what_was_sent_while_it_did_not_listen_counts_as_not_heard(tmp_path: Path) -> None:
+    """Not by another connection either; what is sent from then on does."""
+
+    async def heard(replica: Replica, since: float) -> bool:
+        """As of a moment at which it hears what it sends itself."""
+        sent_at = asyncio.get_running_loop().time()
+        async with asyncio.timeout(TIMEOUT):
+            while not replica.database.signals.heard_since(sent_at):
+                await replica.database.write(lambda connection: send(connection, Signal("unread", "s/t")))
+        return replica.database.signals.heard_since(since)
+
+    async with replicas(tmp_path, 1) as (a,):
+        before = asyncio.get_running_loop().time()
+        assert not a.database.signals.heard_since(before)
+        assert await heard(a, before)
+        with psycopg.connect(a.database.server.url) as another:
+            another.execute(CUT)
+        async with asyncio.timeout(TIMEOUT):
+            while a.database.signals.heard_since(before):
+                await asyncio.sleep(0.01)
+        async with asyncio.timeout(TIMEOUT):
+            while not a.listener.is_listening:
+                await asyncio.sleep(0.01)
+        assert not await heard(a, before)
+
+
 @needs_pooler
 async def test_behind_a_pooler_the_server_itself_is_listened_to(tmp_path: Path) -> None:
     """All else goes through the pooler, which hands on its connections after each transaction."""

@@ -61,6 +61,12 @@ async def test_two_gateways_have_one_leader(settings: Settings) -> None:
             await asyncio.sleep(0.01)
 
 
+async def test_one_that_is_alone_says_so(settings: Settings) -> None:
+    """Checks of how many there are find the number also when it is the last one."""
+    async with running_gateway(settings) as client:
+        assert (await client.get("/readyz")).json()["replicas"] == {"alive": 1, "differ": []}
+
+
 async def test_its_connections_are_in_the_metrics(settings: Settings) -> None:
     """Those of the sessions and of the memory: in use, idle, and what waits for one."""
     async with running_gateway(settings) as client:

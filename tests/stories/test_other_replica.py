@@ -9,6 +9,7 @@ from typing import Any
 import httpx2
 import psycopg
 import pytest
+from structlog.testing import capture_logs
 
 from gateway.settings import Settings
 from gateway.storage.postgres import listener
@@ -56,11 +57,14 @@ def shared(settings: Settings, tmp_path: Path, url: str) -> Settings:
 
 
 @asynccontextmanager
-async def two(shared: Settings, *tools: FunctionTool) -> AsyncGenerator[tuple[Client, Client]]:
+async def two(
+    shared: Settings, *tools: FunctionTool, first: Settings | None = None
+) -> AsyncGenerator[tuple[Client, Client]]:
+    """`first`: settings of the first one, where they are others."""
     async with AsyncExitStack() as stack:
         found: list[Client] = []
-        for name in ("a", "b"):
-            own = shared.model_copy(update={"data_dir": shared.data_dir / name, "replica": name})
+        for name, settings in (("a", first or shared), ("b", shared)):
+            own = settings.model_copy(update={"data_dir": settings.data_dir / name, "replica": name})
             found.append(await stack.enter_async_context(running_gateway(own, *tools)))
         yield found[0], found[1]
 
@@ -314,7 +318,7 @@ async def test_a_reader_elsewhere_keeps_a_released_turn(
     """The replica where it was released asks the others; where none has a reader the turn ends."""
     message = "/pieces 200\n/pace 20"
     if not is_read:
-        monkeypatch.setattr("gateway.service.releases.ANSWER_TIMEOUT", 0.2)
+        monkeypatch.setattr("gateway.service.releases.ANSWER_TIMEOUT", 1)
     async with two(shared) as (a, b):
         session = await a.session()
         turn = (await a.begin(session, message))["turn_id"]
@@ -329,6 +333,29 @@ async def test_a_reader_elsewhere_keeps_a_released_turn(
         if reader is not None:
             await reader
     assert now["outcome"] == ("completed" if is_read else "cancelled")
+
+
+@needs_pooler
+async def test_a_replica_that_hears_nothing_cancels_no_released_turn(
+    shared: Settings, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its direct address leads to a pooler too: a reader elsewhere is asked, and its answer does not come."""
+    monkeypatch.setattr("gateway.service.releases.ANSWER_TIMEOUT", 0.2)
+    monkeypatch.setattr(listener, "POLL", 0.05)  # who writes does not hear of the reader
+    with pooled(url, tmp_path) as pooler:
+        deaf = shared.model_copy(update={"database_direct_url": pooler})
+        async with two(shared, first=deaf) as (a, b):
+            session = await a.session()
+            turn = (await a.begin(session, "/pieces 60\n/pace 20"))["turn_id"]
+            opened = asyncio.Event()
+            reading = asyncio.create_task(following(b, session, opened))
+            await opened.wait()
+            with capture_logs() as lines:
+                await a.post(f"/api/sessions/{session}/turns/{turn}/release", {"grace_seconds": 0})
+                seen = await reading
+            assert seen[-1].data["data"]["status"] == "completed"
+    (forgotten,) = [line for line in lines if line["event"] == "release_forgotten"]
+    assert (forgotten["turn_id"], forgotten["code"]) == (turn, "no_answer_heard")
 
 
 async def test_a_result_of_a_client_elsewhere_goes_on_there(shared: Settings) -> None:

@@ -306,7 +306,7 @@ async def alive(replica: Replica, count: int, *differ: str) -> None:
     """Returns as soon as that replica knows of so many, which differ in that."""
     async with asyncio.timeout(TIMEOUT):
         while True:
-            told = (await replica.client.get("/readyz")).json().get("replicas", {"alive": 1, "differ": []})
+            told = (await replica.client.get("/readyz")).json()["replicas"]
             if (told["alive"], told["differ"]) == (count, [*differ]):
                 return
             await asyncio.sleep(0.05)

@@ -87,7 +87,7 @@ class Listener:
         self._made: dict[str, int] = {}
         self._news = asyncio.Event()
         self._pinged: float | None = None
-        self._ping_due = 0.0
+        self._ping_due = self._listens_since = self._heard_at = 0.0
         self._elsewhere: dict[str, float] = {}
         self._unsure_until = 0.0
         self._begun: set[str] = set()
@@ -95,12 +95,18 @@ class Listener:
         self._wanted = set[str]()
         bus.watch(self._published)
         database.signals.on("gone", self._wanted.discard)
+        database.signals.heard_since = self.heard_since
         bus.on_followed(self._begin)
 
     @property
     def is_listening(self) -> bool:
         """Whether it hears what other processes send, as far as is known."""
         return self._ear is not None
+
+    def heard_since(self, since: float) -> bool:
+        """Whether it listened from then on, on one connection, and has heard of itself meanwhile. Else a
+        silence of the others means nothing."""
+        return self._ear is not None and self._listens_since <= since <= self._heard_at
 
     @property
     def followed_elsewhere(self) -> set[str]:
@@ -160,7 +166,8 @@ class Listener:
     async def _connect(self) -> None:
         self._ear = await Ear.open(self._direct, self._heard, self._lost)
         self._deaf.clear()
-        self._unsure_until = self._loop.time() + UNSURE
+        self._listens_since = self._loop.time()
+        self._unsure_until = self._listens_since + UNSURE
         self._ping()
 
     def _lost(self) -> None:
@@ -179,6 +186,7 @@ class Listener:
     def _heard(self, channel: str, content: Any) -> None:
         sender, *rest = content
         if sender == self._database.replica:
+            self._heard_at = self._loop.time()
             if channel == LOG and self._pinged is not None:
                 self.latency, self._pinged = self._loop.time() - self._pinged, None
             return
