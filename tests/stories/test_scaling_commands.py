@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
-import psycopg
 import pytest
 
 from tests.harness import TIMEOUT, client_at, events, text_of, the
@@ -32,19 +31,14 @@ pytestmark = [
 ]
 
 PORTS = ("5433", "9000", "9001", "8000", "8001", "8002", "8003")
-# As a person who is not root calls it: root may not.
-AS_ANOTHER = """#!/bin/sh
-chown {user} data
-exec setpriv --reuid={user} --regid={user} --clear-groups {program} "$@"
-"""
+# Of the system's own PostgreSQL, which root runs as its user: in the test it is in the test's folder.
+SYSTEM = "/var/lib/postgresql"
 
 
-def commands(page: str, title: str) -> str:
-    """The first block of commands below a title."""
+def commands(page: str, title: str, number: int = 0) -> str:
+    """A block of commands below a title, by default the first."""
     text = (ROOT / page).read_text()
-    found = re.search(r"```sh\n(.*?)```", text[text.index(f"\n## {title}\n") :], re.DOTALL)
-    assert found is not None
-    return found[1]
+    return re.findall(r"```sh\n(.*?)```", text[text.index(f"\n## {title}\n") :], re.DOTALL)[number]
 
 
 @pytest.fixture
@@ -65,12 +59,10 @@ def folder() -> Generator[Path]:
     with tempfile.TemporaryDirectory(prefix="scaling-") as made:
         folder = Path(made)
         folder.chmod(0o755)
-        (folder / "bin").mkdir()
+        (folder / "data").mkdir(mode=0o700)  # as a gateway has made it
+        (folder / "system").mkdir()
         if os.geteuid() == 0:
-            for name in ("initdb", "pg_ctl"):
-                script = folder / "bin" / name
-                script.write_text(AS_ANOTHER.format(user=USER, program=program(name)))
-                script.chmod(0o755)
+            shutil.chown(folder / "system", USER)
         yield folder
 
 
@@ -81,7 +73,8 @@ def started(folder: Path, ports: dict[str, str]) -> Generator[str]:
     assert installing in script
     replicas = " ".join(ports[name] for name in PORTS[4:])
     script = f"port=(none {replicas})\n{on(ports, script.replace(installing, ''))}"
-    environment = {**clean_environment(), "PATH": f"{folder / 'bin'}:{PATH}"}
+    script = script.replace(SYSTEM, f"{folder}/system")
+    environment = {**clean_environment(), "PATH": f"{PATH}:{Path(program('initdb')).parent}"}
     with (folder / "said").open("wb") as said:
         process = subprocess.Popen(
             ["bash", "-euc", script],
@@ -99,8 +92,8 @@ def started(folder: Path, ports: dict[str, str]) -> Generator[str]:
             os.kill(int((folder / "data" / "nginx.pid").read_text()), signal.SIGTERM)
         with suppress(OSError):
             os.killpg(process.pid, signal.SIGKILL)
-        with suppress(OSError):
-            os.kill(int((folder / "data/postgres/postmaster.pid").read_text().split()[0]), signal.SIGQUIT)
+        for pid in (*folder.glob("data/postgres/postmaster.pid"), *folder.glob("system/*/postmaster.pid")):
+            os.kill(int(pid.read_text().split()[0]), signal.SIGQUIT)
 
 
 async def test_what_the_commands_start_serves_the_page_and_outlives_a_replica(
@@ -118,8 +111,7 @@ async def test_what_the_commands_start_serves_the_page_and_outlives_a_replica(
         script = await client.http.get("/ui/app.js", headers={"origin": started, "sec-fetch-mode": "cors"})
         assert script.status_code == 200
         assert the(await client.chat(f"/say hi\n{'long ' * 20_000}"), "done")["status"] == "completed"
-        while (await client.get("/readyz")).json().get("replicas") != {"alive": 3, "differ": []}:
-            await asyncio.sleep(0.1)
+        assert (await client.get("/readyz")).json()["replicas"] == {"alive": 3, "differ": []}
 
         session = await client.session()
         turn = (await client.begin(session, "/pieces 60 /pace 20"))["turn_id"]
@@ -133,16 +125,17 @@ async def test_what_the_commands_start_serves_the_page_and_outlives_a_replica(
                         seen += events([frame])
                         if len(seen) == 20 and not killed:
                             killed = True
-                            os.kill(await asyncio.to_thread(owner, ports["5433"], session), signal.SIGKILL)
+                            os.kill(await asyncio.to_thread(owner, ports, session), signal.SIGKILL)
         assert seen == events(await client.all_frames(f"{path}&follow=0"))
 
     assert [event["seq"] for event in seen] == list(range(1, len(seen) + 1))
     assert "059" in text_of(seen)
 
 
-def owner(port: str, session: str) -> int:
-    """The process that runs the turn of a session: it is in the replica's id."""
-    with psycopg.connect(f"postgresql://gateway@127.0.0.1:{port}/gateway") as connection:
-        row = connection.execute("SELECT replica FROM heads WHERE session_id = %s", (session,)).fetchone()
-    assert row is not None
-    return int(row[0].rpartition("_")[0].rpartition("-")[2])
+def owner(ports: dict[str, str], session: str) -> int:
+    """The process that runs the turn of a session, as the page finds it."""
+    asking = on(ports, commands("docs/scaling.md", "Without Docker", 1))
+    path = f"{PATH}:{Path(program('initdb')).parent}"
+    told = subprocess.check_output(asking, shell=True, text=True, env={**os.environ, "PATH": path})
+    (pid,) = re.findall(rf"^{session}\|.*-(\d+)_\w+$", told, re.MULTILINE)
+    return int(pid)
