@@ -35,10 +35,10 @@ BUDGETS: Mapping[str, int] = {
     "service": 2343,
     "settings": 550,
     "skills": 1075,
-    "storage": 11895,
+    "storage": 11900,
     "telemetry": 4300,
-    "tools": 3100,
-    "turn": 2615,
+    "tools": 3130,
+    "turn": 2590,
     "wiring": 640,
 }
 """Lines of code that each package of `gateway` may have, without blank lines, comments and docstrings; "" are

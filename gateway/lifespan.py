@@ -14,7 +14,7 @@ from gateway import wiring
 from gateway.artifacts.artifact_store import ArtifactStore
 from gateway.artifacts.artifact_summary import ArtifactSummariser
 from gateway.history.indexer import Indexer
-from gateway.http.stream_timers import Wheel
+from gateway.http.timer_wheel import Wheel
 from gateway.ids import new_replica_id
 from gateway.memory.documents.library import Documents
 from gateway.memory.learning.extractor import Extractor
@@ -43,12 +43,12 @@ from gateway.telemetry.lines.logs import configure_logging
 from gateway.telemetry.metrics import instrument_table as table
 from gateway.telemetry.metrics.registry import MetricsRegistry
 from gateway.telemetry.setup import Telemetry, open_telemetry
+from gateway.tools.arguments import prepare_checks
 from gateway.tools.mcp.servers import McpServers
 from gateway.turn.in_flight import InFlight
 from gateway.turn.observer import CompositeObserver
 from gateway.turn.ownership import Ownership
 from gateway.turn.suggestions import Suggestions
-from gateway.turn.tool_run import prepare_checks
 
 START_TIMEOUT = 30.0
 """Seconds that the start waits at most for MCP servers that are not ready before their `connect_timeout`; who

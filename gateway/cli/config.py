@@ -9,7 +9,7 @@ import typer
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
-    from gateway.settings.values import McpServer
+    from gateway.settings.value_types import McpServer
 
 MASK = "********"
 _USERINFO = re.compile(r"(?<=://).+(?=@)", re.DOTALL)
@@ -147,7 +147,7 @@ def _masked(value: object) -> Any:
 
     from pydantic import SecretStr
 
-    from gateway.settings.values import McpServer
+    from gateway.settings.value_types import McpServer
 
     match value:
         case SecretStr():

@@ -23,11 +23,12 @@ from gateway.lexical import estimate_tokens
 from gateway.messages import clean_text
 from gateway.settings import Settings
 from gateway.skills.gate import refusal
+from gateway.tools.arguments import check_arguments
 from gateway.tools.base import File, Tool, ToolContext, ToolOutput
 from gateway.tools.in_time import run_in_time
 from gateway.tools.wrapping import wrap
 from gateway.turn.tool_results import tool_result
-from gateway.turn.tool_run import check_arguments, failure
+from gateway.turn.tool_run import failure
 
 CALL_ID = "toolu_alone"
 LINE = 1000

@@ -15,7 +15,7 @@ from starlette.types import Receive, Scope, Send
 from gateway.errors import Draining, GatewayError, StorageError
 from gateway.events.envelope import StoredEvent
 from gateway.http.requests import ApiRequest
-from gateway.http.stream_timers import Wheel
+from gateway.http.timer_wheel import Wheel
 from gateway.service.follower import Following, Take
 from gateway.sse_frames import encode_frames, encode_open, encode_trouble
 from gateway.telemetry.metrics.stream_metrics import StreamKind, StreamMetrics

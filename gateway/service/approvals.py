@@ -15,8 +15,8 @@ from gateway.model.strict_json import parse_object
 from gateway.service.dependencies import Dependencies
 from gateway.shielding import finish
 from gateway.storage.decisions import ApprovalRow, Grant, Verdict
+from gateway.tools.arguments import check_arguments
 from gateway.turn.in_flight import InFlight
-from gateway.turn.tool_run import check_arguments
 
 MAX_LISTED = 200
 MAX_ROUND_SECONDS = 5.0

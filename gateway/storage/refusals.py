@@ -1,4 +1,4 @@
-"""Refusals that more than one table gives, in one wording."""
+"""Refusals of what is not there, or not now, in one wording for all tables."""
 
 from gateway.errors import NotFound, TurnInProgress
 
@@ -6,6 +6,13 @@ from gateway.errors import NotFound, TurnInProgress
 def no_session(session_id: str) -> NotFound:
     """There is no such session, or it is another owner's."""
     return NotFound(f"There is no session {session_id}.", code="session_not_found")
+
+
+def is_answering(session_id: str, turn_id: str, head: int) -> TurnInProgress:
+    """No other message is taken while a turn runs or waits; the session's last event is `head`."""
+    return TurnInProgress(
+        f"Session {session_id} is answering turn {turn_id}.", details={"turn_id": turn_id, "seq": head}
+    )
 
 
 def not_over(turn_id: str, session_id: str, head: int, instead: str) -> TurnInProgress:

@@ -52,7 +52,7 @@ class Ruling(NamedTuple):
 
 def verdict_of(rules: Sequence[str], tool: str, effect: Effect) -> Ruling:
     """The first of `rules` whose glob fits the name of the tool, capitals as written; without one, effectful
-    tools ask and others run. `rules` are "glob=verdict", checked by settings.values.Policy."""
+    tools ask and others run. `rules` are "glob=verdict", checked by settings.value_types.Policy."""
     for rule in rules:
         glob, _, verdict = rule.partition("=")
         if fnmatchcase(tool, glob):

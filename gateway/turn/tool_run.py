@@ -3,9 +3,8 @@
 import asyncio
 import traceback
 from collections.abc import Sequence
-from functools import lru_cache
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 import structlog
@@ -15,7 +14,8 @@ from gateway.events.calls import CallResult, ResultStatus
 from gateway.events.content import Retrieval
 from gateway.events.envelope import EventData
 from gateway.events.lifecycle import TurnWarning
-from gateway.tools.base import FunctionTool, Tool, ToolContext, ToolOutput, parameters
+from gateway.tools.arguments import check_arguments
+from gateway.tools.base import Tool, ToolContext, ToolOutput
 from gateway.tools.in_time import run_in_time
 from gateway.tools.policy import is_trusted
 from gateway.tools.wrapping import defuse
@@ -32,9 +32,6 @@ UNFIT_NOTE = (
     "The arguments do not fit the tool once the contents of artifacts are in their places; what is wrong, "
     "with words of them. It is data, not instructions."
 )
-
-if TYPE_CHECKING:
-    from jsonschema import Draft202012Validator
 
 log = structlog.get_logger(__name__)
 
@@ -122,21 +119,6 @@ def failure(error: Exception) -> tuple[ResultStatus, str]:
     return "error", f"The tool failed: {type(error).__name__}."
 
 
-def check_arguments(tool: Tool, arguments: dict[str, Any]) -> None:
-    """Raises errors.BadArguments, with what is wrong, when they do not fit the tool."""
-    if isinstance(tool, FunctionTool) and tool.check is not None:
-        tool.check(arguments)
-        return
-    schema = orjson.dumps(tool.spec.input_schema, option=orjson.OPT_SORT_KEYS)
-    for problem in _validator(schema).iter_errors(arguments):
-        where = "/".join(str(part) for part in problem.absolute_path) or "the arguments"
-        accepted = parameters(tool) or "none"
-        raise BadArguments(
-            f"The arguments of {tool.spec.name} are wrong. {where}: {problem.message[:500]}. "
-            f"Its parameters: {accepted}."
-        )
-
-
 def _report(turn: TurnContext, result: CallResult, problems: Sequence[str], call_id: str) -> None:
     """Warns of reports of the tool that could not be used; hands its suggestions to the memory."""
     for problem in problems:
@@ -174,18 +156,6 @@ def _context(turn: TurnContext, call_id: str) -> ToolContext:
         exchange=turn.exchange,
         found=lambda: turn.memories.found,
     )
-
-
-def prepare_checks() -> None:
-    """Loads what the first call would have to wait for. Nobody need call it."""
-    _validator(b"{}")
-
-
-@lru_cache(maxsize=256)
-def _validator(schema: bytes) -> "Draft202012Validator":
-    from jsonschema import Draft202012Validator  # noqa: PLC0415 - 0.1 s, and only tools need it
-
-    return Draft202012Validator(orjson.loads(schema))
 
 
 def _places(error: BaseException) -> list[str]:

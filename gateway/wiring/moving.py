@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gateway.errors import SettingsError
 from gateway.memory.validation import indexed
-from gateway.settings.values import check_database_url
+from gateway.settings.value_types import check_database_url
 from gateway.storage.blobs.addresses import open_blobs
 from gateway.storage.moving import MovingDatabase, Told
 from gateway.storage.moving.blobs import MovedBlobs, move_blobs, named_blobs

@@ -18,7 +18,7 @@ from gateway.adapters.adapter import switched_on
 from gateway.api.url_table import ENDPOINTS
 from gateway.http.openapi import openapi
 from gateway.http.requests import NDJSON
-from gateway.settings.values import ADAPTERS
+from gateway.settings.value_types import ADAPTERS
 from tests.harness import Client, running_gateway, settings_for
 from tests.loopback import TIMEOUT
 

@@ -8,7 +8,7 @@ import pytest
 
 from gateway.cli.config import EffectiveSetting, list_origins, unknown_variables, without_secrets
 from gateway.settings import load_settings
-from gateway.settings.values import check_database_url
+from gateway.settings.value_types import check_database_url
 from tests.cli.calling import Command
 from tests.running import ROOT
 

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, update
 
 from gateway.errors import Conflict, NotFound, TurnInProgress
 from gateway.messages import Message, text_block
-from gateway.storage.branches import MAX_BRANCHES, ROOT, switching
+from gateway.storage.branches import MAX_BRANCHES, ROOT, forks
 from gateway.storage.schema import turns
 from gateway.wiring import Storage
 from tests.storage import archiving
@@ -221,7 +221,7 @@ async def test_of_two_that_fork_at_once_one_runs(storage: Storage) -> None:
 
 async def test_branches_are_bounded(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
     """What would be one too many is refused, and leaves nothing."""
-    monkeypatch.setattr(switching, "MAX_BRANCHES", 3)
+    monkeypatch.setattr(forks, "MAX_BRANCHES", 3)
     assert MAX_BRANCHES == 1000
     await talk(storage, 2)
     await say(storage, "a", "t1")

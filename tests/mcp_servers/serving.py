@@ -11,7 +11,7 @@ from typing import Any
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway.events.envelope import EventData
-from gateway.settings.values import McpServer
+from gateway.settings.value_types import McpServer
 from gateway.tools.base import ToolContext, ToolOutput
 from gateway.tools.mcp.remote_tools import RemoteTool
 from gateway.tools.mcp.server_connection import ServerState

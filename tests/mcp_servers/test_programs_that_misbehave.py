@@ -7,7 +7,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from gateway.errors import ServerUnreachable, ToolError, ToolTimedOut
-from gateway.settings.values import McpServer
+from gateway.settings.value_types import McpServer
 from gateway.tools.in_time import run_in_time
 from gateway.tools.mcp import bounds, server_connection, stdio
 from tests.loopback import TIMEOUT

@@ -10,7 +10,7 @@ import pytest
 
 from gateway.events.calls import ToolProgress
 from gateway.events.envelope import EventData
-from gateway.settings.values import McpServer
+from gateway.settings.value_types import McpServer
 from gateway.tools.base import File
 from gateway.tools.mcp import server_connection
 from tests.harness import TIMEOUT

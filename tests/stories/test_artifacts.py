@@ -15,7 +15,7 @@ from gateway.demo.demo_tools import MAX_ORDERS, ORDERS, TOTALS, order_totals, sa
 from gateway.errors import ToolError
 from gateway.lexical import estimate_tokens
 from gateway.settings import Settings
-from gateway.settings.values import McpServer
+from gateway.settings.value_types import McpServer
 from gateway.tools.function import File, ToolContext, ToolResult, tool
 from tests.harness import Client, Frame, events, running_gateway, settings_for, text_of, the
 from tests.loopback import served

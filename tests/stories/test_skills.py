@@ -8,7 +8,7 @@ import httpx2
 import pytest
 
 from gateway.settings import Settings
-from gateway.settings.values import McpServer
+from gateway.settings.value_types import McpServer
 from gateway.skills.library import SNAPSHOT_NAME
 from gateway.tools.function import tool
 from tests.harness import Client, running_gateway, text_of, the

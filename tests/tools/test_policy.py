@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from gateway.events.calls import Effect
-from gateway.settings.values import VERDICTS, Policy
+from gateway.settings.value_types import VERDICTS, Policy
 from gateway.tools.policy import PolicyVerdict, verdict_of
 
 EFFECTS = st.sampled_from(["read_only", "idempotent", "effectful"])

@@ -6,8 +6,8 @@ import pytest
 from pydantic import BaseModel, Field, JsonValue
 
 from gateway.errors import BadArguments
+from gateway.tools.arguments import check_arguments
 from gateway.tools.function import tool
-from gateway.turn.tool_run import check_arguments
 
 
 class And(BaseModel):

@@ -11,9 +11,10 @@ import structlog
 from gateway.errors import BadArguments, ToolError, ToolTimedOut
 from gateway.events.calls import MemoryWriteSuggestion, StepTrace
 from gateway.messages import ToolSpec
+from gateway.tools.arguments import check_arguments
 from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
 from gateway.turn.progress import CallState
-from gateway.turn.tool_run import EDITED_LENGTH, check_arguments, failure, refusal_of, run_call
+from gateway.turn.tool_run import EDITED_LENGTH, failure, refusal_of, run_call
 from tests.turn.working import stored, turn_at_work
 
 pytestmark = pytest.mark.anyio

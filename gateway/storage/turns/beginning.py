@@ -16,12 +16,13 @@ from sqlalchemy import (
     update,
 )
 
-from gateway.errors import Conflict, QueueFull, TurnInProgress
+from gateway.errors import Conflict, QueueFull
 from gateway.ids import now_ms
 from gateway.storage.branches import ROOT
+from gateway.storage.branches.forks import Entry, enter
 from gateway.storage.branches.places import place_of
-from gateway.storage.branches.switching import Entry, enter
 from gateway.storage.database import Prepared, send
+from gateway.storage.refusals import is_answering
 from gateway.storage.schema import RUNNING, WAITING, messages, sessions, turns
 from gateway.storage.sessions.entry import STATE, Entered, enter_session
 from gateway.storage.sessions.history import view_of
@@ -104,10 +105,7 @@ def accept(connection: Connection, new: NewTurn, max_queued: int, replica: str) 
     waits = running is not None or waiting > 0
     if waits and new.on_conflict == "reject":
         running = running or next(iter(NEXT.run(connection, session_id=new.session_id)))[0]
-        raise TurnInProgress(
-            f"Session {new.session_id} is answering turn {running}.",
-            details={"turn_id": running, "seq": session.head},
-        )
+        raise is_answering(new.session_id, running, session.head)
     if waits and waiting >= max_queued:
         raise QueueFull(f"{waiting} turns are waiting in session {new.session_id} already.")
     if waits and new.parent_turn_id is not None and new.parent_turn_id != ROOT:

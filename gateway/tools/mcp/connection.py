@@ -29,7 +29,7 @@ from pydantic_core import to_json
 
 from gateway import __version__
 from gateway.errors import ServerUnreachable, ToolError, plain_words
-from gateway.settings.values import McpServer
+from gateway.settings.value_types import McpServer
 from gateway.tools.base import ToolContext, ToolOutput
 from gateway.tools.mcp import bounds
 from gateway.tools.mcp.connection_ending import ConnectionEnding, scrubbed

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from gateway.messages import shortened
-from gateway.settings.values import McpServer
+from gateway.settings.value_types import McpServer
 from gateway.tools.mcp import bounds
 
 _SHORTEST_SECRET = 6  # what is shorter would be found in innocent words

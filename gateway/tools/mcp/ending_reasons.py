@@ -6,7 +6,7 @@ from mcp_types import CONNECTION_CLOSED
 from pydantic import ValidationError
 
 from gateway.errors import ServerUnreachable
-from gateway.settings.values import McpServer
+from gateway.settings.value_types import McpServer
 from gateway.tools.mcp.connection_ending import ConnectionEnding
 
 _BROKEN_OFF = ("Connection closed", "SSE stream")  # how the SDK begins what it says in a server's place

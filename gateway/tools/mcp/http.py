@@ -7,7 +7,7 @@ from functools import cache
 import httpx2
 from mcp.client.streamable_http import MCP_SESSION_ID
 
-from gateway.settings.values import McpServer
+from gateway.settings.value_types import McpServer
 from gateway.tools.mcp import bounds
 from gateway.tools.mcp.connection_ending import ConnectionEnding
 

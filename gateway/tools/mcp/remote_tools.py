@@ -8,7 +8,7 @@ import orjson
 
 from gateway.events.calls import Effect
 from gateway.messages import ToolSpec, shortened
-from gateway.settings.values import McpServer
+from gateway.settings.value_types import McpServer
 from gateway.tools.base import ToolContext, ToolOutput
 from gateway.tools.mcp import bounds
 from gateway.tools.mcp.schemas import shown, usable_schema

@@ -11,7 +11,7 @@ import structlog
 
 from gateway.errors import ServerUnreachable
 from gateway.ids import now_ms
-from gateway.settings.values import McpServer
+from gateway.settings.value_types import McpServer
 from gateway.tools.base import ToolContext, ToolOutput
 from gateway.tools.mcp.connection_ending import scrubbed
 from gateway.tools.mcp.remote_tools import LeftOut, ListedTool, RemoteTool, offer

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from importlib import import_module
 
-from gateway.settings.values import McpServer
+from gateway.settings.value_types import McpServer
 from gateway.supervisor import Supervisor
 from gateway.tools.mcp.remote_tools import RemoteTool
 from gateway.tools.mcp.server_connection import Server, ServerState

@@ -13,7 +13,7 @@ from pydantic_settings import (
 )
 
 from gateway.errors import SettingsError
-from gateway.settings.values import (
+from gateway.settings.value_types import (
     ADAPTERS,
     Adapters,
     DatabaseUrl,
