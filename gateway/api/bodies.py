@@ -265,7 +265,8 @@ class FailingTask(Reply):
 
 class ReplicasSeen(Reply):
     """How many replicas of one database live, this one among them, and in what they `differ`: `version`,
-    `prompts`, `skills`. While one version takes the place of another they do."""
+    `schema` (the newest that each knows), `lease`, `prompts`, `skills`. While one version takes the place of
+    another they do. Each judges the others by its own lease: `GATEWAY_LEASE` must be the same on all."""
 
     alive: int
     differ: list[str]

@@ -11,6 +11,9 @@ from gateway.storage.replicas import SharedServer
 CLOCKS_APART = 5.0
 """Seconds; leases are on the server's clock, but the times of events and deadlines are on this machine's."""
 
+MEANS = {"lease": ": each judges the others by its own; set GATEWAY_LEASE to the same on all"}
+"""Of what replicas differ in, where its name does not tell."""
+
 
 def check_server(settings: Settings) -> list[Finding]:
     """The engine, what a commit waits for, the clock, and whether all replicas are the same."""
@@ -61,9 +64,12 @@ def _replicas(found: SharedServer) -> list[Finding]:
             values.setdefault(peer.about.get(name, "none"), []).append(peer.id)
         if len(values) > 1:
             shown = "; ".join(f"{value}: {', '.join(ids)}" for value, ids in values.items())
-            findings.append(_finding("warning", f"they differ in {name} ({shown})", "replicas"))
+            says = f"they differ in {name} ({shown}){MEANS.get(name, '')}"
+            findings.append(_finding("warning", says, "replicas"))
     many = f"{len(found.replicas)} run" if len(found.replicas) > 1 else "1 runs"
-    return findings or [_finding("good", f"{many}, with the same version, prompts and skills", "replicas")]
+    return findings or [
+        _finding("good", f"{many}, with the same version, lease, prompts and skills", "replicas")
+    ]
 
 
 def _finding(state: State, says: str, about: str = "storage") -> Finding:

@@ -32,7 +32,7 @@ class Ownership:
         self.peers: Sequence[Peer] = ()
         """The other replicas that live, as of the last look."""
         self.differ: Sequence[str] = ()
-        """What is not the same with all of them: version, prompts, skills."""
+        """What is not the same with all of them: version, schema, lease, prompts, skills."""
         self.taken_over = Counter[str](lost=0, released=0)
         """Turns that this replica took over, by why they had no owner."""
         self._timeline: int | None = None
@@ -74,7 +74,7 @@ class Ownership:
         in_flight = self._in_flight
         draining = in_flight.draining.is_set()
         room = 0 if draining else in_flight.free_slots
-        about = {"version": __version__, **Prompt.read(self._deps).description()}
+        about = {"version": __version__, **self._replicas.about, **Prompt.read(self._deps).description()}
         found = await self._replicas.beat(room=room, draining=draining, about=about)
         self.queued, self.peers = found.queued, found.peers
         in_flight.others = sum(not peer.draining for peer in found.peers)

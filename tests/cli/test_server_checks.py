@@ -42,13 +42,14 @@ def test_replicas_that_differ_are_named(doctor: tuple[str, Command]) -> None:
     """By what they differ in, and who has which."""
     url, command = doctor
     with psycopg.connect(url) as connection:
-        connection.execute(ALIVE, ("one", '{"version": "1", "prompts": "a", "skills": "c"}'))
+        connection.execute(ALIVE, ("one", '{"version": "1", "lease": "10", "prompts": "a", "skills": "c"}'))
     assert "replicas: 1 runs, with the same" in command("doctor").out
     with psycopg.connect(url) as connection:
-        connection.execute(ALIVE, ("two", '{"version": "2", "prompts": "a", "skills": "d"}'))
+        connection.execute(ALIVE, ("two", '{"version": "2", "lease": "30", "prompts": "a", "skills": "d"}'))
     said = command("doctor").out
     assert "replicas: they differ in version (1: one; 2: two)" in said
     assert "replicas: they differ in skills (c: one; d: two)" in said
+    assert "replicas: they differ in lease (10: one; 30: two): each judges the others by its own" in said
     assert "differ in prompts" not in said
 
 

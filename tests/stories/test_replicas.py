@@ -278,7 +278,7 @@ def of_a_newer_version() -> None:
 
 
 async def test_replicas_tell_in_what_they_differ(tmp_path: Path, demo_url: str) -> None:
-    """Two versions work side by side, as during an upgrade; other prompts and skills are as visible."""
+    """Two versions work side by side, as during an upgrade; another lease, prompts and skills show too."""
     prompts = tmp_path / "prompts"
     prompts.mkdir()
     (prompts / "identity.md").write_text("You are somebody else.")
@@ -288,9 +288,9 @@ async def test_replicas_tell_in_what_they_differ(tmp_path: Path, demo_url: str) 
         one, two = await start("one"), await start("two")
         await alive(one, 2)
         folders = {"GATEWAY_PROMPTS_DIR": str(prompts), "GATEWAY_SKILLS_DIR": str(skills)}
-        three = await start("three", begin=of_a_newer_version, **folders)
+        three = await start("three", begin=of_a_newer_version, **folders, GATEWAY_LEASE="9")
         for each in (one, three):
-            await alive(each, 3, "prompts", "skills", "version")
+            await alive(each, 3, "lease", "prompts", "skills", "version")
         session = await one.client.session()
         turn = (await three.client.begin(session, "/pieces 100\n/pace 20"))["turn_id"]
         following = follow(one.client, session, turn)

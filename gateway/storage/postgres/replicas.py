@@ -21,6 +21,7 @@ from sqlalchemy import Connection, text
 
 from gateway.errors import StorageError
 from gateway.storage.database import Store, send
+from gateway.storage.migrations import HEAD, MEMORY_HEAD
 from gateway.storage.postgres.advisory_locks import LockClass
 from gateway.storage.postgres.connections import Raw, ServerAddress
 from gateway.storage.postgres.database import PostgresDatabase
@@ -102,6 +103,7 @@ class PostgresReplicas(Store):
         self.every = lease / BEATS
         self.lease = Lease(lease, MISSED * self.every)
         self._seconds = lease
+        self.about = {"schema": f"{HEAD}/{MEMORY_HEAD}", "lease": f"{lease:g}"}
         self.joined_at = self.back_at = monotonic()
         self.liveness = Liveness(direct, database.replica)
 

@@ -68,8 +68,9 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """Another replica that lives. `about` is what it told of itself: its version, and digests of what it read
-    from folders. `timeline` is that of the server it writes to, `unseen` the seconds since its last beat."""
+    """Another replica that lives. `about` is what it told of itself: its version, its schema, its lease, and
+    digests of what it read from folders. `timeline` is that of the server it writes to, `unseen` the seconds
+    since its last beat."""
 
     id: str
     about: Mapping[str, str]
@@ -122,6 +123,8 @@ class Replicas(Protocol):
     lease: Lease
     every: float
     """Seconds between two beats."""
+    about: Mapping[str, str]
+    """What is to be the same with all that share the store, as far as it is the store's."""
 
     async def beat(self, *, room: int, draining: bool = False, about: Mapping[str, str] = NOTHING) -> Beat:
         """Renews the lease, and takes at most `room` turns over whose owner is dead or released them: its

@@ -19,6 +19,7 @@ class SoleReplica(Store):
     """The `Replicas` protocol for an engine that one process has to itself."""
 
     every = 5.0
+    about = NOTHING
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)

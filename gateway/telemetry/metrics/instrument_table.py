@@ -450,7 +450,7 @@ REPLICAS = _gauge(
 REPLICAS_DIFFER = _gauge(
     "gateway.replicas.differ",
     "{difference}",
-    "What others have otherwise than this replica: version, prompts, skills.",
+    "What others have otherwise than this replica: version, schema, lease, prompts, skills.",
 )
 TAKEOVERS = _counter(
     "gateway.turn.takeovers",
