@@ -74,3 +74,8 @@ class MovingDatabase(Protocol):
     def settle(self) -> None:
         """Once all rows are there: what numbers itself goes on behind them."""
         ...
+
+    def vacuum(self) -> None:
+        """After the last commit, in no transaction: what the engine would find out of the rows in its own
+        time, so that the first searches are not slow."""
+        ...

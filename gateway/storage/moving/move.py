@@ -77,6 +77,7 @@ def move(source: MovingDatabase, target: MovingDatabase, index: Index, told: Tol
         target.settle()
         target.connection.execute(text("DROP TABLE unfinished_move"))
         _set_revision(target, HEAD)
+    target.vacuum()
     return rows
 
 

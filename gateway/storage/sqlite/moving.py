@@ -38,6 +38,9 @@ class SqliteMoving:
     def settle(self) -> None:
         """See `MovingDatabase.settle`. SQLite numbers rows behind the largest number there is."""
 
+    def vacuum(self) -> None:
+        """See `MovingDatabase.vacuum`. There is nothing of the kind."""
+
 
 @contextmanager
 def open_source(path: Path, memory_path: Path) -> Generator[SqliteMoving]:
