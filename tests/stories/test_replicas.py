@@ -306,8 +306,8 @@ async def alive(replica: Replica, count: int, *differ: str) -> None:
     """Returns as soon as that replica knows of so many, which differ in that."""
     async with asyncio.timeout(TIMEOUT):
         while True:
-            told = (await replica.client.get("/readyz")).json()["replicas"]
-            if (told["alive"], told["differ"]) == (count, [*differ]):
+            told = (await replica.client.get("/readyz")).json().get("replicas")  # not when it is not ready
+            if told == {"alive": count, "differ": [*differ]}:
                 return
             await asyncio.sleep(0.05)
 
