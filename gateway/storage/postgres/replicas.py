@@ -103,7 +103,7 @@ class PostgresReplicas(Store):
         self.every = lease / BEATS
         self.lease = Lease(lease, MISSED * self.every)
         self._seconds = lease
-        self.about = {"schema": f"{HEAD}/{MEMORY_HEAD}", "lease": f"{lease:g}"}
+        self.about: Mapping[str, str] = {"schema": f"{HEAD}/{MEMORY_HEAD}", "lease": f"{lease:g}"}
         self.joined_at = self.back_at = monotonic()
         self.liveness = Liveness(direct, database.replica)
 
