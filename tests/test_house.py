@@ -1,6 +1,7 @@
 """The rules of the house: what `make check` stands for is really enforced, and the documents are true."""
 
 import ast
+import json
 import os
 import re
 import shutil
@@ -93,6 +94,16 @@ def test_a_lock_names_no_host_and_hashes_every_pin(lock: str) -> None:
     assert "--index" not in text
     assert " @ " not in text
     assert len(pins) == len(re.findall(r"^[^\s#]", text, re.MULTILINE)) > 0
+
+
+def test_the_lock_of_npm_names_no_host_and_hashes_every_package() -> None:
+    """Neither where a package comes from nor where its makers ask for money."""
+    text = (ROOT / "tests" / "clients" / "package-lock.json").read_text()
+    packages = {name: each for name, each in json.loads(text)["packages"].items() if name}
+
+    assert "://" not in text
+    assert packages
+    assert all(each["integrity"].startswith("sha512-") for each in packages.values())
 
 
 @pytest.mark.parametrize("name", ["httpx", "requests"])

@@ -152,6 +152,16 @@ def call(callback: Callable[..., None], *arguments: Any) -> None:
         log.exception("a callback of the database failed")
 
 
+def raised_by_work(error: BaseException) -> BaseException:
+    """What the caller of a work that raised gets where the database did not fail: the same, but no future can
+    hold a StopIteration, nor pass on what would stop the event loop."""
+    if isinstance(error, Exception) and not isinstance(error, StopIteration):
+        return error
+    failure = RuntimeError(f"The work of a transaction raised {type(error).__name__}.")
+    failure.__cause__ = error
+    return failure
+
+
 class Store:
     """Something that is kept in a database. What it does are functions over a connection, which are parts of
     transactions; `reads` and `writes` make methods of them that are transactions of their own."""

@@ -4,34 +4,21 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, and_, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from gateway.errors import Conflict, NotFound
 from gateway.events.calls import Scope
 from gateway.storage.database import Prepared, SessionLock, Store, reads, writes
 from gateway.storage.decisions import ApprovalRow, Grant, Verdict
-from gateway.storage.decisions.parking import OPEN, count_parked, overdue, park, wake
+from gateway.storage.decisions.parking import OPEN, count_parked, insert_once, of_call, overdue, park, wake
 from gateway.storage.rows import as_json
 from gateway.storage.schema import RUNNING, approvals, tool_grants, turns
 from gateway.storage.turns import Accepted
 
-_ID = and_(
-    approvals.c.session_id == bindparam("session_id"),
-    approvals.c.turn_id == bindparam("turn_id"),
-    approvals.c.tool_call_id == bindparam("tool_call_id"),
-)
+_ID = of_call(approvals)
 _ORDER = (approvals.c.requested_at, approvals.c.number)
 
-_ROW = [column.name for column in approvals.c][:10]
-# What is there already stays as it is.
-ASK = Prepared(
-    insert(approvals).from_select(
-        _ROW,
-        select(*(bindparam(name, type_=approvals.c[name].type) for name in _ROW)).where(
-            ~select(approvals.c.turn_id).where(_ID).exists()
-        ),
-    )
-)
+ASK = insert_once(approvals, approvals.c.keys()[:10])
 OF_TURN = Prepared(select(*approvals.c).where(approvals.c.turn_id == bindparam("turn_id")).order_by(*_ORDER))
 ONE = Prepared(select(*approvals.c).where(_ID))
 DECIDE = Prepared(

@@ -3,34 +3,21 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, and_, bindparam, insert, null, select, update
+from sqlalchemy import Connection, bindparam, null, select, update
 
 from gateway.errors import Conflict, NotFound
 from gateway.storage.database import Prepared, SessionLock, Store, reads, writes
 from gateway.storage.decisions import ClientCall, ClientResult
-from gateway.storage.decisions.parking import OPEN, wake
+from gateway.storage.decisions.parking import OPEN, insert_once, of_call, wake
 from gateway.storage.schema import client_calls
 from gateway.storage.turns import Accepted
 
-_ID = and_(
-    client_calls.c.session_id == bindparam("session_id"),
-    client_calls.c.turn_id == bindparam("turn_id"),
-    client_calls.c.tool_call_id == bindparam("tool_call_id"),
-)
+_ID = of_call(client_calls)
 _OF_TURN = client_calls.c.turn_id == bindparam("turn_id")
-_ROW = [column.name for column in client_calls.c][:8]
 ALL = select(*client_calls.c)
 ONE = Prepared(ALL.where(_ID))
 OF_TURN = Prepared(ALL.where(_OF_TURN).order_by(client_calls.c.number))
-# What is there already stays as it is.
-EXPECT = Prepared(
-    insert(client_calls).from_select(
-        _ROW,
-        select(*(bindparam(name, type_=client_calls.c[name].type) for name in _ROW)).where(
-            ~select(client_calls.c.turn_id).where(_ID).exists()
-        ),
-    )
-)
+EXPECT = insert_once(client_calls, client_calls.c.keys()[:8])
 ANSWER = Prepared(
     update(client_calls)
     .where(_ID)

@@ -2,7 +2,19 @@
 
 from collections.abc import Collection, Sequence
 
-from sqlalchemy import Connection, bindparam, func, or_, select, true, union_all
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Table,
+    and_,
+    bindparam,
+    func,
+    insert,
+    or_,
+    select,
+    true,
+    union_all,
+)
 
 from gateway.errors import TurnLost
 from gateway.storage.database import Prepared
@@ -10,6 +22,19 @@ from gateway.storage.schema import approvals, client_calls, heads, turns
 from gateway.storage.turns import Accepted, TurnRow
 from gateway.storage.turns.heads import park_turn, wake_turn
 from gateway.storage.turns.rows import SESSION_OF, accepted_of
+
+
+def of_call(table: Table) -> ColumnElement[bool]:
+    """The row of one call, in a table with one for each that is waited for."""
+    return and_(*(table.c[name] == bindparam(name) for name in ("session_id", "turn_id", "tool_call_id")))
+
+
+def insert_once(table: Table, names: Sequence[str]) -> Prepared:
+    """Adds the row of a call, with a parameter for each of these columns. What is there stays as it is."""
+    values = select(*(bindparam(name, type_=table.c[name].type) for name in names))
+    is_there = select(table.c.turn_id).where(of_call(table)).exists()
+    return Prepared(insert(table).from_select(names, values.where(~is_there)))
+
 
 # Calls about which there is nothing left to wait for.
 SETTLED = Prepared(

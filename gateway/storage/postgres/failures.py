@@ -6,6 +6,7 @@ import psycopg
 from sqlalchemy.exc import DBAPIError
 
 from gateway.errors import StorageError
+from gateway.storage.database import raised_by_work
 
 SERIALIZATION, DEADLOCK, UNIQUE = "40001", "40P01", "23505"
 # postgresql.org/docs/current/errcodes-appendix.html; two characters are a class.
@@ -45,17 +46,13 @@ def is_lost(error: BaseException) -> bool:
 
 def for_caller(error: BaseException) -> BaseException:
     """The exception for the caller of a transaction's work that raised: a failure of the database in our
-    words, anything else as it is. No future can hold a StopIteration, nor pass on what would stop the event
-    loop."""
-    if is_failure(error):
-        failure: BaseException = storage_error(error)
-        if not (is_lost(error) or state_of(error) in (*BUSY, FULL, READ_ONLY, SERIALIZATION, DEADLOCK)):
-            # A mistake of ours in all likelihood, so where it was; `error` itself may quote rows.
-            log.error("a statement failed", exc_info=failure.with_traceback(error.__traceback__))
-    elif isinstance(error, StopIteration) or not isinstance(error, Exception):
-        failure = RuntimeError(f"The work of a transaction raised {type(error).__name__}.")
-    else:
-        return error
+    words, anything else as `raised_by_work` has it."""
+    if not is_failure(error):
+        return raised_by_work(error)
+    failure = storage_error(error)
+    if not (is_lost(error) or state_of(error) in (*BUSY, FULL, READ_ONLY, SERIALIZATION, DEADLOCK)):
+        # A mistake of ours in all likelihood, so where it was; `error` itself may quote rows.
+        log.error("a statement failed", exc_info=failure.with_traceback(error.__traceback__))
     failure.__cause__ = error
     return failure
 

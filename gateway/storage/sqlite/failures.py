@@ -6,6 +6,7 @@ import sqlite3
 from sqlalchemy.exc import DBAPIError
 
 from gateway.errors import StorageError
+from gateway.storage.database import raised_by_work
 
 # The disk is full (SQLITE_FULL is ENOSPC), or a quota or file size limit is reached (a write error).
 FULL = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE}
@@ -37,15 +38,12 @@ def is_broken(error: BaseException) -> bool:
 
 def for_caller(error: BaseException) -> BaseException:
     """The exception for the caller of a transaction's work that raised: a failure of SQLite in our words,
-    anything else as it is. No future can hold a StopIteration, nor pass on what would stop the event loop."""
-    if is_failure(error):
-        if not is_broken(error):
-            log.error("a statement failed", exc_info=error)  # a mistake of ours in all likelihood
-        failure: BaseException = storage_error(error)
-    elif isinstance(error, StopIteration) or not isinstance(error, Exception):
-        failure = RuntimeError(f"The work of a transaction raised {type(error).__name__}.")
-    else:
-        return error
+    anything else as `raised_by_work` has it."""
+    if not is_failure(error):
+        return raised_by_work(error)
+    if not is_broken(error):
+        log.error("a statement failed", exc_info=error)  # a mistake of ours in all likelihood
+    failure = storage_error(error)
     failure.__cause__ = error
     return failure
 

@@ -3,6 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
+from gateway.storage.migrations.columns import TEXT
+
 revision = "0006"
 down_revision = "0005"
 branch_labels = None
@@ -12,6 +14,5 @@ compatible_from = "0006"
 
 
 def upgrade() -> None:
-    text = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
     for name in ("compatible_from", "written_by"):
-        op.add_column(op.get_context().version_table, sa.Column(name, text))
+        op.add_column(op.get_context().version_table, sa.Column(name, TEXT))

@@ -3,6 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
+from gateway.storage.migrations.columns import TEXT, table_of_sessions
+
 revision = "0014"
 down_revision = "0013"
 branch_labels = None
@@ -12,14 +14,10 @@ compatible_from = "0014"
 
 
 def upgrade() -> None:
-    text = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
-    in_file = op.get_bind().dialect.name == "sqlite"
-    refers = [sa.ForeignKey("sessions.id", ondelete="CASCADE")] if in_file else []
-    op.create_table(
+    table_of_sessions(
         "instructions",
-        sa.Column("session_id", text, *refers, primary_key=True),
-        sa.Column("digest", text, primary_key=True),
-        sa.Column("text", text, nullable=False),
+        sa.Column("digest", TEXT, primary_key=True, nullable=False),
+        sa.Column("text", TEXT, nullable=False),
     )
     for table in ("sessions", "turns", "branches"):
-        op.add_column(table, sa.Column("instructions", text))
+        op.add_column(table, sa.Column("instructions", TEXT))
