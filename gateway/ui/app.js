@@ -69,8 +69,11 @@ async function openSession(id) {
     setOpenTurn(drawnFor ?? openTurn); // a message may be on its way already
     await branches.load(id, drawnFor).catch(() => {}); // the chat is there without them
     if (mine.signal.aborted) return;
-    if (!snapshot.open_turn) await showLastTurn();
-    if (mine.signal.aborted) return;
+    if (!snapshot.open_turn) {
+      const events = await showLastTurn();
+      if (mine.signal.aborted) return;
+      chat.finishHistory(events.findLast(({ type }) => type === "done"));
+    }
     requestAnimationFrame(() => scroll.scrollTo(0, scroll.scrollHeight));
     await followSession(snapshot.as_of_seq, mine);
   } catch (error) {
@@ -93,15 +96,16 @@ function keptOf(id, messages) {
   return tells ? keptIn(id) : { ofCalls: new Map(), notKept: new Map(), files: new Map() };
 }
 
-// The events of a turn that is over, in a panel that would be empty else.
+// The events of a turn that is over, in a panel that would be empty else. Resolves to them.
 async function showLastTurn() {
   const [here, until] = [following, head];
   panel.clear();
-  if (!until) return;
+  if (!until) return [];
   const events = await lastTurn(session, until).catch(() => []); // the chat is there without them
-  if (here !== following || until !== head || replay.running) return; // something newer is shown
+  if (here !== following || until !== head || replay.running) return []; // something newer is shown
   panel.clear();
   for (const event of events) panel.add(event);
+  return events;
 }
 
 async function untilReached(attempt, signal) {

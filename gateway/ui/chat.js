@@ -22,6 +22,7 @@ export class Chat {
     this.turns = new Map();
     this.sent = new Map();
     this.compression = null;
+    this.latest = null; // the last answer of the history
   }
 
   // A question that is on its way, shown before the server has said a word.
@@ -59,9 +60,16 @@ export class Chat {
     const draw = (parent, messages) => addMessages(parent, messages, kept);
     if (!first) return;
     const [summary, ...rest] = first.content;
-    if (!versions.length || !summary?.text?.startsWith("<conversation_summary>")) return draw(this.list, [first, ...later]);
-    this.list.append(earlierMessages(summary.text, session, versions, draw));
-    draw(this.list, [...(rest.length ? [{ ...first, content: rest }] : []), ...later]);
+    const isCompressed = versions.length && summary?.text?.startsWith("<conversation_summary>");
+    if (isCompressed) this.list.append(earlierMessages(summary.text, session, versions, draw));
+    const begin = isCompressed ? rest : first.content;
+    this.latest = draw(this.list, [...(begin.length ? [{ ...first, content: begin }] : []), ...later]);
+  }
+
+  // How the history's last turn ended, which its messages do not say; `done` may be of another branch, or missing.
+  finishHistory(done) {
+    const last = [...this.list.querySelectorAll(".question[data-turn]")].at(-1);
+    if (done && last?.dataset.turn === done.turn_id) this.latest?.finish(done.data);
   }
 
   // `event` of the log. Types that are not known here change nothing.
@@ -126,7 +134,7 @@ function readQuestion(texts, content, kept) {
   return [texts.filter((text) => !beside.includes(text)).join("\n\n"), [...archived, ...files]];
 }
 
-// An answer spans all messages up to the next question.
+// An answer spans all messages up to the next question. Returns the last one, null where it is still to come.
 function addMessages(parent, messages, kept) {
   let answer = null;
   for (const { role, content } of messages) {
@@ -147,6 +155,7 @@ function addMessages(parent, messages, kept) {
       answer = null;
     }
   }
+  return answer;
 }
 
 class Answer {

@@ -82,7 +82,7 @@ def test_a_reload_after_the_answer_shows_the_conversation(page: Page) -> None:
 
     expect(page.locator(".question")).to_have_text(["What is 17*23?", "/say the second answer"])
     expect(page.locator(".answer").first).to_contain_text("391")
-    expect(page.locator(".answer").last).to_have_text("the second answer")
+    expect(page.locator(".answer .prose").last).to_have_text("the second answer")
     expect(page.locator(".step.tool .state")).to_have_text(["done"])
 
 
@@ -168,7 +168,7 @@ def test_enter_does_not_send_while_a_word_is_composed(page: Page) -> None:
 
 
 def test_chats_can_be_left_and_found_again(page: Page) -> None:
-    """A new chat is empty, and the former one is in the list."""
+    """A new chat is empty, and the former one is in the list, with how it ended."""
     ask(page, "/say remember the heron")
     expect(page.locator(".outcome.completed")).to_be_visible()
     page.get_by_role("button", name="New chat").click()
@@ -177,7 +177,8 @@ def test_chats_can_be_left_and_found_again(page: Page) -> None:
     page.locator("#sessions summary").click()
     page.locator("#session-list button").first.click()
 
-    expect(page.locator(".answer")).to_have_text("remember the heron")
+    expect(page.locator(".answer .prose")).to_have_text("remember the heron")
+    expect(page.locator(".answer .outcome.completed")).to_contain_text("10 tokens")
 
 
 def test_a_session_that_is_gone_is_told(page: Page, running: Running) -> None:
