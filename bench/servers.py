@@ -112,8 +112,7 @@ def command(arguments: Sequence[str], settings: Mapping[str, str]) -> None:
 def cpu_of(arguments: Sequence[str], settings: Mapping[str, str]) -> float:
     """The seconds of CPU that a command takes from its start to its end."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    command = [sys.executable, "-m", *arguments]
-    subprocess.run(command, env=environment(**settings), stdout=subprocess.DEVNULL, check=True)
+    command(arguments, settings)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 

@@ -10,6 +10,7 @@ ID_PATTERN = r"^[A-Za-z0-9_-]{1,64}$"
 USER_PATTERN = r"^[A-Za-z0-9_.-]{1,160}$"
 """Of users: an id, or what `auth` makes of one that a delegate key names."""
 OPERATION_PREFIX = "c_"
+TURN_PREFIX = "t_"
 CLIENT_CALL_PREFIX = "client_"
 """What the ids begin with that stand in place of a turn's."""
 
@@ -31,7 +32,7 @@ def new_session_id() -> str:
 
 def new_turn_id() -> str:
     """A turn id: `t_` and 128 random bits in hex."""
-    return f"t_{secrets.token_hex(16)}"
+    return f"{TURN_PREFIX}{secrets.token_hex(16)}"
 
 
 def new_operation_id() -> str:

@@ -43,6 +43,7 @@ class AssistantMessage:
         self.value: UiMessage = {"id": "", "role": "assistant", "parts": []}
         self._chunks = Chunks(7)
         self._spans: dict[str, Chunk] = {}
+        self._texts: dict[str, list[str]] = {}
         self._calls: dict[str, Chunk] = {}
 
     def take(self, parts: Sequence[Part]) -> None:
@@ -91,11 +92,14 @@ class AssistantMessage:
         if change == "start":
             named = {"id": chunk["id"]} if kind == "reasoning" else {}
             span = self._spans[chunk["id"]] = {"type": kind, **named, "text": "", "state": "streaming"}
+            self._texts[chunk["id"]] = []
             self.value["parts"].append(span)
         elif change == "delta":
-            self._spans[chunk["id"]]["text"] += chunk["delta"]
+            self._texts[chunk["id"]].append(chunk["delta"])
         else:
-            self._spans[chunk["id"]]["state"] = "done"
+            # Joined once: a text that grows in a dictionary is copied with each piece.
+            text = "".join(self._texts.pop(chunk["id"]))
+            self._spans[chunk["id"]] |= {"text": text, "state": "done"}
 
     def _change_call(self, chunk: Chunk) -> None:
         if "toolCallId" in chunk:

@@ -14,13 +14,8 @@ from pydantic.alias_generators import to_camel
 from gateway.adapters.ai_sdk_frames import call_of
 from gateway.artifacts.attached_files import MAX_FILES, Upload
 from gateway.errors import InvalidRequest
-from gateway.ids import ARTIFACT_PATTERN
-from gateway.service.seeding import SeedMessage
-
-MAX_SEEDED = 1000
-"""Messages of a history that a chat begins with."""
-TURN_PREFIX = "t_"
-"""How ids of answers begin that are turns of a gateway."""
+from gateway.ids import ARTIFACT_PATTERN, TURN_PREFIX
+from gateway.service.seeding import MAX_SEEDED, SeedMessage
 
 _DATA_URL = re.compile(r"data:(?P<mime>[^;,]*)(?:;[^;,]*)*?(?P<base64>;base64)?,(?P<data>.*)", re.DOTALL)
 _ARTIFACT = re.compile(rf"(?:https?://[^/]+)?/api/artifacts/({ARTIFACT_PATTERN})")

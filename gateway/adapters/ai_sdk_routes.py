@@ -187,7 +187,6 @@ async def _open_turn(request: ApiRequest) -> TurnRow | None:
 
 async def _messages(request: ApiRequest, session_id: str) -> AsyncGenerator[UiMessage]:
     gateway, who = request.gateway, request.principal
-    place = await gateway.following(who, session_id, live=False)
     after: int | None = 0
     shown = await gateway.active_turns(who, session_id)
     open_turns: dict[str, tuple[Fold, AssistantMessage]] = {}

@@ -10,7 +10,7 @@ from gateway.http.json_types import Body, Query, Reply, no_nul, not_blank
 from gateway.ids import ID_PATTERN, USER_PATTERN
 from gateway.messages import Usage
 from gateway.service.releases import GRACE, MAX_GRACE
-from gateway.service.seeding import SeedMessage
+from gateway.service.seeding import MAX_SEEDED, SeedMessage
 from gateway.storage.branches import MAX_BRANCHES
 from gateway.storage.turns import MAX_INSTRUCTIONS, TurnRow, TurnState, TurnStatus
 from gateway.tools.client_tools import MAX_TOOLS
@@ -18,8 +18,6 @@ from gateway.tools.client_tools import MAX_TOOLS
 Id = Annotated[str, Field(pattern=ID_PATTERN)]
 UserId = Annotated[str, Field(pattern=USER_PATTERN)]
 Message = Annotated[str, AfterValidator(not_blank), Field(description="The user's message.")]
-MAX_SEEDED = 1000
-"""Messages of a history that a session begins with."""
 Title = Annotated[str, AfterValidator(not_blank), Field(max_length=200)]
 
 

@@ -44,7 +44,7 @@ def list_(
     from gateway.cli.catalog import show_table, to_stderr
     from gateway.memory.documents.document import iso
 
-    found, missing = _look(None), _missing(None)
+    found, missing = _look(None)
     listed = DocumentList.of(found)
     if as_json:
         print(listed.model_dump_json(exclude_none=True, indent=2))
@@ -64,11 +64,11 @@ def check(folder: Here = None) -> None:
     """Check the files of documents, and say what to mend."""
     from gateway.cli.findings import Finding, show_findings
 
-    found, place = _look(folder), str(folder or "documents")
+    (found, missing), place = _look(folder), str(folder or "documents")
     findings = [
         Finding("good", filed.file, f"is document {filed.document.id}") for filed in found.documents
     ] + [Finding("bad", place, warning.removesuffix(".")) for warning in found.warnings]
-    findings += [Finding("warning", place, says.removesuffix(".")) for says in _missing(folder)]
+    findings += [Finding("warning", place, says.removesuffix(".")) for says in missing]
     none = Finding(
         "warning", place, "there are none: JSON is read in the folder, Markdown in its references/"
     )
@@ -148,23 +148,17 @@ def migrate(
     sys.exit(0 if show_findings(findings) else 1)
 
 
-def _look(folder: Path | None) -> "FolderContents":
+def _look(folder: Path | None) -> "tuple[FolderContents, list[str]]":
+    """What is in the folder, and what is to be said of one that is not there."""
     from gateway.memory.documents.folder import DocumentFolder
     from gateway.settings import load_settings
 
     settings = load_settings()
     looked_at = folder or settings.documents_dir.expanduser()
-    return DocumentFolder(looked_at, settling=0, most_of_skill=settings.documents_per_skill).scan()
-
-
-def _missing(folder: Path | None) -> list[str]:
-    """What is to be said of a folder that is not there."""
-    from gateway.settings import load_settings
-
-    looked_at = folder or load_settings().documents_dir.expanduser()
+    found = DocumentFolder(looked_at, settling=0, most_of_skill=settings.documents_per_skill).scan()
     if looked_at.is_dir():
-        return []
-    return [f"The folder {looked_at} does not exist: see GATEWAY_DOCUMENTS_DIR."]
+        return found, []
+    return found, [f"The folder {looked_at} does not exist: see GATEWAY_DOCUMENTS_DIR."]
 
 
 def _on_memory(work: "Callable[[MemoryServices], Awaitable[T]]", *, makes: bool = False) -> T:

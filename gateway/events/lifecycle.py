@@ -1,12 +1,13 @@
 """A turn begins, iterates, fails or ends."""
 
+from collections.abc import Sequence
 from typing import ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from gateway.events.envelope import Event, EventData
 from gateway.ids import ID_PATTERN
-from gateway.messages import Usage
+from gateway.messages import Attached, Usage
 
 Outcome = Literal["completed", "failed", "cancelled", "limit_reached", "interrupted"]
 
@@ -41,6 +42,13 @@ class AttachedFile(BaseModel):
     name: str
     mime: str
     size: int = Field(ge=0)
+
+
+def attached_files(given: Sequence[Attached]) -> list[AttachedFile] | None:
+    """The files of a message as its event has them; None where there are none."""
+    return [
+        AttachedFile(ref=each.ref, name=each.name, mime=each.mime, size=each.size) for each in given
+    ] or None
 
 
 class TurnStart(EventData):

@@ -65,7 +65,7 @@ _COURTESY = re.compile(
     r"|请(?:继续|开始|推进|执行)?|谢谢|多谢|感谢|辛苦了?|太好了?|棒)"
     r"(?:\s?(?:so|very|a|much|lot|you|all|again|你|您|啦|了))*"
 )
-_QUESTION = re.compile(r"[?？]|[吗嗎么麼]\s*$")
+QUESTION = re.compile(r"[?？]|[吗嗎么麼]\s*$")
 _HESITANT = re.compile(
     r"ok(?:ay)?|yes|yeah|yep|yup|sure|right|well|great|good|fine|nice|cool|好的?|嗯+|行|对的?|是的?"
 )
@@ -80,7 +80,7 @@ _RESERVED = re.compile(
 def is_assent(text: str) -> bool:
     """Whether a text agrees and says nothing else: whatever it agrees to was said before it."""
     found = _parts(text)
-    if len(text) > MAX_ASSENT or _QUESTION.search(text) or not any(map(_ASSENT.fullmatch, found)):
+    if len(text) > MAX_ASSENT or QUESTION.search(text) or not any(map(_ASSENT.fullmatch, found)):
         return False
     return all(_ASSENT.fullmatch(each) or _COURTESY.fullmatch(each) for each in found)
 
@@ -90,7 +90,7 @@ def assents_to_all(quote: str, message: str) -> bool:
     what they agree to."""
     if not any(map(_ASSENT.fullmatch, _parts(quote))):
         return False
-    return is_assent(message) or not (_RESERVED.search(plain_form(message)) or _QUESTION.search(message))
+    return is_assent(message) or not (_RESERVED.search(plain_form(message)) or QUESTION.search(message))
 
 
 def is_yes(part: str) -> bool:

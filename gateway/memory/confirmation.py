@@ -69,14 +69,15 @@ def states(text: str, content: str) -> bool:
     to the contrary, and nothing that would steer a model beside it."""
     if plain_form(content) in plain_form(text):
         return True
-    if word_share(content, text) < MIN_SHARE:
+    words = set(query_tokens(content))
+    if word_share(words, text) < MIN_SHARE:
         return False
     exact, known = plain_form(content), plain_form(text)
     if any(each not in known for pattern in (_NUMBER, ADDRESS) for each in pattern.findall(exact)):
         return False
     if directs(content, text):
         return False
-    near = [each for each in clauses(text) if word_share(content, each) >= 0.5]
+    near = [each for each in clauses(text) if word_share(words, each) >= 0.5]
     return not any(contradicts(content, each) for each in (text, *near))
 
 

@@ -89,7 +89,7 @@ class Editor:
             )
             if saved.repeated or others[0].row.superseded_by != saved.row.id:
                 return [saved]
-            seen = [each for each in others if each.row.audience in self.scope.audiences]
+            seen = [each for each in others if _sees(self.scope, each.row)]
             return [
                 saved,
                 *(Changed(each.row, each.operation, replace(by, reason=each.reason)) for each in seen),

@@ -96,10 +96,11 @@ def tells(message: str) -> bool:
 
 def evidence_of(content: str, context: ToolContext) -> Sequence[Evidence]:
     """The newest clause of the user that states the content, verbatim; none when there is none."""
+    words = set(query_tokens(content))
     for message in reversed(context.user_messages()):
         quotes = [clause for clause in clauses(message.text) if clause in message.text]
-        best = max(quotes, key=lambda quote: word_share(content, quote), default="")
-        if word_share(content, best) >= MIN_SHARE:
+        best = max(quotes, key=lambda quote: word_share(words, quote), default="")
+        if word_share(words, best) >= MIN_SHARE:
             return [Evidence(context.session_id, message.position, best[:MAX_QUOTE])]
     return ()
 

@@ -1,6 +1,7 @@
 """Sentences and clauses of a text, and where they stand in it. Pure."""
 
 import re
+from collections.abc import Set
 
 from gateway.lexical import query_tokens, tokens
 
@@ -63,9 +64,8 @@ def clause_of(text: str, start: int, end: int) -> str:
     return text[found[first].start() : found[within[-1]].end()].strip()
 
 
-def word_share(content: str, text: str) -> float:
-    """The share of the content's words that are in a text."""
-    words = set(query_tokens(content))
+def word_share(words: Set[str], text: str) -> float:
+    """The share of some words that are in a text, 0 of none."""
     return len(words & set(tokens(text))) / len(words) if words else 0.0
 
 

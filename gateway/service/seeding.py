@@ -1,7 +1,7 @@
 """From a history that a client brings along to a session that has it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gateway.artifacts.artifact_store import Origin
 from gateway.artifacts.attached_files import Upload
@@ -12,6 +12,9 @@ from gateway.messages import Role
 from gateway.service.dependencies import Dependencies
 from gateway.storage.sessions import SessionRow
 from gateway.storage.turns import title_of
+
+MAX_SEEDED = 1000
+"""Messages of a history that a session begins with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +48,7 @@ async def seed(deps: Dependencies, session: SessionRow, messages: Sequence[SeedM
             )
             made += attached.made
             turns.append(SeededTurn(turn_id, asked.text, "\n\n".join(answers), attached.files))
-        named = SessionRow(
-            session.id,
-            session.owner,
-            session.title or title_of(turns[0].input),
-            session.created_at,
-            session.updated_at,
-            0,
-            session.project_id,
-            session.role_id,
-        )
+        named = replace(session, title=session.title or title_of(turns[0].input))
         return await seed_session(
             named,
             turns,

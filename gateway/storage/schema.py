@@ -162,11 +162,13 @@ turns = Table(
     Column("client_tools", Text),
 )
 _running = text("status = 'running'")
+_waiting = text("status = 'accepted'")
 _named = text("client_message_id IS NOT NULL")
 Index("turns_by_session", turns.c.session_id, turns.c.status, turns.c.number)
 Index("turns_by_seq", turns.c.session_id, turns.c.last_seq)
 Index("turns_by_owner", turns.c.owner, turns.c.created_at, turns.c.id)
 Index("turns_by_outcome", turns.c.owner, turns.c.outcome, turns.c.created_at, turns.c.id)
+Index("turns_waiting", turns.c.status, turns.c.session_id, **where(_waiting))
 Index(
     "turns_one_running",
     turns.c.session_id,

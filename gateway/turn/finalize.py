@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from gateway.events.calls import CallResult, ResultStatus
 from gateway.events.lifecycle import (
-    AttachedFile,
     Done,
     ErrorCode,
     IterationEnd,
@@ -12,6 +11,7 @@ from gateway.events.lifecycle import (
     TurnError,
     TurnStart,
     TurnWarning,
+    attached_files,
 )
 from gateway.ids import now_ms, trace_id_of
 from gateway.messages import Message, attached_block, text_block
@@ -76,12 +76,6 @@ def begin_turn(emitter: Emitter) -> Message:
 def start_of(turn: TurnRow, tracing: Tracing, queued_ms: int | None) -> TurnStart:
     """The first event of a turn, which waited `queued_ms` for others, if it did."""
     trace_id = trace_id_of(turn.id)
-    files: list[AttachedFile] | None = None
-    if turn.attachments:
-        files = [
-            AttachedFile(ref=each.ref, name=each.name, mime=each.mime, size=each.size)
-            for each in turn.attachments
-        ]
     return TurnStart(
         input=turn.input,
         model=turn.model,
@@ -89,7 +83,7 @@ def start_of(turn: TurnRow, tracing: Tracing, queued_ms: int | None) -> TurnStar
         client_message_id=turn.client_message_id,
         queued_ms=queued_ms,
         trace_url=tracing.url_of(trace_id),
-        attachments=files,
+        attachments=attached_files(turn.attachments),
         parent_turn_id=turn.parent_turn_id,
     )
 

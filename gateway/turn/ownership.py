@@ -6,7 +6,7 @@ turns to be stopped     ──▶ cancel      what is left in the outbox     ─
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 import structlog
@@ -35,6 +35,7 @@ class Ownership:
         """What is not the same with all of them: version, schema, lease, prompts, skills."""
         self.taken_over = Counter[str](lost=0, released=0)
         """Turns that this replica took over, by why they had no owner."""
+        self._described: tuple[Prompt, Mapping[str, str]] | None = None
         self._timeline: int | None = None
         self._went_back = False
         self._deps = deps
@@ -74,7 +75,7 @@ class Ownership:
         in_flight = self._in_flight
         draining = in_flight.draining.is_set()
         room = 0 if draining else in_flight.free_slots
-        about = {"version": __version__, **self._replicas.about, **Prompt.read(self._deps).description()}
+        about = {"version": __version__, **self._replicas.about, **self._prompt_digests()}
         found = await self._replicas.beat(room=room, draining=draining, about=about)
         self.queued, self.peers = found.queued, found.peers
         in_flight.others = sum(not peer.draining for peer in found.peers)
@@ -99,6 +100,13 @@ class Ownership:
         for turn in orphans & self._suspects:
             await self._take_back(turn)
         self._suspects = orphans
+
+    def _prompt_digests(self) -> Mapping[str, str]:
+        """Made anew when what it is made of is another: with many tools it takes milliseconds."""
+        prompt, former = Prompt.read(self._deps), self._described
+        if former is None or (former[0].catalog, former[0].components) != (prompt.catalog, prompt.components):
+            former = self._described = prompt, prompt.description()
+        return former[1]
 
     async def check(self) -> None:
         """Raises errors.StorageError: the server is one that another has taken the place of."""

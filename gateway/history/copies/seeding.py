@@ -7,7 +7,7 @@ import orjson
 
 from gateway.events.content import Text
 from gateway.events.envelope import EventData, encode, encode_data, encode_scope
-from gateway.events.lifecycle import AttachedFile, Done, IterationEnd, IterationStart, TurnStart
+from gateway.events.lifecycle import Done, IterationEnd, IterationStart, TurnStart, attached_files
 from gateway.history.archive import ToWrite as ArchiveToWrite
 from gateway.history.archive import archive_paths, clear, write_archive
 from gateway.history.copies.imports import MAX_ROWS, MAX_ROWS_SIZE
@@ -161,15 +161,11 @@ class _Seeding:
         ]
 
     def _start(self, turn: SeededTurn) -> TurnStart:
-        files = [
-            AttachedFile(ref=each.ref, name=each.name, mime=each.mime, size=each.size)
-            for each in turn.attachments
-        ]
         return TurnStart(
             input=turn.input,
             model=self._model,
             trace_id=trace_id_of(turn.id),
-            attachments=files or None,
+            attachments=attached_files(turn.attachments),
             seeded=True,
         )
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection
 
 from gateway.lexical import plain_form, tokens
-from gateway.memory.assents import is_assent, is_hesitant
+from gateway.memory.assents import QUESTION, is_assent, is_hesitant
 from gateway.memory.sentences import sentences, sentences_at
 
 MIN_PROPOSAL = 24
@@ -12,7 +12,6 @@ MIN_PROPOSAL = 24
 MAX_PROPOSAL = 600
 """Characters of a proposal that is cited where the model cited none."""
 
-_QUESTION = re.compile(r"[?？]|[吗嗎么麼]\s*$")
 _ADVICE = re.compile(r"""(?xi)
       \b(?: propos(?:e|al|ed) | suggest(?:ion|ed|s)? | recommend(?:ation|ed|s)? | advise | let's | shall\swe
         | we\s(?:could|should|can) | you\s(?:could|should) | i(?:'d|\swould|'ll)\s | how\sabout | what\sabout
@@ -29,7 +28,7 @@ _ASKS_FOR_YES = re.compile(
     r"(?:不[好行对是可](?:以)?)?[吗嘛么吧呢]?))"
 )
 """For the plain form of a clause that asks for no more than a yes to what was said before it."""
-_OPENS_QUESTION = re.compile(
+_OPENSQUESTION = re.compile(
     r"(?:and\s|so\s|then\s)?(?:do|does|did|is|are|am|was|were|have|has|can|could|would|will|should|shall|may|must)\b"
     r"|是不是|是否|要不要|需不需要|会不会|能不能"
 )
@@ -82,7 +81,7 @@ def is_answered_by(text: str, proposal: str) -> bool:
 
 def proposes(text: str) -> bool:
     """Whether a text of the assistant proposes or asks something."""
-    return _QUESTION.search(text) is not None or _ADVICE.search(plain_form(text)) is not None
+    return QUESTION.search(text) is not None or _ADVICE.search(plain_form(text)) is not None
 
 
 def proposal_in(text: str) -> str | None:
@@ -159,15 +158,15 @@ def _proposes_clause(sentence: re.Match[str], start: int, end: int, words: Colle
     until = plain_form(said[: found[own].end()])
     if _ADVICE.search(until):
         return True
-    if not _QUESTION.search(said):
+    if not QUESTION.search(said):
         return False
-    return own == len(found) - 1 or bool(_OPENS_QUESTION.match(until)) or _is_asked_for_yes(found[-1][0])
+    return own == len(found) - 1 or bool(_OPENSQUESTION.match(until)) or _is_asked_for_yes(found[-1][0])
 
 
 def _is_asked_for_yes(text: str) -> bool:
     """Whether a text begins with a question for a yes to what stands before it."""
     first = next(iter(sentences(text)), "")
-    return bool(_QUESTION.search(first) and _ASKS_FOR_YES.fullmatch(plain_form(first)))
+    return bool(QUESTION.search(first) and _ASKS_FOR_YES.fullmatch(plain_form(first)))
 
 
 def _introduction(text: str, at: int) -> str:
@@ -184,4 +183,4 @@ def _introduction(text: str, at: int) -> str:
 
 
 def _is_only_asked(sentence: str) -> bool:
-    return _QUESTION.search(sentence) is not None and len(plain_form(sentence)) < MIN_PROPOSAL
+    return QUESTION.search(sentence) is not None and len(plain_form(sentence)) < MIN_PROPOSAL

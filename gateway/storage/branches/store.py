@@ -12,8 +12,12 @@ _OWN = and_(
     turns.c.session_id == branches.c.session_id, turns.c.branch == branches.c.branch, BEGAN.is_not(None)
 )
 _count = select(func.count()).select_from(turns).where(_OWN).correlate(branches).scalar_subquery()
+_last = select(turns.c.id).where(_OWN).order_by(BEGAN.desc()).limit(1).correlate(branches).scalar_subquery()
+_OWN_COLUMNS = (branches.c.branch, branches.c.parent, branches.c.fork_turn_id, branches.c.created_at)
 LISTED = Prepared(
-    select(branches.c.branch, branches.c.parent, branches.c.fork_turn_id, branches.c.created_at, _count)
+    select(
+        branches.c.branch, branches.c.parent, branches.c.fork_turn_id, branches.c.created_at, _count, _last
+    )
     .where(branches.c.session_id == ID)
     .order_by(branches.c.branch)
 )
@@ -23,15 +27,12 @@ ALL_BEGAN = Prepared(select(turns.c.id, BEGAN).where(RAN))
 
 def branches_of(connection: Connection, session_id: str) -> SessionBranches:
     state = state_of(connection, session_id)
-    rows = LISTED.all(connection, session_id=session_id)
-    if state.branch is None:
-        count = COUNT_RAN.value(connection, session_id=session_id)
-        rows = [(0, None, None, state.created_at, count)]
-    found: list[BranchRow] = []
-    for branch, parent, fork_turn, created_at, count in rows:
-        last = NEWEST_IN_BRANCH.value(connection, session_id=session_id, branch=branch)
-        found.append(BranchRow(branch, parent, fork_turn, created_at, count, last))
-    return SessionBranches(state.branch or 0, found)
+    if state.branch is not None:
+        rows = LISTED.all(connection, session_id=session_id)
+        return SessionBranches(state.branch, [BranchRow(*row) for row in rows])
+    count = COUNT_RAN.value(connection, session_id=session_id)
+    last = NEWEST_IN_BRANCH.value(connection, session_id=session_id, branch=0)
+    return SessionBranches(0, [BranchRow(0, None, None, state.created_at, count, last)])
 
 
 def turns_of(connection: Connection, session_id: str, branch: int) -> frozenset[str]:

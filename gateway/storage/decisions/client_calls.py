@@ -1,6 +1,7 @@
 """Calls that a client runs, until it gives their results, in SQL."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, null, select, update
@@ -90,7 +91,7 @@ def answer(
         digest=result.digest,
         content=result.content,
     )
-    return get(connection, **ids, owner=call.owner), wake(connection, call.turn_id, replica)
+    return replace(found, result=result), wake(connection, call.turn_id, replica)
 
 
 def expire(connection: Connection, turn_id: str, now: int) -> None:

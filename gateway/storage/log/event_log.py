@@ -220,8 +220,9 @@ def _skipped(
 ) -> Sequence[StoredEvent]:
     """What tells that numbers are left out, as they were shown and are gone; nothing where they are not."""
     head = HEAD.one(connection, session_id=session_id)
-    skipped = SKIP_FREE.run(connection, session_id=session_id, skipped=shown, made_at=made_at).rowcount
-    if head is None or not skipped:
+    if head is None or head[0] >= shown:
+        return ()
+    if not SKIP_FREE.run(connection, session_id=session_id, skipped=shown, made_at=made_at).rowcount:
         return ()
     outbox.add_lost(connection, session_id, head[0] + 1, shown)
     return outbox.deliver(connection, session_id, at).stored

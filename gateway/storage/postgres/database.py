@@ -111,12 +111,8 @@ class PostgresDatabase:
     async def check(self) -> None:
         """Raises errors.StorageError: nothing can be read, or nothing written now, or the schema has become
         one that this version may not use."""
-        self.newer_schema = await self.read(lambda c: newer_schemas(raw_of(c)), snapshot=False)
-        read_only = await self.read(
-            lambda connection: connection.exec_driver_sql("SHOW transaction_read_only").scalar(),
-            snapshot=False,
-        )
-        if read_only != "off":
+        self.newer_schema, is_read_only = await self.read(_checked, snapshot=False)
+        if is_read_only:
             raise StorageError("The database takes no writes now.", code="storage_read_only")
 
     async def write(
@@ -218,6 +214,12 @@ class PostgresDatabase:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
+
+
+def _checked(connection: Connection) -> tuple[Mapping[str, str], bool]:
+    """The schemas that are newer than this version's, and whether the server takes no writes."""
+    newer = newer_schemas(raw_of(connection))
+    return newer, connection.exec_driver_sql("SHOW transaction_read_only").scalar() != "off"
 
 
 def _use(links: ConnectionPool, threads: ThreadPoolExecutor) -> PoolUse:

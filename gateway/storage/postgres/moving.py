@@ -2,7 +2,7 @@
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, cast
+from typing import Any
 
 import psycopg
 from psycopg import conninfo, sql
@@ -13,7 +13,7 @@ from gateway.errors import StorageError
 from gateway.storage.memories.engine import Words
 from gateway.storage.migrations import MOVING, SESSIONS
 from gateway.storage.moving import Values, not_own
-from gateway.storage.postgres.connections import AS_LONG_AS_IT_TAKES, NAME, Raw, ServerAddress
+from gateway.storage.postgres.connections import AS_LONG_AS_IT_TAKES, NAME, Raw, ServerAddress, raw_of
 from gateway.storage.postgres.failures import storage_error
 from gateway.storage.postgres.migrating import LOCK, check_revisions, migrate, schema_of
 
@@ -55,7 +55,7 @@ class PostgresMoving:
     def add(self, table: Table, rows: Sequence[Values]) -> None:
         """See `MovingDatabase.add`. Bodies take half the bytes in the binary form."""
         name, columns = sql.Identifier(table.name), sql.SQL(", ").join(map(sql.Identifier, table.c.keys()))
-        with _raw_of(self.connection).cursor() as cursor:
+        with raw_of(self.connection).cursor() as cursor:
             types = cursor.execute(_TYPES.format(columns, name)).description or ()
             with cursor.copy(_COPY.format(name, columns)) as copy:
                 copy.set_types([column.type_code for column in types])
@@ -64,14 +64,14 @@ class PostgresMoving:
 
     def settle(self) -> None:
         """See `MovingDatabase.settle`."""
-        raw = _raw_of(self.connection)
+        raw = raw_of(self.connection)
         for table, column in raw.execute(_IDENTITIES).fetchall():
             raw.execute(_NUMBERED.format(table, column, sql.Identifier(column), sql.Identifier(table)))
 
     def vacuum(self) -> None:
         """See `MovingDatabase.vacuum`. An index alone answers only for pages that are known to be visible to
         all. What fails, or is locked, is left to the server's own time: the move is over."""
-        raw = _raw_of(self.connection)
+        raw = raw_of(self.connection)
         with suppress(psycopg.Error):
             raw.autocommit = True
             raw.execute("VACUUM (ANALYZE, SKIP_LOCKED)")
@@ -121,10 +121,6 @@ def _check_unused(database: PostgresMoving) -> None:
             code="data_locked",
             retryable=False,
         )
-
-
-def _raw_of(connection: Connection) -> Raw:
-    return cast("Raw", connection.connection.dbapi_connection)
 
 
 @contextmanager

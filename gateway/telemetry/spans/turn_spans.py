@@ -122,12 +122,12 @@ class Spans(TelemetryReader):
 
     def call_started(self, turn: TurnFacts, call: Call) -> None:
         called = self._called
-        attributes: dict[str, AttributeValue | None] = {
+        asked: Attributes = {
             semconv.REQUEST_MAX_TOKENS: called.max_tokens,
             semconv.REQUEST_TEMPERATURE: called.temperature,
             semconv.ITERATION: call.iteration,
-            **called.asked(call),
         }
+        attributes = called.asked(call) | known(asked)
         if turn.session_id in self._compacted:
             del self._compacted[turn.session_id]
             attributes[semconv.COMPACTED] = True
