@@ -47,6 +47,7 @@ def new_turn(settings: Settings, who: Principal, request: TurnRequest) -> NewTur
         role_id=request.role_id,
         parent_turn_id=request.parent_turn_id,
         instructions=clean(told) if told is not None else None,
+        mark=request.mark,
     )
 
 

@@ -241,6 +241,11 @@ class Gateway:
         """The turn that this message of the caller's started; None where there is none."""
         return await self._deps.turns.sent(session_id, client_message_id, who.user_id)
 
+    async def marked(self, who: Principal, mark: str) -> Sequence[TurnRow]:
+        """The caller's turns with that mark, the newest first, at most some: as a client that sends its whole
+        history each time finds its place."""
+        return await self._deps.turns.marked(who.user_id, mark)
+
     async def cancel(self, who: Principal, session_id: str | None, turn_id: str) -> TurnRow:
         """Asks a turn to stop; a turn that is over stays as it is. Raises errors.NotFound."""
         turn = await self.turn(who, session_id, turn_id)

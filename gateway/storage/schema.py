@@ -130,7 +130,8 @@ Index("outbox_by_session", outbox.c.session_id, outbox.c.number)
 # where that is the one that ran before it. `branch` is the one that it belongs to. `origin` is NULL of what
 # was said here.
 # `instructions` is the digest of those that the turn has; '': none; NULL while it waits: those that the turn
-# before it will have. `client_tools` is the digest of the tools that came with it.
+# before it will have. `client_tools` is the digest of the tools that came with it. `mark` is a hash of
+# all that its client had sent of the conversation, where it sends that each time.
 turns = Table(
     "turns",
     metadata,
@@ -160,15 +161,18 @@ turns = Table(
     Column("origin", Text),
     Column("instructions", Text),
     Column("client_tools", Text),
+    Column("mark", Text),
 )
 _running = text("status = 'running'")
 _waiting = text("status = 'accepted'")
 _named = text("client_message_id IS NOT NULL")
+_marked = text("mark IS NOT NULL")
 Index("turns_by_session", turns.c.session_id, turns.c.status, turns.c.number)
 Index("turns_by_seq", turns.c.session_id, turns.c.last_seq)
 Index("turns_by_owner", turns.c.owner, turns.c.created_at, turns.c.id)
 Index("turns_by_outcome", turns.c.owner, turns.c.outcome, turns.c.created_at, turns.c.id)
 Index("turns_waiting", turns.c.status, turns.c.session_id, **where(_waiting))
+Index("turns_by_mark", turns.c.mark, **where(_marked))
 Index(
     "turns_one_running",
     turns.c.session_id,

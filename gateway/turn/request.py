@@ -15,7 +15,7 @@ class TurnRequest:
     `project_id` and `role_id` are for a session that is made. `attachments` are references of artifacts, and
     files that come with the message. It comes after the turn `parent_turn_id` (see `NewTurn`). `instructions`
     are the client application's, for this turn and those after it; None: they stay as they were; "": none any
-    more. `tools` are run by the client."""
+    more. `tools` are run by the client. `mark`: see `NewTurn`."""
 
     message: str
     session_id: str | None = None
@@ -29,3 +29,4 @@ class TurnRequest:
     parent_turn_id: str | None = None
     instructions: str | None = None
     tools: Sequence[ToolSpec] = ()
+    mark: str | None = None

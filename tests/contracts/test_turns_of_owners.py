@@ -6,7 +6,7 @@ from gateway.errors import NotFound
 from gateway.events.lifecycle import Outcome
 from gateway.messages import Usage
 from gateway.storage.log import Closing
-from gateway.storage.turns import TurnState
+from gateway.storage.turns import NewTurn, TurnState
 from gateway.wiring import Storage
 from tests.contracts.test_approvals import asked
 from tests.storage.writing import OWNER, accepted, running, writer_of
@@ -77,3 +77,17 @@ async def test_a_turn_that_is_over_says_what_it_used(storage: Storage) -> None:
 
     assert (turn.ended_at, turn.usage, turn.cost, turn.iterations) == (9, usage, 0.5, 2)
     assert now.turn.ended_at is None
+
+
+async def test_turns_are_found_by_their_mark_the_newest_first(storage: Storage) -> None:
+    """By their owner alone; others have none."""
+    for turn_id in ("old", "new"):
+        new = NewTurn(
+            turn_id, f"s-{turn_id}", OWNER, "hi", "m", None, "reject", create_session=True, at=1, mark="m"
+        )
+        await storage.turns.accept(new, max_queued=0)
+    await running(storage, "s", "unmarked")
+
+    assert [turn.id for turn in await storage.turns.marked(OWNER, "m")] == ["new", "old"]
+    assert await storage.turns.marked("bob", "m") == []
+    assert await storage.turns.marked(OWNER, "other") == []

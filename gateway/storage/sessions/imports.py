@@ -202,7 +202,9 @@ def _new_turns(
         row["recoveries"] = max(0, row.pop("epoch") - 1)
         row["usage"] = turn.usage.model_dump_json() if turn.usage else None
         row["attachments"] = json_of(turn.attachments or ())
-        own = {"session_id": session_id, "owner": owner, "status": "done", "client_tools": None}
+        own = {"session_id": session_id, "owner": owner, "status": "done"} | dict.fromkeys(
+            ("client_tools", "mark")
+        )
         yield row | own | {"after_position": incoming.began.get(turn.id)}
 
 

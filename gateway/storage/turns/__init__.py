@@ -77,7 +77,8 @@ class NewTurn:
     made for this turn (their `turn_id`) belong to it. It comes after the turn `parent_turn_id`, in a new
     branch where others do already (branches.ROOT: before all turns); None: after the last one of the active
     branch. `instructions` are the client's, from this turn on; None: those of the turn before stay; "": it
-    has none any more. `client_tools` are run by the client."""
+    has none any more. `client_tools` are run by the client. By its `mark` a client finds it that sends the
+    whole conversation each time."""
 
     id: str
     session_id: str
@@ -94,6 +95,7 @@ class NewTurn:
     parent_turn_id: str | None = None
     instructions: str | None = None
     client_tools: Sequence[ToolSpec] = ()
+    mark: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +150,10 @@ class Turns(Protocol):
     async def get(self, session_id: str | None, turn_id: str, owner: str) -> TurnRow:
         """A turn of that session, or (None) whichever session it is in. Raises errors.NotFound (code
         turn_not_found)."""
+        ...
+
+    async def marked(self, owner: str, mark: str) -> Sequence[TurnRow]:
+        """The owner's turns with that mark, the newest first, at most some."""
         ...
 
     async def of_owner(

@@ -71,6 +71,7 @@ ADD_TURN = Prepared(
         after_position=bindparam("after_position"),
         instructions=bindparam("instructions"),
         client_tools=bindparam("client_tools"),
+        mark=bindparam("mark"),
     )
 )
 CANCEL = Prepared(update(turns).where(OF_ID, turns.c.status != "done").values(cancel_requested=true()))
@@ -135,6 +136,7 @@ def accept(connection: Connection, new: NewTurn, max_queued: int, replica: str) 
         after_position=None if waits else session.position,
         instructions=told,
         client_tools=turn.client_tools,
+        mark=new.mark,
     )
     if not waits:
         _put_in_force(connection, turn, before)

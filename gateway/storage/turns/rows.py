@@ -23,6 +23,9 @@ from gateway.storage.schema import RUNNING, WAITING, approvals, client_calls, he
 from gateway.storage.turns import Accepted, TurnRow, TurnState
 from gateway.storage.turns.attachments import attachments_of
 
+MAX_MARKED = 16
+"""Turns of one mark that are looked at: what was asked anew so often."""
+
 _open = heads.c.turn_id == turns.c.id
 PARKED = and_(_open, heads.c.parked_until.is_not(None))
 _OF_TURN = select(literal_column("1"))
@@ -76,6 +79,14 @@ OF_ID = turns.c.id == bindparam("turn_id")
 TURN = Prepared(TURNS.where(OF_ID))
 OWN_TURN = Prepared(TURNS.where(OF_ID, turns.c.owner == bindparam("owner")))
 RUNNING_TURN = Prepared(TURNS.where(OF_SESSION, turns.c.status == RUNNING))
+MARKED = Prepared(
+    TURNS.where(
+        turns.c.mark == bindparam("mark"), turns.c.mark.is_not(None), turns.c.owner == bindparam("owner")
+    )
+    .order_by(None)
+    .order_by(turns.c.number.desc())
+    .limit(MAX_MARKED)
+)
 SAME_MESSAGE = Prepared(TURNS.where(OF_SESSION, turns.c.client_message_id == bindparam("client_message_id")))
 
 NEWEST_MODEL = Prepared(select(turns.c.model).where(OF_SESSION).order_by(turns.c.number.desc()).limit(1))
@@ -120,6 +131,10 @@ def get(connection: Connection, session_id: str | None, turn_id: str, owner: str
         where = f" in session {session_id}" if session_id is not None else ""
         raise NotFound(f"There is no turn {turn_id}{where}.", code="turn_not_found")
     return turn_of(row)
+
+
+def marked(connection: Connection, owner: str, mark: str) -> Sequence[TurnRow]:
+    return [turn_of(row) for row in MARKED.all(connection, owner=owner, mark=mark)]
 
 
 def of_owner(

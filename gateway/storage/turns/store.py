@@ -16,6 +16,7 @@ from gateway.storage.turns.rows import (
     cancelled_waiting,
     count_waiting,
     get,
+    marked,
     model_of,
     of_owner,
     open_turn_of,
@@ -49,6 +50,7 @@ class SqlTurns(Store):
 
     sent = reads(sent, snapshot=False)
     get = reads(get, snapshot=False)
+    marked = reads(marked, snapshot=False)
     of_owner = reads(of_owner, snapshot=False)
     open_turn = reads(open_turn_of, snapshot=False)
     model = reads(model_of, snapshot=False)
