@@ -15,16 +15,21 @@ import orjson
 
 from bench import client, servers
 from bench.cache import PROGRAM, cached
-from bench.client import AI_SDK, GATEWAY, Dialect
+from bench.client import AI_SDK, GATEWAY, OPENAI, Dialect
 from bench.figures import Figure, show
 from bench.servers import Server
 from gateway.adapters.ai_sdk_frames import UiMessageStream
+from gateway.adapters.answering import Encoder
+from gateway.adapters.openai_frames import CompletionChunks
 from gateway.adapters.parts import Fold
 from gateway.events.envelope import StoredEvent, encode, encode_scope
 from gateway.sse_frames import encode_frames
 
-DIALECTS: Mapping[str, Dialect] = {"ai-sdk": AI_SDK}
-ENCODERS: Mapping[str, Callable[[], UiMessageStream]] = {"ai-sdk": lambda: UiMessageStream(7)}
+DIALECTS: Mapping[str, Dialect] = {"ai-sdk": AI_SDK, "openai": OPENAI}
+ENCODERS: Mapping[str, Callable[[], Encoder]] = {
+    "ai-sdk": lambda: UiMessageStream(7),
+    "openai": lambda: CompletionChunks("t_bench", "m", 1, "http://localhost/#s=s_bench", with_usage=True),
+}
 PIECES = 20_000
 CHATS, MESSAGE = 40, "/pieces 200 /pace 10"
 ROUNDS = 5

@@ -36,6 +36,8 @@ class Dialect:
         if self.path == "/ai-sdk/chat":
             parts = [{"type": "text", "text": message}]
             return [self._request({"messages": [{"role": "user", "parts": parts}]})]
+        if self.path == "/v1/chat/completions":
+            return [self._request({"stream": True, "messages": [{"role": "user", "content": message}]})]
         if self.path != "/v1/messages":
             return [self._request({"message": message})]
         messages: list[dict[str, Any]] = [{"role": "user", "content": message}]
@@ -58,6 +60,7 @@ class Dialect:
 
 MESSAGES = Dialect("/v1/messages", b"event: content_block_delta\n", b"event: message_stop\n")
 GATEWAY = Dialect("/api/chat", b"event: text\n", b"event: done\n")
+OPENAI = Dialect("/v1/chat/completions", b'"delta":{"content":', b"data: [DONE]", b'"content":"')
 AI_SDK = Dialect("/ai-sdk/chat", b'"type":"text-delta"', b'"type":"finish"', b'"delta":"')
 
 

@@ -26,11 +26,18 @@ NOBODY = frozenset({"null", "none", "undefined", "nan"})
 
 OPEN_PATHS = frozenset({"/", "/healthz", "/readyz", "/openapi.json", "/api/schema/events.json"})
 OPEN_PREFIX = "/ui/"
+OF_NO_USER = "/v1/models"
+"""What frontends ask for before any of their users comes: a delegate key need not name one there."""
 
 
 def needs_key(path: str) -> bool:
     """Whether it is asked who reads the path, where there are keys."""
     return path not in OPEN_PATHS and not path.startswith(OPEN_PREFIX)
+
+
+def needs_user(path: str) -> bool:
+    """Whether the path has anything that is a user's."""
+    return path != OF_NO_USER and not path.startswith(OF_NO_USER + "/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +98,10 @@ class ApiKeys:
     def __len__(self) -> int:
         return len(self._users)
 
-    def identify(self, headers: Mapping[str, str]) -> Principal:
+    def identify(self, headers: Mapping[str, str], *, needs_user: bool = True) -> Principal:
         """The owner of the key in `Authorization: Bearer …` or `x-api-key`, or the user whom a delegate key
-        names in one of USER_HEADERS; the local user when there are no keys.
+        names in one of USER_HEADERS; the local user when there are no keys. Without `needs_user` a delegate
+        key may name nobody, and is itself who asks.
 
         Raises:
             NotAuthenticated: no key, an unknown key, or two keys that differ.
@@ -103,7 +111,7 @@ class ApiKeys:
         """
         named = [headers[name] for name in USER_HEADERS if name in headers]
         owner = self._owner(headers) if self._users else LOCAL_USER
-        if owner.user_id in self._delegates:
+        if owner.user_id in self._delegates and (named or needs_user):
             return Principal(f"{owner.user_id}.{_user_of(owner.user_id, named)}")
         if named:
             raise Forbidden(

@@ -10,6 +10,7 @@ from gateway.http.problems import ProblemWriter, native_problem
 MODULES = {
     "ai-sdk": "gateway.adapters.ai_sdk_routes",
     "durable-streams": "gateway.adapters.durable_streams_routes",
+    "openai": "gateway.adapters.openai_routes",
 }
 """By the names of the setting `adapters`. They are imported when they are switched on: some need an extra."""
 

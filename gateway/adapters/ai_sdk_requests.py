@@ -1,24 +1,18 @@
 """What pages with the AI SDK send: messages with their files, decisions, results of the page's own tools."""
 
-import base64
-import binascii
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
-from urllib.parse import unquote_to_bytes
 
 import orjson
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from gateway.adapters.ai_sdk_frames import call_of
+from gateway.adapters.data_urls import file_at
 from gateway.artifacts.attached_files import MAX_FILES, Upload
 from gateway.errors import InvalidRequest
-from gateway.ids import ARTIFACT_PATTERN, TURN_PREFIX
+from gateway.ids import TURN_PREFIX
 from gateway.service.seeding import MAX_SEEDED, SeedMessage
-
-_DATA_URL = re.compile(r"data:(?P<mime>[^;,]*)(?:;[^;,]*)*?(?P<base64>;base64)?,(?P<data>.*)", re.DOTALL)
-_ARTIFACT = re.compile(rf"(?:https?://[^/]+)?/api/artifacts/({ARTIFACT_PATTERN})")
 
 
 class Lenient(BaseModel):
@@ -118,7 +112,11 @@ def results_of(message: MessageBody) -> Iterator[Result]:
 def content_of(message: MessageBody) -> tuple[str, list[str | Upload]]:
     """The text of a user's message, and the files that come with it."""
     text = _text_of(message)
-    files = [_file(part) for part in message.parts if _is(part, "file", "url")]
+    files = [
+        file_at(part["url"], part.get("mediaType"), part.get("filename"))
+        for part in message.parts
+        if _is(part, "file", "url")
+    ]
     if len(files) > MAX_FILES:
         raise InvalidRequest(f"A message may have {MAX_FILES} files.")
     if not text.strip():
@@ -134,28 +132,6 @@ def _text_of(message: MessageBody) -> str:
 
 def _is(part: Mapping[str, Any], kind: str, content: str) -> bool:
     return part.get("type") == kind and isinstance(part.get(content), str)
-
-
-def _file(part: Mapping[str, Any]) -> str | Upload:
-    url: str = part["url"]
-    if known := _ARTIFACT.fullmatch(url):
-        return known[1]
-    if (inside := _DATA_URL.fullmatch(url)) is None:
-        raise InvalidRequest("A file must be a data: URL, or the address of an artifact of yours.")
-    mime = part.get("mediaType") or inside["mime"] or None
-    try:
-        data = unquote_to_bytes(inside["data"])
-        data = base64.b64decode(data, validate=True) if inside["base64"] else data
-    except (binascii.Error, ValueError):
-        raise InvalidRequest("The data: URL of a file is no base64.") from None
-    if not data:
-        raise InvalidRequest("A file must not be empty.")
-    name = part.get("filename")
-    return Upload(data, name if isinstance(name, str) and name else f"file.{_suffix(mime)}", mime)
-
-
-def _suffix(mime: object) -> str:
-    return re.sub(r"[^a-z0-9]", "", str(mime).rpartition("/")[2].lower())[:10] or "bin"
 
 
 def read_message(given: Mapping[str, Any]) -> MessageBody:

@@ -1,13 +1,15 @@
 """A turn as the answer to one request of another dialect: it ends with the turn, or where the turn waits for
 a person, who decides with another request."""
 
+import asyncio
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from typing import Protocol
 
 from starlette.responses import Response
 
 from gateway.adapters.parts import CallAnswered, Fold, Part, TurnBegan, Waiting
-from gateway.errors import Draining, GatewayError
+from gateway.errors import ClientLeft, Draining, GatewayError
 from gateway.events.envelope import StoredEvent
 from gateway.http.requests import ApiRequest
 from gateway.http.stream import EventStream
@@ -59,6 +61,11 @@ class Answer:
         self.pause()
         return False
 
+    @property
+    def is_over(self) -> bool:
+        """Whether the turn is: nothing comes any more."""
+        return self._fold.is_over
+
     def pause(self) -> None:
         """The turn waits for a person."""
         self.is_finished = True
@@ -101,23 +108,9 @@ def answer_stream(
     turn = place.turn
     assert turn is not None
     answer = Answer(encoder, place.head, decided)
-    gateway = request.gateway
 
     async def feed(take: Take) -> None:
-        async def take_until_finished(events: Sequence[StoredEvent]) -> None:
-            if answer.read(events):
-                now = await gateway.turn(request.principal, place.session_id, turn.id)
-                if now.status.startswith("awaiting_"):
-                    answer.pause()
-            await take(events)
-            if answer.is_finished:
-                raise _Finished
-
-        try:
-            await gateway.follow(place, take_until_finished)
-        except _Finished:
-            return
-        raise Draining("The connection is closed while the answer goes on. Read it again in a moment.")
+        await _follow(request, place, turn.id, answer, take)
 
     request.span.follows(turn.id)
     kind = "resume" if accepted_at is None else "live"
@@ -132,6 +125,61 @@ def answer_stream(
         trouble=encoder.trouble,
         headers={"x-session-id": place.session_id, "x-turn-id": turn.id, **(headers or {})},
     )
+
+
+async def whole_answer(
+    request: ApiRequest, place: Following, encoder: Encoder, *, decided: Collection[str] = ()
+) -> None:
+    """Waits for what `answer_stream` would tell, and hands it to `encoder`.
+
+    Raises:
+        errors.ClientLeft: the client has closed the connection; `place` says what becomes of the turn.
+        errors.Draining: the server ends before the turn does. errors.StorageError: it cannot be read.
+    """
+    turn = place.turn
+    assert turn is not None
+    answer = Answer(encoder, place.head, decided)
+
+    async def take(events: Sequence[StoredEvent]) -> None:
+        request.span.follows(events[-1].turn_id)
+        answer.unsent()
+
+    request.span.follows(turn.id)
+    following = asyncio.create_task(_follow(request, place, turn.id, answer, take))
+    leaving = asyncio.create_task(_left(request))
+    try:
+        await asyncio.wait((following, leaving), return_when=asyncio.FIRST_COMPLETED)
+        if not following.done():
+            raise ClientLeft("The connection was closed before the answer was whole.")
+        following.result()
+    finally:
+        following.cancel()
+        leaving.cancel()
+        await asyncio.wait((following, leaving))
+
+
+async def _left(request: ApiRequest) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _follow(request: ApiRequest, place: Following, turn_id: str, answer: Answer, take: Take) -> None:
+    """Hands on what comes until the answer is finished. Raises errors.Draining where it is not."""
+    gateway = request.gateway
+
+    async def take_until_finished(events: Sequence[StoredEvent]) -> None:
+        if answer.read(events):
+            now = await gateway.turn(request.principal, place.session_id, turn_id)
+            if now.status.startswith("awaiting_"):
+                answer.pause()
+        await take(events)
+        if answer.is_finished and not answer.is_over:
+            raise _Finished
+
+    with suppress(_Finished):
+        await gateway.follow(place, take_until_finished)
+    if not answer.is_finished:
+        raise Draining("The connection is closed while the answer goes on. Read it again in a moment.")
 
 
 class _Finished(Exception):

@@ -54,6 +54,13 @@ class StepBegan(NamedTuple):
     data: Data
 
 
+class ModelAnswered(NamedTuple):
+    """The model said all of its message; `data` is that of iteration_end, with stop_reason and usage."""
+
+    number: int
+    data: Data
+
+
 class StepEnded(NamedTuple):
     """Before the next step or the turn's end; `data` is that of iteration_end, empty if there was none."""
 
@@ -136,6 +143,7 @@ class TurnEnded(NamedTuple):
 Part = (
     TurnBegan
     | StepBegan
+    | ModelAnswered
     | StepEnded
     | Opened
     | Grew
@@ -215,6 +223,7 @@ class Fold:
             case "iteration_end":
                 self._close_span(parts)
                 self._step_end = data
+                parts.append(ModelAnswered(self._step, data))
             case "iteration_superseded":
                 self._close_span(parts)
                 parts.append(AttemptWithdrawn(self._step, tuple(self._shown), data))

@@ -43,5 +43,10 @@ class Endpoint:
         return Route(self.path, self, methods=[self.method])
 
     @property
+    def template(self) -> str:
+        """The path without what only the router has to know."""
+        return self.path.replace(":path}", "}")
+
+    @property
     def summary(self) -> str:
         return (self.handler.__doc__ or "").strip().partition("\n\n")[0].replace("\n    ", " ")

@@ -10,7 +10,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from gateway.auth import SINGLE, ApiKeys, needs_key
+from gateway.auth import SINGLE, ApiKeys, needs_key, needs_user
 from gateway.errors import Draining, Forbidden, GatewayError, InvalidRequest
 from gateway.http.problems import on_bug, refusal
 from gateway.ids import is_id, new_request_id
@@ -138,7 +138,7 @@ class Access:
             self._check_host(headers)
             self._check_origin(headers)
             if needs_key(scope["path"]):
-                scope["principal"] = self._keys.identify(headers)
+                scope["principal"] = self._keys.identify(headers, needs_user=needs_user(scope["path"]))
         except GatewayError as error:
             await refusal(scope, error)(scope, receive, send)
             return

@@ -48,7 +48,7 @@ SECURITY = {
     },
 }
 ALWAYS_REFUSED = (400, 401, 403)
-PATTERNS = {"ref": f"^{ARTIFACT_PATTERN}$"}
+PATTERNS = {"ref": f"^{ARTIFACT_PATTERN}$", "model": r"^[^\s?#]+$"}
 """Of what stands in a path and is no ordinary id."""
 
 
@@ -66,7 +66,7 @@ def openapi(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
     schemas["Event"] = {key: value for key, value in events.items() if key != "$schema"}
     paths: dict[str, dict[str, Any]] = {}
     for each in endpoints:
-        paths.setdefault(each.path, {})[each.method.lower()] = _operation(each)
+        paths.setdefault(each.template, {})[each.method.lower()] = _operation(each)
     return {
         "openapi": "3.1.0",
         "info": {"title": "Chat Gateway", "version": __version__},
@@ -138,7 +138,7 @@ def _path_parameters(each: Endpoint) -> list[dict[str, Any]]:
             "required": True,
             "schema": {"type": "string", "pattern": PATTERNS.get(name, ID_PATTERN)},
         }
-        for name in re.findall(r"{(\w+)}", each.path)
+        for name in re.findall(r"{(\w+)}", each.template)
     ]
 
 

@@ -81,6 +81,10 @@ class Releases:
         self._keep(named)
         self._waiting[named] = self._hold(self._wait(turn, grace))
 
+    def is_left(self, turn: TurnRow) -> bool:
+        """Whether its reader has gone, and has not come back yet."""
+        return (turn.session_id, turn.id) in self._waiting
+
     async def close(self) -> None:
         """Shutdown: what was released is forgotten."""
         self._closed = True

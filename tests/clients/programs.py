@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import sys
 from asyncio.subprocess import PIPE
 from collections.abc import Sequence
 from pathlib import Path
@@ -31,11 +32,19 @@ async def run_documented(page: Path, **environment: str) -> str:
     return await _output(["--input-type=module", "-"], text, **environment)
 
 
-async def _output(arguments: Sequence[str], text: str = "", **environment: str) -> str:
+async def run_documented_python(page: Path, **environment: str) -> str:
+    """The same of a program in Python."""
+    text = page.read_text(encoding="utf-8").partition("```python\n")[2].partition("```")[0]
+    return await _output(["-"], text, program=sys.executable, **environment)
+
+
+async def _output(
+    arguments: Sequence[str], text: str = "", *, program: str | Path = NODE, **environment: str
+) -> str:
     """What was printed. It must end well and complain of nothing."""
     told = {**os.environ, **environment}
     process = await asyncio.create_subprocess_exec(
-        NODE, *arguments, stdin=PIPE, stdout=PIPE, stderr=PIPE, cwd=HERE, env=told
+        program, *arguments, stdin=PIPE, stdout=PIPE, stderr=PIPE, cwd=HERE, env=told
     )
     try:
         async with asyncio.timeout(TIMEOUT):

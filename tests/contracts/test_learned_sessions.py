@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.storage.sessions import LearnedSessions
+from gateway.storage.sessions import BESIDE, LearnedSessions
 from gateway.storage.sessions.learned import SqlLearnedSessions
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.wiring import Storage, storage_on
@@ -40,6 +40,17 @@ async def test_a_session_is_read_from_the_turn_on_with_which_it_begins(opened: O
     await learned.begin("s", "t3")
 
     assert await learned.learned_to("s") == 2
+
+
+async def test_nothing_is_learned_from_what_a_frontend_asks_for_itself(opened: Opened) -> None:
+    """Titles and tags are not the user's words. Other roles are."""
+    for role in (BESIDE, "cook"):
+        await opened.storage.sessions.create(role, OWNER, None, 1, role_id=role)
+        await add_turn(opened.storage, role, f"t-{role}", "one", "two")
+        await opened.learned.begin(role, f"t-{role}")
+
+    assert await opened.learned.learned_to(BESIDE) is None
+    assert await opened.learned.learned_to("cook") == 0
 
 
 async def test_what_lies_in_an_archive_counts(opened: Opened) -> None:

@@ -8,6 +8,9 @@ from gateway.storage.branches import Branch
 from gateway.storage.messages import History, PromptMemories, StoredMessage
 from gateway.storage.turns import TurnRow
 
+BESIDE = "side"
+"""The role of sessions with what a frontend asks for itself, such as titles: nothing is learned from them."""
+
 
 @dataclass(frozen=True, slots=True)
 class SessionRow:
@@ -198,7 +201,7 @@ class LearnedSessions(Protocol):
 
     async def begin(self, session_id: str, turn_id: str) -> None:
         """What is said from that turn on, the session's newest, is to be read; nothing happens while
-        something before it is."""
+        something before it is, or in the role BESIDE."""
         ...
 
     async def learned_to(self, session_id: str) -> int | None:

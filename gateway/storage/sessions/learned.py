@@ -18,6 +18,7 @@ from sqlalchemy import (
 
 from gateway.storage.database import Prepared, Store, reads, writes
 from gateway.storage.schema import heads, messages, session_archives, sessions
+from gateway.storage.sessions import BESIDE
 from gateway.storage.sessions.busy import BUSY
 from gateway.storage.turns.heads import OF_SESSION
 
@@ -37,6 +38,7 @@ _archived = (
 BEGIN = Prepared(
     update(sessions)
     .where(sessions.c.id == _ID, sessions.c.learned_to.is_(None))
+    .where(func.coalesce(sessions.c.role_id, literal_column("''")) != BESIDE)
     .values(learned_to=func.coalesce(_before, _archived, literal_column("0")))
 )
 LEARNED_TO = Prepared(select(sessions.c.learned_to).where(sessions.c.id == _ID))

@@ -1,0 +1,260 @@
+"""What clients of OpenAI's chat completions send: the whole conversation each time, with instructions, files,
+tools and their results."""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, NoReturn
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field
+
+from gateway.adapters.data_urls import file_at, uploaded
+from gateway.adapters.history_places import Said
+from gateway.adapters.openai_frames import STARTS_OVER
+from gateway.artifacts.attached_files import MAX_FILES, Upload
+from gateway.errors import InvalidRequest
+from gateway.messages import ToolSpec
+from gateway.service.seeding import SeedMessage
+
+_ASIDE = (
+    ("<think>", "</think>"),
+    ('<details type="reasoning"', "</details>"),
+    ("[Waiting for approval of ", "]"),
+    (STARTS_OVER, ""),
+)
+"""What an answer has in a client's history that is no part of it: thinking, as LibreChat and Open WebUI keep
+it, and our own remarks. By beginning and end, as a pattern would take the square of the time for many of
+them that never end."""
+_FILES = frozenset({"image_url", "file", "input_audio"})
+
+
+class StreamOptions(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
+
+    include_usage: bool | None = None
+
+
+class ChatCompletionBody(BaseModel):
+    """A chat completion as the SDKs ask for it. Further fields, such as those of sampling, are ignored."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
+
+    messages: list[dict[str, Any]] = Field(description="The conversation: its newest message is the turn.")
+    model: str | None = Field(None, description="One of the allowed models; absent: the default.")
+    stream: bool | None = None
+    stream_options: StreamOptions | None = None
+    tools: list[dict[str, Any]] | None = Field(None, description="Functions that the client runs.")
+    tool_choice: str | dict[str, Any] | None = Field(None, description="auto or none.")
+    n: int | None = Field(None, description="1.")
+    response_format: dict[str, Any] | None = Field(None, description="text.")
+    audio: dict[str, Any] | None = Field(None, description="Not to be had.")
+    modalities: list[str] | None = Field(None, description="text.")
+    functions: list[Any] | None = Field(None, description="Not to be had: see tools.")
+
+
+class Question(NamedTuple):
+    """A message of the user."""
+
+    text: str
+    parts: Sequence[Mapping[str, Any]] = ()
+
+    def files(self) -> list[str | Upload]:
+        """Raises errors.InvalidRequest."""
+        if len(self.parts) > MAX_FILES:
+            raise InvalidRequest(f"A message may have {MAX_FILES} files.", details={"param": "messages"})
+        try:
+            return [*map(_file, self.parts)]
+        except InvalidRequest as error:
+            refuse("messages", error.message)
+
+    def digest(self) -> str:
+        """The same for what means the same."""
+        told = [" ".join(self.text.split()), *(orjson.dumps(part).decode() for part in self.parts)]
+        return hashlib.sha256("\0".join(told).encode()).hexdigest()
+
+
+class Exchange(NamedTuple):
+    """What the user said, and what the client was answered; ""; nothing."""
+
+    question: Question
+    answer: str
+
+
+class ToolResult(NamedTuple):
+    """What a tool of the client gave. `call_id` is the one that the client was told."""
+
+    call_id: str
+    text: str
+
+
+class Asked(NamedTuple):
+    """A new question with its files, by its digest, and what was said before it."""
+
+    text: str
+    files: Sequence[str | Upload]
+    digest: str
+    before: Sequence[Said]
+
+
+class Conversation(NamedTuple):
+    """All that a client sends: what was said before, and either a new question or results of its tools."""
+
+    instructions: str
+    before: Sequence[Exchange]
+    question: Question | None
+    results: Sequence[ToolResult]
+
+    def seeds(self) -> Iterator[SeedMessage]:
+        """What was said before, as the beginning of a session."""
+        for question, answer in self.before:
+            yield SeedMessage("user", shown(question), question.files())
+            if answer := without_asides(answer).strip():
+                yield SeedMessage("assistant", answer)
+
+
+def asked_of(said: Conversation) -> Asked | None:
+    """None where there are results of tools alone. Raises errors.InvalidRequest."""
+    if said.question is None:
+        return None
+    question, files = said.question, said.question.files()
+    before = [Said(each.question.digest(), comparable(each.answer)) for each in said.before]
+    return Asked(shown(question), files, question.digest(), before)
+
+
+def conversation_of(messages: Sequence[Mapping[str, Any]]) -> Conversation:
+    """Raises errors.InvalidRequest."""
+    told: list[str] = []
+    exchanges: list[tuple[Question, list[str]]] = []
+    results: list[ToolResult] = []
+    role = ""
+    for number, message in enumerate(messages):
+        role_of_this = message.get("role")
+        match role_of_this:
+            case "system" | "developer":
+                told.append(_text_of(message, number))
+                continue
+            case "user":
+                question = Question(_text_of(message, number), [*_files_of(message)])
+                if not question.text.strip() and not question.parts:
+                    refuse("messages", f"messages.{number}: the user's message must have text, or a file.")
+                exchanges.append((question, []))
+            case "assistant":
+                if exchanges:  # what it said before the user did is nobody's answer
+                    exchanges[-1][1].append(_text_of(message, number))
+                results.clear()
+            case "tool":
+                results.append(ToolResult(str(message.get("tool_call_id")), _text_of(message, number)))
+            case _:
+                refuse(
+                    "messages",
+                    f"messages.{number}: the role must be system, developer, user, assistant or tool.",
+                )
+        role = role_of_this
+    instructions = "\n\n".join(filter(None, told))
+    answered = [Exchange(question, "\n\n".join(filter(None, said))) for question, said in exchanges]
+    if role == "tool" and results:
+        return Conversation(instructions, answered, None, results)
+    if role != "user":
+        refuse("messages", "The last of messages must be the user's, or results of tools.")
+    return Conversation(instructions, answered[:-1], answered[-1].question, ())
+
+
+def shown(question: Question) -> str:
+    """The text, or in its place the names of the files."""
+    if question.text.strip() or not question.parts:
+        return question.text
+    names = (each if isinstance(each, str) else each.name for each in question.files())
+    return " ".join(f"[{name}]" for name in names)
+
+
+def without_asides(answer: str) -> str:
+    """An answer without thinking and remarks."""
+    for beginning, end in _ASIDE:
+        kept: list[str] = []
+        at = 0
+        while (begins := answer.find(beginning, at)) >= 0:
+            ends = answer.find(end, begins + len(beginning))
+            if ends < 0:
+                break
+            kept.append(answer[at:begins])
+            at = ends + len(end)
+        answer = "".join(kept) + answer[at:]
+    return answer
+
+
+def comparable(answer: str) -> str:
+    """An answer without what clients and proxies change of it."""
+    return "".join(without_asides(answer).split())
+
+
+def tools_of(body: ChatCompletionBody) -> list[ToolSpec]:
+    """The functions that the client runs. Raises errors.InvalidRequest."""
+    if body.tool_choice not in (None, "auto", "none"):
+        refuse("tool_choice", "tool_choice must be auto or none: the model chooses.")
+    found: list[ToolSpec] = []
+    for tool in body.tools or ():
+        function = tool.get("function")
+        if tool.get("type") != "function" or not isinstance(function, Mapping):
+            refuse("tools", "Each of tools must be a function.")
+        named: Mapping[str, Any] = function
+        parameters = named.get("parameters") or {"type": "object", "properties": {}}
+        if not isinstance(parameters, dict):
+            refuse("tools", "The parameters of a function must be a JSON Schema.")
+        found.append(ToolSpec(str(named.get("name")), str(named.get("description") or ""), parameters))
+    return found if body.tool_choice != "none" else []
+
+
+def check_possible(body: ChatCompletionBody) -> None:
+    """Raises errors.InvalidRequest for what the answer would have to leave out silently."""
+    if body.n not in (None, 1):
+        refuse("n", "n must be 1: a turn has one answer.")
+    if body.response_format is not None and body.response_format.get("type") != "text":
+        refuse("response_format", "response_format must be text: the model answers in words.")
+    if body.audio is not None or "audio" in (body.modalities or ()):
+        refuse("audio" if body.audio is not None else "modalities", "There is no audio output.")
+    if body.functions:
+        refuse("functions", "functions are not taken any more: send them as tools.")
+
+
+def refuse(param: str, message: str) -> NoReturn:
+    raise InvalidRequest(message, code="unsupported_value", details={"param": param})
+
+
+def _text_of(message: Mapping[str, Any], number: int) -> str:
+    content = message.get("content")
+    if content is not None and not isinstance(content, str | list):
+        refuse("messages", f"messages.{number}: content must be text, or a list of parts.")
+    said = [content] if isinstance(content, str) else [part.get("text") for part in _parts(content)]
+    text = "\n\n".join(each for each in said if isinstance(each, str))
+    if "\0" in text:
+        refuse("messages", f"messages.{number}: must not contain NUL characters.")
+    return text
+
+
+def _files_of(message: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    for part in _parts(message.get("content")):
+        if part.get("type") in _FILES:
+            yield part
+        elif part.get("type") != "text":
+            refuse("messages", "Parts of a message must be text, image_url, file or input_audio.")
+
+
+def _parts(content: object) -> Sequence[Mapping[str, Any]]:
+    parts: list[Any] = content if isinstance(content, list) else []
+    return [part for part in parts if isinstance(part, Mapping)]
+
+
+def _file(part: Mapping[str, Any]) -> str | Upload:
+    kind = part["type"]
+    given = part.get(kind)
+    inside: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
+    match kind:
+        case "image_url" if isinstance(url := inside.get("url"), str):
+            return file_at(url)
+        case "file" if isinstance(data := inside.get("file_data"), str):
+            name = inside.get("filename")
+            return file_at(data, None, name) if data.startswith("data:") else uploaded(data, None, name)
+        case "input_audio" if isinstance(data := inside.get("data"), str):
+            return uploaded(data, f"audio/{inside.get('format')}", f"audio.{inside.get('format')}")
+        case _:
+            refuse("messages", f"{kind}: its content must be in the message itself.")
