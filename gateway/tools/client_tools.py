@@ -9,6 +9,7 @@ import orjson
 
 from gateway.errors import ToolError
 from gateway.events.calls import Effect
+from gateway.ids import is_id
 from gateway.messages import ToolSpec
 from gateway.tools.base import ToolContext, ToolOutput
 from gateway.tools.mcp.schemas import shown, usable_schema
@@ -43,6 +44,8 @@ def usable_tools(given: Iterable[ToolSpec]) -> list[ToolSpec]:
     tools: dict[str, ToolSpec] = {}
     size = 0
     for tool in sorted(given, key=lambda each: each.name):
+        if not is_id(tool.name):
+            raise ValueError(f"The name {tool.name[:64]!r} must be 1 to 64 letters, digits, '_' or '-'.")
         if tool.name in tools:
             raise ValueError(f"Two tools are named {tool.name}.")
         try:

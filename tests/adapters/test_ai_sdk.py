@@ -314,6 +314,7 @@ async def test_a_history_that_is_another_one_is_refused(client: Client) -> None:
             "must have text, or a file",
         ),
         ({"messages": [message(" ")]}, "must have text, or a file"),
+        ({"messages": [message("x")], "tools": {"a b": {}}}, "The name 'a b' must be 1 to 64 letters"),
         ({"messages": "x"}, "messages: must be a list"),
     ],
 )
