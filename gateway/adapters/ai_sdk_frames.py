@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 
+from gateway.adapters.foreign_ids import call_name
 from gateway.adapters.parts import (
     ApprovalAsked,
     ApprovalGiven,
@@ -85,12 +86,12 @@ class Chunks:
             case ApprovalAsked(call, data):
                 self._asked.add(call.id)
                 why = {"reason": data["reason"]} if self._is_new and "reason" in data else {}
-                approval = approval_id(self._turn_id, call.id)
+                approval = call_name(self._turn_id, call.id)
                 yield {"type": "tool-approval-request", "approvalId": approval, "toolCallId": call.id, **why}
             case ApprovalGiven(call, data) if self._is_new and call.id in self._asked:
                 yield {
                     "type": "tool-approval-response",
-                    "approvalId": approval_id(self._turn_id, call.id),
+                    "approvalId": call_name(self._turn_id, call.id),
                     "approved": data["decision"] == "approved",
                     **({"reason": data["reason"]} if "reason" in data else {}),
                 }
@@ -160,16 +161,6 @@ class UiMessageStream:
 
 def _whose(call: Call) -> Mapping[str, bool]:
     return {} if runs_on_client(call) else OURS
-
-
-def approval_id(turn_id: str, call_id: str) -> str:
-    """The id of a question: it says which call of which turn is meant."""
-    return f"{turn_id}:{call_id}"
-
-
-def call_of(approval: str) -> str:
-    """The id of the call that the question is about; "" where it is none of ours."""
-    return approval.partition(":")[2]
 
 
 def _frame(chunk: Chunk) -> bytes:

@@ -4,23 +4,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import orjson
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field
-from pydantic.alias_generators import to_camel
+from pydantic import AliasChoices, Field
 
-from gateway.adapters.ai_sdk_frames import call_of
-from gateway.adapters.data_urls import file_at
-from gateway.artifacts.attached_files import MAX_FILES, Upload
+from gateway.adapters.foreign_ids import call_of
+from gateway.adapters.user_content import Lenient, checked_content, file_at
+from gateway.artifacts.attached_files import Upload
 from gateway.errors import InvalidRequest
 from gateway.ids import TURN_PREFIX
 from gateway.service.seeding import MAX_SEEDED, SeedMessage
-
-
-class Lenient(BaseModel):
-    """What pages send: they add fields of their own."""
-
-    model_config = ConfigDict(
-        frozen=True, extra="ignore", alias_generator=to_camel, populate_by_name=True, defer_build=True
-    )
 
 
 class MessageBody(Lenient):
@@ -111,19 +102,12 @@ def results_of(message: MessageBody) -> Iterator[Result]:
 
 def content_of(message: MessageBody) -> tuple[str, list[str | Upload]]:
     """The text of a user's message, and the files that come with it."""
-    text = _text_of(message)
-    files = [
+    files = (
         file_at(part["url"], part.get("mediaType"), part.get("filename"))
         for part in message.parts
         if _is(part, "file", "url")
-    ]
-    if len(files) > MAX_FILES:
-        raise InvalidRequest(f"A message may have {MAX_FILES} files.")
-    if not text.strip():
-        text = " ".join(f"[{each if isinstance(each, str) else each.name}]" for each in files)
-    if not text or "\x00" in text:
-        raise InvalidRequest("The message must have text, or a file.")
-    return text, files
+    )
+    return checked_content(_text_of(message), [*files])
 
 
 def _text_of(message: MessageBody) -> str:

@@ -1,6 +1,5 @@
 """The routes of the AI SDK's `useChat`: send, resume, stop, and the messages that a page begins with."""
 
-import hashlib
 from collections.abc import AsyncGenerator, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -19,13 +18,13 @@ from gateway.adapters.ai_sdk_requests import (
     results_of,
     seeds_of,
 )
-from gateway.adapters.answering import answer_stream
+from gateway.adapters.answering import answer_stream, open_turn, stop_turn
+from gateway.adapters.foreign_ids import id_of, session_of
 from gateway.adapters.parts import Fold, TurnBegan
 from gateway.errors import Conflict, GatewayError, InvalidRequest, NotFound
 from gateway.http.downloads import StreamedBody
 from gateway.http.endpoint import STREAM, Endpoint
 from gateway.http.requests import ApiRequest
-from gateway.ids import is_id
 from gateway.messages import ToolSpec
 from gateway.service.follower import PAGE
 from gateway.storage.turns import Accepted, TurnRow
@@ -65,7 +64,7 @@ async def chat(request: ApiRequest) -> Response:
 
 async def resume(request: ApiRequest) -> Response:
     """The running turn of a chat, from its first event on; 204 where none runs."""
-    turn = await _open_turn(request)
+    turn = await open_turn(request, _session_of(request, request.path_text("chat_id")))
     if turn is None:
         return Response(status_code=204, headers={"cache-control": "no-store"})
     return await _follow(request, turn)
@@ -73,10 +72,7 @@ async def resume(request: ApiRequest) -> Response:
 
 async def stop(request: ApiRequest) -> Response:
     """Stops the running turn of a chat; closing the connection does not."""
-    turn = await _open_turn(request)
-    if turn is not None:
-        await request.gateway.cancel(request.principal, turn.session_id, turn.id)
-    return Response(status_code=204, headers={"cache-control": "no-store"})
+    return await stop_turn(request, _session_of(request, request.path_text("chat_id")))
 
 
 async def messages(request: ApiRequest) -> Response:
@@ -101,7 +97,7 @@ async def _go_on(request: ApiRequest, session_id: str, message: MessageBody) -> 
     decisions, results = decisions_of(message), [*results_of(message)]
     if not decisions and not results:
         raise InvalidRequest("The assistant's message has no answer to an approval, and no result of a tool.")
-    turn = await gateway.turn(who, session_id, _id_of(message.id, "t"))
+    turn = await gateway.turn(who, session_id, id_of(message.id, "t"))
     for each in decisions:
         decision = "approved" if each.approved else "denied"
         await gateway.approvals.decide(who, session_id, turn.id, each.call_id, decision, reason=each.reason)
@@ -137,12 +133,12 @@ async def _start(request: ApiRequest, body: UiChatBody, given: Sequence[Mapping[
     elif (
         session_id is not None and len(given) > 1 and (before := read_message(given[-2])).role == "assistant"
     ):
-        parent = _id_of(before.id, "t")
+        parent = id_of(before.id, "t")
     asked = TurnRequest(
         message=text,
         session_id=session_id,
         create_session=parent is None,
-        client_message_id=_id_of(name, "m") if last.id else None,
+        client_message_id=id_of(name, "m") if last.id else None,
         model=body.model,
         attachments=files,
         parent_turn_id=parent,
@@ -167,22 +163,13 @@ async def _answered(request: ApiRequest, session_id: str, message_id: str | None
     """The turn of a message, be it the user's or the answer; of none, the newest one."""
     gateway, who = request.gateway, request.principal
     if message_id is not None:
-        sent = await gateway.sent(who, session_id, _id_of(message_id, "m"))
-        return sent.id if sent is not None else _id_of(message_id, "t").removesuffix(USER)
+        sent = await gateway.sent(who, session_id, id_of(message_id, "m"))
+        return sent.id if sent is not None else id_of(message_id, "t").removesuffix(USER)
     branches = await gateway.branches(who, session_id)
     newest = next((row.last_turn_id for row in branches.rows if row.branch == branches.active), None)
     if newest is None:
         raise Conflict("There is no answer to make anew.", code="history_differs")
     return newest
-
-
-async def _open_turn(request: ApiRequest) -> TurnRow | None:
-    session_id = _session_of(request, request.path_text("chat_id"))
-    try:
-        await request.gateway.session(request.principal, session_id)
-    except NotFound:
-        return None
-    return await request.gateway.open_turn(session_id)
 
 
 async def _messages(request: ApiRequest, session_id: str) -> AsyncGenerator[UiMessage]:
@@ -218,12 +205,7 @@ async def _encoded(found: AsyncGenerator[UiMessage]) -> AsyncGenerator[bytes]:
 
 
 def _session_of(request: ApiRequest, chat_id: str) -> str:
-    """The session of a chat: the same id, or one that is derived for the user where it cannot be one."""
-    return chat_id if is_id(chat_id) else _id_of(f"{request.principal.user_id}:{chat_id}", "ai")
-
-
-def _id_of(name: str, prefix: str) -> str:
-    return name if is_id(name) else f"{prefix}_{hashlib.sha256(name.encode()).hexdigest()[:40]}"
+    return session_of(request.principal, chat_id, "ai")
 
 
 def _version(request: ApiRequest) -> int:

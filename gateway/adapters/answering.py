@@ -2,18 +2,19 @@
 a person, who decides with another request."""
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from typing import Protocol
 
 from starlette.responses import Response
 
 from gateway.adapters.parts import CallAnswered, Fold, Part, TurnBegan, Waiting
-from gateway.errors import ClientLeft, Draining, GatewayError
+from gateway.errors import ClientLeft, Draining, GatewayError, NotFound
 from gateway.events.envelope import StoredEvent
 from gateway.http.requests import ApiRequest
 from gateway.http.stream import EventStream
 from gateway.service.follower import Following, Take
+from gateway.storage.turns import TurnRow
 
 
 class Encoder(Protocol):
@@ -27,6 +28,30 @@ class Encoder(Protocol):
 
     def trouble(self, error: GatewayError) -> bytes:
         """The end of an answer that breaks off; its turn may go on."""
+        ...
+
+
+class Reader(Protocol):
+    """What a response tells of the events that it is handed."""
+
+    is_finished: bool
+    """Nothing more is to be told."""
+
+    @property
+    def turn_id(self) -> str:
+        """The turn that may be waiting."""
+        ...
+
+    def read(self, events: Sequence[StoredEvent]) -> bool:
+        """Takes the next events; whether the turn may be waiting since, which the caller has to find out."""
+        ...
+
+    def pause(self) -> None:
+        """The turn waits for a person."""
+        ...
+
+    def unsent(self, _events: Sequence[StoredEvent] = ()) -> bytes:
+        """What to send of the events that were taken."""
         ...
 
 
@@ -48,8 +73,11 @@ class Answer:
         self._began: list[Part] = []
         self._unsent = b""
 
+    @property
+    def turn_id(self) -> str:
+        return self._fold.turn_id
+
     def read(self, events: Sequence[StoredEvent]) -> bool:
-        """Takes the next events; whether the turn may be waiting since, which the caller has to find out."""
         if self._is_known:
             events = self._pass_over(events)
         self._unsent += self._encoder.encode(self._fold.take(events))
@@ -61,18 +89,11 @@ class Answer:
         self.pause()
         return False
 
-    @property
-    def is_over(self) -> bool:
-        """Whether the turn is: nothing comes any more."""
-        return self._fold.is_over
-
     def pause(self) -> None:
-        """The turn waits for a person."""
         self.is_finished = True
         self._unsent += self._encoder.pause(self._fold.waits_for)
 
     def unsent(self, _events: Sequence[StoredEvent] = ()) -> bytes:
-        """What to send of the events that were taken."""
         unsent, self._unsent = self._unsent, b""
         return unsent
 
@@ -107,12 +128,32 @@ def answer_stream(
     `accepted_at` is when it was accepted, where this request asked for it (Unix milliseconds)."""
     turn = place.turn
     assert turn is not None
-    answer = Answer(encoder, place.head, decided)
+    request.span.follows(turn.id)
+    return stream_response(
+        request,
+        place,
+        Answer(encoder, place.head, decided),
+        encoder.trouble,
+        accepted_at=accepted_at,
+        headers={"x-turn-id": turn.id, **(headers or {})},
+    )
+
+
+def stream_response(
+    request: ApiRequest,
+    place: Following,
+    reader: Reader,
+    trouble: Callable[[GatewayError], bytes],
+    *,
+    accepted_at: int | None = None,
+    headers: dict[str, str] | None = None,
+) -> Response:
+    """The response with what `reader` makes of the events from `place` on, until it has finished. `trouble`
+    words the end of one that breaks off."""
 
     async def feed(take: Take) -> None:
-        await _follow(request, place, turn.id, answer, take)
+        await _follow(request, place, reader, take)
 
-    request.span.follows(turn.id)
     kind = "resume" if accepted_at is None else "live"
     return EventStream(
         request,
@@ -121,9 +162,9 @@ def answer_stream(
         opening=b"",
         session_id=place.session_id,
         from_seq=place.after,
-        encode=answer.unsent,
-        trouble=encoder.trouble,
-        headers={"x-session-id": place.session_id, "x-turn-id": turn.id, **(headers or {})},
+        encode=reader.unsent,
+        trouble=trouble,
+        headers={"x-session-id": place.session_id, **(headers or {})},
     )
 
 
@@ -145,7 +186,7 @@ async def whole_answer(
         answer.unsent()
 
     request.span.follows(turn.id)
-    following = asyncio.create_task(_follow(request, place, turn.id, answer, take))
+    following = asyncio.create_task(_follow(request, place, answer, take))
     leaving = asyncio.create_task(_left(request))
     try:
         await asyncio.wait((following, leaving), return_when=asyncio.FIRST_COMPLETED)
@@ -163,23 +204,40 @@ async def _left(request: ApiRequest) -> None:
         pass
 
 
-async def _follow(request: ApiRequest, place: Following, turn_id: str, answer: Answer, take: Take) -> None:
-    """Hands on what comes until the answer is finished. Raises errors.Draining where it is not."""
+async def _follow(request: ApiRequest, place: Following, reader: Reader, take: Take) -> None:
+    """Hands on what comes until the reader has finished. Raises errors.Draining where it has not."""
     gateway = request.gateway
 
     async def take_until_finished(events: Sequence[StoredEvent]) -> None:
-        if answer.read(events):
-            now = await gateway.turn(request.principal, place.session_id, turn_id)
+        if reader.read(events):
+            now = await gateway.turn(request.principal, place.session_id, reader.turn_id)
             if now.status.startswith("awaiting_"):
-                answer.pause()
+                reader.pause()
         await take(events)
-        if answer.is_finished and not answer.is_over:
-            raise _Finished
+        if reader.is_finished and not (place.turn is not None and events[-1].type == "done"):
+            raise _Finished  # else the place ends here by itself
 
     with suppress(_Finished):
         await gateway.follow(place, take_until_finished)
-    if not answer.is_finished:
+    if not reader.is_finished:
         raise Draining("The connection is closed while the answer goes on. Read it again in a moment.")
+
+
+async def open_turn(request: ApiRequest, session_id: str) -> TurnRow | None:
+    """The running turn of a session of the caller's; None where none runs, or there is no such session."""
+    try:
+        await request.gateway.session(request.principal, session_id)
+    except NotFound:
+        return None
+    return await request.gateway.open_turn(session_id)
+
+
+async def stop_turn(request: ApiRequest, session_id: str) -> Response:
+    """Stops the running turn of a session, if there is one; 204 anyhow."""
+    turn = await open_turn(request, session_id)
+    if turn is not None:
+        await request.gateway.cancel(request.principal, session_id, turn.id)
+    return Response(status_code=204, headers={"cache-control": "no-store"})
 
 
 class _Finished(Exception):

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple, NoReturn
 import orjson
 from pydantic import BaseModel, ConfigDict, Field
 
-from gateway.adapters.data_urls import file_at, uploaded
 from gateway.adapters.history_places import Said
 from gateway.adapters.openai_frames import STARTS_OVER
+from gateway.adapters.user_content import file_at, uploaded
 from gateway.artifacts.attached_files import MAX_FILES, Upload
 from gateway.errors import InvalidRequest
 from gateway.messages import ToolSpec

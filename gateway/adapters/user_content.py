@@ -1,12 +1,16 @@
-"""Files that clients send inside of their messages, as `data:` URLs, in base64, or by the address of an
-artifact."""
+"""What clients of other makers send: fields of their own; and a user's message, with files as `data:` URLs, in
+base64, or by the address of an artifact."""
 
 import base64
 import binascii
 import re
+from collections.abc import Sequence
 from urllib.parse import unquote_to_bytes
 
-from gateway.artifacts.attached_files import Upload
+from pydantic import BaseModel, ConfigDict
+from pydantic.alias_generators import to_camel
+
+from gateway.artifacts.attached_files import MAX_FILES, Upload
 from gateway.errors import InvalidRequest
 from gateway.ids import ARTIFACT_PATTERN
 
@@ -15,14 +19,34 @@ _MIME = re.compile(r"[\w.+-]{1,100}/[\w.+-]{1,100}", re.ASCII)
 _ARTIFACT = re.compile(rf"(?:https?://[^/]+)?/api/artifacts/({ARTIFACT_PATTERN})")
 
 
-def file_at(url: str, mime: str | None = None, name: object = None) -> str | Upload:
+class Lenient(BaseModel):
+    """A body of which the fields count that are known here."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="ignore", alias_generator=to_camel, populate_by_name=True, defer_build=True
+    )
+
+
+def checked_content(text: str, files: Sequence[str | Upload]) -> tuple[str, list[str | Upload]]:
+    """Text and files of a message that a turn may begin with; files alone are named in the text. Raises
+    errors.InvalidRequest."""
+    if len(files) > MAX_FILES:
+        raise InvalidRequest(f"A message may have {MAX_FILES} files.")
+    if not text.strip():
+        text = " ".join(f"[{each if isinstance(each, str) else each.name}]" for each in files)
+    if not text or "\x00" in text:
+        raise InvalidRequest("The message must have text, or a file.")
+    return text, [*files]
+
+
+def file_at(url: str, mime: object = None, name: object = None) -> str | Upload:
     """The file of that URL: the reference of an artifact, or a content. `mime` goes before the URL's own.
     Raises errors.InvalidRequest for addresses elsewhere, and for what is no content."""
     if known := _ARTIFACT.fullmatch(url):
         return known[1]
     if (inside := _DATA_URL.fullmatch(url)) is None:
         raise InvalidRequest("A file must be a data: URL, or the address of an artifact of yours.")
-    mime = mime or inside["mime"] or None
+    mime = mime if isinstance(mime, str) and mime else inside["mime"] or None
     if inside["base64"]:
         return uploaded(inside["data"], mime, name)
     return _upload(unquote_to_bytes(inside["data"]), mime, name)
