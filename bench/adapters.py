@@ -15,9 +15,11 @@ import orjson
 
 from bench import client, servers
 from bench.cache import PROGRAM, cached
-from bench.client import AI_SDK, GATEWAY, OPENAI, Dialect
+from bench.client import AG_UI, AI_SDK, GATEWAY, OPENAI, Dialect
 from bench.figures import Figure, show
 from bench.servers import Server
+from gateway.adapters.ag_ui_events import Run
+from gateway.adapters.ag_ui_frames import RunStream
 from gateway.adapters.ai_sdk_frames import UiMessageStream
 from gateway.adapters.answering import Encoder
 from gateway.adapters.openai_frames import CompletionChunks
@@ -25,9 +27,10 @@ from gateway.adapters.parts import Fold
 from gateway.events.envelope import StoredEvent, encode, encode_scope
 from gateway.sse_frames import encode_frames
 
-DIALECTS: Mapping[str, Dialect] = {"ai-sdk": AI_SDK, "openai": OPENAI}
+DIALECTS: Mapping[str, Dialect] = {"ai-sdk": AI_SDK, "ag-ui": AG_UI, "openai": OPENAI}
 ENCODERS: Mapping[str, Callable[[], Encoder]] = {
     "ai-sdk": lambda: UiMessageStream(7),
+    "ag-ui": lambda: RunStream(Run("t", "r")),
     "openai": lambda: CompletionChunks("t_bench", "m", 1, "http://localhost/#s=s_bench", with_usage=True),
 }
 PIECES = 20_000

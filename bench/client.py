@@ -9,6 +9,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
+from uuid import uuid4
 
 import httptools
 import orjson
@@ -38,6 +39,9 @@ class Dialect:
             return [self._request({"messages": [{"role": "user", "parts": parts}]})]
         if self.path == "/v1/chat/completions":
             return [self._request({"stream": True, "messages": [{"role": "user", "content": message}]})]
+        if self.path == "/ag-ui":
+            said = [{"id": "m", "role": "user", "content": message}]
+            return [self._request({"threadId": uuid4().hex, "runId": "r", "messages": said})]
         if self.path != "/v1/messages":
             return [self._request({"message": message})]
         messages: list[dict[str, Any]] = [{"role": "user", "content": message}]
@@ -61,6 +65,7 @@ class Dialect:
 MESSAGES = Dialect("/v1/messages", b"event: content_block_delta\n", b"event: message_stop\n")
 GATEWAY = Dialect("/api/chat", b"event: text\n", b"event: done\n")
 OPENAI = Dialect("/v1/chat/completions", b'"delta":{"content":', b"data: [DONE]", b'"content":"')
+AG_UI = Dialect("/ag-ui", b'"type":"TEXT_MESSAGE_CONTENT"', b'"type":"RUN_FINISHED"', b'"delta":"')
 AI_SDK = Dialect("/ai-sdk/chat", b'"type":"text-delta"', b'"type":"finish"', b'"delta":"')
 
 

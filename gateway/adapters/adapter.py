@@ -8,6 +8,7 @@ from gateway.http.endpoint import Endpoint
 from gateway.http.problems import ProblemWriter, native_problem
 
 MODULES = {
+    "ag-ui": "gateway.adapters.ag_ui_routes",
     "ai-sdk": "gateway.adapters.ai_sdk_routes",
     "durable-streams": "gateway.adapters.durable_streams_routes",
     "openai": "gateway.adapters.openai_routes",

@@ -1,7 +1,6 @@
 """Chat completions and the list of models, as OpenAI's SDKs and the frontends made for them ask for them."""
 
 import asyncio
-import hashlib
 import re
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
@@ -13,6 +12,7 @@ from starlette.responses import Response
 
 from gateway.adapters.adapter import Adapter
 from gateway.adapters.answering import answer_stream, whole_answer
+from gateway.adapters.foreign_ids import session_of
 from gateway.adapters.history_places import Naming, Place, Places
 from gateway.adapters.openai_frames import STATUSES, Completion, CompletionChunks, error_body
 from gateway.adapters.openai_requests import (
@@ -28,7 +28,6 @@ from gateway.adapters.openai_requests import (
 from gateway.errors import GatewayError, InvalidRequest, NotFound
 from gateway.http.endpoint import STREAM, Endpoint
 from gateway.http.requests import MAX_READ_AT_ONCE, ApiRequest
-from gateway.ids import is_id
 from gateway.service.follower import Following
 from gateway.service.releases import GRACE
 from gateway.service.seeding import MAX_SEEDED
@@ -197,22 +196,15 @@ async def _worked(request: ApiRequest, work: Callable[[], T]) -> T:
 
 def _named(request: ApiRequest) -> Naming:
     if session := _header(request, "x-session-id"):
-        return Naming(_session_of(request, session))
+        return Naming(session_of(request.principal, session, "oa"))
     chat = next(filter(None, (_header(request, name) for name in CHATS)), None)
-    return Naming(_session_of(request, chat), is_chat=True) if chat else Naming()
+    return Naming(session_of(request.principal, chat, "oa"), is_chat=True) if chat else Naming()
 
 
 def _header(request: ApiRequest, name: str) -> str | None:
     """None as well where the frontend did not fill in its template."""
     value = request.headers.get(name, "").strip()
     return None if value.casefold() in {"", "null", "none", "undefined"} or "{{" in value else value
-
-
-def _session_of(request: ApiRequest, name: str) -> str:
-    """The same id, or one that is derived for the user where it cannot be one."""
-    if is_id(name):
-        return name
-    return f"oa_{hashlib.sha256(f'{request.principal.user_id}:{name}'.encode()).hexdigest()[:40]}"
 
 
 def _model(name: str) -> dict[str, object]:

@@ -1,5 +1,5 @@
-"""What clients of other makers send: fields of their own; and a user's message, with files as `data:` URLs, in
-base64, or by the address of an artifact."""
+"""What clients of other makers send: fields of their own, and messages with files, as `data:` URLs, in base64
+or by the address of an artifact."""
 
 import base64
 import binascii
@@ -46,13 +46,13 @@ def file_at(url: str, mime: object = None, name: object = None) -> str | Upload:
         return known[1]
     if (inside := _DATA_URL.fullmatch(url)) is None:
         raise InvalidRequest("A file must be a data: URL, or the address of an artifact of yours.")
-    mime = mime if isinstance(mime, str) and mime else inside["mime"] or None
+    mime = mime or inside["mime"]
     if inside["base64"]:
         return uploaded(inside["data"], mime, name)
     return _upload(unquote_to_bytes(inside["data"]), mime, name)
 
 
-def uploaded(content: str, mime: str | None, name: object = None) -> Upload:
+def uploaded(content: str, mime: object, name: object = None) -> Upload:
     """The file whose content that is, in base64. Raises errors.InvalidRequest."""
     try:
         data = base64.b64decode(unquote_to_bytes(content), validate=True)
@@ -61,10 +61,10 @@ def uploaded(content: str, mime: str | None, name: object = None) -> Upload:
     return _upload(data, mime, name)
 
 
-def _upload(data: bytes, mime: str | None, name: object) -> Upload:
+def _upload(data: bytes, mime: object, name: object) -> Upload:
     if not data:
         raise InvalidRequest("A file must not be empty.")
-    found = _MIME.match(mime or "")
+    found = _MIME.match(mime) if isinstance(mime, str) else None
     mime = found[0] if found is not None else None
     return Upload(data, name if isinstance(name, str) and name else f"file.{_suffix(mime)}", mime)
 

@@ -15,6 +15,7 @@ from gateway.adapters.parts import (
     Closed,
     Fold,
     Grew,
+    ModelAnswered,
     Noted,
     Opened,
     Part,
@@ -35,6 +36,7 @@ OF_TYPES: Sequence[tuple[type, str]] = (
     (CallAnswered, "tool_result"),
     (ApprovalAsked, "approval_request"),
     (AttemptWithdrawn, "iteration_superseded"),
+    (ModelAnswered, "iteration_end"),
     (StepEnded, "iteration_end"),
     (TurnEnded, "done"),
 )
