@@ -8,12 +8,12 @@ from typing import Any
 
 import orjson
 
+from gateway.adapters.asides import STARTS_OVER, asks_approval
 from gateway.adapters.parts import (
     AttemptWithdrawn,
     CallMade,
     Data,
     Grew,
-    ModelAnswered,
     Noted,
     Opened,
     Part,
@@ -21,12 +21,12 @@ from gateway.adapters.parts import (
     TurnEnded,
     Waiting,
 )
+from gateway.adapters.turn_usage import TurnUsage
 from gateway.errors import GatewayError
 
 Json = dict[str, Any]
 
 DONE = b"data: [DONE]\n\n"
-STARTS_OVER = "[The answer starts over.]"
 FIELDS = {"text": "content", "thinking": "reasoning_content"}
 REASONS: Mapping[str | None, str] = {
     "max_tokens": "length",
@@ -44,32 +44,17 @@ STATUSES: Mapping[str, int] = {
 
 
 class _Completion:
-    """What is told of one answer, and its usage: a turn that waited is told in several."""
+    """What is told of one answer."""
 
     def __init__(self, turn_id: str, model: str, created: int, page: str) -> None:
         """`created`: Unix seconds; `page` is the address at which a person decides."""
         self.about = {"id": f"chatcmpl-{turn_id}", "created": created, "model": model}
         self._turn_id = turn_id
         self._page = page
-        self._has_waited = False
-        self._usage: list[Data] = []
-
-    def _count(self, part: Part) -> None:
-        if isinstance(part, TurnBegan):
-            self._usage.clear()  # what was used before the turn waited is known
-        elif isinstance(part, ModelAnswered) and "usage" in part.data:
-            self._usage.append(part.data["usage"])
+        self._usage = TurnUsage()
 
     def _used(self, ended: TurnEnded | None) -> Json:
-        """Of the whole turn, or of what came since it waited."""
-        if ended is not None and not self._has_waited and "usage" in ended.data:
-            return usage_of([ended.data["usage"]])
-        return usage_of(self._usage)
-
-    def _asks(self, waits_for: Sequence[Waiting]) -> str:
-        self._has_waited = True
-        names = [each.call.name for each in waits_for if not isinstance(each, CallMade)]
-        return f"[Waiting for approval of {', '.join(names)}: {self._page}]" if names else ""
+        return usage_of(self._usage.of(ended))
 
     def _calls(self, waits_for: Sequence[Waiting]) -> list[Json]:
         return [
@@ -111,8 +96,9 @@ class CompletionChunks(_Completion):
         return b"".join(frames)
 
     def pause(self, waits_for: Sequence[Waiting]) -> bytes:
+        self._usage.waits()
         frames: list[bytes] = []
-        if asks := self._asks(waits_for):
+        if asks := asks_approval(waits_for, self._page):
             frames.append(self._said(("\n\n" if self._has_text else "") + asks))
         calls = self._calls(waits_for)
         if calls:
@@ -124,7 +110,7 @@ class CompletionChunks(_Completion):
         return b"data: %b\n\n" % error_body(error.code, error.message)
 
     def _of(self, part: Part) -> Iterator[bytes]:
-        self._count(part)
+        self._usage.count(part)
         match part:
             case TurnBegan():
                 self._has_text = False
@@ -137,9 +123,9 @@ class CompletionChunks(_Completion):
                 yield self._said(f"\n\n{STARTS_OVER}")
             case Noted("retrieval", data) if cited := _citations(data):
                 yield self._chunk({"annotations": cited})
-            case TurnEnded(data, error):
-                if (failure := failure_of(data, error)) is not None:
-                    yield b"data: %b\n\n" % error_body(*failure)
+            case TurnEnded(data):
+                if part.failure is not None:
+                    yield b"data: %b\n\n" % error_body(*part.failure)
                 else:
                     yield from self._end(_reason(data), self._used(part))
             case _:
@@ -178,7 +164,8 @@ class Completion(_Completion):
         return b""
 
     def pause(self, waits_for: Sequence[Waiting]) -> bytes:
-        if asks := self._asks(waits_for):
+        self._usage.waits()
+        if asks := asks_approval(waits_for, self._page):
             self._said["asks"], self._kinds["asks"] = [asks], "text"
         self._calls_made = self._calls(waits_for)
         self._reason = "tool_calls" if self._calls_made else "stop"
@@ -213,7 +200,7 @@ class Completion(_Completion):
         )
 
     def _take(self, part: Part) -> None:
-        self._count(part)
+        self._usage.count(part)
         match part:
             case TurnBegan():
                 self._said.clear()
@@ -228,8 +215,8 @@ class Completion(_Completion):
                     self._said.pop(span.id, None)
             case Noted("retrieval", data):
                 self._cited += _citations(data)
-            case TurnEnded(data, error):
-                self.failure = failure_of(data, error)
+            case TurnEnded(data):
+                self.failure = part.failure
                 self._reason = _reason(data)
                 self._total = self._used(part)
             case _:
@@ -248,15 +235,6 @@ def usage_of(used: Sequence[Data]) -> Json:
         "total_tokens": prompt + answer,
         "prompt_tokens_details": {"cached_tokens": read, "cache_write_tokens": written},
     }
-
-
-def failure_of(data: Data, error: Data | None) -> tuple[str, str] | None:
-    """Code and words of why a turn came to no good end."""
-    if error is not None:
-        return error["code"], error["message"]
-    if data["status"] in {"failed", "interrupted"}:
-        return data["status"], "The turn came to no end."
-    return None
 
 
 def error_body(code: str, message: str, param: str | None = None, kind: str | None = None) -> bytes:

@@ -1,30 +1,17 @@
 """What clients of OpenAI's chat completions send: the whole conversation each time, with instructions, files,
 tools and their results."""
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, NoReturn
+from typing import Any
 
-import orjson
 from pydantic import BaseModel, ConfigDict, Field
 
-from gateway.adapters.history_places import Said
-from gateway.adapters.openai_frames import STARTS_OVER
+from gateway.adapters.conversation import Conversation, Dialect, Exchange, Question, ToolResult, refuse
 from gateway.adapters.user_content import file_at, uploaded
-from gateway.artifacts.attached_files import MAX_FILES, Upload
+from gateway.artifacts.attached_files import Upload
 from gateway.errors import InvalidRequest
 from gateway.messages import ToolSpec
-from gateway.service.seeding import SeedMessage
 
-_ASIDE = (
-    ("<think>", "</think>"),
-    ('<details type="reasoning"', "</details>"),
-    ("[Waiting for approval of ", "]"),
-    (STARTS_OVER, ""),
-)
-"""What an answer has in a client's history that is no part of it: thinking, as LibreChat and Open WebUI keep
-it, and our own remarks. By beginning and end, as a pattern would take the square of the time for many of
-them that never end."""
 _FILES = frozenset({"image_url", "file", "input_audio"})
 
 
@@ -52,75 +39,6 @@ class ChatCompletionBody(BaseModel):
     functions: list[Any] | None = Field(None, description="Not to be had: see tools.")
 
 
-class Question(NamedTuple):
-    """A message of the user."""
-
-    text: str
-    parts: Sequence[Mapping[str, Any]] = ()
-
-    def files(self) -> list[str | Upload]:
-        """Raises errors.InvalidRequest."""
-        if len(self.parts) > MAX_FILES:
-            raise InvalidRequest(f"A message may have {MAX_FILES} files.", details={"param": "messages"})
-        try:
-            return [*map(_file, self.parts)]
-        except InvalidRequest as error:
-            refuse("messages", error.message)
-
-    def digest(self) -> str:
-        """The same for what means the same."""
-        told = [" ".join(self.text.split()), *(orjson.dumps(part).decode() for part in self.parts)]
-        return hashlib.sha256("\0".join(told).encode()).hexdigest()
-
-
-class Exchange(NamedTuple):
-    """What the user said, and what the client was answered; ""; nothing."""
-
-    question: Question
-    answer: str
-
-
-class ToolResult(NamedTuple):
-    """What a tool of the client gave. `call_id` is the one that the client was told."""
-
-    call_id: str
-    text: str
-
-
-class Asked(NamedTuple):
-    """A new question with its files, by its digest, and what was said before it."""
-
-    text: str
-    files: Sequence[str | Upload]
-    digest: str
-    before: Sequence[Said]
-
-
-class Conversation(NamedTuple):
-    """All that a client sends: what was said before, and either a new question or results of its tools."""
-
-    instructions: str
-    before: Sequence[Exchange]
-    question: Question | None
-    results: Sequence[ToolResult]
-
-    def seeds(self) -> Iterator[SeedMessage]:
-        """What was said before, as the beginning of a session."""
-        for question, answer in self.before:
-            yield SeedMessage("user", shown(question), question.files())
-            if answer := without_asides(answer).strip():
-                yield SeedMessage("assistant", answer)
-
-
-def asked_of(said: Conversation) -> Asked | None:
-    """None where there are results of tools alone. Raises errors.InvalidRequest."""
-    if said.question is None:
-        return None
-    question, files = said.question, said.question.files()
-    before = [Said(each.question.digest(), comparable(each.answer)) for each in said.before]
-    return Asked(shown(question), files, question.digest(), before)
-
-
 def conversation_of(messages: Sequence[Mapping[str, Any]]) -> Conversation:
     """Raises errors.InvalidRequest."""
     told: list[str] = []
@@ -134,7 +52,7 @@ def conversation_of(messages: Sequence[Mapping[str, Any]]) -> Conversation:
                 told.append(_text_of(message, number))
                 continue
             case "user":
-                question = Question(_text_of(message, number), [*_files_of(message)])
+                question = Question(_text_of(message, number), [*_files_of(message)], CHAT)
                 if not question.text.strip() and not question.parts:
                     refuse("messages", f"messages.{number}: the user's message must have text, or a file.")
                 exchanges.append((question, []))
@@ -153,38 +71,10 @@ def conversation_of(messages: Sequence[Mapping[str, Any]]) -> Conversation:
     instructions = "\n\n".join(filter(None, told))
     answered = [Exchange(question, "\n\n".join(filter(None, said))) for question, said in exchanges]
     if role == "tool" and results:
-        return Conversation(instructions, answered, None, results)
+        return Conversation(CHAT, instructions, answered, None, results)
     if role != "user":
         refuse("messages", "The last of messages must be the user's, or results of tools.")
-    return Conversation(instructions, answered[:-1], answered[-1].question, ())
-
-
-def shown(question: Question) -> str:
-    """The text, or in its place the names of the files."""
-    if question.text.strip() or not question.parts:
-        return question.text
-    names = (each if isinstance(each, str) else each.name for each in question.files())
-    return " ".join(f"[{name}]" for name in names)
-
-
-def without_asides(answer: str) -> str:
-    """An answer without thinking and remarks."""
-    for beginning, end in _ASIDE:
-        kept: list[str] = []
-        at = 0
-        while (begins := answer.find(beginning, at)) >= 0:
-            ends = answer.find(end, begins + len(beginning))
-            if ends < 0:
-                break
-            kept.append(answer[at:begins])
-            at = ends + len(end)
-        answer = "".join(kept) + answer[at:]
-    return answer
-
-
-def comparable(answer: str) -> str:
-    """An answer without what clients and proxies change of it."""
-    return "".join(without_asides(answer).split())
+    return Conversation(CHAT, instructions, answered[:-1], answered[-1].question, ())
 
 
 def tools_of(body: ChatCompletionBody) -> list[ToolSpec]:
@@ -214,10 +104,6 @@ def check_possible(body: ChatCompletionBody) -> None:
         refuse("audio" if body.audio is not None else "modalities", "There is no audio output.")
     if body.functions:
         refuse("functions", "functions are not taken any more: send them as tools.")
-
-
-def refuse(param: str, message: str) -> NoReturn:
-    raise InvalidRequest(message, code="unsupported_value", details={"param": param})
 
 
 def _text_of(message: Mapping[str, Any], number: int) -> str:
@@ -257,4 +143,7 @@ def _file(part: Mapping[str, Any]) -> str | Upload:
         case "input_audio" if isinstance(data := inside.get("data"), str):
             return uploaded(data, f"audio/{inside.get('format')}", f"audio.{inside.get('format')}")
         case _:
-            refuse("messages", f"{kind}: its content must be in the message itself.")
+            raise InvalidRequest(f"{kind}: its content must be in the message itself.")
+
+
+CHAT = Dialect("oa", "messages", _file)

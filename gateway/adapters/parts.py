@@ -139,6 +139,14 @@ class TurnEnded(NamedTuple):
     data: Data
     error: Data | None
 
+    @property
+    def failure(self) -> tuple[str, str] | None:
+        """Code and words of why it came to no good end."""
+        if self.error is not None:
+            return self.error["code"], self.error["message"]
+        status = self.data["status"]
+        return (status, "The turn came to no end.") if status in {"failed", "interrupted"} else None
+
 
 Part = (
     TurnBegan
@@ -157,8 +165,6 @@ Part = (
     | Noted
     | TurnEnded
 )
-
-
 Waiting = ApprovalAsked | CallMade
 
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
-from gateway.adapters.openai_frames import STARTS_OVER, Completion, CompletionChunks, usage_of
-from gateway.adapters.openai_requests import comparable, without_asides
+from gateway.adapters.asides import STARTS_OVER, comparable, without_asides
+from gateway.adapters.openai_frames import Completion, CompletionChunks, usage_of
 from gateway.adapters.parts import Fold
 from gateway.events.envelope import StoredEvent
 from tests.adapters.test_parts import turns

@@ -1,0 +1,162 @@
+"""How a conversation that is sent whole becomes a turn: a new one, the one that it asked for before, or the
+one that waits for its results."""
+
+import asyncio
+import re
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import NamedTuple, TypeVar
+
+from gateway.adapters.conversation import Conversation, refuse
+from gateway.adapters.foreign_ids import session_of
+from gateway.adapters.history_places import Naming, Place, Places
+from gateway.errors import GatewayError, NotFound
+from gateway.http.requests import MAX_READ_AT_ONCE, ApiRequest
+from gateway.messages import ToolSpec
+from gateway.service.follower import Following
+from gateway.service.releases import GRACE
+from gateway.service.seeding import MAX_SEEDED
+from gateway.storage.sessions import BESIDE
+from gateway.turn.request import TurnRequest
+
+T = TypeVar("T")
+
+CHATS = ("x-chat-id", "x-openwebui-chat-id")
+"""Headers that name the chat of a frontend."""
+HEADERS = {
+    "X-Session-Id": "The session; absent: the one whose history the messages are, or a new one.",
+    "X-Chat-Id": "The chat of a frontend that sends all of it each time.",
+    "X-Task": "What a frontend asks for itself, such as a title: not a part of the chat.",
+}
+"""What names a session, for the description of a route."""
+_CALL = re.compile(r"[A-Za-z0-9_-]{1,64}:[!-~]{1,256}")
+"""The id of a turn, and what the model calls the call."""
+
+
+class Asking(NamedTuple):
+    """The turn to tell, from `place` on, and of it not what came before the calls `decided`; when it was
+    accepted, if it is new (Unix milliseconds)."""
+
+    place: Following
+    decided: Collection[str] = ()
+    accepted_at: int | None = None
+
+
+async def ask(
+    request: ApiRequest, said: Conversation, *, model: str | None, tools: Sequence[ToolSpec]
+) -> Asking:
+    """The answer to the newest message: with results of the client's tools, what comes after them. The turn
+    ends when nobody has read it for a while.
+
+    Raises:
+        errors.InvalidRequest: of what the client sends. GatewayError: what begins a turn, or gives a result.
+    """
+    asked = await worked(request, said.asked)
+    if asked is None:
+        return await _give_results(request, said)
+    naming = named(request, said.dialect.prefix)
+    is_beside = bool(filled_in(request, "x-task"))
+    places = Places(
+        request.gateway,
+        request.principal,
+        Naming() if is_beside else naming,
+        model or request.settings.model,
+        is_retry=request.headers.get("x-stainless-retry-count", "0") != "0",
+    )
+    place = await places.find(asked.before, asked.digest)
+    if place.same is not None:
+        turn = place.same
+        following = await request.gateway.following(request.principal, turn.session_id, turn_id=turn.id)
+        return Asking(replace(following, release_after=GRACE))
+    session_id = place.session_id if place.is_known else await _seeded(request, said, place)
+    is_beside = is_beside or place.is_beside
+    whole = bool(asked.before) or naming.is_chat or session_id is None
+    turn = TurnRequest(
+        message=asked.text,
+        session_id=session_id,
+        create_session=place.parent is None,
+        on_conflict="interrupt" if await _gives_way(request, session_id) else "queue",
+        model=model,
+        role_id=BESIDE if is_beside and session_id is None else None,
+        attachments=asked.files,
+        parent_turn_id=place.parent,
+        instructions=said.instructions if said.instructions or whole else None,
+        tools=tools,
+        mark=place.mark,
+    )
+    return await _start(request, turn, made_session=None if place.is_known else session_id)
+
+
+async def worked(request: ApiRequest, work: Callable[[], T]) -> T:
+    """Its result; in a thread where the body is large, as others would have to wait."""
+    size = request.headers.get("content-length", "")
+    is_small = size.isdigit() and int(size) <= MAX_READ_AT_ONCE
+    return work() if is_small else await asyncio.to_thread(work)
+
+
+def named(request: ApiRequest, prefix: str) -> Naming:
+    """How the headers name the session."""
+    if session := filled_in(request, "x-session-id"):
+        return Naming(session_of(request.principal, session, prefix))
+    chat = next(filter(None, (filled_in(request, name) for name in CHATS)), None)
+    return Naming(session_of(request.principal, chat, prefix), is_chat=True) if chat else Naming()
+
+
+def filled_in(request: ApiRequest, name: str) -> str | None:
+    """A header; None as well where the frontend did not fill in its template."""
+    value = request.headers.get(name, "").strip()
+    return None if value.casefold() in {"", "null", "none", "undefined"} or "{{" in value else value
+
+
+async def _gives_way(request: ApiRequest, session_id: str | None) -> bool:
+    """Whether the session's turn waits for a person or a client, or its client has gone."""
+    running = await request.gateway.open_turn(session_id) if session_id is not None else None
+    return running is not None and (
+        running.status.startswith("awaiting_") or request.gateway.releases.is_left(running)
+    )
+
+
+async def _start(request: ApiRequest, turn: TurnRequest, *, made_session: str | None) -> Asking:
+    """`made_session` was made for this turn alone."""
+    gateway, who = request.gateway, request.principal
+    try:
+        accepted = await gateway.start(who, turn)
+    except GatewayError:
+        if made_session is not None:
+            with suppress(GatewayError):
+                await gateway.delete_session(who, made_session)
+        raise
+    request.span.starts(accepted.turn.id)
+    place = gateway.following_turn(accepted, release_after=GRACE)
+    return Asking(place, accepted_at=accepted.turn.created_at)
+
+
+async def _seeded(request: ApiRequest, said: Conversation, place: Place) -> str:
+    """A session that begins with what was said elsewhere: the one that is named, if it is not there yet."""
+    history = await worked(request, lambda: [*said.seeds()])
+    if len(history) > MAX_SEEDED:
+        field = said.dialect.field
+        refuse(field, f"A history that is not known here may have {MAX_SEEDED} messages.")
+    session_id = place.session_id
+    if session_id is not None:
+        with suppress(NotFound):
+            await request.gateway.session(request.principal, session_id)
+            session_id = None
+    return (await request.gateway.seed(request.principal, session_id, None, history)).id
+
+
+async def _give_results(request: ApiRequest, said: Conversation) -> Asking:
+    """Hands the results of the client's tools to their turn."""
+    gateway, who = request.gateway, request.principal
+    turn_ids = {each.call_id.partition(":")[0] for each in said.results}
+    if len(turn_ids) != 1 or any(_CALL.fullmatch(each.call_id) is None for each in said.results):
+        refuse(said.dialect.field, "The results must be of calls of one answer, by the ids that it has.")
+    turn = await gateway.turn(who, None, turn_ids.pop())
+    decided: list[str] = []
+    for each in said.results:
+        call_id = each.call_id.partition(":")[2]
+        await gateway.client_results.give(who, turn.session_id, turn.id, call_id, each.text)
+        decided.append(call_id)
+    place = await gateway.following(who, turn.session_id, turn_id=turn.id)
+    return Asking(replace(place, release_after=GRACE), decided)

@@ -1,0 +1,56 @@
+"""The list of models, as the SDKs of OpenAI and of Anthropic ask for it."""
+
+import orjson
+from starlette.responses import Response
+
+from gateway.errors import NotFound
+from gateway.http.endpoint import Endpoint
+from gateway.http.requests import ApiRequest
+
+JSON = "application/json"
+
+
+async def index(request: ApiRequest) -> Response:
+    """The models that a request may choose, in a form that the SDKs of OpenAI and of Anthropic read."""
+    found = [_model(name) for name in request.settings.models]
+    about = {"has_more": False, "first_id": found[0]["id"], "last_id": found[-1]["id"]}
+    return _json({"object": "list", "data": found, **about})
+
+
+async def one(request: ApiRequest) -> Response:
+    """One of them."""
+    name = request.path_text("model")
+    check_model(request, name)
+    return _json(_model(name))
+
+
+def check_model(request: ApiRequest, name: str | None) -> None:
+    """Raises errors.NotFound for a model that a request may not choose; None is the default."""
+    if name is not None and name not in request.settings.models:
+        raise NotFound(
+            f"The model {name[:100]!r} is not one of this gateway's: see /v1/models.",
+            code="model_not_found",
+            details={"param": "model"},
+        )
+
+
+def _model(name: str) -> dict[str, object]:
+    return {
+        "id": name,
+        "object": "model",
+        "created": 0,
+        "owned_by": "gateway",
+        "type": "model",
+        "display_name": name,
+        "created_at": "1970-01-01T00:00:00Z",
+    }
+
+
+def _json(value: object) -> Response:
+    return Response(orjson.dumps(value), 200, {"cache-control": "no-store"}, JSON)
+
+
+ENDPOINTS = (
+    Endpoint("GET", "/v1/models", index, {200: (JSON,)}, problem=JSON),
+    Endpoint("GET", "/v1/models/{model:path}", one, {200: (JSON,)}, refusals=(404,), problem=JSON),
+)
