@@ -45,6 +45,8 @@ class Reader:
         self.http, self.urls, self.chance = http, urls, chance
         self.session_id = new_session_id()
         self.turns: list[ReceivedTurn] = []
+        self.reads_from: str | None = None
+        """One of `urls`, while a turn is read there."""
 
     @property
     def url(self) -> str:
@@ -106,12 +108,16 @@ class Reader:
             turn.status = "lost"
             return
         turn.connections += 1
-        async for frame in frames(answer):
-            turn.frames.append(frame)
-            event = body_of(frame)
-            turn.turn_id = event["turn_id"]
-            if event["type"] == "done":
-                turn.status = event["data"]["status"]
+        self.reads_from = str(answer.url.origin())
+        try:
+            async for frame in frames(answer):
+                turn.frames.append(frame)
+                event = body_of(frame)
+                turn.turn_id = event["turn_id"]
+                if event["type"] == "done":
+                    turn.status = event["data"]["status"]
+        finally:
+            self.reads_from = None
 
     async def _stop(self, turn: ReceivedTurn, delay: float) -> None:
         await asyncio.sleep(delay)

@@ -40,7 +40,7 @@ async def test_a_server_without_power_loses_nothing_that_was_shown() -> None:
 async def test_replicas_that_are_killed_and_frozen_lose_nothing() -> None:
     """Three on one database, which restarts and whose connections are cut: each request of a client goes to
     any of them, and what it was told over all of them is the log."""
-    outcome = await run_replicated(10, seed=16, at_once=3, every=40)
+    outcome = await run_replicated(10, seed=16, at_once=3, every=25)
 
     assert outcome.violations == []
     assert sum(outcome.ended.values()) == 10

@@ -10,7 +10,7 @@ import signal
 import socket
 import tempfile
 from argparse import Namespace
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -113,14 +113,15 @@ class Chaos:
                 await moments.wait(work, readers)
                 if work.done() or self.outcome.kills == moments.most:
                     break
-                await self.disturb()
+                await self.disturb({reader.reads_from for reader in readers})
             await work
         finally:
             work.cancel()
             await asyncio.gather(*self._tasks)
 
-    async def disturb(self) -> None:
-        """Kills or freezes a replica, or does something to the database."""
+    async def disturb(self, read: Collection[str | None]) -> None:
+        """Kills or freezes a replica, one that is `read` where there is one, or does something to the
+        database."""
         if not self._deck:
             self._deck = [kind for kind, count in OFTEN.items() for _ in range(count)]
             self.kinds.shuffle(self._deck)
@@ -134,7 +135,7 @@ class Chaos:
             self.cutting.cut(self.chance.choice((0.2, 1.0)), self.chance)
             self.outcome.cuts += 1
         elif up := [victim for victim in self.victims if victim not in self._down]:
-            victim = self.chance.choice(up)
+            victim = self.chance.choice([victim for victim in up if victim.url in read] or up)
             self._down.add(victim)
             self.outcome.kills += 1
             disturbing = self._freeze(victim) if kind == "freeze" else self._kill(victim)
