@@ -20,7 +20,7 @@ from gateway.auth import ApiKeys
 from gateway.errors import GatewayError
 from gateway.http.middleware import Access, FailureResponses, RequestScope
 from gateway.http.openapi import document
-from gateway.http.problems import on_bug, on_gateway_error, on_http_error
+from gateway.http.problems import Dialect, on_bug, on_gateway_error, on_http_error
 from gateway.lifespan import lifespan
 from gateway.settings import Settings
 from gateway.tools.base import FunctionTool
@@ -61,7 +61,10 @@ def build_app(settings: Settings, *, demo: bool = False, tools: Sequence[Functio
         settings.model_copy(update={"model": "demo", "allowed_models": ()}) if demo else settings
     )
     app.state.demo = demo
-    app.state.problem_writers = {each.prefix: each.write_problem for each in adapters}
+    app.state.dialects = {
+        each.prefix: Dialect(name, each.write_problem)
+        for name, each in zip(settings.adapters, adapters, strict=True)
+    }
     if demo:
         from gateway.demo.demo_tools import demo_tools  # noqa: PLC0415 - nobody else waits for the demo model's parts
 

@@ -42,9 +42,11 @@ def needs_user(path: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Somebody with sessions of their own. Every query takes one."""
+    """Somebody with sessions of their own. Every query takes one. `dialect` names the adapter by which they
+    ask; None: by our own routes, or by none."""
 
     user_id: str
+    dialect: str | None = None
 
 
 def check_is_admin(who: Principal, admins: Collection[str], may: str) -> None:

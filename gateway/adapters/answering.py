@@ -158,7 +158,9 @@ def stream_response(
     return EventStream(
         request,
         feed,
-        request.telemetry.metrics.streams.opened(kind, head=place.head, accepted_at=accepted_at),
+        request.telemetry.metrics.streams.opened(
+            kind, head=place.head, accepted_at=accepted_at, dialect=request.dialect
+        ),
         opening=b"",
         session_id=place.session_id,
         from_seq=place.after,

@@ -134,7 +134,7 @@ def _stream(request: ApiRequest, place: Following, cursor: str) -> Response:
     return EventStream(
         request,
         feed,
-        request.telemetry.metrics.streams.opened("resume", head=place.head),
+        request.telemetry.metrics.streams.opened("resume", head=place.head, dialect=request.dialect),
         opening=frames.control(place.after) if place.after == place.head else b"",
         session_id=place.session_id,
         from_seq=place.after,

@@ -78,6 +78,12 @@ class TurnStart(EventData):
         description="What it was asked after: a turn, or `root` for none. Absent where that is the turn that "
         "ran before it in the log.",
     )
+    dialect: str | None = Field(
+        default=None,
+        pattern=r"^[a-z0-9-]{1,32}$",
+        description="The adapter by which its client asked, as `GATEWAY_ADAPTERS` names it. Absent: the "
+        "gateway's own routes.",
+    )
 
 
 class IterationStart(EventData):

@@ -2,6 +2,7 @@
 asks may. Pure ASGI: a stream passes through without a copy."""
 
 import asyncio
+from dataclasses import replace
 from time import monotonic
 from urllib.parse import urlsplit
 
@@ -12,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gateway.auth import SINGLE, ApiKeys, needs_key, needs_user
 from gateway.errors import Draining, Forbidden, GatewayError, InvalidRequest
-from gateway.http.problems import on_bug, refusal
+from gateway.http.problems import dialect_of, on_bug, refusal
 from gateway.ids import is_id, new_request_id
 from gateway.settings import LOOPBACK_HOSTS, Settings
 from gateway.telemetry.setup import Telemetry
@@ -40,7 +41,9 @@ class RequestScope:
         given = headers.get("x-request-id", "")
         request_id = scope["request_id"] = given if is_id(given) else new_request_id()
         telemetry: Telemetry = scope["app"].state.telemetry
-        span = scope["request_span"] = telemetry.http.begin(scope, headers, request_id)
+        dialect = dialect_of(scope)
+        named = scope["dialect"] = dialect.name if dialect is not None else None
+        span = scope["request_span"] = telemetry.http.begin(scope, headers, request_id, named)
         # For streams: once a response has begun nobody on the way looks at what it sends. Our own server has
         # put its `send` there, which lies below Starlette's.
         scope.setdefault("send_body", send)
@@ -63,7 +66,8 @@ class RequestScope:
             await send(message)
 
         error: str | None = None
-        with structlog.contextvars.bound_contextvars(request_id=request_id, **span.ids):
+        about = {"dialect": named} if named is not None else {}
+        with structlog.contextvars.bound_contextvars(request_id=request_id, **about, **span.ids):
             try:
                 await self._app(scope, receive, send_marked)
             except Exception as failure:
@@ -138,7 +142,8 @@ class Access:
             self._check_host(headers)
             self._check_origin(headers)
             if needs_key(scope["path"]):
-                scope["principal"] = self._keys.identify(headers, needs_user=needs_user(scope["path"]))
+                who = self._keys.identify(headers, needs_user=needs_user(scope["path"]))
+                scope["principal"] = replace(who, dialect=scope["dialect"]) if scope["dialect"] else who
         except GatewayError as error:
             await refusal(scope, error)(scope, receive, send)
             return

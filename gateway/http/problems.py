@@ -1,7 +1,7 @@
 """Errors to responses: one table of statuses, the shape of the path's dialect, no stack traces."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import structlog
 from starlette.exceptions import HTTPException
@@ -69,6 +69,13 @@ ProblemWriter = Callable[[GatewayError, int, str], tuple[bytes, str]]
 """Makes of an error, its status and the request's id the body of a refusal, and its media type."""
 
 
+class Dialect(NamedTuple):
+    """A dialect of other clients: the name of its adapter, and how it words a refusal."""
+
+    name: str
+    write_problem: ProblemWriter
+
+
 def native_problem(error: GatewayError, _status: int, request_id: str) -> tuple[bytes, str]:
     """The body that our own routes refuse with."""
     problem = Problem(
@@ -92,13 +99,19 @@ def problem_response(
     return Response(body, status, headers, media_type)
 
 
-def refusal(scope: Scope, error: GatewayError, status: int | None = None) -> Response:
-    """The response that tells `error` in the dialect of the request's path: `app.state.problem_writers` has
-    the writers of those that are not ours, by the beginnings of their paths."""
-    writers: Mapping[str, ProblemWriter] = scope["app"].state.problem_writers
+def dialect_of(scope: Scope) -> Dialect | None:
+    """That of the request's path: `app.state.dialects` has those that are not ours, by the beginnings of
+    their paths."""
+    dialects: Mapping[str, Dialect] = scope["app"].state.dialects
     path: str = scope["path"]
-    fitting = [prefix for prefix in writers if path == prefix or path.startswith(prefix + "/")]
-    write = writers[max(fitting, key=len)] if fitting else native_problem
+    fitting = [prefix for prefix in dialects if path == prefix or path.startswith(prefix + "/")]
+    return dialects[max(fitting, key=len)] if fitting else None
+
+
+def refusal(scope: Scope, error: GatewayError, status: int | None = None) -> Response:
+    """The response that tells `error` in the dialect of the request's path."""
+    dialect = dialect_of(scope)
+    write = dialect.write_problem if dialect is not None else native_problem
     request_id = scope.get("request_id", "r_unknown")
     return problem_response(error, status_of(error) if status is None else status, request_id, write)
 

@@ -64,6 +64,11 @@ class ApiRequest(Request):
         return self.scope["principal"]
 
     @property
+    def dialect(self) -> str | None:
+        """The adapter of its path; None: it is of our own routes."""
+        return self.scope["dialect"]
+
+    @property
     def content_type(self) -> str:
         """Without its parameters; "" when there is none."""
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()

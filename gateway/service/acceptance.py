@@ -48,6 +48,7 @@ def new_turn(settings: Settings, who: Principal, request: TurnRequest) -> NewTur
         parent_turn_id=request.parent_turn_id,
         instructions=clean(told) if told is not None else None,
         mark=request.mark,
+        dialect=who.dialect,
     )
 
 

@@ -131,7 +131,8 @@ Index("outbox_by_session", outbox.c.session_id, outbox.c.number)
 # was said here.
 # `instructions` is the digest of those that the turn has; '': none; NULL while it waits: those that the turn
 # before it will have. `client_tools` is the digest of the tools that came with it. `mark` is a hash of
-# all that its client had sent of the conversation, where it sends that each time.
+# all that its client had sent of the conversation, where it sends that each time. `dialect` names the adapter
+# by which it was asked for; NULL: none.
 turns = Table(
     "turns",
     metadata,
@@ -162,6 +163,7 @@ turns = Table(
     Column("instructions", Text),
     Column("client_tools", Text),
     Column("mark", Text),
+    Column("dialect", Text),
 )
 _running = text("status = 'running'")
 _waiting = text("status = 'accepted'")

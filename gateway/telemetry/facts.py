@@ -53,10 +53,11 @@ class TurnFacts:
 
     `whole` is false when its beginning is not known; `resumed` is true when a former process began it.
     `queued_ms` is how long it waited before `started_at`, `owner` the user id, where that is known;
-    `attachments` and `attached_size` count the files of its message and their bytes. `call`
-    is the open model call, `answered` one whose tool calls are being recorded, `tools` the open tool runs by
-    call id. `waiting_since` is when there was nothing left to do but to wait for a person, None while there
-    is; `waited_ms` adds up the times that it was so, `silent_ms` those of them before its first text.
+    `dialect` is that of its turn_start; `attachments` and `attached_size` count the files of its message and
+    their bytes. `call` is the open model call, `answered` one whose tool calls are being recorded, `tools`
+    the open tool runs by call id. `waiting_since` is when there was nothing left to do but to wait for a
+    person, None while there is; `waited_ms` adds up the times that it was so, `silent_ms` those of them
+    before its first text.
     `outcome` and `totals` (the data of `done`) are set when it is over; `error` is the code of its last
     `error` event.
     """
@@ -72,6 +73,7 @@ class TurnFacts:
     seen_at: int
     owner: str | None = None
     queued_ms: int = 0
+    dialect: str | None = None
     attachments: int = 0
     attached_size: int = 0
     resumed: bool = False
@@ -106,6 +108,7 @@ class TurnFacts:
             last_seq=event.seq,
             seen_at=body["ts"],
             queued_ms=data.get("queued_ms", 0) if whole else 0,
+            dialect=data.get("dialect") if whole else None,
             attachments=len(attached),
             attached_size=sum(each["size"] for each in attached),
         )

@@ -85,6 +85,7 @@ def start_of(turn: TurnRow, tracing: Tracing, queued_ms: int | None) -> TurnStar
         trace_url=tracing.url_of(trace_id),
         attachments=attached_files(turn.attachments),
         parent_turn_id=turn.parent_turn_id,
+        dialect=turn.dialect,
     )
 
 

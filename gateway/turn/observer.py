@@ -69,9 +69,10 @@ class Tracing:
 def ids_of(turn: TurnRow) -> dict[str, str]:
     """What ties a log line to the turn, its events and its trace."""
     trace_id = trace_id_of(turn.id)
-    return {
+    ids = {
         "session_id": turn.session_id,
         "turn_id": turn.id,
         "trace_id": trace_id,
         "span_id": root_span_id(trace_id),
     }
+    return ids if turn.dialect is None else {**ids, "dialect": turn.dialect}

@@ -85,7 +85,8 @@ export class EventPanel {
 
 function gistOf({ type, data = {} }) {
   switch (type) {
-    case "turn_start": return [data.input, ...(data.attachments ?? []).map(({ name }) => name)].join(" · ");
+    case "turn_start": return [data.dialect && `(${data.dialect})`, data.input, ...(data.attachments ?? []).map(({ name }) => name)]
+      .filter(Boolean).join(" · ");
     case "text": case "thinking": return data.text;
     case "iteration_start": return `#${data.attempt} ${data.model}`;
     case "iteration_end": return [data.stop_reason, data.ttft_ms !== undefined && `${data.ttft_ms} ms`].filter(Boolean).join(" · ");

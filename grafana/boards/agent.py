@@ -11,6 +11,8 @@ FAILED = 'error_type!=""'
 COMPRESSIONS = "gateway_compressions_total"
 HOW = "gateway_compression_trigger"
 OUTCOME = "gateway_turn_outcome"
+DIALECT = "gateway_dialect"
+NATIVE, FOREIGN = f'{DIALECT}=""', f'{DIALECT}!=""'
 
 _loop = Row(
     "Agent loop",
@@ -20,6 +22,17 @@ _loop = Row(
             "limit_reached is a turn that was stopped by one of the operator's limits.",
             "cpm",
             {legend(OUTCOME): per_minute("gateway_turns_total", OUTCOME)},
+            stacked=True,
+        ),
+        graph(
+            "Turns by client",
+            "The adapter by which turns were asked for; native is the page, the CLI and whoever calls the "
+            "gateway's own routes.",
+            "cpm",
+            {
+                "native": per_minute("gateway_turns_total", where=NATIVE),
+                legend(DIALECT): per_minute("gateway_turns_total", DIALECT, where=FOREIGN),
+            },
             stacked=True,
         ),
         graph(

@@ -4,6 +4,9 @@ from panels import Board, Row, graph, legend, per_minute, quantile, quantiles, r
 
 KIND = "gateway_stream_kind"
 REASON = "gateway_reason"
+DIALECT = "gateway_dialect"
+NATIVE, FOREIGN = f'{DIALECT}=""', f'{DIALECT}!=""'
+FIRST = "gateway_client_time_to_first_event_seconds"
 POOL = "gateway_pool"
 TELEMETRY = "gateway_telemetry"
 
@@ -23,6 +26,26 @@ _streams = Row(
             "cpm",
             {legend(KIND): per_minute("gateway_stream_opened_total", KIND)},
             stacked=True,
+        ),
+        graph(
+            "Open streams by client",
+            "The adapter whose route they are; native are the gateway's own.",
+            "short",
+            {
+                "native": f"sum(gateway_stream_active{{@,{NATIVE}}})",
+                legend(DIALECT): f"sum by ({DIALECT}) (gateway_stream_active{{@,{FOREIGN}}})",
+            },
+            stacked=True,
+        ),
+        graph(
+            "First content by client, p95",
+            "From the acceptance of a turn to the first of its content on its own stream, by adapter.",
+            "s",
+            {
+                "native": quantile(0.95, FIRST, where=NATIVE),
+                legend(DIALECT): quantile(0.95, FIRST, DIALECT, where=FOREIGN),
+            },
+            exemplars=True,
         ),
         graph(
             "Streams ended by reason",

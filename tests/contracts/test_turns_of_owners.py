@@ -91,3 +91,14 @@ async def test_turns_are_found_by_their_mark_the_newest_first(storage: Storage) 
     assert [turn.id for turn in await storage.turns.marked(OWNER, "m")] == ["new", "old"]
     assert await storage.turns.marked("bob", "m") == []
     assert await storage.turns.marked(OWNER, "other") == []
+
+
+async def test_a_turn_that_waits_keeps_by_which_dialect_it_was_asked_for(storage: Storage) -> None:
+    """Whoever begins it later knows it."""
+    first = await running(storage, "s", "first")
+    new = NewTurn("t", "s", OWNER, "hi", "m", None, "queue", create_session=False, at=1, dialect="ag-ui")
+    accepted = await storage.turns.accept(new, max_queued=1)
+
+    assert accepted.turn.dialect == "ag-ui"
+    assert (await storage.turns.get("s", "t", OWNER)).dialect == "ag-ui"
+    assert (await storage.turns.get("s", first.turn_id, OWNER)).dialect is None

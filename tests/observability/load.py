@@ -114,6 +114,8 @@ async def scripted_round(client: Client) -> dict[str, RecordedTurn]:
         "limited": "/call current_time {}\n/then\n" * 5 + "/say done",
     }.items():
         told[kind] = RecordedTurn(message, await client.chat(message, session_id=session))
+    said = [{"id": "m", "role": "user", "content": "/say hi"}]
+    assert (await client.post("/ag-ui", {"threadId": session, "messages": said})).status_code == 200
     for kind, (message, found) in (await permitted_round(client)).items():
         told[kind] = RecordedTurn(message, found)
     told["remembered"] = RecordedTurn(ASKED, await remembering_round(client))

@@ -191,3 +191,17 @@ async def test_a_turn_does_not_care_for_the_collector(
                 await asyncio.sleep(0.02)
 
     assert not collector.traces
+
+
+async def test_a_trace_says_by_which_client_its_turn_was_asked_for(
+    settings: Settings, collecting: Collector
+) -> None:
+    """The root and its request have the name of the adapter; our own routes have none."""
+    async with running_gateway(settings) as client:
+        said = [{"id": "m", "role": "user", "content": "/say hi"}]
+        await client.post("/ag-ui", {"threadId": "s", "messages": said})
+        await client.chat("/say hi", session_id="s")
+
+    roots = [about(root).get("gateway.dialect") for root in collecting.named("invoke_agent")]
+    requests = [about(collecting.one(f"POST {path}")) for path in ("/ag-ui", "/api/chat")]
+    assert roots == [each.get("gateway.dialect") for each in requests] == ["ag-ui", None]

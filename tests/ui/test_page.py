@@ -3,6 +3,7 @@
 from collections.abc import Generator
 from pathlib import Path
 
+import httpx2
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
@@ -188,6 +189,20 @@ def test_a_session_that_is_gone_is_told(page: Page, running: Running) -> None:
 
     expect(page.locator("#link")).to_have_text("This chat is no longer there.")
     expect(page.locator("#welcome")).to_be_visible()
+
+
+def test_the_events_say_by_which_client_a_turn_was_asked_for(page: Page, running: Running) -> None:
+    """A turn that another frontend began is there like any other, with the name of its dialect."""
+    said = [{"id": "m", "role": "user", "content": "/say hi"}]
+    httpx2.post(f"{running.url}/ag-ui", json={"threadId": "s", "messages": said}).raise_for_status()
+    page.goto("about:blank")  # else only the fragment changes
+    page.goto(f"{running.url}/#s=s")
+
+    expect(page.locator(".prose")).to_have_text("hi")
+    ask(page, "/say more")
+    expect(page.locator(".outcome.completed")).to_have_count(2)
+    gists = page.locator("#event-list details[data-type=turn_start] .gist")
+    expect(gists).to_have_text(["(ag-ui) · /say hi", "/say more"])
 
 
 def test_the_page_speaks_chinese(browser: Browser, running: Running) -> None:

@@ -32,7 +32,8 @@ class TurnRow:
     it waits), `parent_turn_id` what it comes after, a turn or branches.ROOT, where that is not the turn
     that ran before it. `origin` is None of what was said here. `instructions` is the digest (SHA-256 in
     hex) of those of its client; None: it has none, or waits and brought none. `client_tools` names the set
-    of tools that came with it (see `Turns.client_tools`)."""
+    of tools that came with it (see `Turns.client_tools`). `dialect` names the adapter by which it was asked
+    for; None: the gateway's own routes."""
 
     id: str
     session_id: str
@@ -60,6 +61,7 @@ class TurnRow:
     origin: Origin | None = None
     instructions: str | None = None
     client_tools: str | None = None
+    dialect: str | None = None
 
 
 class OwnedTurn(NamedTuple):
@@ -78,7 +80,7 @@ class NewTurn:
     branch where others do already (branches.ROOT: before all turns); None: after the last one of the active
     branch. `instructions` are the client's, from this turn on; None: those of the turn before stay; "": it
     has none any more. `client_tools` are run by the client. By its `mark` a client finds it that sends the
-    whole conversation each time."""
+    whole conversation each time. `dialect`: see `TurnRow`."""
 
     id: str
     session_id: str
@@ -96,6 +98,7 @@ class NewTurn:
     instructions: str | None = None
     client_tools: Sequence[ToolSpec] = ()
     mark: str | None = None
+    dialect: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,6 +72,7 @@ ADD_TURN = Prepared(
         instructions=bindparam("instructions"),
         client_tools=bindparam("client_tools"),
         mark=bindparam("mark"),
+        dialect=bindparam("dialect"),
     )
 )
 CANCEL = Prepared(update(turns).where(OF_ID, turns.c.status != "done").values(cancel_requested=true()))
@@ -137,6 +138,7 @@ def accept(connection: Connection, new: NewTurn, max_queued: int, replica: str) 
         instructions=told,
         client_tools=turn.client_tools,
         mark=new.mark,
+        dialect=new.dialect,
     )
     if not waits:
         _put_in_force(connection, turn, before)
@@ -260,6 +262,7 @@ def _row_of(
         parent_turn_id=place.parent,
         instructions=told or None,
         client_tools=tools,
+        dialect=new.dialect,
     )
 
 

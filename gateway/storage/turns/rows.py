@@ -66,6 +66,7 @@ TURNS = (
         turns.c.origin,
         turns.c.instructions,
         turns.c.client_tools,
+        turns.c.dialect,
         heads.c.head,
         sessions.c.created_at,
     )
@@ -99,12 +100,12 @@ SESSION_OF = Prepared(select(turns.c.session_id).where(OF_ID))
 def turn_of(row: tuple[Any, ...]) -> TurnRow:
     """A row of TURNS. `first_seq` is fixed before the first event is there: until then both bounds are 0."""
     first_seq, last_seq, cancel_requested, project_id, role_id, recoveries, attachments = row[10:17]
-    ended_at, usage, cost, iterations, *place, told, tools = row[17:26]
+    ended_at, usage, cost, iterations, *place, told, tools, dialect = row[17:27]
     if last_seq < first_seq:
         first_seq = last_seq = 0
     values: list[Any] = [*row[:10], first_seq, last_seq, bool(cancel_requested), project_id, role_id]
     values += [attachments_of(attachments), recoveries, ended_at, usage_of(usage), cost, iterations]
-    return TurnRow(*values, *place, instructions=told or None, client_tools=tools)
+    return TurnRow(*values, *place, instructions=told or None, client_tools=tools, dialect=dialect)
 
 
 def accepted_of(connection: Connection, turn_id: str) -> Accepted:

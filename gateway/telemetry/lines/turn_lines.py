@@ -242,6 +242,8 @@ def _made_in(session_id: str | None, turn_id: str | None) -> structlog.stdlib.Bo
 
 def _line(turn: TurnFacts, span: Span | None = None) -> structlog.stdlib.BoundLogger:
     ids = {"session_id": turn.session_id, "turn_id": turn.id, "trace_id": turn.trace_id}
+    if turn.dialect is not None:
+        ids["dialect"] = turn.dialect
     context = (span or turn.span).get_span_context()
     if context.is_valid:
         ids["span_id"] = f"{context.span_id:016x}"

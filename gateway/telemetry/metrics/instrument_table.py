@@ -72,7 +72,7 @@ OLDEST_TURN_AGE = _gauge(
 TURNS_PARKED = _gauge(
     "gateway.turn.parked", "{turn}", "Turns that wait for a person's decision, or a client's result."
 )
-TURNS = _counter("gateway.turns", "{turn}", "Turns that ended, by outcome.", (s.AGENT, s.OUTCOME))
+TURNS = _counter("gateway.turns", "{turn}", "Turns that ended, by outcome.", (s.AGENT, s.OUTCOME, s.DIALECT))
 TURN_DURATION = _histogram(
     "gen_ai.invoke_agent.duration",
     "s",
@@ -399,9 +399,11 @@ BLOBS_DOUBTFUL = _gauge(
 
 # Streams and requests
 STREAMS_ACTIVE = _up_down_counter(
-    "gateway.stream.active", "{stream}", "Open event streams.", (s.STREAM_KIND,)
+    "gateway.stream.active", "{stream}", "Open event streams.", (s.STREAM_KIND, s.DIALECT)
 )
-STREAMS_OPENED = _counter("gateway.stream.opened", "{stream}", "Event streams opened.", (s.STREAM_KIND,))
+STREAMS_OPENED = _counter(
+    "gateway.stream.opened", "{stream}", "Event streams opened.", (s.STREAM_KIND, s.DIALECT)
+)
 RESUMES = _counter("gateway.stream.resumes", "{resume}", "Streams that went on from a cursor.")
 DISCONNECTS = _counter(
     "gateway.stream.disconnects",
@@ -434,6 +436,7 @@ FIRST_EVENT = _histogram(
     "s",
     "From a turn's acceptance to the first of its content that its own request was sent.",
     buckets.SECONDS,
+    (s.DIALECT,),
 )
 REQUEST_DURATION = _histogram(
     "http.server.request.duration",

@@ -8,6 +8,7 @@ from gateway.events.envelope import StoredEvent
 from gateway.telemetry.metrics import instrument_table as table
 from gateway.telemetry.metrics.exemplars import of_trace
 from gateway.telemetry.metrics.exposition import Exposition
+from gateway.telemetry.semconv import DIALECT
 
 StreamKind = Literal["live", "resume", "replay"]
 CloseReason = Literal["done", "client", "slow", "shutdown", "error"]
@@ -36,28 +37,34 @@ class Streams:
         self._first_event = exposition.histogram(table.FIRST_EVENT)
 
     def opened(
-        self, kind: StreamKind, *, head: int | None = None, accepted_at: int | None = None
+        self,
+        kind: StreamKind,
+        *,
+        head: int | None = None,
+        accepted_at: int | None = None,
+        dialect: str | None = None,
     ) -> "StreamMetrics":
         """One stream was opened; the caller owes the result a `closed`.
 
         Events up to `head`, the session's last seq at that moment, are not new and cannot be late; None when
         nothing in the stream is new. `accepted_at` (Unix milliseconds) is given for the stream that answers
-        the request for a new turn.
+        the request for a new turn; `dialect` is the adapter's, None: one of our own streams.
         """
-        self._active[kind,] += 1
-        self._opened[kind,] += 1
+        self._active[kind, dialect] += 1
+        self._opened[kind, dialect] += 1
         if kind == "resume":
             self._resumes[()] += 1
-        return StreamMetrics(self, kind, NEVER if head is None else head, accepted_at)
+        return StreamMetrics(self, kind, NEVER if head is None else head, accepted_at, dialect)
 
-    def first_content(self, seconds: float, trace_id: str | None) -> None:
+    def first_content(self, seconds: float, trace_id: str | None, dialect: str | None) -> None:
         """A turn's own request was sent its first content."""
         context = of_trace(trace_id) if trace_id is not None and self._is_kept(trace_id) else None
-        self._first_event.record(max(seconds, 0), context=context)
+        about = {DIALECT: dialect} if dialect is not None else {}
+        self._first_event.record(max(seconds, 0), about, context)
 
-    def closed(self, kind: StreamKind, reason: CloseReason) -> None:
+    def closed(self, kind: StreamKind, reason: CloseReason, dialect: str | None) -> None:
         """One stream has ended."""
-        self._active[kind,] -= 1
+        self._active[kind, dialect] -= 1
         self._disconnects[kind, reason] += 1
         if reason == "slow":
             self._drops[()] += 1
@@ -69,6 +76,7 @@ class StreamMetrics:
     __slots__ = (
         "_accepted_at",
         "_backlog",
+        "_dialect",
         "_head",
         "_lag",
         "_sent",
@@ -79,7 +87,9 @@ class StreamMetrics:
         "kind",
     )
 
-    def __init__(self, streams: Streams, kind: StreamKind, head: int, accepted_at: int | None) -> None:
+    def __init__(
+        self, streams: Streams, kind: StreamKind, head: int, accepted_at: int | None, dialect: str | None
+    ) -> None:
         self.kind: StreamKind = kind
         self.events = 0
         self.close_reason: CloseReason | None = None
@@ -87,6 +97,7 @@ class StreamMetrics:
         self._sent, self._backlog, self._lag = streams.sent, streams.backlog[kind,], streams.lag[()]
         self._head = head
         self._accepted_at = accepted_at
+        self._dialect = dialect
         self._trace_id: str | None = None
 
     def sending(self, events: Sequence[StoredEvent]) -> None:
@@ -109,13 +120,13 @@ class StreamMetrics:
         """The stream ended. Only the first reason counts."""
         if self.close_reason is None:
             self.close_reason = reason
-            self._streams.closed(self.kind, reason)
+            self._streams.closed(self.kind, reason, self._dialect)
 
     def _look_for_content(self, events: Sequence[StoredEvent], now: int, accepted_at: int) -> None:
         for event in events:
             if event.type == "turn_start":
                 self._trace_id = event.load()["data"]["trace_id"]
             elif event.type in CONTENT:
-                self._streams.first_content((now - accepted_at) / 1000, self._trace_id)
+                self._streams.first_content((now - accepted_at) / 1000, self._trace_id, self._dialect)
                 self._accepted_at = None
                 return

@@ -46,7 +46,8 @@ class TurnMetrics(TelemetryReader):
 
     def turn_ended(self, turn: TurnFacts) -> None:
         self._running.pop(turn.id, None)
-        self._turns.add(1, {**self._agent, semconv.OUTCOME: turn.outcome or semconv.UNFINISHED})
+        dialect = {semconv.DIALECT: turn.dialect} if turn.dialect is not None else {}
+        self._turns.add(1, {**self._agent, **dialect, semconv.OUTCOME: turn.outcome or semconv.UNFINISHED})
         self._unreported.add(turn.totals.get("usage_unreported", 0))
         context = self._exemplify(turn.span, turn)
         error = turn.error if turn.outcome in FAILURES else None

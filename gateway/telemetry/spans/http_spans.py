@@ -136,7 +136,13 @@ class HttpSpans:
         self._spans = spans
         self._upkeep = upkeep
 
-    def begin(self, scope: Mapping[str, object], headers: Mapping[str, str], request_id: str) -> RequestSpan:
+    def begin(
+        self,
+        scope: Mapping[str, object],
+        headers: Mapping[str, str],
+        request_id: str,
+        dialect: str | None = None,
+    ) -> RequestSpan:
         """The span of the request with that ASGI scope, from now on. The path is recorded, the query is not:
         what somebody searches for is content."""
         path = str(scope["path"])
@@ -150,6 +156,8 @@ class HttpSpans:
             semconv.PROTOCOL_VERSION: str(scope.get("http_version", "1.1")),
             semconv.REQUEST_ID: request_id,
         }
+        if dialect is not None:
+            attributes[semconv.DIALECT] = dialect
         if method not in METHODS:
             attributes[semconv.HTTP_METHOD_ORIGINAL] = method[:64]
         server = scope.get("server")

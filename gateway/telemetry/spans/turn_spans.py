@@ -102,6 +102,7 @@ class Spans(TelemetryReader):
             semconv.FIRST_SEQ: turn.first_seq,
             semconv.REQUEST_MODEL: turn.model,
             semconv.RESUMED: turn.resumed or None,
+            semconv.DIALECT: turn.dialect,
             semconv.ATTACHMENTS: turn.attachments or None,
             semconv.ATTACHED_SIZE: turn.attached_size if turn.attachments else None,
             semconv.USER: pseudonym(owner, self._called.salt or "") if owner is not None else None,

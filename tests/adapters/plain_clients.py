@@ -1,0 +1,38 @@
+"""What clients of each streaming dialect send, as plain HTTP: path, headers and body of one question."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+NATIVE = "native"
+
+
+class Request(NamedTuple):
+    """One POST that is answered by a stream."""
+
+    path: str
+    body: Mapping[str, Any]
+    headers: Mapping[str, str]
+
+
+def native(session: str, text: str, message_id: str) -> Request:
+    return Request(f"/api/sessions/{session}/turns", {"message": text, "client_message_id": message_id}, {})
+
+
+def ag_ui(session: str, text: str, message_id: str) -> Request:
+    said = [{"id": message_id, "role": "user", "content": text}]
+    return Request("/ag-ui", {"threadId": session, "runId": f"run-{message_id}", "messages": said}, {})
+
+
+def ai_sdk(session: str, text: str, message_id: str) -> Request:
+    said = [{"id": message_id, "role": "user", "parts": [{"type": "text", "text": text}]}]
+    return Request("/ai-sdk/chat", {"id": session, "messages": said}, {"x-ai-sdk": "7"})
+
+
+def openai(session: str, text: str, _message_id: str) -> Request:
+    """It names the session, and sends no history."""
+    said = [{"role": "user", "content": text}]
+    return Request("/v1/chat/completions", {"stream": True, "messages": said}, {"x-session-id": session})
+
+
+ASKING = {NATIVE: native, "ag-ui": ag_ui, "ai-sdk": ai_sdk, "openai": openai}
+"""By the name of the dialect, as its adapter is switched on."""
