@@ -4,6 +4,8 @@ a person, who decides with another request."""
 import asyncio
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
+from dataclasses import replace
+from itertools import takewhile
 from typing import Protocol
 
 from starlette.responses import Response
@@ -13,7 +15,7 @@ from gateway.errors import ClientLeft, Draining, GatewayError, NotFound
 from gateway.events.envelope import StoredEvent
 from gateway.http.requests import ApiRequest
 from gateway.http.stream import EventStream
-from gateway.service.follower import Following, Take
+from gateway.service.follower import PAGE, Following, Take
 from gateway.storage.turns import TurnRow
 
 
@@ -106,6 +108,8 @@ class Answer:
             self._decided -= {part.call.id for part in parts if isinstance(part, CallAnswered)}
             waits_for = self._fold.waits_for
             is_here = waits_for and self._decided <= {each.call.id for each in waits_for}
+            if number < len(events) and events[number].type == "tool_call":
+                continue  # of the same message
             if is_here or self._fold.is_over:
                 self._is_known = False
                 self._encoder.pause(waits_for)
@@ -208,12 +212,18 @@ async def _left(request: ApiRequest) -> None:
 
 async def _follow(request: ApiRequest, place: Following, reader: Reader, take: Take) -> None:
     """Hands on what comes until the reader has finished. Raises errors.Draining where it has not."""
-    gateway = request.gateway
+    gateway, told = request.gateway, 0
 
-    async def take_until_finished(events: Sequence[StoredEvent]) -> None:
+    async def take_until_finished(found: Sequence[StoredEvent]) -> None:
+        nonlocal told
+        events = [event for event in found if event.seq > told]
+        if not events:
+            return
+        await _complete(request, place, events)
+        told = events[-1].seq
         if reader.read(events):
             now = await gateway.turn(request.principal, place.session_id, reader.turn_id)
-            if now.status.startswith("awaiting_"):
+            if now.status.startswith("awaiting_") and not await _behind(request, place, told):
                 reader.pause()
         await take(events)
         if reader.is_finished and not (place.turn is not None and events[-1].type == "done"):
@@ -223,6 +233,24 @@ async def _follow(request: ApiRequest, place: Following, reader: Reader, take: T
         await gateway.follow(place, take_until_finished)
     if not reader.is_finished:
         raise Draining("The connection is closed while the answer goes on. Read it again in a moment.")
+
+
+async def _complete(request: ApiRequest, place: Following, events: list[StoredEvent]) -> None:
+    """Adds the rest of the calls that the client shall run where `events` end between those of a message, as
+    a page of the log may: it would look as if the turn waited for the first ones alone. All calls of a
+    message come in one commit, so the others are there."""
+    while events[-1].type == "tool_call" and events[-1].load()["data"].get("runs_on") == "client":
+        behind = await _behind(request, place, events[-1].seq)
+        calls = [*takewhile(lambda event: event.type == "tool_call", behind)]
+        if not calls:
+            return
+        events += calls
+
+
+async def _behind(request: ApiRequest, place: Following, seq: int) -> Sequence[StoredEvent]:
+    """What of the place stands in the log by now behind that event, at most a page."""
+    found, _ = await request.gateway.page(replace(place, after=seq, head=seq + PAGE), PAGE)
+    return found
 
 
 async def open_turn(request: ApiRequest, session_id: str) -> TurnRow | None:

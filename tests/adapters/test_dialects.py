@@ -59,3 +59,30 @@ async def test_a_turn_that_waits_for_another_keeps_its_dialect(client: Client) -
 
     events = [event for event in await client.events("s") if event["turn_id"] == turn_id]
     assert the(events, "turn_start")["dialect"] == "openai"
+
+
+async def test_calls_that_a_page_of_the_log_tells_apart_are_one_question(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A reader that comes back is asked for the results of all calls of a message, and after one of them for
+    the others, wherever the log is cut into pages."""
+    tools = {"zoom": {"parameters": {"type": "object"}}}
+    said = [{"id": "m", "role": "user", "parts": [{"type": "text", "text": "/call zoom {}\n/call zoom {}"}]}]
+    body = {"id": "s", "messages": said, "tools": tools}
+    asked = await client.post("/ai-sdk/chat", body)
+    events = await client.events("s")
+    first, second = (event["tool_call_id"] for event in events if event["type"] == "tool_call")
+    result = {"type": "tool-zoom", "toolCallId": first, "state": "output-available", "output": "done"}
+    answer = {"id": events[0]["turn_id"], "role": "assistant", "parts": [result]}
+
+    async def resumed() -> list[str]:
+        again = await client.get("/ai-sdk/chat/s/stream")
+        rest = await client.post("/ai-sdk/chat", {"id": "s", "messages": [*said, answer]})
+        return [again.text, rest.text]
+
+    assert (await resumed())[0] == asked.text
+    whole = await resumed()
+    assert (first in whole[1], second in whole[1]) == (False, False)
+    for page in range(1, len(events)):
+        monkeypatch.setattr("gateway.service.follower.PAGE", page)
+        assert await resumed() == whole, page
