@@ -22,7 +22,12 @@ pytestmark = pytest.mark.long
 
 ROOT = Path(__file__).resolve().parents[1]
 LOCKS = ("requirements.txt", "requirements-build.txt", "requirements-dev.txt")
-DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.md")]
+EXAMPLES = [each for each in (ROOT / "examples").rglob("*") if "node_modules" not in each.parts]
+DOCUMENTS = [
+    *ROOT.glob("*.md"),
+    *(ROOT / "docs").rglob("*.md"),
+    *(each for each in EXAMPLES if each.suffix == ".md"),
+]
 HEAVY = ("anthropic", "pydantic", "sqlalchemy", "starlette", "uvicorn", "opentelemetry", "httpx2", "asyncio")
 
 
@@ -104,6 +109,25 @@ def test_the_lock_of_npm_names_no_host_and_hashes_every_package() -> None:
     assert "://" not in text
     assert packages
     assert all(each["integrity"].startswith("sha512-") for each in packages.values())
+
+
+def test_the_examples_name_one_version_of_each_package_that_the_tests_use_too() -> None:
+    """Of what an example and tests/clients both have, the version is one that is tested."""
+    clients = json.loads((ROOT / "tests" / "clients" / "package.json").read_text())["dependencies"]
+    tested: dict[str, list[str]] = {}
+    for alias, version in clients.items():  # "ai-6": "npm:ai@6.0.326" is a version of "ai", too
+        name, at, number = version.removeprefix("npm:").rpartition("@")
+        tested.setdefault(name if at else alias, []).append(number)
+    named = [
+        (name, version)
+        for each in EXAMPLES
+        if each.name == "package.json"
+        for name, version in json.loads(each.read_text())["dependencies"].items()
+    ]
+
+    assert named
+    assert [pair for pair in named if re.fullmatch(r"\d+(\.\d+)+", pair[1]) is None] == []
+    assert [pair for pair in named if pair[1] not in tested.get(pair[0], [pair[1]])] == []
 
 
 @pytest.mark.parametrize("name", ["httpx", "requests"])
