@@ -202,10 +202,11 @@ def test_every_link_between_documents_leads_somewhere() -> None:
 
 
 def test_every_variable_that_a_document_names_is_a_setting() -> None:
-    """GATEWAY_* names in the documents, the image and the compose file are in .env.example."""
+    """GATEWAY_* names in the documents, the image and the compose files are in .env.example."""
     known = set(re.findall(r"^#(\w+)=", (ROOT / ".env.example").read_text(), re.MULTILINE))
     known |= {"GATEWAY_CONFIG", "GATEWAY_URL", "GATEWAY_KEY"}
     places = [*DOCUMENTS, ROOT / "Dockerfile", *ROOT.glob("compose*.yaml")]
+    places += [each for each in EXAMPLES if each.suffix in (".yaml", ".js", ".jsx")]
     named = {name for place in places for name in re.findall(r"GATEWAY_[A-Z_]*[A-Z]", place.read_text())}
 
     assert named - known == set()
