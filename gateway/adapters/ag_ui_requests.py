@@ -13,7 +13,7 @@ from gateway.errors import InvalidRequest
 from gateway.messages import ToolSpec
 from gateway.service.seeding import MAX_SEEDED, SeedMessage
 
-MEDIA = {"image", "audio", "video", "document"}
+MEDIA = ("image", "audio", "video", "document")  # no set: what a client sends need not be hashable
 
 
 class ToolBody(Lenient):

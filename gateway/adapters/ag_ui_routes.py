@@ -20,6 +20,7 @@ from gateway.adapters.ag_ui_requests import (
     user_content,
 )
 from gateway.adapters.answering import answer_stream, open_turn, stop_turn, stream_response
+from gateway.adapters.asking import worked
 from gateway.adapters.foreign_ids import id_of, session_of, turn_of
 from gateway.adapters.parts import AttemptWithdrawn, Closed, Fold, Grew, Noted, Opened, Part
 from gateway.errors import Conflict, InvalidRequest, NotFound
@@ -195,7 +196,7 @@ async def _ask(request: ApiRequest, session_id: str, body: RunBody, sent: TurnRo
     """The turn that the newest message asks for, where the messages before it say. `sent` is the turn that
     the same message began before: it is asked once more, in a branch."""
     gateway, who, last = request.gateway, request.principal, body.messages[-1]
-    text, files = user_content(last)
+    text, files = await worked(request, lambda: user_content(last))
     name: str = last["id"]
     parent = await _place(request, session_id, body.messages[:-1])
     if sent is not None:
@@ -209,7 +210,7 @@ async def _ask(request: ApiRequest, session_id: str, body: RunBody, sent: TurnRo
     except NotFound:
         if parent is not None:
             raise _differs() from None
-        history = seeds_of(body.messages[:-1])
+        history = await worked(request, lambda: seeds_of(body.messages[:-1]))
     else:
         waiting = await gateway.open_turn(session_id)
     asked = TurnRequest(

@@ -12,7 +12,7 @@ from gateway.artifacts.attached_files import Upload
 from gateway.errors import InvalidRequest
 from gateway.messages import ToolSpec
 
-_FILES = frozenset({"image_url", "file", "input_audio"})
+_FILES = ("image_url", "file", "input_audio")  # no set: what a client sends need not be hashable
 
 
 class StreamOptions(BaseModel):

@@ -139,13 +139,10 @@ class ApiRequest(Request):
         most: int = getattr(self.settings, limit)
         hint = UPLOAD_FIRST if "attachments" in model.model_fields else ""
         too_large = TooLarge(f"The body is larger than {most} bytes.{hint}", details={limit: most})
-        raw = bytearray()
-        async for chunk in self._read_bounded(most, too_large):
-            raw += chunk
+        raw = b"".join([chunk async for chunk in self._read_bounded(most, too_large)])
         try:
-            is_long = len(raw) > MAX_READ_AT_ONCE
-            value = await asyncio.to_thread(orjson.loads, raw) if is_long else orjson.loads(raw or b"{}")
-        except orjson.JSONDecodeError as error:
+            value = await asyncio.to_thread(_parse, raw) if len(raw) > MAX_READ_AT_ONCE else _parse(raw)
+        except (orjson.JSONDecodeError, orjson.JSONEncodeError) as error:
             raise InvalidRequest(f"The body is not valid JSON: {error}") from None
         if not isinstance(value, dict):
             raise InvalidRequest("The body must be a JSON object.")
@@ -214,6 +211,13 @@ class ApiRequest(Request):
             left += len(chunk) / self.settings.body_min_rate - (monotonic() - asked)
             if chunk:
                 yield chunk
+
+
+def _parse(raw: bytes) -> object:
+    """What is read may also be written: orjson reads what is nested four times as deep as it writes. Raises
+    orjson.JSONDecodeError, orjson.JSONEncodeError."""
+    orjson.dumps(value := orjson.loads(raw or b"{}"))
+    return value
 
 
 def _validate(value: dict[str, object], model: type[B]) -> B:

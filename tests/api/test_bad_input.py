@@ -24,6 +24,7 @@ BODIES: list[tuple[bytes, str]] = [
     (b"[]", "must be a JSON object"),
     (b'"text"', "must be a JSON object"),
     (b"[" * 100_000, "not valid JSON"),
+    (b'{"message": ' + b"[" * 300 + b"]" * 300 + b"}", "not valid JSON: Recursion limit"),
     (b'{"message": NaN}', "not valid JSON"),
     (b'{"message": "\xff\xfe"}', "not valid JSON"),
     (b'{"message": "\\ud800"}', "not valid JSON"),
