@@ -11,6 +11,7 @@ MODULES = {
     "ag-ui": "gateway.adapters.ag_ui_routes",
     "ai-sdk": "gateway.adapters.ai_sdk_routes",
     "durable-streams": "gateway.adapters.durable_streams_routes",
+    "mcp": "gateway.adapters.mcp_routes",
     "openai": "gateway.adapters.openai_routes",
 }
 """By the names of the setting `adapters`. They are imported when they are switched on: some need an extra."""

@@ -18,6 +18,8 @@ from gateway.http.stream import EventStream
 from gateway.service.follower import PAGE, Following, Take
 from gateway.storage.turns import TurnRow
 
+_OF_APPROVALS = frozenset({"approval_request", "approval_response", "tool_result"})
+
 
 class Encoder(Protocol):
     """Writes parts in a dialect, in the order in which they come; one for each answer."""
@@ -156,7 +158,7 @@ def stream_response(
     words the end of one that breaks off."""
 
     async def feed(take: Take) -> None:
-        await _follow(request, place, reader, take)
+        await follow_to_end(request, place, reader, take)
 
     kind = "resume" if accepted_at is None else "live"
     return EventStream(
@@ -192,7 +194,7 @@ async def whole_answer(
         answer.unsent()
 
     request.span.follows(turn.id)
-    following = asyncio.create_task(_follow(request, place, answer, take))
+    following = asyncio.create_task(follow_to_end(request, place, answer, take))
     leaving = asyncio.create_task(_left(request))
     try:
         await asyncio.wait((following, leaving), return_when=asyncio.FIRST_COMPLETED)
@@ -210,8 +212,9 @@ async def _left(request: ApiRequest) -> None:
         pass
 
 
-async def _follow(request: ApiRequest, place: Following, reader: Reader, take: Take) -> None:
-    """Hands on what comes until the reader has finished. Raises errors.Draining where it has not."""
+async def follow_to_end(request: ApiRequest, place: Following, reader: Reader, take: Take) -> None:
+    """Hands on what comes until the reader has finished. Raises errors.StorageError, and errors.Draining
+    where the server ends before."""
     gateway, told = request.gateway, 0
 
     async def take_until_finished(found: Sequence[StoredEvent]) -> None:
@@ -251,6 +254,23 @@ async def _behind(request: ApiRequest, place: Following, seq: int) -> Sequence[S
     """What of the place stands in the log by now behind that event, at most a page."""
     found, _ = await request.gateway.page(replace(place, after=seq, head=seq + PAGE), PAGE)
     return found
+
+
+async def decided_calls(request: ApiRequest, turn: TurnRow) -> frozenset[str]:
+    """The calls of a turn that somebody has decided about while its log does not say so yet: to a reader that
+    begins now the turn shall not look as if it waited."""
+    gateway, who = request.gateway, request.principal
+    asked = set[str]()
+    after: int | None = 0 if turn.status != "done" else None
+    while after is not None:
+        place = await gateway.following(
+            who, turn.session_id, after=after, turn_id=turn.id, types=_OF_APPROVALS, live=False
+        )
+        events, after = await gateway.page(place, PAGE)
+        for event in events:
+            (asked.add if event.type == "approval_request" else asked.discard)(event.load()["tool_call_id"])
+    rows = [await gateway.approvals.read(who, turn.session_id, turn.id, call_id) for call_id in asked]
+    return frozenset(row.tool_call_id for row in rows if row.verdict is not None)
 
 
 async def open_turn(request: ApiRequest, session_id: str) -> TurnRow | None:

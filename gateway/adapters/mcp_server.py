@@ -35,11 +35,14 @@ from gateway.errors import GatewayError, ToolError
 from gateway.http.middleware import check_single
 from gateway.http.problems import status_of
 from gateway.ids import new_operation_id
+from gateway.memory.services import MemoryServices, households_of
+from gateway.memory.tool import manage_memory
 from gateway.messages import clean_text
 from gateway.settings import LOOPBACK_HOSTS, Settings
 from gateway.tools.base import FunctionTool, ToolContext
 from gateway.tools.in_time import run_in_time
 from gateway.tools.mcp.connection import IDEMPOTENCY_KEY
+from gateway.tools.policy import is_trusted
 from gateway.tools.wrapping import Wrapped, defuse
 from gateway.turn.tool_run import failure
 
@@ -52,7 +55,7 @@ MAX_KEY_LENGTH = 200
 CLIENT = "mcp__client"
 """Stands for the tools of a client's model, which are not known here: they are trusted if a rule says so."""
 
-_FORMS = ClientCapabilities(elicitation=ElicitationCapability(form=FormElicitationCapability()))
+FORMS = ClientCapabilities(elicitation=ElicitationCapability(form=FormElicitationCapability()))
 _YES_OR_NO: dict[str, Any] = {
     "type": "object",
     "properties": {"remember": {"type": "boolean", "title": "Remember this"}},
@@ -70,27 +73,29 @@ class Caller(NamedTuple):
     project_id: str | None = None
 
 
-def memory_server(tool: FunctionTool, caller: Caller) -> Server[Any]:
-    """A server that offers `tool` alone, for that caller; over HTTP the user is who the request's key names.
-    The tool's words are the result's one text, also where it fails."""
+def memory_tool(settings: Settings, services: MemoryServices) -> FunctionTool:
+    """The tool `manage_memory` over these memories, for the models of clients."""
+    return manage_memory(
+        services.memories,
+        services.searcher,
+        lambda user_id: households_of(settings, user_id),
+        trusts=partial(is_trusted, settings.trusted_tools),
+        who="A model over MCP",
+    )
 
-    patient = replace(tool, timeout=tool.timeout + ANSWER_TIMEOUT)
+
+def memory_server(tool: FunctionTool, caller: Caller) -> Server[Any]:
+    """A server that offers `tool` alone, for that caller; over HTTP the request's key names the user."""
 
     async def list_tools(
         _context: ServerRequestContext[Any], _params: PaginatedRequestParams | None
     ) -> ListToolsResult:
-        return ListToolsResult(tools=[_offered(tool)])
+        return ListToolsResult(tools=[offered(tool)])
 
     async def call_tool(context: ServerRequestContext[Any], params: CallToolRequestParams) -> CallToolResult:
         if params.name != tool.spec.name:
-            return _result(f"There is no tool {params.name[:64]!r}, only {tool.spec.name}.", is_error=True)
-        try:
-            output = await run_in_time(patient, params.arguments or {}, _context_of(caller, context))
-        except Exception as error:  # noqa: BLE001 - whatever happens, the client gets an answer in words
-            if not isinstance(error, ToolError):
-                log.warning("tool_raised", tool=tool.spec.name, error=type(error).__name__)
-            return _result(failure(error)[1], is_error=True)
-        return _result(output.content, is_error=output.is_error)
+            return no_tool(params.name, tool.spec.name)
+        return await call(tool, caller, context, params)
 
     return Server(
         "chat-gateway-memory",
@@ -99,6 +104,24 @@ def memory_server(tool: FunctionTool, caller: Caller) -> Server[Any]:
         on_list_tools=list_tools,
         on_call_tool=call_tool,
     )
+
+
+async def call(
+    tool: FunctionTool, caller: Caller, context: ServerRequestContext[Any], params: CallToolRequestParams
+) -> CallToolResult:
+    """What the tool says, as the result's one text, also where it fails."""
+    patient = replace(tool, timeout=tool.timeout + ANSWER_TIMEOUT)
+    try:
+        output = await run_in_time(patient, params.arguments or {}, _context_of(caller, context))
+    except Exception as error:  # noqa: BLE001 - whatever happens, the client gets an answer in words
+        if not isinstance(error, ToolError):
+            log.warning("tool_raised", tool=tool.spec.name, error=type(error).__name__)
+        return result(failure(error)[1], is_error=True)
+    return result(output.content, is_error=output.is_error)
+
+
+def no_tool(name: str, known: str) -> CallToolResult:
+    return result(f"There is no tool {name[:64]!r}, only {known}.", is_error=True)
 
 
 async def serve_stdio(server: Server[Any]) -> None:
@@ -150,7 +173,7 @@ class _Identified:
         await self._app(scope, receive, send)
 
 
-def _offered(tool: FunctionTool) -> Tool:
+def offered(tool: FunctionTool) -> Tool:
     return Tool(
         name=tool.spec.name,
         title="Long-term memory",
@@ -166,8 +189,7 @@ def _context_of(caller: Caller, context: ServerRequestContext[Any]) -> ToolConte
     """A call that no turn of this gateway stands behind: it has neither a session nor a turn."""
     request = context.request
     principal: Principal | None = None if request is None else request.scope.get("principal")
-    given = (context.meta or {}).get(IDEMPOTENCY_KEY)
-    key = given[:MAX_KEY_LENGTH] if isinstance(given, str) else new_operation_id()
+    key = idempotency_key(context) or new_operation_id()
     return ToolContext(
         session_id="",
         turn_id="",
@@ -182,16 +204,22 @@ def _context_of(caller: Caller, context: ServerRequestContext[Any]) -> ToolConte
     )
 
 
+def idempotency_key(context: ServerRequestContext[Any]) -> str | None:
+    """What the client calls this call, the same in every repetition of it; None where it does not say."""
+    given = (context.meta or {}).get(IDEMPOTENCY_KEY)
+    return given[:MAX_KEY_LENGTH] if isinstance(given, str) and given else None
+
+
 async def _ask(context: ServerRequestContext[Any], question: str) -> bool:
     """Whether the user says yes to the question in their own client, which shows it as a form; False where
     it has none. The client's model neither sees the form nor answers it."""
-    if not context.session.can_send_request or not context.session.check_client_capability(_FORMS):
+    if not context.session.can_send_request or not context.session.check_client_capability(FORMS):
         return False
     answer = await context.session.elicit_form(question, _YES_OR_NO, context.request_id)
     return answer.action == "accept" and (answer.content or {}).get("remember") is True
 
 
-def _result(text: str, *, is_error: bool) -> CallToolResult:
+def result(text: str, *, is_error: bool) -> CallToolResult:
     """What the gateway did not wrap itself is defused, as in a turn."""
     text = clean_text(text if isinstance(text, Wrapped) else defuse(text))
     return CallToolResult(content=[TextContent(text=text)], is_error=is_error)

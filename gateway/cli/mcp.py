@@ -1,19 +1,18 @@
 """`gateway mcp`: the memory as an MCP server, for other programs with a model in them."""
 
 import asyncio
-from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from gateway.cli.options import Key
 
 if TYPE_CHECKING:
     from socket import socket
 
     from gateway.adapters.mcp_server import Caller
     from gateway.auth import ApiKeys
-    from gateway.memory.services import MemoryServices
     from gateway.settings import Settings
-    from gateway.tools.base import FunctionTool
 
 GRACE = 5
 """Seconds that requests get which are under way when it is asked to stop."""
@@ -23,6 +22,7 @@ Project = Annotated[str | None, typer.Option(help="The project that is worked in
 
 
 def mcp(
+    *,
     user: Annotated[
         str | None, typer.Option(help="Whose memory it is. [default: local, or whoever the key names]")
     ] = None,
@@ -32,8 +32,15 @@ def mcp(
         str | None,
         typer.Option(metavar="HOST:PORT", help="Serve over HTTP there, not over the standard streams."),
     ] = None,
+    url: Annotated[
+        str | None, typer.Option(help="Pass on what the gateway there offers: chat, memory, resources.")
+    ] = None,
+    key: Key = None,
 ) -> None:
-    """Serve the memory to an MCP client: the tool manage_memory, over stdio or HTTP."""
+    """Serve the memory to an MCP client: the tool manage_memory, over stdio or HTTP.
+
+    A gateway that runs offers it at /mcp, with the tool chat; --url brings that to clients which start one.
+    """
     from importlib.util import find_spec
 
     from gateway.cli.memory_commands import checked_id
@@ -43,6 +50,11 @@ def mcp(
 
     if find_spec("mcp") is None:
         raise GatewayError("The MCP SDK is not installed: pip install 'chat-gateway[mcp]'")
+    if url is not None:
+        if any((user, role, project, http)):
+            raise typer.BadParameter("With --url the key says who asks: give nothing but --key.")
+        _forward(url, key)
+        return
     from gateway.adapters.mcp_server import Caller
     from gateway.auth import LOCAL_USER
 
@@ -57,15 +69,28 @@ def mcp(
         project and checked_id(project, "--project"),
     )
     if http is None:
-        import signal
-
-        # The SDK waits for the next line in a thread that nothing interrupts. What was saved is saved.
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        _end_at_interrupt()
         asyncio.run(_over_stdio(settings, caller))
         return
     if user is not None and settings.api_keys.get_secret_value():
         raise typer.BadParameter("Leave --user out: with GATEWAY_API_KEYS the key of each request names it.")
     _over_http(settings, caller)
+
+
+def _end_at_interrupt() -> None:
+    """The SDK waits for the next line in a thread that nothing interrupts. What was saved is saved."""
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def _forward(url: str, key: str | None) -> None:
+    from gateway.adapters.mcp_forwarding import forward_stdio
+    from gateway.telemetry.lines.logs import configure_logging
+
+    configure_logging("warning", "auto")
+    _end_at_interrupt()
+    asyncio.run(forward_stdio(url, key))
 
 
 def _address(http: str) -> tuple[str, int]:
@@ -76,13 +101,13 @@ def _address(http: str) -> tuple[str, int]:
 
 
 async def _over_stdio(settings: "Settings", caller: "Caller") -> None:
-    from gateway.adapters.mcp_server import memory_server, serve_stdio
+    from gateway.adapters.mcp_server import memory_server, memory_tool, serve_stdio
     from gateway.cli.memory_context import check_there
     from gateway.wiring import open_memory
 
     check_there(settings, makes=True)
     async with open_memory(settings) as services:
-        await serve_stdio(memory_server(_tool(settings, services), caller))
+        await serve_stdio(memory_server(memory_tool(settings, services), caller))
 
 
 def _over_http(settings: "Settings", caller: "Caller") -> None:
@@ -99,7 +124,7 @@ def _over_http(settings: "Settings", caller: "Caller") -> None:
 async def _listen(settings: "Settings", caller: "Caller", keys: "ApiKeys", listener: "socket") -> None:
     import uvicorn
 
-    from gateway.adapters.mcp_server import PATH, http_app, memory_server
+    from gateway.adapters.mcp_server import PATH, http_app, memory_server, memory_tool
     from gateway.cli.catalog import to_stderr
     from gateway.cli.connections import Connections
     from gateway.cli.memory_context import check_there
@@ -109,7 +134,7 @@ async def _listen(settings: "Settings", caller: "Caller", keys: "ApiKeys", liste
     check_there(settings, makes=True)
     async with open_memory(settings) as services:
         config = uvicorn.Config(
-            http_app(memory_server(_tool(settings, services), caller), keys, settings),
+            http_app(memory_server(memory_tool(settings, services), caller), keys, settings),
             http=Connections(settings).protocol,
             ws="none",
             lifespan="on",
@@ -127,17 +152,3 @@ async def _listen(settings: "Settings", caller: "Caller", keys: "ApiKeys", liste
         # Its own way of ending would raise the signal again, before the memory is closed.
         server.handle_exit = lambda sig, frame: setattr(server, "should_exit", True)
         await server.serve(sockets=[listener])
-
-
-def _tool(settings: "Settings", services: "MemoryServices") -> "FunctionTool":
-    from gateway.memory.services import households_of
-    from gateway.memory.tool import manage_memory
-    from gateway.tools.policy import is_trusted
-
-    def households(user_id: str) -> tuple[str, ...]:
-        return households_of(settings, user_id)
-
-    trusts = partial(is_trusted, settings.trusted_tools)
-    return manage_memory(
-        services.memories, services.searcher, households, trusts=trusts, who="A model over MCP"
-    )

@@ -20,6 +20,7 @@ from gateway.memory.learning.extractor import Extractor
 from gateway.memory.search.query import Hit, MemoryQuery, SearchResult
 from gateway.memory.search.ranking import freshness, rendered_tokens
 from gateway.memory.search.relevance import parts_of, query_terms
+from gateway.memory.services import MemoryServices
 from gateway.memory.validation import NewMemory
 from gateway.messages import Message
 from gateway.model.calls import CallContext
@@ -47,6 +48,11 @@ class UserMemories:
         self._for = MemoryAccess(deps)
         self._extractor = extractor
         self._busy = 0
+
+    @property
+    def services(self) -> MemoryServices:
+        """What the tool `manage_memory` works on. Raises errors.NotFound (memory_off)."""
+        return self._for.services
 
     # What a message needs, and what there is for it
 

@@ -55,6 +55,15 @@ def test_a_port_in_use_is_told_with_the_option_of_this_command(command: Command)
     assert f"Port {port} is in use. Choose another with --http 127.0.0.1:" in refused.err
 
 
+def test_nothing_is_passed_on_where_no_gateway_is(command: Command) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    refused = command("mcp", "--url", f"http://127.0.0.1:{port}")
+
+    assert (refused.code, refused.out) == (1, "")
+    assert f"Nothing answers at http://127.0.0.1:{port}/mcp." in refused.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "settings", "message"),
     [
@@ -66,6 +75,7 @@ def test_a_port_in_use_is_told_with_the_option_of_this_command(command: Command)
             {"GATEWAY_API_KEYS": "ada:0123456789abcdef"},
             "Leave --user out",
         ),
+        (("--url", "http://127.0.0.1:8000", "--user", "ada"), {}, "With --url the key says who asks"),
         (("--user", "阿达"), {}, "--user takes an id"),
         (("--role", "a b"), {}, "--role takes an id"),
         ((), {"GATEWAY_MEMORY": "false"}, "GATEWAY_MEMORY is false: there is no memory to serve."),
