@@ -15,7 +15,7 @@ import orjson
 
 from bench import client, servers
 from bench.cache import PROGRAM, cached
-from bench.client import AG_UI, AI_SDK, GATEWAY, OPENAI, Dialect
+from bench.client import AG_UI, AI_SDK, GATEWAY, OPENAI, RESPONSES, Dialect
 from bench.figures import Figure, show
 from bench.servers import Server
 from gateway.adapters.ag_ui_events import Run
@@ -24,14 +24,16 @@ from gateway.adapters.ai_sdk_frames import UiMessageStream
 from gateway.adapters.answering import Encoder
 from gateway.adapters.openai_frames import CompletionChunks
 from gateway.adapters.parts import Fold
+from gateway.adapters.responses_frames import ResponseEvents
 from gateway.events.envelope import StoredEvent, encode, encode_scope
 from gateway.sse_frames import encode_frames
 
-DIALECTS: Mapping[str, Dialect] = {"ai-sdk": AI_SDK, "ag-ui": AG_UI, "openai": OPENAI}
+DIALECTS: Mapping[str, Dialect] = {"ai-sdk": AI_SDK, "ag-ui": AG_UI, "openai": OPENAI, "responses": RESPONSES}
 ENCODERS: Mapping[str, Callable[[], Encoder]] = {
     "ai-sdk": lambda: UiMessageStream(7),
     "ag-ui": lambda: RunStream(Run("t", "r")),
     "openai": lambda: CompletionChunks("t_bench", "m", 1, "http://localhost/#s=s_bench", with_usage=True),
+    "responses": lambda: ResponseEvents("t_bench", "m", 1, "s_bench"),
 }
 PIECES = 20_000
 CHATS, MESSAGE = 40, "/pieces 200 /pace 10"

@@ -34,16 +34,8 @@ class Dialect:
     def requests(self, message: str) -> list[bytes]:
         """The bytes of the HTTP requests that say `message`, each to be sent when the one before is answered.
         Who asks for a tool call of what does not call tools asks again with the result."""
-        if self.path == "/ai-sdk/chat":
-            parts = [{"type": "text", "text": message}]
-            return [self._request({"messages": [{"role": "user", "parts": parts}]})]
-        if self.path == "/v1/chat/completions":
-            return [self._request({"stream": True, "messages": [{"role": "user", "content": message}]})]
-        if self.path == "/ag-ui":
-            said = [{"id": "m", "role": "user", "content": message}]
-            return [self._request({"threadId": uuid4().hex, "runId": "r", "messages": said})]
         if self.path != "/v1/messages":
-            return [self._request({"message": message})]
+            return [self._request(self._body(message))]
         messages: list[dict[str, Any]] = [{"role": "user", "content": message}]
         body = {"model": "demo", "max_tokens": 8192, "stream": True}
         if "/call " not in message:
@@ -52,6 +44,21 @@ class Dialect:
         result = {"type": "tool_result", "tool_use_id": "toolu_bench", "content": "2026-01-01T12:00:00Z"}
         round_ = [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
         return [self._request(body | {"messages": each}) for each in (messages, messages + round_)]
+
+    def _body(self, message: str) -> dict[str, Any]:
+        said = {"id": "m", "role": "user", "content": message}
+        match self.path:
+            case "/ai-sdk/chat":
+                parts = [{"type": "text", "text": message}]
+                return {"messages": [{"role": "user", "parts": parts}]}
+            case "/v1/chat/completions":
+                return {"stream": True, "messages": [said]}
+            case "/v1/responses":
+                return {"stream": True, "input": message}
+            case "/ag-ui":
+                return {"threadId": uuid4().hex, "runId": "r", "messages": [said]}
+            case _:
+                return {"message": message}
 
     def _request(self, body: dict[str, Any]) -> bytes:
         data = orjson.dumps(body)
@@ -65,6 +72,9 @@ class Dialect:
 MESSAGES = Dialect("/v1/messages", b"event: content_block_delta\n", b"event: message_stop\n")
 GATEWAY = Dialect("/api/chat", b"event: text\n", b"event: done\n")
 OPENAI = Dialect("/v1/chat/completions", b'"delta":{"content":', b"data: [DONE]", b'"content":"')
+RESPONSES = Dialect(
+    "/v1/responses", b"event: response.output_text.delta\n", b"event: response.completed\n", b'"delta":"'
+)
 AG_UI = Dialect("/ag-ui", b'"type":"TEXT_MESSAGE_CONTENT"', b'"type":"RUN_FINISHED"', b'"delta":"')
 AI_SDK = Dialect("/ai-sdk/chat", b'"type":"text-delta"', b'"type":"finish"', b'"delta":"')
 

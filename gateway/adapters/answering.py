@@ -179,7 +179,12 @@ def stream_response(
 async def whole_answer(
     request: ApiRequest, place: Following, encoder: Encoder, *, decided: Collection[str] = ()
 ) -> None:
-    """Waits for what `answer_stream` would tell, and hands it to `encoder`.
+    """Waits for what `answer_stream` would tell, and hands it to `encoder`. Raises as `read_whole`."""
+    await read_whole(request, place, Answer(encoder, place.head, decided))
+
+
+async def read_whole(request: ApiRequest, place: Following, reader: Reader) -> None:
+    """Waits until `reader` has finished with the turn that `place` is scoped to.
 
     Raises:
         errors.ClientLeft: the client has closed the connection; `place` says what becomes of the turn.
@@ -187,14 +192,13 @@ async def whole_answer(
     """
     turn = place.turn
     assert turn is not None
-    answer = Answer(encoder, place.head, decided)
 
     async def take(events: Sequence[StoredEvent]) -> None:
         request.span.follows(events[-1].turn_id)
-        answer.unsent()
+        reader.unsent()
 
     request.span.follows(turn.id)
-    following = asyncio.create_task(follow_to_end(request, place, answer, take))
+    following = asyncio.create_task(follow_to_end(request, place, reader, take))
     leaving = asyncio.create_task(_left(request))
     try:
         await asyncio.wait((following, leaving), return_when=asyncio.FIRST_COMPLETED)

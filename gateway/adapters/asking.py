@@ -18,6 +18,7 @@ from gateway.service.follower import Following
 from gateway.service.releases import GRACE
 from gateway.service.seeding import MAX_SEEDED
 from gateway.storage.sessions import BESIDE
+from gateway.storage.turns import TurnRow
 from gateway.turn.request import TurnRequest
 
 T = TypeVar("T")
@@ -44,10 +45,17 @@ class Asking(NamedTuple):
 
 
 async def ask(
-    request: ApiRequest, said: Conversation, *, model: str | None, tools: Sequence[ToolSpec]
+    request: ApiRequest,
+    said: Conversation,
+    *,
+    model: str | None,
+    tools: Sequence[ToolSpec],
+    naming: Naming | None = None,
+    after: TurnRow | None = None,
 ) -> Asking:
     """The answer to the newest message: with results of the client's tools, what comes after them. The turn
-    ends when nobody has read it for a while.
+    ends when nobody has read it for a while. `naming` goes before the headers; the message comes behind the
+    turn `after`, where the client names it.
 
     Raises:
         errors.InvalidRequest: of what the client sends. GatewayError: what begins a turn, or gives a result.
@@ -55,7 +63,7 @@ async def ask(
     asked = await worked(request, said.asked)
     if asked is None:
         return await _give_results(request, said)
-    naming = named(request, said.dialect.prefix)
+    naming = naming or named(request, said.dialect.prefix)
     is_beside = bool(filled_in(request, "x-task"))
     places = Places(
         request.gateway,
@@ -64,7 +72,10 @@ async def ask(
         model or request.settings.model,
         is_retry=request.headers.get("x-stainless-retry-count", "0") != "0",
     )
-    place = await places.find(asked.before, asked.digest)
+    if after is not None:
+        place = await places.after(after, asked.digest)
+    else:
+        place = await places.find(asked.before, asked.digest)
     if place.same is not None:
         turn = place.same
         following = await request.gateway.following(request.principal, turn.session_id, turn_id=turn.id)
@@ -146,13 +157,18 @@ async def _seeded(request: ApiRequest, said: Conversation, place: Place) -> str:
     return (await request.gateway.seed(request.principal, session_id, None, history)).id
 
 
-async def _give_results(request: ApiRequest, said: Conversation) -> Asking:
-    """Hands the results of the client's tools to their turn."""
-    gateway, who = request.gateway, request.principal
+async def turn_of_results(request: ApiRequest, said: Conversation) -> TurnRow:
+    """The turn that the results are for. Raises errors.InvalidRequest, errors.NotFound."""
     turn_ids = {each.call_id.partition(":")[0] for each in said.results}
     if len(turn_ids) != 1 or any(_CALL.fullmatch(each.call_id) is None for each in said.results):
         refuse(said.dialect.field, "The results must be of calls of one answer, by the ids that it has.")
-    turn = await gateway.turn(who, None, turn_ids.pop())
+    return await request.gateway.turn(request.principal, None, turn_ids.pop())
+
+
+async def _give_results(request: ApiRequest, said: Conversation) -> Asking:
+    """Hands the results of the client's tools to their turn."""
+    gateway, who = request.gateway, request.principal
+    turn = await turn_of_results(request, said)
     decided: list[str] = []
     for each in said.results:
         call_id = each.call_id.partition(":")[2]

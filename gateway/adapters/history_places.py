@@ -85,6 +85,11 @@ class Places:
         same = await self._same(marks[-1], parent.session_id, attach=True)
         return Place(marks[-1], parent.session_id, parent.id, same)
 
+    async def after(self, turn: TurnRow, question: str) -> Place:
+        """Where the question comes that names the turn before it."""
+        mark = marks_of(self._who, [Said(turn.id, "")], question)[-1]
+        return Place(mark, turn.session_id, turn.id, await self._same(mark, turn.session_id, attach=True))
+
     async def _beside(self, mark: str) -> Place:
         """Where the very same was asked before, after what was said elsewhere."""
         for turn in await self._marked(mark):

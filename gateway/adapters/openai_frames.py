@@ -41,6 +41,8 @@ STATUSES: Mapping[str, int] = {
     "content_refused": 400,
 }
 """Of answers whose turn failed; 502 of all other failures."""
+NO_RETRY = {"x-should-retry": "false"}
+"""The SDKs would begin the turn anew: the gateway itself has repeated what may be."""
 
 
 class _Completion:

@@ -1,7 +1,7 @@
 """What clients of OpenAI's chat completions send: the whole conversation each time, with instructions, files,
 tools and their results."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -39,50 +39,49 @@ class ChatCompletionBody(BaseModel):
     functions: list[Any] | None = Field(None, description="Not to be had: see tools.")
 
 
-def conversation_of(messages: Sequence[Mapping[str, Any]]) -> Conversation:
-    """Raises errors.InvalidRequest."""
+def conversation_of(messages: Iterable[tuple[int, Mapping[str, Any]]], dialect: Dialect) -> Conversation:
+    """What the messages come to, which stand in the client's request in these places. Raises
+    errors.InvalidRequest."""
     told: list[str] = []
     exchanges: list[tuple[Question, list[str]]] = []
     results: list[ToolResult] = []
     role = ""
-    for number, message in enumerate(messages):
-        role_of_this = message.get("role")
+    field = dialect.field
+    for number, message in messages:
+        where, role_of_this = f"{field}.{number}", message.get("role")
         match role_of_this:
             case "system" | "developer":
-                told.append(_text_of(message, number))
+                told.append(_text_of(message, field, where))
                 continue
             case "user":
-                question = Question(_text_of(message, number), [*_files_of(message)], CHAT)
+                question = Question(_text_of(message, field, where), [*_files_of(message, field)], dialect)
                 if not question.text.strip() and not question.parts:
-                    refuse("messages", f"messages.{number}: the user's message must have text, or a file.")
+                    refuse(field, f"{where}: the user's message must have text, or a file.")
                 exchanges.append((question, []))
             case "assistant":
                 if exchanges:  # what it said before the user did is nobody's answer
-                    exchanges[-1][1].append(_text_of(message, number))
+                    exchanges[-1][1].append(_text_of(message, field, where))
                 results.clear()
             case "tool":
-                results.append(ToolResult(str(message.get("tool_call_id")), _text_of(message, number)))
+                results.append(ToolResult(str(message.get("tool_call_id")), _text_of(message, field, where)))
             case _:
-                refuse(
-                    "messages",
-                    f"messages.{number}: the role must be system, developer, user, assistant or tool.",
-                )
+                refuse(field, f"{where}: the role must be system, developer, user, assistant or tool.")
         role = role_of_this
     instructions = "\n\n".join(filter(None, told))
     answered = [Exchange(question, "\n\n".join(filter(None, said))) for question, said in exchanges]
     if role == "tool" and results:
-        return Conversation(CHAT, instructions, answered, None, results)
+        return Conversation(dialect, instructions, answered, None, results)
     if role != "user":
-        refuse("messages", "The last of messages must be the user's, or results of tools.")
-    return Conversation(CHAT, instructions, answered[:-1], answered[-1].question, ())
+        refuse(field, f"The last of {field} must be the user's, or results of tools.")
+    return Conversation(dialect, instructions, answered[:-1], answered[-1].question, ())
 
 
-def tools_of(body: ChatCompletionBody) -> list[ToolSpec]:
-    """The functions that the client runs. Raises errors.InvalidRequest."""
-    if body.tool_choice not in (None, "auto", "none"):
+def tools_of(given: Sequence[Mapping[str, Any]], choice: object) -> list[ToolSpec]:
+    """The functions that the client runs, of `tools` and `tool_choice`. Raises errors.InvalidRequest."""
+    if choice not in (None, "auto", "none"):
         refuse("tool_choice", "tool_choice must be auto or none: the model chooses.")
     found: list[ToolSpec] = []
-    for tool in body.tools or ():
+    for tool in given:
         function = tool.get("function")
         if tool.get("type") != "function" or not isinstance(function, Mapping):
             refuse("tools", "Each of tools must be a function.")
@@ -91,7 +90,7 @@ def tools_of(body: ChatCompletionBody) -> list[ToolSpec]:
         if not isinstance(parameters, dict):
             refuse("tools", "The parameters of a function must be a JSON Schema.")
         found.append(ToolSpec(str(named.get("name")), str(named.get("description") or ""), parameters))
-    return found if body.tool_choice != "none" else []
+    return found if choice != "none" else []
 
 
 def check_possible(body: ChatCompletionBody) -> None:
@@ -106,23 +105,23 @@ def check_possible(body: ChatCompletionBody) -> None:
         refuse("functions", "functions are not taken any more: send them as tools.")
 
 
-def _text_of(message: Mapping[str, Any], number: int) -> str:
+def _text_of(message: Mapping[str, Any], field: str, where: str) -> str:
     content = message.get("content")
     if content is not None and not isinstance(content, str | list):
-        refuse("messages", f"messages.{number}: content must be text, or a list of parts.")
+        refuse(field, f"{where}: content must be text, or a list of parts.")
     said = [content] if isinstance(content, str) else [part.get("text") for part in _parts(content)]
     text = "\n\n".join(each for each in said if isinstance(each, str))
     if "\0" in text:
-        refuse("messages", f"messages.{number}: must not contain NUL characters.")
+        refuse(field, f"{where}: must not contain NUL characters.")
     return text
 
 
-def _files_of(message: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def _files_of(message: Mapping[str, Any], field: str) -> Iterator[Mapping[str, Any]]:
     for part in _parts(message.get("content")):
         if part.get("type") in _FILES:
             yield part
         elif part.get("type") != "text":
-            refuse("messages", "Parts of a message must be text, image_url, file or input_audio.")
+            refuse(field, "Parts of a message must be text, image_url, file or input_audio.")
 
 
 def _parts(content: object) -> Sequence[Mapping[str, Any]]:

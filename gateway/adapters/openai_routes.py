@@ -1,22 +1,27 @@
-"""Chat completions and the list of models, as OpenAI's SDKs and the frontends made for them ask for them."""
+"""Chat completions, as OpenAI's SDKs and the frontends made for them ask for them; and the adapter, which has
+responses and the list of models as well."""
 
 from collections.abc import Mapping
 
 from starlette.responses import Response
 
-from gateway.adapters import models_routes
+from gateway.adapters import models_routes, responses_routes
 from gateway.adapters.adapter import Adapter
 from gateway.adapters.answering import answer_stream, whole_answer
 from gateway.adapters.asking import HEADERS, Asking, ask, worked
 from gateway.adapters.models_routes import JSON, check_model
-from gateway.adapters.openai_frames import STATUSES, Completion, CompletionChunks, error_body
-from gateway.adapters.openai_requests import ChatCompletionBody, check_possible, conversation_of, tools_of
+from gateway.adapters.openai_frames import NO_RETRY, STATUSES, Completion, CompletionChunks, error_body
+from gateway.adapters.openai_requests import (
+    CHAT,
+    ChatCompletionBody,
+    check_possible,
+    conversation_of,
+    tools_of,
+)
 from gateway.errors import GatewayError, InvalidRequest
 from gateway.http.endpoint import STREAM, Endpoint
 from gateway.http.requests import ApiRequest
 
-NO_RETRY = {"x-should-retry": "false"}
-"""The SDKs would begin the turn anew: the gateway itself has repeated what may be."""
 KINDS: Mapping[int, str] = {
     401: "authentication_error",
     403: "permission_error",
@@ -30,8 +35,8 @@ async def complete(request: ApiRequest) -> Response:
     body = await request.read_body(ChatCompletionBody, "adapter_body_size")
     check_possible(body)
     check_model(request, body.model)
-    said = await worked(request, lambda: conversation_of(body.messages))
-    tools = tools_of(body) if said.question is not None else ()
+    said = await worked(request, lambda: conversation_of(enumerate(body.messages), CHAT))
+    tools = tools_of(body.tools or (), body.tool_choice) if said.question is not None else ()
     return await _answer(request, body, await ask(request, said, model=body.model, tools=tools))
 
 
@@ -75,6 +80,7 @@ ADAPTER = Adapter(
             problem=JSON,
             headers=HEADERS,
         ),
+        *responses_routes.ENDPOINTS,
         *models_routes.ENDPOINTS,
     ),
     _problem,

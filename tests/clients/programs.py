@@ -32,9 +32,10 @@ async def run_documented(page: Path, **environment: str) -> str:
     return await _output(["--input-type=module", "-"], text, **environment)
 
 
-async def run_documented_python(page: Path, **environment: str) -> str:
-    """The same of a program in Python."""
-    text = page.read_text(encoding="utf-8").partition("```python\n")[2].partition("```")[0]
+async def run_documented_python(page: Path, heading: str = "#", **environment: str) -> str:
+    """The same of a program in Python, the first one behind a heading."""
+    text = page.read_text(encoding="utf-8").partition(heading)[2]
+    text = text.partition("```python\n")[2].partition("```")[0]
     return await _output(["-"], text, program=sys.executable, **environment)
 
 
