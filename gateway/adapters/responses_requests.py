@@ -14,8 +14,8 @@ from gateway.messages import ToolSpec
 RESPONSES = CHAT._replace(field="input")
 """What was said is compared in one form: a client may go on with the other API."""
 _ID = re.compile(r"resp_(?P<turn>[A-Za-z0-9_-]{1,64})(?:\.(?P<behind>\d{1,12}))?", re.ASCII)
-_TEXTS = frozenset({"input_text", "output_text", "text", "refusal"})
-_PARTS = _TEXTS | {"input_image", "input_file", "input_audio"}
+_TEXTS = ("input_text", "output_text", "text", "refusal")
+_PARTS = (*_TEXTS, "input_image", "input_file", "input_audio")  # no set: what comes need not be hashable
 
 
 class ResponseBody(BaseModel):
@@ -149,7 +149,7 @@ def _content(given: object) -> object:
 def _part(part: Mapping[str, Any]) -> dict[str, Any]:
     kind = part.get("type")
     if kind not in _PARTS:
-        refuse("input", f"Parts must be {', '.join(sorted(_PARTS))}.")
+        refuse("input", f"Parts must be {', '.join(_PARTS)}.")
     if kind in _TEXTS:
         return {"type": "text", "text": part.get("text", part.get("refusal"))}
     if kind == "input_image":

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from gateway.adapters.ag_ui_requests import user_content
-from gateway.adapters.openai_requests import conversation_of
+from gateway.adapters.openai_requests import CHAT, conversation_of
+from gateway.adapters.responses_requests import ResponseBody, input_of
 from gateway.adapters.user_content import MAX_ESCAPED, file_at
 from gateway.artifacts.attached_files import Upload
 from gateway.errors import InvalidRequest
@@ -54,6 +55,10 @@ def test_a_url_that_is_no_file_costs_no_more_than_its_length(url: str) -> None:
 @pytest.mark.parametrize("kind", [[], {}, None, 7])
 def test_a_part_of_an_odd_type_is_refused(kind: Any) -> None:
     message = {"id": "m", "role": "user", "content": [{"type": kind, "text": 7}]}
-    for read in (lambda: conversation_of([message]), lambda: user_content(message)):
+    for read in (
+        lambda: conversation_of([(0, message)], CHAT),
+        lambda: input_of(ResponseBody.model_validate({"input": [message]})),
+        lambda: user_content(message),
+    ):
         with pytest.raises(InvalidRequest):
             read()
