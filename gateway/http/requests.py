@@ -79,8 +79,7 @@ class ApiRequest(Request):
 
     def path_id(self, name: str) -> str:
         """An id of the path."""
-        value = self.path_params[name]
-        if not is_id(value):
+        if not is_id(value := self.path_params[name]):
             raise InvalidRequest(f"{name} must be 1 to 64 letters, digits, '_' or '-'.")
         return value
 
@@ -107,8 +106,7 @@ class ApiRequest(Request):
 
     def read_cursor(self, after: int) -> int:
         """The cursor: the Last-Event-ID header wins over `after`, the query's."""
-        header = self.headers.get("last-event-id")
-        if header is None or header == "":
+        if not (header := self.headers.get("last-event-id")):
             return after
         if not (header.isascii() and header.isdigit() and len(header) <= 12):
             raise InvalidRequest("Last-Event-ID must be the seq of an event: up to 12 digits.")
@@ -139,7 +137,9 @@ class ApiRequest(Request):
         most: int = getattr(self.settings, limit)
         hint = UPLOAD_FIRST if "attachments" in model.model_fields else ""
         too_large = TooLarge(f"The body is larger than {most} bytes.{hint}", details={limit: most})
-        raw = b"".join([chunk async for chunk in self._read_bounded(most, too_large)])
+        raw = bytearray()
+        async for chunk in self._read_bounded(most, too_large):
+            raw += chunk
         try:
             value = await asyncio.to_thread(_parse, raw) if len(raw) > MAX_READ_AT_ONCE else _parse(raw)
         except (orjson.JSONDecodeError, orjson.JSONEncodeError) as error:
@@ -213,7 +213,7 @@ class ApiRequest(Request):
                 yield chunk
 
 
-def _parse(raw: bytes) -> object:
+def _parse(raw: bytearray) -> object:
     """What is read may also be written: orjson reads what is nested four times as deep as it writes. Raises
     orjson.JSONDecodeError, orjson.JSONEncodeError."""
     orjson.dumps(value := orjson.loads(raw or b"{}"))
