@@ -13,10 +13,13 @@ import hashlib
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import chain
+from operator import itemgetter
 from typing import NamedTuple
 
 import orjson
 
+from gateway.adapters.asides import comparable
 from gateway.adapters.parts import AttemptWithdrawn, Fold, Grew
 from gateway.auth import Principal
 from gateway.errors import Conflict, NotFound
@@ -30,6 +33,8 @@ from gateway.storage.turns import TurnRow
 RETRIED_WITHIN = 120_000
 """Milliseconds: who asks the same again in that time, and says that it is a repetition, means the same turn.
 SDKs repeat a request within 8 seconds, or what a Retry-After says."""
+OF_TEXT = frozenset({"text", "iteration_start", "iteration_superseded"})
+"""Events that say what a turn's answer is."""
 
 
 class Said(NamedTuple):
@@ -133,15 +138,18 @@ class Places:
         return None
 
     async def _last(self, mark: str, answer: str) -> TurnRow | None:
-        """The turn whose answer the client has seen last: one of the session that is named, one after which
-        nothing has come, or the newest."""
-        found = [turn for turn in await self._marked(mark) if await self._answers(turn, answer)]
+        """The turn whose answer the client has seen last: one of the session that is named; else of those
+        whose answer is most like it one after which nothing has come, or the newest."""
+        alike = [(await self._likeness(turn, answer), turn) for turn in await self._marked(mark)]
         named = self._named.session_id
-        if named is not None and (here := [turn for turn in found if turn.session_id == named]):
-            return here[0]
+        here = [(much, turn) for much, turn in alike if turn.session_id == named and much]
+        if here:
+            return max(here, key=itemgetter(0))[1]
         newest = await self._newest(named) if named is not None and answer else None
-        if newest is not None and await self._answers(newest, answer):
+        if newest is not None and await self._likeness(newest, answer):
             return newest
+        most = max((much for much, _ in alike), default=0)
+        found = [turn for much, turn in alike if much == most > 0]
         if len(found) > 1:
             for turn in found:
                 newest = await self._newest(turn.session_id)
@@ -163,31 +171,38 @@ class Places:
         last = next((row.last_turn_id for row in branches.rows if row.branch == branches.active), None)
         return await self._gateway.turn(self._who, session_id, last) if last is not None else None
 
-    async def _answers(self, turn: TurnRow, answer: str) -> bool:
-        """Whether that is what a client was shown of the turn's answer: also the beginning alone, as it may
-        have left, and more than there is where the turn did not come to its end."""
-        whole, streamed = await self._texts(turn)
-        if whole.startswith(answer) or streamed.startswith(answer):
-            return True
-        return turn.outcome != "completed" and answer.startswith(whole)
+    async def _likeness(self, turn: TurnRow, answer: str) -> int:
+        """How sure it is that this is what a client was shown of the turn's answer: 3 of all of it, 2 of its
+        beginning, as the client may have left, 1 of more than there is, where the turn came to no good end;
+        0 of another one."""
+        texts = await self._texts(turn)
+        if answer in texts:
+            return 3
+        if any(text.startswith(answer) for text in texts):
+            return 2
+        return turn.outcome not in {None, "completed"} and any(map(answer.startswith, filter(None, texts)))
 
-    async def _texts(self, turn: TurnRow) -> tuple[str, str]:
-        """The answer without and with the attempts that were withdrawn; no white space."""
-        fold, shown, streamed = Fold(), dict[str, str](), list[str]()
-        place = following_from(turn.session_id, turn.last_seq, 0, turn, live=False)
+    async def _texts(self, turn: TurnRow) -> Sequence[str]:
+        """The answer without and with the attempts that were withdrawn, and without and with what looks like
+        a remark in the model's own words; no white space."""
+        fold, shown, streamed = Fold(), dict[str, list[str]](), list[str]()
+        place = following_from(turn.session_id, turn.last_seq, 0, turn, types=OF_TEXT, live=False)
         after: int | None = place.after
         while after is not None:
             events, after = await self._gateway.page(replace(place, after=after), PAGE)
             _read(fold, events, shown, streamed)
-        return "".join("".join(shown.values()).split()), "".join("".join(streamed).split())
+        texts = "".join(chain.from_iterable(shown.values())), "".join(streamed)
+        return [*map(comparable, texts), *("".join(text.split()) for text in texts)]
 
 
-def _read(fold: Fold, events: Sequence[StoredEvent], shown: dict[str, str], streamed: list[str]) -> None:
+def _read(
+    fold: Fold, events: Sequence[StoredEvent], shown: dict[str, list[str]], streamed: list[str]
+) -> None:
     for part in fold.take(events):
         match part:
-            case Grew(span, text) if span.kind == "text":
+            case Grew(span, text):
                 said = orjson.loads(text)
-                shown[span.id] = shown.get(span.id, "") + said
+                shown.setdefault(span.id, []).append(said)
                 streamed.append(said)
             case AttemptWithdrawn(_, spans):
                 for span in spans:

@@ -11,6 +11,7 @@ import httpx2
 import orjson
 import pytest
 
+from gateway.adapters.asides import STARTS_OVER
 from gateway.settings import Settings
 from tests.harness import Client, client_at, running_gateway
 from tests.running import gateway_process
@@ -118,6 +119,39 @@ async def test_a_history_whose_question_is_refused_leaves_no_session(client: Cli
 
     assert refused.status_code == 400
     assert (await client.get("/api/sessions")).json()["sessions"] == []
+
+
+async def test_words_of_the_model_that_look_like_remarks_are_its_answer(client: Client) -> None:
+    """It goes on where it is, and the model reads all of its words."""
+    for words in (
+        "<think>is a tag</think> of some",
+        f"it said {STARTS_OVER}",
+        f"[Waiting for approval of it: x] is told",
+    ):
+        session, answer = await send(client, said(f"/say {words}"))
+        again, _ = await send(client, said(f"/say {words}", answer, "/say two"))
+
+        assert again == session
+        assert await told(client, session) == [f"/say {words}", words, "/say two", "two"]
+
+
+async def test_what_came_to_nothing_elsewhere_is_not_what_the_client_has(client: Client) -> None:
+    """The same was asked in another session since, and failed there: the answer is nobody's but its own."""
+    asked = "/fault http_400 once\n/say one"
+
+    async def ask(told: str) -> httpx2.Response:
+        system = {"role": "system", "content": told}  # the demo takes it for another request
+        return await client.post("/v1/chat/completions", {"messages": [system, *said(asked)]})
+
+    failed, answered, failed_since = await ask("A."), await ask("A."), await ask("B.")
+    assert [each.status_code for each in (failed, answered, failed_since)] == [502, 200, 502]
+
+    session, _ = await send(client, said(asked, "one", "/say two"))
+    other, _ = await send(client, said(asked, "eins", "/say two"))
+
+    assert session == answered.headers["x-session-id"]
+    assert await told(client, session) == [asked, "one", "/say two", "two"]
+    assert await told(client, other) == [asked, "eins", "/say two", "two"]
 
 
 async def test_several_models_that_are_asked_the_same_at_once_answer_one_by_one(settings: Settings) -> None:
