@@ -63,13 +63,14 @@ async def ask(
     asked = await worked(request, said.asked)
     if asked is None:
         return await _give_results(request, said)
-    naming = naming or named(request, said.dialect.prefix)
-    is_beside = bool(filled_in(request, "x-task"))
+    is_beside = filled_in(request, "x-task") is not None
+    naming = Naming(is_beside=True) if is_beside else naming or named(request, said.dialect.prefix)
     places = Places(
         request.gateway,
         request.principal,
-        Naming() if is_beside else naming,
+        naming,
         model or request.settings.model,
+        said.instructions,
         is_retry=request.headers.get("x-stainless-retry-count", "0") != "0",
     )
     if after is not None:
@@ -81,7 +82,6 @@ async def ask(
         following = await request.gateway.following(request.principal, turn.session_id, turn_id=turn.id)
         return Asking(replace(following, release_after=GRACE))
     session_id = place.session_id if place.is_known else await _seeded(request, said, place)
-    is_beside = is_beside or place.is_beside
     whole = bool(asked.before) or naming.is_chat or session_id is None
     turn = TurnRequest(
         message=asked.text,
@@ -89,7 +89,7 @@ async def ask(
         create_session=place.parent is None,
         on_conflict="interrupt" if await _gives_way(request, session_id) else "queue",
         model=model,
-        role_id=BESIDE if is_beside and session_id is None else None,
+        role_id=BESIDE if place.is_beside else None,
         attachments=asked.files,
         parent_turn_id=place.parent,
         instructions=said.instructions if said.instructions or whole else None,
@@ -154,7 +154,8 @@ async def _seeded(request: ApiRequest, said: Conversation, place: Place) -> str:
         with suppress(NotFound):
             await request.gateway.session(request.principal, session_id)
             session_id = None
-    return (await request.gateway.seed(request.principal, session_id, None, history)).id
+    role_id = BESIDE if place.is_beside else None
+    return (await request.gateway.seed(request.principal, session_id, None, history, role_id=role_id)).id
 
 
 async def turn_of_results(request: ApiRequest, said: Conversation) -> TurnRow:

@@ -25,10 +25,12 @@ from gateway.auth import Principal
 from gateway.errors import Conflict, NotFound
 from gateway.events.envelope import StoredEvent
 from gateway.ids import now_ms
+from gateway.prompt.clean import clean
 from gateway.service.follower import PAGE, following_from
 from gateway.service.gateway import Gateway
 from gateway.storage.branches import ROOT
 from gateway.storage.turns import TurnRow
+from gateway.storage.turns.instructions import digest_of
 
 RETRIED_WITHIN = 120_000
 """Milliseconds: who asks the same again in that time, and says that it is a repetition, means the same turn.
@@ -47,10 +49,11 @@ class Said(NamedTuple):
 class Naming(NamedTuple):
     """How a request names its session. Who names a session may send the new message alone. Who names a chat
     sends all of it each time: a lone message in one that has turns is beside it, such as the request for a
-    title."""
+    title. `is_beside`: it says itself that it is beside any."""
 
     session_id: str | None = None
     is_chat: bool = False
+    is_beside: bool = False
 
 
 class Place(NamedTuple):
@@ -68,12 +71,21 @@ class Places:
     """Those of one request."""
 
     def __init__(
-        self, gateway: Gateway, who: Principal, named: Naming, model: str, *, is_retry: bool
+        self,
+        gateway: Gateway,
+        who: Principal,
+        named: Naming,
+        model: str,
+        instructions: str,
+        *,
+        is_retry: bool,
     ) -> None:
-        """`model` is asked. A frontend may ask several the same at once, under one name."""
+        """`model` is asked. A frontend may ask several the same at once, under one name, and a program with
+        other `instructions` each time."""
         self._gateway = gateway
         self._who = who
         self._model = model
+        self._instructions = digest_of(clean(instructions))
         self._named = named
         self._is_retry = is_retry
         self._found: dict[str, Sequence[TurnRow]] = {}
@@ -81,6 +93,9 @@ class Places:
     async def find(self, before: Sequence[Said], question: str) -> Place:
         """Where the question comes, before which all that was said."""
         marks = marks_of(self._who, before, question)
+        if self._named.is_beside:
+            same = await self._same(marks[-1], None, attach=False)
+            return Place(marks[-1], same=same, is_known=not before, is_beside=True)
         if not before:
             return await self._alone(marks[-1])
         await asyncio.gather(*map(self._marked, marks[-2:]))
@@ -105,7 +120,7 @@ class Places:
         return Place(mark, self._named.session_id, is_known=False)
 
     async def _alone(self, mark: str) -> Place:
-        session_id, is_chat = self._named
+        session_id, is_chat, _ = self._named
         if session_id is None:
             return Place(mark, same=await self._same(mark, None, attach=False))
         same = await self._same(mark, session_id, attach=is_chat)
@@ -130,6 +145,7 @@ class Places:
             if turn.model != self._model or session_id not in {None, turn.session_id}:
                 continue
             is_recent = self._is_retry and now_ms() - turn.created_at < RETRIED_WITHIN
+            is_recent = is_recent and self._instructions in {"", turn.instructions}
             if turn.status == "done":
                 if is_recent and turn.outcome == "completed":
                     return turn

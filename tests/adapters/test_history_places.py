@@ -126,7 +126,7 @@ async def test_words_of_the_model_that_look_like_remarks_are_its_answer(client: 
     for words in (
         "<think>is a tag</think> of some",
         f"it said {STARTS_OVER}",
-        f"[Waiting for approval of it: x] is told",
+        "[Waiting for approval of it: x] is told",
     ):
         session, answer = await send(client, said(f"/say {words}"))
         again, _ = await send(client, said(f"/say {words}", answer, "/say two"))
@@ -152,6 +152,32 @@ async def test_what_came_to_nothing_elsewhere_is_not_what_the_client_has(client:
     assert session == answered.headers["x-session-id"]
     assert await told(client, session) == [asked, "one", "/say two", "two"]
     assert await told(client, other) == [asked, "eins", "/say two", "two"]
+
+
+async def test_what_a_frontend_asks_for_itself_is_beside_the_chat_that_it_sends_along(client: Client) -> None:
+    """Such as a title of all that was said: it must not become a part of it, nor be learned from."""
+    session, _ = await send(client, said("/say one"))
+    beside, _ = await send(client, said("/say one", "one", "/say a title"), **{"x-task": "title"})
+    again, _ = await send(client, said("/say one", "one", "/say two"))
+
+    assert again == session != beside
+    assert await told(client, session) == ["/say one", "one", "/say two", "two"]
+    assert await told(client, beside) == ["/say one", "one", "/say a title", "a title"]
+    assert (await client.get(f"/api/sessions/{beside}")).json()["role_id"] == "side"
+
+
+async def test_a_repeated_request_is_the_one_with_its_instructions(client: Client) -> None:
+    """Programs send one question with many texts as their system message, at once."""
+    retried = {"x-stainless-retry-count": "1"}
+
+    def asked(text: str) -> Messages:
+        return [{"role": "system", "content": text}, *said("/say one")]
+
+    first, _ = await send(client, asked("Text A."))
+    other, _ = await send(client, asked("Text B."), **retried)
+    again, _ = await send(client, asked("Text A."), **retried)
+
+    assert again == first != other
 
 
 async def test_several_models_that_are_asked_the_same_at_once_answer_one_by_one(settings: Settings) -> None:

@@ -33,12 +33,15 @@ OF_DIGEST = Prepared(
 )
 
 
+def digest_of(text: str) -> str:
+    """By which the text is kept; "" of an empty one."""
+    return sha256(text.encode()).hexdigest() if text else ""
+
+
 def keep(connection: Connection, session_id: str, text: str) -> str:
-    """The digest by which the text is kept; "" of an empty one."""
-    if not text:
-        return ""
-    digest = sha256(text.encode()).hexdigest()
-    if KNOWN.one(connection, session_id=session_id, digest=digest) is None:
+    """Its digest."""
+    digest = digest_of(text)
+    if text and KNOWN.one(connection, session_id=session_id, digest=digest) is None:
         ADD.run(connection, session_id=session_id, digest=digest, text=text)
     return digest
 
