@@ -36,3 +36,25 @@ def openai(session: str, text: str, _message_id: str) -> Request:
 
 ASKING = {NATIVE: native, "ag-ui": ag_ui, "ai-sdk": ai_sdk, "openai": openai}
 """By the name of the dialect, as its adapter is switched on."""
+
+
+def native_decision(session: str, turn_id: str, call_id: str, *, approved: bool) -> Request:
+    path = f"/api/sessions/{session}/turns/{turn_id}/approvals/{call_id}"
+    return Request(path, {"decision": "approve" if approved else "deny"}, {})
+
+
+def ag_ui_decision(session: str, turn_id: str, call_id: str, *, approved: bool) -> Request:
+    answer = {"interruptId": f"{turn_id}:{call_id}", "status": "resolved", "payload": {"approved": approved}}
+    return Request("/ag-ui", {"threadId": session, "messages": [], "resume": [answer]}, {})
+
+
+def ai_sdk_decision(session: str, turn_id: str, call_id: str, *, approved: bool) -> Request:
+    approval = {"id": f"{turn_id}:{call_id}", "approved": approved}
+    part = {"type": "dynamic-tool", "toolCallId": call_id, "toolName": "send", "input": {}}
+    part |= {"state": "approval-responded", "approval": approval}
+    said = [{"id": turn_id, "role": "assistant", "parts": [part]}]
+    return Request("/ai-sdk/chat", {"id": session, "messages": said}, {"x-ai-sdk": "7"})
+
+
+DECIDING = {NATIVE: native_decision, "ag-ui": ag_ui_decision, "ai-sdk": ai_sdk_decision}
+"""The dialects in which a person decides about a call."""

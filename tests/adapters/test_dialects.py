@@ -2,12 +2,15 @@
 
 import asyncio
 import re
+from itertools import groupby, permutations
 
 import pytest
 
 from gateway.adapters.adapter import MODULES
-from tests.adapters.plain_clients import ASKING, NATIVE
-from tests.harness import TIMEOUT, Client, the
+from gateway.settings import Settings
+from tests.adapters.plain_clients import ASKING, DECIDING, NATIVE
+from tests.harness import TIMEOUT, Client, running_gateway, text_of, the
+from tests.stories.asking import Asked, Outbox, ask, parked
 
 pytestmark = pytest.mark.anyio
 
@@ -86,3 +89,76 @@ async def test_calls_that_a_page_of_the_log_tells_apart_are_one_question(
     for page in range(1, len(events)):
         monkeypatch.setattr("gateway.service.follower.PAGE", page)
         assert await resumed() == whole, page
+
+
+async def test_clients_of_all_dialects_that_ask_at_once_are_answered_one_by_one(client: Client) -> None:
+    """Or refused, where that is what their dialect does while a turn runs. What is accepted is in the log as
+    a whole, and nothing else is."""
+    await client.post("/api/sessions", {"id": "s"})
+    names = [name for name in ASKING for _ in range(3)]
+    asked = [
+        client.post(request.path, request.body, accept="text/event-stream", **request.headers)
+        for number, name in enumerate(names)
+        for request in [ASKING[name]("s", f"/say {number} {name}", f"m-{number}")]
+    ]
+    answers = dict(enumerate(await asyncio.gather(*asked)))
+
+    accepted = {number for number, answer in answers.items() if answer.status_code == 200}
+    assert all(answer.status_code == 409 for number, answer in answers.items() if number not in accepted)
+    assert accepted >= {number for number, name in enumerate(names) if name == "openai"}
+    turns = [[*found] for _, found in groupby(await client.events("s"), lambda event: event["turn_id"])]
+    assert sorted(text_of(turn) for turn in turns) == sorted(f"{each} {names[each]}" for each in accepted)
+    assert all((turn[0]["type"], turn[-1]["type"]) == ("turn_start", "done") for turn in turns)
+
+
+async def decided(asked: Asked, dialect: str, *, approved: bool) -> int:
+    """The status of the response to a decision."""
+    path, body, headers = DECIDING[dialect](asked.session, asked.turn, asked.calls["send"], approved=approved)
+    return (await asked.client.post(path, body, **headers)).status_code
+
+
+async def test_an_approval_is_decided_once_by_whichever_client(settings: Settings) -> None:
+    """The same decision by another one changes nothing, another is refused."""
+    outbox = Outbox()
+    async with running_gateway(settings, *outbox.tools) as client:
+        for first, second in permutations(DECIDING, 2):
+            asked = await parked(
+                await ask(client, f'/call send {{"to": "{first} {second}"}}\n/then\n/say over')
+            )
+            assert await decided(asked, first, approved=True) == 200
+            assert await decided(asked, second, approved=False) == 409
+            assert await decided(asked, second, approved=True) == 200
+            events = await asked.all_events()
+            assert the(events, "approval_response")["decision"] == "approved"
+            assert text_of(events) == "over"
+
+    assert outbox.sent == [f"{first} {second}" for first, second in permutations(DECIDING, 2)]
+
+
+async def test_decisions_of_several_clients_at_once_come_to_one(settings: Settings) -> None:
+    """Those that said the same are content, the others hear that it was decided."""
+    outbox = Outbox()
+    async with running_gateway(settings, *outbox.tools) as client:
+        asked = await parked(await ask(client, '/call send {"to": "李雷"}\n/then\n/say over'))
+        words = {NATIVE: True, "ag-ui": False, "ai-sdk": True}
+        found = await asyncio.gather(
+            *(decided(asked, name, approved=approved) for name, approved in words.items())
+        )
+        was_approved = the(await asked.all_events(), "approval_response")["decision"] == "approved"
+
+    assert found == [200 if approved is was_approved else 409 for approved in words.values()]
+    assert outbox.sent == (["李雷"] if was_approved else [])
+
+
+async def test_an_approval_is_not_given_after_its_time(settings: Settings) -> None:
+    """By no client; the call did not run."""
+    outbox = Outbox()
+    brief = settings.model_copy(update={"approval_timeout": 0.2})
+    async with running_gateway(brief, *outbox.tools) as client:
+        asked = await ask(client, '/call send {"to": "李雷"}\n/then\n/say over')
+        events = await asked.all_events()
+        found = [await decided(asked, name, approved=True) for name in DECIDING]
+
+    assert the(events, "approval_response")["by"] == "expiry"
+    assert found == [409, 409, 409]
+    assert outbox.sent == []

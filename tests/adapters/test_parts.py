@@ -64,7 +64,7 @@ def turns(draw: st.DrawFn) -> list[StoredEvent]:
             told.append(("iteration_start", {"attempt": attempt, "model": "m"}, number, None))
             for kind, text in draw(PIECES):
                 if draw(st.integers(0, 4)) == 0:
-                    told.append((draw(NOTES), {"code": "x"}, None, None))
+                    told.append((draw(NOTES), {"code": "x", "results": []}, None, None))
                 told.append((kind, {"text": text}, number, None))
             if attempt < attempts:
                 told.append(
