@@ -6,6 +6,7 @@ from typing import Any, Literal, NamedTuple
 from pydantic import Field, field_validator
 
 from gateway.adapters.ag_ui_messages import RESULT, Message
+from gateway.adapters.conversation import MAX_RESULTS
 from gateway.adapters.foreign_ids import call_of, turn_of
 from gateway.adapters.user_content import Lenient, checked_content, file_at, uploaded
 from gateway.artifacts.attached_files import Upload
@@ -46,7 +47,9 @@ class RunBody(Lenient):
     context: list[ContextBody] = Field(
         default_factory=list[ContextBody], description="Instructions of the client application."
     )
-    resume: list[ResumeBody] = Field(default_factory=list[ResumeBody], description="Answers to interrupts.")
+    resume: list[ResumeBody] = Field(
+        default_factory=list[ResumeBody], max_length=MAX_RESULTS, description="Answers to interrupts."
+    )
     forwarded_props: Any = Field(None, description="`model` in it is one of the allowed models.")
 
     @field_validator("messages")
@@ -126,7 +129,7 @@ def decisions_of(resume: Sequence[ResumeBody]) -> Iterator[Decided]:
 
 
 def results_of(messages: Sequence[Message]) -> list[Result]:
-    """The results that the client gave behind the last answer."""
+    """The results that the client gave behind the last answer. Raises errors.InvalidRequest."""
     found: list[Result] = []
     for message in reversed(messages):
         if message["role"] not in {"tool", "user"}:
@@ -139,6 +142,8 @@ def results_of(messages: Sequence[Message]) -> list[Result]:
         if isinstance(error, str) and error:
             text = f"{text}\n\n{error}" if text else error
         found.append(Result(turn_id, call_of(name), text, is_error=bool(error)))
+        if len(found) > MAX_RESULTS:
+            raise InvalidRequest(f"messages: there may be {MAX_RESULTS} results of tools.")
     return found[::-1]
 
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
-from gateway.adapters.conversation import Conversation, refuse
+from gateway.adapters.conversation import MAX_RESULTS, Conversation, refuse
 from gateway.adapters.foreign_ids import session_of
 from gateway.adapters.history_places import Naming, Place, Places
 from gateway.errors import GatewayError, NotFound
@@ -160,6 +160,8 @@ async def _seeded(request: ApiRequest, said: Conversation, place: Place) -> str:
 
 async def turn_of_results(request: ApiRequest, said: Conversation) -> TurnRow:
     """The turn that the results are for. Raises errors.InvalidRequest, errors.NotFound."""
+    if len(said.results) > MAX_RESULTS:
+        refuse(said.dialect.field, f"There may be {MAX_RESULTS} results of tools.")
     turn_ids = {each.call_id.partition(":")[0] for each in said.results}
     if len(turn_ids) != 1 or any(_CALL.fullmatch(each.call_id) is None for each in said.results):
         refuse(said.dialect.field, "The results must be of calls of one answer, by the ids that it has.")

@@ -12,6 +12,10 @@ from gateway.artifacts.attached_files import MAX_FILES, Upload
 from gateway.errors import InvalidRequest
 from gateway.service.seeding import SeedMessage
 
+MAX_RESULTS = 1024
+"""Results of the client's tools in one request: as many calls as one message of the model may ever have
+(the setting max_tool_calls)."""
+
 
 class Dialect(NamedTuple):
     """`prefix` begins the ids of sessions that are derived from a client's, `field` of a body has the

@@ -4,6 +4,7 @@ import hashlib
 import re
 
 from gateway.auth import Principal
+from gateway.http.requests import MAX_NAME_LENGTH
 from gateway.ids import TURN_PREFIX, is_id
 
 _OF_A_TURN = re.compile(rf"({TURN_PREFIX}[0-9a-f]{{32}})[-:]")
@@ -26,7 +27,8 @@ def call_name(turn_id: str, call_id: str) -> str:
 
 def call_of(name: str) -> str:
     """The id of the call that `call_name` named; "" where it is none of ours."""
-    return name.partition(":")[2]
+    call_id = name.partition(":")[2]
+    return call_id if call_id.isprintable() and len(call_id) <= MAX_NAME_LENGTH else ""
 
 
 def turn_of(name: str) -> str | None:

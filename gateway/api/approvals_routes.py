@@ -9,6 +9,7 @@ from gateway.api.bodies import Body, Reply
 from gateway.events.calls import Decision, Scope
 from gateway.http.json_types import json_reply
 from gateway.http.requests import ApiRequest
+from gateway.service.approvals import MAX_REASON
 from gateway.storage.decisions import ApprovalRow
 
 
@@ -18,7 +19,7 @@ class DecisionBody(Body):
     decision: Literal["approve", "deny"]
     scope: Scope = Field("once", description="session and always: this tool is not asked about again.")
     reason: str | None = Field(
-        None, max_length=2000, description="The reason of a denial, which the model reads."
+        None, max_length=MAX_REASON, description="The reason of a denial, which the model reads."
     )
     arguments: dict[str, Any] | None = Field(
         None, description="Run the call with these instead of the model's; must fit the tool's schema."

@@ -11,6 +11,7 @@ from gateway.auth import Principal
 from gateway.errors import BadArguments, GatewayError, InvalidRequest, NotFound
 from gateway.events.calls import Decision, Scope
 from gateway.ids import now_ms
+from gateway.messages import clean_text
 from gateway.model.strict_json import parse_object
 from gateway.service.dependencies import Dependencies
 from gateway.shielding import finish
@@ -19,6 +20,8 @@ from gateway.tools.arguments import check_arguments
 from gateway.turn.in_flight import InFlight
 
 MAX_LISTED = 200
+MAX_REASON = 2000
+"""Characters of the reason of a denial."""
 MAX_ROUND_SECONDS = 5.0
 """Seconds between two looks for turns that wait too long: it ends later than set by at most so much."""
 
@@ -50,8 +53,8 @@ class TurnApprovals:
         reason: str | None = None,
         arguments: dict[str, Any] | None = None,
     ) -> ApprovalRow:
-        """Decides about a call; its turn goes on. `arguments` replace those of the model, `reason`
-        explains a denial to it. The same decision again changes nothing.
+        """Decides about a call; its turn goes on. `arguments` replace those of the model, `reason`, cut to
+        MAX_REASON, explains a denial to it. The same decision again changes nothing.
 
         Raises:
             errors.NotFound: no such call, or it needs no approval.
@@ -64,6 +67,7 @@ class TurnApprovals:
             arguments = None
         if arguments is not None:
             self._check(row, decision, scope, arguments)
+        reason = clean_text(reason[:MAX_REASON]) if reason is not None else None
         with self._in_flight.admission(who.user_id, session_id):
             verdict = Verdict(decision, who.user_id, now_ms(), scope, reason, arguments)
             # A client that leaves now must not leave a turn that nobody owns.

@@ -8,8 +8,11 @@ import orjson
 import pytest
 from pydantic import SecretStr
 
+from gateway.adapters.conversation import MAX_RESULTS
+from gateway.service.approvals import MAX_REASON
 from gateway.settings import Settings
 from tests.harness import TIMEOUT, Client, running_gateway, the, types
+from tests.postgres import on_both_engines
 from tests.stories.asking import Outbox
 
 pytestmark = pytest.mark.anyio
@@ -109,11 +112,13 @@ async def test_a_question_in_place_of_an_answer_ends_the_turn_that_waits(setting
 
 
 async def test_a_denial_with_a_new_question_does_both(settings: Settings) -> None:
+    """Its reason is as long as one may be, and without what a database does not take."""
     outbox = Outbox()
     async with running_gateway(settings, *outbox.tools) as client:
         asked = events_in(await client.post("/ag-ui", input_of(question(SEND))))
         (interrupt,) = asked[-1]["outcome"]["interrupts"]
-        resume = [{"interruptId": interrupt["id"], "status": "cancelled"}]
+        told = {"approved": False, "reason": "\0No" + "!" * 5000}
+        resume = [{"interruptId": interrupt["id"], "status": "resolved", "payload": told}]
         body = input_of(question(SEND), question("/say hi", "m2"), resume=resume)
         events = events_in(await client.post("/ag-ui", body))
         again = await client.post("/ag-ui", input_of(question(SEND), resume=resume))
@@ -121,7 +126,9 @@ async def test_a_denial_with_a_new_question_does_both(settings: Settings) -> Non
 
     assert events[-1]["result"]["status"] == "completed"
     assert [event["data"]["status"] for event in log if event["type"] == "done"] == ["completed", "completed"]
-    assert (the(log, "approval_response")["decision"], outbox.sent) == ("denied", [])
+    answered = the(log, "approval_response")
+    assert (answered["decision"], outbox.sent) == ("denied", [])
+    assert answered["reason"] == "No" + "!" * (MAX_REASON - 3)
     assert again.status_code == 200
 
 
@@ -322,3 +329,33 @@ async def test_a_turn_goes_from_dialect_to_dialect(settings: Settings) -> None:
     assert [part["text"] for part in messages[-1]["parts"] if part["type"] == "text"] == ["over"]
     assert types(log).count("turn_start") == types(log).count("done") == 1
     assert outbox.sent == ["李雷"]
+
+
+@on_both_engines
+async def test_names_of_any_characters_name_nothing(client: Client) -> None:
+    """What is no id is not looked for: an engine may refuse it with an error of its own."""
+    odd = f"t_{'0' * 32}:\0"
+    decided = {"interruptId": odd, "status": "resolved", "payload": {"approved": True}}
+    result = {"id": "r", "role": "tool", "toolCallId": odd, "content": "\0"}
+
+    known = await client.post("/ag-ui", input_of(question("/say hi")))
+    interrupt = await client.post("/ag-ui", input_of(question("/say hi"), resume=[decided]))
+    answered = await client.post("/ag-ui", input_of(question("/say hi"), result))
+
+    assert [each.status_code for each in (known, interrupt, answered)] == [200, 404, 409], interrupt.text
+
+
+async def test_a_request_has_no_more_results_than_a_model_makes_calls(client: Client) -> None:
+    """Each of them is looked for."""
+    results = [
+        {"id": f"r{n}", "role": "tool", "toolCallId": f"t_{'0' * 32}:c{n}", "content": ""}
+        for n in range(MAX_RESULTS + 1)
+    ]
+    asked = {"role": "user", "content": "hi"}
+    told = [{"role": "tool", "tool_call_id": each["toolCallId"], "content": ""} for each in results]
+
+    there = await client.post("/ag-ui", input_of(question("hi"), *results))
+    here = await client.post("/v1/chat/completions", {"messages": [asked, *told]})
+
+    assert [there.status_code, here.status_code] == [400, 400]
+    assert str(MAX_RESULTS) in there.text + here.text
