@@ -15,23 +15,31 @@ import orjson
 
 from bench import client, servers
 from bench.cache import PROGRAM, cached
-from bench.client import AG_UI, AI_SDK, GATEWAY, OPENAI, RESPONSES, Dialect
+from bench.client import AG_UI, AI_SDK, GATEWAY, MESSAGES, OPENAI, RESPONSES, Dialect
 from bench.figures import Figure, show
 from bench.servers import Server
 from gateway.adapters.ag_ui_events import Run
 from gateway.adapters.ag_ui_frames import RunStream
 from gateway.adapters.ai_sdk_frames import UiMessageStream
 from gateway.adapters.answering import Encoder
+from gateway.adapters.anthropic_frames import MessageStream
 from gateway.adapters.openai_frames import CompletionChunks
 from gateway.adapters.parts import Fold
 from gateway.adapters.responses_frames import ResponseEvents
 from gateway.events.envelope import StoredEvent, encode, encode_scope
 from gateway.sse_frames import encode_frames
 
-DIALECTS: Mapping[str, Dialect] = {"ai-sdk": AI_SDK, "ag-ui": AG_UI, "openai": OPENAI, "responses": RESPONSES}
+DIALECTS: Mapping[str, Dialect] = {
+    "ai-sdk": AI_SDK,
+    "ag-ui": AG_UI,
+    "anthropic": MESSAGES,
+    "openai": OPENAI,
+    "responses": RESPONSES,
+}
 ENCODERS: Mapping[str, Callable[[], Encoder]] = {
     "ai-sdk": lambda: UiMessageStream(7),
     "ag-ui": lambda: RunStream(Run("t", "r")),
+    "anthropic": lambda: MessageStream("t_bench", "m", "http://localhost/#s=s_bench", 1),
     "openai": lambda: CompletionChunks("t_bench", "m", 1, "http://localhost/#s=s_bench", with_usage=True),
     "responses": lambda: ResponseEvents("t_bench", "m", 1, "s_bench"),
 }
@@ -87,7 +95,7 @@ def timed(events: Sequence[StoredEvent], handle: Callable[[Sequence[StoredEvent]
 def streaming(rounds: int) -> Sequence[Figure]:
     """The gateway's whole CPU for each piece of slow streams, the best of some rounds, by turns."""
     servers.pin(0, 1)
-    with servers.upstream() as model, servers.gateway(model.port) as server:
+    with servers.upstream() as model, servers.gateway(model.port, GATEWAY_ALLOWED_MODELS="demo") as server:
         best = dict.fromkeys(["native", *DIALECTS], float("inf"))
         for _ in range(rounds + 1):
             for name, dialect in {"native": GATEWAY, **DIALECTS}.items():

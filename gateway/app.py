@@ -1,6 +1,6 @@
 """The ASGI application: routes, middleware, the page."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +40,7 @@ def build_app(settings: Settings, *, demo: bool = False, tools: Sequence[Functio
     """
     keys = ApiKeys.of(settings)
     adapters = switched_on(settings.adapters)
-    endpoints = (*ENDPOINTS, *(row for adapter in adapters for row in adapter.endpoints))
+    endpoints = (*ENDPOINTS, *(row for adapter in adapters.values() for row in adapter.endpoints))
     app = Starlette(
         routes=[
             *(each.route() for each in endpoints),
@@ -50,7 +50,7 @@ def build_app(settings: Settings, *, demo: bool = False, tools: Sequence[Functio
         ],
         middleware=[
             Middleware(RequestScope),
-            *_cors(settings, adapters),
+            *_cors(settings, adapters.values()),
             Middleware(FailureResponses),
             Middleware(Access, settings=settings, keys=keys),
         ],
@@ -61,10 +61,7 @@ def build_app(settings: Settings, *, demo: bool = False, tools: Sequence[Functio
         settings.model_copy(update={"model": "demo", "allowed_models": ()}) if demo else settings
     )
     app.state.demo = demo
-    app.state.dialects = {
-        each.prefix: Dialect(name, each.write_problem)
-        for name, each in zip(settings.adapters, adapters, strict=True)
-    }
+    app.state.dialects = {each.prefix: Dialect(name, each.write_problem) for name, each in adapters.items()}
     if demo:
         from gateway.demo.demo_tools import demo_tools  # noqa: PLC0415 - nobody else waits for the demo model's parts
 
@@ -73,7 +70,7 @@ def build_app(settings: Settings, *, demo: bool = False, tools: Sequence[Functio
     return app
 
 
-def _cors(settings: Settings, adapters: Sequence[Adapter]) -> list[Middleware]:
+def _cors(settings: Settings, adapters: Iterable[Adapter]) -> list[Middleware]:
     if not settings.cors_origins:
         return []
     return [

@@ -1,6 +1,6 @@
 """What an adapter adds to the application, and which of them are switched on."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 
@@ -10,11 +10,15 @@ from gateway.http.problems import ProblemWriter, native_problem
 MODULES = {
     "ag-ui": "gateway.adapters.ag_ui_routes",
     "ai-sdk": "gateway.adapters.ai_sdk_routes",
+    "anthropic": "gateway.adapters.anthropic_routes",
     "durable-streams": "gateway.adapters.durable_streams_routes",
     "mcp": "gateway.adapters.mcp_routes",
+    "models": "gateway.adapters.models_routes",
     "openai": "gateway.adapters.openai_routes",
 }
 """By the names of the setting `adapters`. They are imported when they are switched on: some need an extra."""
+WITH_MODELS = frozenset({"anthropic", "openai"})
+"""Those whose clients ask for the list of models."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,7 @@ class Adapter:
     exposed_headers: Sequence[str] = ()
 
 
-def switched_on(names: Sequence[str]) -> Sequence[Adapter]:
-    """The adapters of these names. Raises ImportError when an extra is missing."""
-    return [import_module(MODULES[name]).ADAPTER for name in names]
+def switched_on(names: Sequence[str]) -> Mapping[str, Adapter]:
+    """The adapters of these names, and what they share. Raises ImportError when an extra is missing."""
+    shared = [] if WITH_MODELS.isdisjoint(names) else ["models"]
+    return {name: import_module(MODULES[name]).ADAPTER for name in (*names, *shared)}

@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar
 from gateway.adapters.conversation import MAX_RESULTS, Conversation, refuse
 from gateway.adapters.foreign_ids import session_of
 from gateway.adapters.history_places import Naming, Place, Places
-from gateway.errors import GatewayError, NotFound
+from gateway.errors import Conflict, GatewayError, NotFound
 from gateway.http.requests import MAX_READ_AT_ONCE, ApiRequest
 from gateway.messages import ToolSpec
 from gateway.service.follower import Following
@@ -63,6 +63,9 @@ async def ask(
     asked = await worked(request, said.asked)
     if asked is None:
         return await _give_results(request, said)
+    if said.results:
+        with suppress(Conflict, NotFound):  # too late: the question counts
+            await _give_results(request, said)
     is_beside = filled_in(request, "x-task") is not None
     naming = Naming(is_beside=True) if is_beside else naming or named(request, said.dialect.prefix)
     places = Places(
@@ -87,7 +90,7 @@ async def ask(
         message=asked.text,
         session_id=session_id,
         create_session=place.parent is None,
-        on_conflict="interrupt" if await _gives_way(request, session_id) else "queue",
+        on_conflict="interrupt" if said.results or await _gives_way(request, session_id) else "queue",
         model=model,
         role_id=BESIDE if place.is_beside else None,
         attachments=asked.files,
@@ -175,7 +178,9 @@ async def _give_results(request: ApiRequest, said: Conversation) -> Asking:
     decided: list[str] = []
     for each in said.results:
         call_id = each.call_id.partition(":")[2]
-        await gateway.client_results.give(who, turn.session_id, turn.id, call_id, each.text)
+        await gateway.client_results.give(
+            who, turn.session_id, turn.id, call_id, each.text, is_error=each.is_error, files=each.files
+        )
         decided.append(call_id)
     place = await gateway.following(who, turn.session_id, turn_id=turn.id)
     return Asking(replace(place, release_after=GRACE), decided)

@@ -11,6 +11,7 @@ from gateway.adapters.history_places import Said
 from gateway.artifacts.attached_files import MAX_FILES, Upload
 from gateway.errors import InvalidRequest
 from gateway.service.seeding import SeedMessage
+from gateway.tools.base import File
 
 MAX_RESULTS = 1024
 """Results of the client's tools in one request: as many calls as one message of the model may ever have
@@ -69,6 +70,8 @@ class ToolResult(NamedTuple):
 
     call_id: str
     text: str
+    is_error: bool = False
+    files: Sequence[File] = ()
 
 
 class Asked(NamedTuple):
@@ -81,7 +84,7 @@ class Asked(NamedTuple):
 
 
 class Conversation(NamedTuple):
-    """All that a client sends: what was said before, and either a new question or results of its tools."""
+    """All that a client sends: what was said before, and a new question, or results of its tools, or both."""
 
     dialect: Dialect
     instructions: str

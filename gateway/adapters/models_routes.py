@@ -1,9 +1,13 @@
 """The list of models, as the SDKs of OpenAI and of Anthropic ask for it."""
 
+from typing import Any
+
 import orjson
 from starlette.responses import Response
 
-from gateway.errors import NotFound
+from gateway.adapters.adapter import Adapter
+from gateway.adapters.anthropic_blocks import error_body
+from gateway.errors import GatewayError, NotFound
 from gateway.http.endpoint import Endpoint
 from gateway.http.requests import ApiRequest
 
@@ -50,7 +54,19 @@ def _json(value: object) -> Response:
     return Response(orjson.dumps(value), 200, {"cache-control": "no-store"}, JSON)
 
 
-ENDPOINTS = (
-    Endpoint("GET", "/v1/models", index, {200: (JSON,)}, problem=JSON),
-    Endpoint("GET", "/v1/models/{model:path}", one, {200: (JSON,)}, refusals=(404,), problem=JSON),
+def _problem(error: GatewayError, status: int, request_id: str) -> tuple[bytes, str]:
+    """What both SDKs read."""
+    about: dict[str, Any] = orjson.loads(error_body(error.code, error.message, status, request_id))
+    code = "invalid_api_key" if status == 401 else error.code
+    about["error"] |= {"param": (error.details or {}).get("param"), "code": code}
+    return orjson.dumps(about), JSON
+
+
+ADAPTER = Adapter(
+    "/v1/models",
+    (
+        Endpoint("GET", "/v1/models", index, {200: (JSON,)}, problem=JSON),
+        Endpoint("GET", "/v1/models/{model:path}", one, {200: (JSON,)}, refusals=(404,), problem=JSON),
+    ),
+    _problem,
 )

@@ -1,11 +1,11 @@
 """Chat completions, as OpenAI's SDKs and the frontends made for them ask for them; and the adapter, which has
-responses and the list of models as well."""
+responses as well."""
 
 from collections.abc import Mapping
 
 from starlette.responses import Response
 
-from gateway.adapters import models_routes, responses_routes
+from gateway.adapters import responses_routes
 from gateway.adapters.adapter import Adapter
 from gateway.adapters.answering import answer_stream, whole_answer
 from gateway.adapters.asking import HEADERS, Asking, ask, worked
@@ -81,7 +81,6 @@ ADAPTER = Adapter(
             headers=HEADERS,
         ),
         *responses_routes.ENDPOINTS,
-        *models_routes.ENDPOINTS,
     ),
     _problem,
 )

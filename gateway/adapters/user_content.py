@@ -55,7 +55,7 @@ def file_at(url: str, mime: object = None, name: object = None) -> str | Upload:
         return uploaded(data, mime, name)
     if len(data) > MAX_ESCAPED:
         raise InvalidRequest(f"A data: URL of more than {MAX_ESCAPED} characters must be in base64.")
-    return _upload(unquote_to_bytes(data), mime, name)
+    return file_of(unquote_to_bytes(data), mime, name)
 
 
 def uploaded(content: str, mime: object, name: object = None) -> Upload:
@@ -66,10 +66,11 @@ def uploaded(content: str, mime: object, name: object = None) -> Upload:
         data = base64.b64decode(content, validate=True)
     except (binascii.Error, ValueError):
         raise InvalidRequest("The data: URL of a file is no base64.") from None
-    return _upload(data, mime, name)
+    return file_of(data, mime, name)
 
 
-def _upload(data: bytes, mime: object, name: object) -> Upload:
+def file_of(data: bytes, mime: object, name: object) -> Upload:
+    """The file with that content. Raises errors.InvalidRequest."""
     if not data:
         raise InvalidRequest("A file must not be empty.")
     found = _MIME.match(mime) if isinstance(mime, str) else None

@@ -57,9 +57,9 @@ class TokenMeter:
         """What an estimate is multiplied by for `model`: 1.15 until something was learned."""
         return self._factors.get(model, START)
 
-    def estimate(self, model: str, messages: Iterable[Message]) -> int:
-        """Tokens of `messages` as `model` is expected to count them."""
-        return round(self.factor(model) * tokens_of(messages))
+    def estimate(self, model: str, messages: Iterable[Message], overhead: int = 0) -> int:
+        """Tokens of `messages` as `model` is expected to count them; `overhead` as `overhead_of` gives it."""
+        return round(self.factor(model) * (tokens_of(messages) + overhead))
 
     def size(self, model: str, history: History, *, overhead: int = 0) -> int:
         """Tokens of the next request that sends `history`, without the answer to it.

@@ -56,7 +56,7 @@ class RequestScope:
                 status = message["status"]
                 headers = MutableHeaders(scope=message)
                 is_stream = headers.get("content-type", "").startswith("text/event-stream")
-                headers["x-request-id"] = request_id
+                headers["x-request-id"] = headers["request-id"] = request_id  # SDKs read the one or the other
                 headers["x-content-type-options"] = "nosniff"
                 headers["referrer-policy"] = "no-referrer"
                 if span.traceparent is not None:

@@ -88,7 +88,8 @@ def problem_response(
     error: GatewayError, status: int, request_id: str, write: ProblemWriter = native_problem
 ) -> Response:
     """The response that tells `error`, in the words of `write`."""
-    headers = {"cache-control": "no-store"}
+    # Without it SDKs go by the status alone, and repeat conflicts and failures that stay.
+    headers = {"cache-control": "no-store", "x-should-retry": "true" if error.retryable else "false"}
     if status in {429, 503}:
         headers["retry-after"] = RETRY_AFTER_SECONDS
     if status == 401:

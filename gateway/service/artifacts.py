@@ -118,9 +118,8 @@ class UserArtifacts:
         rows = await self._store.find(
             who.user_id, limit=limit, before=before, session_id=session_id, turn_id=turn_id
         )
-        return FoundArtifacts(
-            rows, await self._store.space_used(who.user_id), self._deps.settings.artifact_quota
-        )
+        used = await self._store.space_used(who.user_id)
+        return FoundArtifacts(rows, used, self._deps.settings.artifact_quota)
 
     async def get(self, who: Principal, ref: str) -> ArtifactRow:
         """Raises errors.NotFound (artifact_not_found)."""

@@ -220,9 +220,8 @@ class SessionHistory:
             ):
                 if given not in {None, own}:
                     raise Conflict(f"Session {session_id} is in another {what}: leave {what}_id out.")
-        row = await deps.summariser.summarise_messages(
-            session, messages, model=deps.settings.model, last=last
-        )
+        model = deps.settings.model
+        row = await deps.summariser.summarise_messages(session, messages, model=model, last=last)
         if known is None:
             await deps.sessions.create(session_id, owner, None, now, project_id=project_id, role_id=role_id)
         await deps.summaries.save(row)

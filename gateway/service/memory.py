@@ -95,9 +95,8 @@ class UserMemories:
 
     async def quotes(self, who: Principal, row: MemoryRow) -> Sequence[Evidence]:
         """What the user said that `row` is remembered of."""
-        return (
-            await self._for.services.store.evidence(self._for.own(who), row.id) if row.evidence_count else ()
-        )
+        store = self._for.services.store
+        return await store.evidence(self._for.own(who), row.id) if row.evidence_count else ()
 
     # One memory
 

@@ -3,10 +3,11 @@
 from dataclasses import dataclass, replace
 
 from gateway.auth import Principal
+from gateway.history.tokens import overhead_of
 from gateway.history.transcript import view
 from gateway.memory.recall import InContext, Recall
 from gateway.memory.services import households_of
-from gateway.messages import Message, recalled_block
+from gateway.messages import Message, ToolSpec, recalled_block
 from gateway.prompt.assemble import Assembled, assemble
 from gateway.prompt.clean import clean
 from gateway.prompt.components import Components
@@ -64,9 +65,14 @@ class Prompts:
         scope = scope._replace(households=households_of(deps.settings, who.user_id))
         recall = deps.memory.recall
         text, known = await _memories_in_prompt(recall, scope, history)
-        return self._previewed(
-            history, text, await _retrieved(recall, scope, history, known, request.message)
-        )
+        retrieved = await _retrieved(recall, scope, history, known, request.message)
+        return self._previewed(history, text, retrieved)
+
+    def tokens(self, model: str, told: str, messages: list[Message], tools: list[ToolSpec]) -> int:
+        """About how many tokens `model` counts for a first turn with these messages, and the instructions and
+        tools of a client beside the gateway's own: without what the memory adds."""
+        prefix = Prompt.read(self._deps, tools).prefix(History([], instructions=clean(told)))
+        return self._deps.meter.estimate(model, messages, overhead_of(prefix.system, prefix.tools))
 
     def _previewed(self, history: History, memories: str, retrieved: str | None = None) -> Previewed:
         prompt = Prompt.read(self._deps)

@@ -34,7 +34,13 @@ def openai(session: str, text: str, _message_id: str) -> Request:
     return Request("/v1/chat/completions", {"stream": True, "messages": said}, {"x-session-id": session})
 
 
-ASKING = {NATIVE: native, "ag-ui": ag_ui, "ai-sdk": ai_sdk, "openai": openai}
+def anthropic(session: str, text: str, message_id: str) -> Request:
+    """Likewise."""
+    _, body, headers = openai(session, text, message_id)
+    return Request("/v1/messages", {"max_tokens": 100, **body}, headers)
+
+
+ASKING = {NATIVE: native, "ag-ui": ag_ui, "ai-sdk": ai_sdk, "anthropic": anthropic, "openai": openai}
 """By the name of the dialect, as its adapter is switched on."""
 
 
