@@ -205,7 +205,7 @@ class ResponseEvents:
 
     def _begin_call(self, call: Call, kind: str, prefix: str, about: Json) -> Iterator[bytes]:
         """A call, with all of its arguments."""
-        item_id = f"{prefix}_{self._turn_id}_{call.id}"
+        item_id = f"{prefix}_{self._turn_id}-{call.id}"
         item = self._calls[call.id] = self._new({"id": item_id, "type": kind, **about, "arguments": ""})
         yield from self._added(item)
         if kind == "mcp_call":
@@ -228,13 +228,19 @@ class ResponseEvents:
 
     def _search(self, data: Data, seq: int) -> Iterator[bytes]:
         """Sources that were found; memories are none."""
-        about: Json = {"id": f"fs_{self._turn_id}_{seq}", "type": "file_search_call"}
+        about: Json = {"id": f"fs_{self._turn_id}-{seq}", "type": "file_search_call"}
         item = self._new({**about, "queries": [data["query"]], "results": None})
         yield from self._added(item)
         for kind in ("in_progress", "searching", "completed"):
             yield from self._of_item(item, f"response.file_search_call.{kind}")
         item.about["results"] = [
-            {"file_id": hit["id"], "filename": hit["source"], "score": hit["score"], "text": hit["snippet"]}
+            {
+                "file_id": hit["id"],
+                "filename": hit["source"],
+                "score": hit["score"],
+                "text": hit["snippet"],
+                "attributes": {},  # @ai-sdk/openai refuses a result without them
+            }
             for hit in data["results"]
         ]
         yield from self._done(item)

@@ -52,7 +52,7 @@ class ResponseReader:
         self._behind = behind
         self._waits = Waits()
         self._began: Sequence[Part] = ()
-        self._unsent = b""
+        self._unsent: list[bytes] = []
 
     @property
     def turn_id(self) -> str:
@@ -73,7 +73,7 @@ class ResponseReader:
                 self._go_on()
             parts = waits.take(event)
             if self._behind is None:
-                self._unsent += self._encoder.encode(parts)
+                self._unsent.append(self._encoder.encode(parts))
             elif parts and isinstance(parts[0], TurnBegan):
                 self._began = parts
         if self.waits and self._behind == waits.since:
@@ -88,16 +88,16 @@ class ResponseReader:
 
     def pause(self) -> None:
         self.is_finished = True
-        self._unsent += self._encoder.pause(self._waits.on)
+        self._unsent.append(self._encoder.pause(self._waits.on))
 
     def unsent(self, _events: Sequence[StoredEvent] = ()) -> bytes:
-        unsent, self._unsent = self._unsent, b""
-        return unsent
+        unsent, self._unsent = self._unsent, []
+        return b"".join(unsent)
 
     def _go_on(self) -> None:
         if self._waits.since == self._behind:
             self._behind = None
-            self._unsent += self._encoder.encode(self._began)
+            self._unsent.append(self._encoder.encode(self._began))
         self._waits.go_on()
 
 
@@ -108,6 +108,7 @@ async def read_so_far(request: ApiRequest, place: Following, reader: ResponseRea
         events, after = await request.gateway.page(replace(place, after=after), PAGE)
         if events:
             reader.read(events)
+            reader.unsent()
     if reader.waits and not reader.is_finished:
         reader.pause()
 

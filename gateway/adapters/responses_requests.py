@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field
 
 from gateway.adapters.conversation import Conversation, Question, refuse
+from gateway.adapters.foreign_ids import turn_of
 from gateway.adapters.openai_requests import CHAT, conversation_of, tools_of
 from gateway.adapters.responses_items import SERVER
 from gateway.messages import ToolSpec
@@ -57,10 +58,12 @@ class Decision(NamedTuple):
 
 
 class Input(NamedTuple):
-    """What is said; the `results` among it of which there is a decision are those."""
+    """What is said; the `results` among it of which there is a decision are those. `after`: the turn of an
+    answer that the client does not repeat, but only names."""
 
     said: Conversation
     decisions: Mapping[str, Decision]
+    after: str | None
 
 
 def read_response_id(name: str) -> tuple[str, int | None] | None:
@@ -82,7 +85,7 @@ def input_of(body: ResponseBody) -> Input:
         said = said._replace(instructions=told)
     if body.previous_response_id is not None:
         said = _new_alone(said)
-    return Input(said, decisions)
+    return Input(said, decisions, _referred(items))
 
 
 def client_tools_of(body: ResponseBody) -> list[ToolSpec]:
@@ -114,6 +117,17 @@ def conversation_id(body: ResponseBody) -> str | None:
     if named is not None and not (isinstance(found, str) and found):
         refuse("conversation", "conversation must be an id, or an object with one.")
     return found
+
+
+def _referred(items: Sequence[Mapping[str, Any]]) -> str | None:
+    """The turn of the item before the newest messages, where that is a reference alone."""
+    for item in reversed(items):
+        if item.get("type") == "item_reference":
+            name = str(item.get("id"))
+            return turn_of(name) or turn_of(name.partition("_")[2])
+        if item.get("role") == "assistant" or item.get("type", "message") != "message":
+            break
+    return None
 
 
 def _messages(

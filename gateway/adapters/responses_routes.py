@@ -1,5 +1,6 @@
 """Responses, as OpenAI's SDKs ask for them: made, read again or from a place on, and stopped."""
 
+from contextlib import suppress
 from dataclasses import replace
 
 from pydantic import ValidationError
@@ -82,6 +83,9 @@ async def _ask(request: ApiRequest, body: ResponseBody, given: Input) -> Asking 
     if given.said.question is None:
         return None
     after = await _named(request, body.previous_response_id)
+    if given.after is not None and after is None:
+        with suppress(NotFound):
+            after = await request.gateway.turn(request.principal, None, given.after)
     conversation = conversation_id(body)
     naming = Naming(session_of(request.principal, conversation, RESPONSES.prefix)) if conversation else None
     tools = client_tools_of(body)

@@ -88,12 +88,18 @@ async def test_a_response_names_the_one_before(client: Client) -> None:
             {"role": "user", "content": [{"type": "input_text", "text": "/say five"}]},
         ]
         last = await api.responses.create(model="demo-model", input=items, store=False)
+        items = [
+            {"role": "user", "content": "/say five"},
+            *({"type": "item_reference", "id": each.id} for each in last.output),
+            {"role": "user", "content": "/say six"},
+        ]
+        named = await api.responses.create(model="demo-model", input=items)
 
-    sessions = {(await turn_of(client, each))["session_id"] for each in (first, other, last)}
+    sessions = {(await turn_of(client, each))["session_id"] for each in (first, other, last, named)}
     (session,) = sessions
     turns = await started(client, session)
-    assert [each["input"][5:] for each in turns] == ["one", "two", "three", "four", "five"]
-    assert ["parent_turn_id" in each for each in turns] == [False, False, False, True, True]
+    assert [each["input"][5:] for each in turns] == ["one", "two", "three", "four", "five", "six"]
+    assert ["parent_turn_id" in each for each in turns] == [False, False, False, True, True, False]
     assert other.conversation is not None
     assert other.conversation.id == session
 

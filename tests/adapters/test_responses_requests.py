@@ -82,7 +82,7 @@ def test_items_that_come_back_say_only_that_the_model_had_its_say() -> None:
         {"type": "mcp_approval_response", "approval_request_id": "t:3", "approve": False, "reason": "no"},
     ]
 
-    said, decisions = input_of(body(input=items))
+    said, decisions, _ = input_of(body(input=items))
 
     assert [(each.question.text, each.answer) for each in said.before] == [("a", "b")]
     assert [(each.call_id, each.text) for each in said.results] == [("t:2", "c"), ("t:3", "")]
@@ -109,3 +109,25 @@ def test_the_server_of_the_gateways_own_tools_may_be_named() -> None:
     found = client_tools_of(body(input="x", tools=tools))
 
     assert [each.name for each in found] == ["page_title"]
+
+
+@pytest.mark.parametrize(
+    ("name", "turn"),
+    [
+        (f"msg_t_{'a' * 32}-3", f"t_{'a' * 32}"),
+        (f"mcp_t_{'a' * 32}-toolu_1", f"t_{'a' * 32}"),
+        (f"t_{'a' * 32}:toolu_1", f"t_{'a' * 32}"),
+        ("msg_67c9f0", None),
+    ],
+)
+def test_an_answer_that_is_only_named_says_its_turn(name: str, turn: str | None) -> None:
+    """As the AI SDK does, which keeps no text of what the server has. An answer in words comes before it."""
+    items = [
+        {"role": "user", "content": "a"},
+        {"type": "item_reference", "id": name},
+        {"role": "user", "content": "b"},
+    ]
+    words = [*items[:2], {"role": "assistant", "content": "x"}, items[2]]
+
+    assert input_of(body(input=items)).after == turn
+    assert input_of(body(input=words)).after is None
