@@ -8,11 +8,12 @@ from pydantic import Field, field_validator
 from gateway.adapters.ag_ui_messages import RESULT, Message
 from gateway.adapters.conversation import MAX_RESULTS
 from gateway.adapters.foreign_ids import call_of, turn_of
-from gateway.adapters.user_content import Lenient, checked_content, file_at, uploaded
+from gateway.adapters.user_content import MAX_MESSAGES, Lenient, Messages, checked_content, file_at, uploaded
 from gateway.artifacts.attached_files import Upload
 from gateway.errors import InvalidRequest
 from gateway.messages import ToolSpec
 from gateway.service.seeding import MAX_SEEDED, SeedMessage
+from gateway.tools.client_tools import MAX_TOOLS
 
 MEDIA = ("image", "audio", "video", "document")  # no set: what a client sends need not be hashable
 
@@ -42,10 +43,14 @@ class RunBody(Lenient):
     )
     run_id: str = Field("", max_length=1000, description="Repeated in the events of the run.")
     protocol_version: str | None = Field(None, description="Absent in drafts before 1.0.")
-    messages: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
-    tools: list[ToolBody] = Field(default_factory=list[ToolBody], description="Tools that the client runs.")
+    messages: Messages = Field(default_factory=list[dict[str, Any]])
+    tools: list[ToolBody] = Field(
+        default_factory=list[ToolBody], max_length=MAX_TOOLS, description="Tools that the client runs."
+    )
     context: list[ContextBody] = Field(
-        default_factory=list[ContextBody], description="Instructions of the client application."
+        default_factory=list[ContextBody],
+        max_length=MAX_MESSAGES,
+        description="Instructions of the client application.",
     )
     resume: list[ResumeBody] = Field(
         default_factory=list[ResumeBody], max_length=MAX_RESULTS, description="Answers to interrupts."

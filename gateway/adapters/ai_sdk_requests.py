@@ -7,11 +7,12 @@ import orjson
 from pydantic import AliasChoices, Field
 
 from gateway.adapters.foreign_ids import call_of
-from gateway.adapters.user_content import Lenient, checked_content, file_at
+from gateway.adapters.user_content import Lenient, Messages, checked_content, file_at
 from gateway.artifacts.attached_files import Upload
 from gateway.errors import InvalidRequest
 from gateway.ids import TURN_PREFIX
 from gateway.service.seeding import MAX_SEEDED, SeedMessage
+from gateway.tools.client_tools import MAX_TOOLS
 
 
 class MessageBody(Lenient):
@@ -32,13 +33,15 @@ class UiChatBody(Lenient):
     """What `useChat` sends. `message` alone is taken, too, in the place of `messages`."""
 
     id: str | None = Field(None, max_length=1000, description="The chat: a session of this or a derived id.")
-    messages: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
+    messages: Messages = Field(default_factory=list[dict[str, Any]])
     message: dict[str, Any] | None = None
     trigger: Literal["submit-message", "regenerate-message"] = "submit-message"
     message_id: str | None = Field(None, description="The message that is edited, or answered anew.")
     model: str | None = Field(None, description="One of the allowed models.")
     tools: dict[str, ToolBody] = Field(
-        default_factory=dict[str, ToolBody], description="Tools that the page runs, by name."
+        default_factory=dict[str, ToolBody],
+        max_length=MAX_TOOLS,
+        description="Tools that the page runs, by name.",
     )
     system: str | None = Field(None, description="Instructions of the page, as assistant-ui sends them.")
 

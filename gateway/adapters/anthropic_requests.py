@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from gateway.adapters.conversation import Conversation, Dialect, Exchange, Question, ToolResult, refuse
 from gateway.adapters.foreign_ids import turn_of
-from gateway.adapters.user_content import file_at, file_of, uploaded
+from gateway.adapters.user_content import Messages, Tools, file_at, file_of, uploaded
 from gateway.artifacts.attached_files import Upload
 from gateway.errors import InvalidRequest
 from gateway.messages import Block, Message, ToolSpec
@@ -25,11 +25,11 @@ class MessagesBody(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
-    messages: list[dict[str, Any]] = Field(description="The conversation: its newest message is the turn.")
+    messages: Messages = Field(description="The conversation: its newest message is the turn.")
     model: str | None = Field(None, description="One of the allowed models; absent: the default.")
-    system: str | list[dict[str, Any]] | None = Field(None, description="The client's instructions.")
+    system: str | Messages | None = Field(None, description="The client's instructions.")
     stream: bool | None = None
-    tools: list[dict[str, Any]] | None = Field(None, description="Tools that the client runs.")
+    tools: Tools | None = Field(None, description="Tools that the client runs.")
     tool_choice: dict[str, Any] | None = Field(None, description="auto or none.")
     output_config: dict[str, Any] | None = Field(None, description="Its format is not to be had.")
     output_format: dict[str, Any] | None = Field(None, description="Not to be had.")

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 
 from gateway.adapters.conversation import MAX_RESULTS, Conversation, refuse
 from gateway.adapters.foreign_ids import session_of
-from gateway.adapters.history_places import Naming, Place, Places
+from gateway.adapters.history_places import Naming, Place, Places, marks_of
 from gateway.errors import Conflict, GatewayError, NotFound
 from gateway.http.requests import MAX_READ_AT_ONCE, ApiRequest
 from gateway.messages import ToolSpec
@@ -79,7 +79,8 @@ async def ask(
     if after is not None:
         place = await places.after(after, asked.digest)
     else:
-        place = await places.find(asked.before, asked.digest)
+        marks = await worked(request, lambda: marks_of(request.principal, asked.before, asked.digest))
+        place = await places.find(marks, asked.before[-1].answer if asked.before else "")
     if place.same is not None:
         turn = place.same
         following = await request.gateway.following(request.principal, turn.session_id, turn_id=turn.id)

@@ -90,16 +90,16 @@ class Places:
         self._is_retry = is_retry
         self._found: dict[str, Sequence[TurnRow]] = {}
 
-    async def find(self, before: Sequence[Said], question: str) -> Place:
-        """Where the question comes, before which all that was said."""
-        marks = marks_of(self._who, before, question)
+    async def find(self, marks: Sequence[str], answer: str) -> Place:
+        """Where the last of the questions with these marks comes, before which that was answered."""
+        is_first = len(marks) == 1
         if self._named.is_beside:
             same = await self._same(marks[-1], None, attach=False)
-            return Place(marks[-1], same=same, is_known=not before, is_beside=True)
-        if not before:
+            return Place(marks[-1], same=same, is_known=is_first, is_beside=True)
+        if is_first:
             return await self._alone(marks[-1])
         await asyncio.gather(*map(self._marked, marks[-2:]))
-        parent = await self._last(marks[-2], before[-1].answer)
+        parent = await self._last(marks[-2], answer)
         if parent is None:
             return await self._beside(marks[-1])
         same = await self._same(marks[-1], parent.session_id, attach=True)

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from gateway.adapters.conversation import Conversation, Dialect, Exchange, Question, ToolResult, refuse
-from gateway.adapters.user_content import file_at, uploaded
+from gateway.adapters.user_content import Messages, Tools, file_at, uploaded
 from gateway.artifacts.attached_files import Upload
 from gateway.errors import InvalidRequest
 from gateway.messages import ToolSpec
@@ -26,11 +26,11 @@ class ChatCompletionBody(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
-    messages: list[dict[str, Any]] = Field(description="The conversation: its newest message is the turn.")
+    messages: Messages = Field(description="The conversation: its newest message is the turn.")
     model: str | None = Field(None, description="One of the allowed models; absent: the default.")
     stream: bool | None = None
     stream_options: StreamOptions | None = None
-    tools: list[dict[str, Any]] | None = Field(None, description="Functions that the client runs.")
+    tools: Tools | None = Field(None, description="Functions that the client runs.")
     tool_choice: str | dict[str, Any] | None = Field(None, description="auto or none.")
     n: int | None = Field(None, description="1.")
     response_format: dict[str, Any] | None = Field(None, description="text.")

@@ -10,6 +10,7 @@ from gateway.adapters.conversation import Conversation, Question, refuse
 from gateway.adapters.foreign_ids import turn_of
 from gateway.adapters.openai_requests import CHAT, conversation_of, tools_of
 from gateway.adapters.responses_items import SERVER
+from gateway.adapters.user_content import Messages, Tools
 from gateway.messages import ToolSpec
 
 RESPONSES = CHAT._replace(field="input")
@@ -24,7 +25,7 @@ class ResponseBody(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
-    input: str | list[dict[str, Any]] = Field(
+    input: str | Messages = Field(
         description="The user's message; or items, of which the newest message is the turn."
     )
     model: str | None = Field(None, description="One of the allowed models; absent: the default.")
@@ -33,7 +34,7 @@ class ResponseBody(BaseModel):
     background: bool | None = Field(None, description="Answered at once; the turn goes on by itself.")
     previous_response_id: str | None = Field(None, description="The response after which the input comes.")
     conversation: str | dict[str, Any] | None = Field(None, description="The session.")
-    tools: list[dict[str, Any]] | None = Field(None, description="Functions that the client runs.")
+    tools: Tools | None = Field(None, description="Functions that the client runs.")
     tool_choice: str | dict[str, Any] | None = Field(None, description="auto or none.")
     text: dict[str, Any] | None = Field(None, description="Its format: text.")
     prompt: dict[str, Any] | None = Field(None, description="Not to be had.")

@@ -5,15 +5,23 @@ import base64
 import binascii
 import re
 from collections.abc import Sequence
+from typing import Annotated, Any
 from urllib.parse import unquote_to_bytes
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from gateway.artifacts.attached_files import MAX_FILES, Upload
 from gateway.errors import InvalidRequest
 from gateway.ids import ARTIFACT_PATTERN
+from gateway.tools.client_tools import MAX_TOOLS
 
+MAX_MESSAGES = 10_000
+"""Messages, or items, of one request: a body of the size that is allowed has room for a million."""
+Messages = Annotated[list[dict[str, Any]], Field(max_length=MAX_MESSAGES)]
+"""A conversation as a client sends it."""
+Tools = Annotated[list[dict[str, Any]], Field(max_length=MAX_TOOLS)]
+"""Functions that a client runs."""
 MAX_ESCAPED = 262_144
 """Characters of a `data:` URL that is not in base64: each of its escapes takes half a microsecond."""
 _ESCAPES = {"%2b": "+", "%2B": "+", "%2f": "/", "%2F": "/", "%3d": "=", "%3D": "="}

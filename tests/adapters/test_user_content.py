@@ -5,11 +5,14 @@ import tracemalloc
 from typing import Any
 
 import pytest
+from pydantic import BaseModel, ValidationError
 
-from gateway.adapters.ag_ui_requests import user_content
-from gateway.adapters.openai_requests import CHAT, conversation_of
+from gateway.adapters.ag_ui_requests import RunBody, user_content
+from gateway.adapters.ai_sdk_requests import UiChatBody
+from gateway.adapters.anthropic_requests import MessagesBody
+from gateway.adapters.openai_requests import CHAT, ChatCompletionBody, conversation_of
 from gateway.adapters.responses_requests import ResponseBody, input_of
-from gateway.adapters.user_content import MAX_ESCAPED, file_at
+from gateway.adapters.user_content import MAX_ESCAPED, MAX_MESSAGES, file_at
 from gateway.artifacts.attached_files import Upload
 from gateway.errors import InvalidRequest
 
@@ -62,3 +65,25 @@ def test_a_part_of_an_odd_type_is_refused(kind: Any) -> None:
     ):
         with pytest.raises(InvalidRequest):
             read()
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        (ChatCompletionBody, "messages"),
+        (MessagesBody, "messages"),
+        (ResponseBody, "input"),
+        (UiChatBody, "messages"),
+        (RunBody, "messages"),
+    ],
+)
+def test_a_request_has_no_more_messages_and_tools_than_it_may(body: type[BaseModel], field: str) -> None:
+    """A message of a few bytes takes a hundred times as many while it is read."""
+    given: dict[str, Any] = {"threadId": "t", field: [{"id": "m", "role": "user"}]}
+    tool = {"name": "f"}
+    tools: Any = {str(n): tool for n in range(129)} if body is UiChatBody else [tool] * 129
+
+    body.model_validate(given)
+    for more in ({field: given[field] * (MAX_MESSAGES + 1)}, {"tools": tools}):
+        with pytest.raises(ValidationError):
+            body.model_validate({**given, **more})
