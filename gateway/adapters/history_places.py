@@ -29,7 +29,7 @@ from gateway.prompt.clean import clean
 from gateway.service.follower import PAGE, following_from
 from gateway.service.gateway import Gateway
 from gateway.storage.branches import ROOT
-from gateway.storage.turns import TurnRow
+from gateway.storage.turns import MAX_INSTRUCTIONS, TurnRow
 from gateway.storage.turns.instructions import digest_of
 
 RETRIED_WITHIN = 120_000
@@ -85,7 +85,8 @@ class Places:
         self._gateway = gateway
         self._who = who
         self._model = model
-        self._instructions = digest_of(clean(instructions))
+        told = clean(instructions[:MAX_INSTRUCTIONS]) if is_retry else ""  # of more no turn begins
+        self._instructions = digest_of(told)
         self._named = named
         self._is_retry = is_retry
         self._found: dict[str, Sequence[TurnRow]] = {}

@@ -9,7 +9,7 @@ from gateway.artifacts.artifact_store import Origin
 from gateway.artifacts.attached_files import Upload
 from gateway.artifacts.content import plain_name
 from gateway.auth import Principal
-from gateway.errors import Conflict, GatewayError, InvalidRequest, NotFound
+from gateway.errors import Conflict, GatewayError, InvalidRequest, NotFound, TooLarge
 from gateway.ids import new_session_id, new_turn_id, now_ms
 from gateway.messages import Attached
 from gateway.prompt.clean import clean
@@ -21,7 +21,9 @@ from gateway.turn.request import TurnRequest
 
 def new_turn(settings: Settings, who: Principal, request: TurnRequest) -> NewTurn:
     """The turn that is asked for, without its attachments. Raises errors.InvalidRequest (model,
-    instructions)."""
+    instructions), errors.TooLarge (the message: in a request of our own it has no more room)."""
+    if len(request.message) > (most := settings.max_body_size):
+        raise TooLarge(f"The message has more than {most} characters: attach it as a file.")
     if request.model is not None and request.model not in (models := settings.models):
         raise InvalidRequest(
             f"The model must be one of {', '.join(models)}.", details={"models": list(models)}

@@ -304,7 +304,9 @@ class Settings(BaseSettings):
     )
     turn_timeout: float = Field(900, gt=0, description="Longest time of one turn.")
     turn_token_budget: int | None = Field(None, ge=1, description="Tokens, in and out, of one turn.")
-    max_body_size: int = Field(1_048_576, ge=1024, description="Largest request body.")
+    max_body_size: int = Field(
+        1_048_576, ge=1024, description="Largest request body; and most characters of any message."
+    )
     max_connections: int = Field(
         10_000, ge=1, description="Connections at the same time; at most half of the open files there may be."
     )

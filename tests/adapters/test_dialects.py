@@ -162,3 +162,13 @@ async def test_an_approval_is_not_given_after_its_time(settings: Settings) -> No
     assert the(events, "approval_response")["by"] == "expiry"
     assert found == [409, 409, 409]
     assert outbox.sent == []
+
+
+async def test_a_message_is_no_longer_than_one_of_our_own_may_be(settings: Settings) -> None:
+    """Where a body has room for files: a text of 32 MB in a session would stop the server in each turn."""
+    async with running_gateway(settings.model_copy(update={"max_body_size": 5000})) as client:
+        for name, asking in ASKING.items():
+            path, body, headers = asking(f"s-{name}", "x" * 5001, "m")
+            refused = await client.post(path, body, **headers)
+            assert refused.status_code == 413, name
+        assert (await client.get("/api/sessions")).json()["sessions"] == []
