@@ -38,7 +38,7 @@ BUDGETS: Mapping[str, int] = {
     "storage": 11967,
     "telemetry": 4324,
     "tools": 3130,
-    "turn": 2590,
+    "turn": 2601,
     "wiring": 640,
 }
 """Lines of code that each package of `gateway` may have, without blank lines, comments and docstrings; "" are

@@ -17,7 +17,7 @@ from gateway.storage.turns import Accepted, TurnRow
 from gateway.turn.dependencies import TurnDependencies
 from gateway.turn.finalize import start_of
 from gateway.turn.observer import NullObserver, Tracing, TurnObserver
-from gateway.turn.runner import CANCEL_TIMEOUT, RETRY_DELAYS, Running, TurnRunner
+from gateway.turn.runner import CANCEL_TIMEOUT, RETRY_DELAYS, TurnRunner
 
 NEVER_RAN = Done(status="cancelled", iterations=0, duration_ms=0)
 
@@ -91,7 +91,7 @@ class InFlight:
 
     def start(self, accepted: Accepted) -> None:
         """Takes a running turn into ownership; it goes on whether anybody follows it or not."""
-        self._running[accepted.turn.id] = Running(accepted.turn)  # from now on it can be cancelled
+        self._runner.own(accepted.turn)
         self._deps.bus.expect(accepted.turn.session_id, accepted.head, accepted.made_at)
         self._spawn(accepted.turn.session_id, accepted)
 
@@ -110,9 +110,8 @@ class InFlight:
         self.start(accepted)
 
     def cancel(self, turn_id: str) -> None:
-        """Stops a running turn: its model call and tools are cancelled, then its books are closed."""
-        if (running := self._running.get(turn_id)) is not None:
-            running.request_stop("cancelled")
+        """Stops a turn that runs here, or is about to: its model call and tools are cancelled."""
+        self._runner.cancel(turn_id)
 
     def trouble(self, session_id: str) -> StorageError | None:
         """Why the open turn of a session cannot be recorded at the moment, if so."""
@@ -149,7 +148,7 @@ class InFlight:
         turn = accepted.turn
         self._waiting.add(turn.session_id)
         self._runner.undelivered.add(turn.session_id)
-        self._running[turn.id] = Running(turn, has_waited=not turn.first_seq)
+        self._runner.own(turn, has_waited=not turn.first_seq)
         self._spawn(turn.session_id, accepted)
 
     def deliver_left(self, found: Iterable[str]) -> None:

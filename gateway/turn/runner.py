@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import structlog
 
+from gateway.bounded_dict import BoundedDict
 from gateway.errors import StorageError, TurnLost
 from gateway.ids import now_ms
 from gateway.storage.messages import History
@@ -24,6 +25,9 @@ RETRY_DELAYS = (0.5, 1.0, 2.0, 5.0)
 
 CANCEL_TIMEOUT = 5.0
 """Seconds a cancelled task gets to end; after that its turn is closed without it."""
+
+MAX_CANCELLED = 1000
+"""Turns whose cancellation was heard of and that are not of this process, or not yet."""
 
 Why = Literal["cancelled", "shutdown", "out_of_time"]
 
@@ -97,6 +101,7 @@ class TurnRunner:
         self._limits = Limits(settings.max_iterations, settings.turn_token_budget, settings.turn_timeout)
         self._troubles: dict[str, StorageError] = {}
         self._emitters: dict[str, Emitter] = {}
+        self._cancelled = BoundedDict[str, bool](MAX_CANCELLED)
 
     @property
     def troubles(self) -> Mapping[str, StorageError]:
@@ -106,6 +111,21 @@ class TurnRunner:
     def is_writing(self, session_id: str) -> bool:
         """Whether a turn of the session is at work here."""
         return session_id in self._emitters
+
+    def own(self, turn: TurnRow, *, has_waited: bool = False) -> Running:
+        """From now on the turn can be cancelled, and is where that was heard before: what makes it this
+        process's own is committed a moment earlier."""
+        running = self.running[turn.id] = Running(turn, has_waited=has_waited)
+        if self._cancelled.pop(turn.id, False):
+            running.request_stop("cancelled")
+        return running
+
+    def cancel(self, turn_id: str) -> None:
+        """Stops a turn: its model call and tools are cancelled, then it gets its end."""
+        if (running := self.running.get(turn_id)) is not None:
+            running.request_stop("cancelled")
+        else:
+            self._cancelled[turn_id] = True
 
     async def deliver(self, session_id: str) -> None:
         """Has the turn that is at work put what is in the outbox into the log. Where none is, or it cannot,
@@ -123,7 +143,7 @@ class TurnRunner:
         """Whether the turn has its end, by its own work or for it; False when it stays open for another
         owner."""
         turn = accepted.turn
-        running = self.running[turn.id] = self.running.get(turn.id) or Running(turn, has_waited=True)
+        running = self.running.get(turn.id) or self.own(turn, has_waited=True)
         # The task may have been made by the request of another turn of the session: whatever is logged from
         # here on belongs to this one.
         structlog.contextvars.clear_contextvars()

@@ -16,6 +16,7 @@ from tests.loopback import TIMEOUT
 
 pytestmark = pytest.mark.anyio
 
+LONG = "/pieces 3000\n/pace 20"
 ANNA, BERT = {"x-api-key": "anna-secret-0123456789"}, {"x-api-key": "bert-secret-0123456789"}
 
 
@@ -50,7 +51,7 @@ async def test_an_interrupt_in_the_same_moment_is_not_lost(client: Client) -> No
         session = await client.session()
         path = f"/api/sessions/{session}/turns"
         first, second = await asyncio.gather(
-            client.post(path, {"message": "/pieces 3000\n/pace 20"}),
+            client.post(path, {"message": LONG}),
             client.post(path, {"message": f"/say {number}", "on_conflict": "interrupt"}),
         )
         if first.status_code == 409:  # the second was quicker
@@ -58,6 +59,31 @@ async def test_an_interrupt_in_the_same_moment_is_not_lost(client: Client) -> No
         turn = second.json()["turn_id"]
         seen = events(await client.all_frames(f"/api/sessions/{session}/events?turn_id={turn}"))
         assert text_of(seen) == str(number)
+
+
+@pytest.mark.parametrize(("verb", "on_conflict"), [("accept", "reject"), ("claim_next", "queue")])
+async def test_a_turn_that_is_cancelled_before_its_request_heard_that_it_began_never_runs(
+    client: Client, monkeypatch: pytest.MonkeyPatch, verb: str, on_conflict: str
+) -> None:
+    """The cancellation is heard first when both are committed at once: nothing waits for the next look."""
+    turns = client.app.state.deps.turns
+    begin = getattr(turns, verb)
+
+    async def cancelled(*given: Any, **named: Any) -> Accepted | None:
+        accepted: Accepted | None = await begin(*given, **named)
+        if accepted is not None and accepted.turn.status == "running" and accepted.turn.input == LONG:
+            await turns.request_cancel(accepted.turn.id)
+        return accepted
+
+    monkeypatch.setattr(turns, verb, cancelled)
+    session = await client.session()
+    if verb == "claim_next":
+        await client.begin(session, "/say one")
+    begun = await client.begin(session, LONG, on_conflict=on_conflict)
+    seen = events(await client.all_frames(f"/api/sessions/{session}/events?turn_id={begun['turn_id']}"))
+
+    assert [event["type"] for event in seen] == ["turn_start", "done"]
+    assert seen[-1]["data"]["status"] == "cancelled"
 
 
 async def test_waiting_turns_survive_a_database_that_fails_when_they_are_claimed(
