@@ -32,7 +32,7 @@ BUDGETS: Mapping[str, int] = {
     "memory": 6445,
     "model": 1750,
     "prompt": 560,
-    "service": 2350,
+    "service": 2353,
     "settings": 550,
     "skills": 1075,
     "storage": 11967,

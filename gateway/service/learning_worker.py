@@ -244,8 +244,12 @@ class LearningWorker:
             )
             # The id may be that of another's session by now: nothing is learned from that, or told there.
             await self._deps.sessions.get(session_id, scope.user_id)
+            # A turn that runs is read when it is over: its model may be about to save what the user says.
+            running = await self._deps.turns.open_turn(session_id)
+            if running is not None:
+                messages = [each for each in messages if each.turn_id != running.id]
             newest = messages[-1].position if messages else after
-            read_to = max(after, newest, branch.last if branch is not None else 0)
+            read_to = max(after, newest, branch.last if branch is not None and running is None else 0)
             if newest > after:
                 changed = await self._learn(session_id, scope, messages, after)
                 await publish(session_id, scope.user_id, changed)

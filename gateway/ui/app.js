@@ -102,7 +102,7 @@ async function showLastTurn() {
   panel.clear();
   if (!until) return [];
   const events = await lastTurn(session, until).catch(() => []); // the chat is there without them
-  if (here !== following || until !== head || replay.running) return []; // something newer is shown
+  if (here !== following || until !== head || replay.running) return events; // something newer is shown
   panel.clear();
   for (const event of events) panel.add(event);
   return events;

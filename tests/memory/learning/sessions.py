@@ -1,7 +1,7 @@
 """Sessions in real storage that an extractor learns from beside their turns."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -50,8 +50,9 @@ class Sessions:
         crash: bool = False,
         parent: str | None = None,
         owner: str = OWNER,
-    ) -> None:
-        """One turn with an answer. It goes on running without `end`; with `crash` its end goes unnoticed."""
+    ) -> Callable[[], Coroutine[Any, Any, None]]:
+        """One turn with an answer. It goes on running without `end`, until what is returned is called; with
+        `crash` its end goes unnoticed."""
         turn_id = new_turn_id()
         self.turns.append(turn_id)
         now = await accepted(self.storage, session_id, turn_id, parent=parent, owner=owner)
@@ -61,8 +62,13 @@ class Sessions:
         await tell(writer, "iteration_end", says("好的"))
         if crash:
             self.work.cancel()
-        if end:
+
+        async def finish() -> None:
             await tell(writer, "done", closing=Closing("completed", 1, None, None, 9))
+
+        if end:
+            await finish()
+        return finish
 
     async def end(self, session_id: str = "s") -> SessionRow:
         """Nobody uses the session any more."""
