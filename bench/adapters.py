@@ -15,9 +15,10 @@ import orjson
 
 from bench import client, servers
 from bench.cache import PROGRAM, cached
-from bench.client import AG_UI, AI_SDK, GATEWAY, MESSAGES, OPENAI, RESPONSES, Dialect
+from bench.client import A2A, AG_UI, AI_SDK, GATEWAY, MESSAGES, OPENAI, RESPONSES, Dialect
 from bench.figures import Figure, show
 from bench.servers import Server
+from gateway.adapters.a2a_frames import TaskStream
 from gateway.adapters.ag_ui_events import Run
 from gateway.adapters.ag_ui_frames import RunStream
 from gateway.adapters.ai_sdk_frames import UiMessageStream
@@ -30,6 +31,7 @@ from gateway.events.envelope import StoredEvent, encode, encode_scope
 from gateway.sse_frames import encode_frames
 
 DIALECTS: Mapping[str, Dialect] = {
+    "a2a": A2A,
     "ai-sdk": AI_SDK,
     "ag-ui": AG_UI,
     "anthropic": MESSAGES,
@@ -37,6 +39,7 @@ DIALECTS: Mapping[str, Dialect] = {
     "responses": RESPONSES,
 }
 ENCODERS: Mapping[str, Callable[[], Encoder]] = {
+    "a2a": lambda: TaskStream("t_bench", "s_bench", 1, "http://localhost/#s=s_bench"),
     "ai-sdk": lambda: UiMessageStream(7),
     "ag-ui": lambda: RunStream(Run("t", "r")),
     "anthropic": lambda: MessageStream("t_bench", "m", "http://localhost/#s=s_bench", 1),

@@ -55,6 +55,9 @@ class Dialect:
                 return {"stream": True, "messages": [said]}
             case "/v1/responses":
                 return {"stream": True, "input": message}
+            case "/a2a":
+                asked = {"message": {"messageId": uuid4().hex, "parts": [{"text": message}]}}
+                return {"jsonrpc": "2.0", "id": 1, "method": "SendStreamingMessage", "params": asked}
             case "/ag-ui":
                 return {"threadId": uuid4().hex, "runId": "r", "messages": [said]}
             case _:
@@ -75,6 +78,7 @@ OPENAI = Dialect("/v1/chat/completions", b'"delta":{"content":', b"data: [DONE]"
 RESPONSES = Dialect(
     "/v1/responses", b"event: response.output_text.delta\n", b"event: response.completed\n", b'"delta":"'
 )
+A2A = Dialect("/a2a", b'"artifactId":"answer"', b'"state":"TASK_STATE_COMPLETED"')
 AG_UI = Dialect("/ag-ui", b'"type":"TEXT_MESSAGE_CONTENT"', b'"type":"RUN_FINISHED"', b'"delta":"')
 AI_SDK = Dialect("/ai-sdk/chat", b'"type":"text-delta"', b'"type":"finish"', b'"delta":"')
 

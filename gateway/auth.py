@@ -25,14 +25,14 @@ NOBODY = frozenset({"null", "none", "undefined", "nan"})
 """What programs write for a user that they do not know."""
 
 OPEN_PATHS = frozenset({"/", "/healthz", "/readyz", "/openapi.json", "/api/schema/events.json"})
-OPEN_PREFIX = "/ui/"
+OPEN_PREFIXES = ("/ui/", "/.well-known/")
 OF_NO_USER = "/v1/models"
 """What frontends ask for before any of their users comes: a delegate key need not name one there."""
 
 
 def needs_key(path: str) -> bool:
     """Whether it is asked who reads the path, where there are keys."""
-    return path not in OPEN_PATHS and not path.startswith(OPEN_PREFIX)
+    return path not in OPEN_PATHS and not path.startswith(OPEN_PREFIXES)
 
 
 def needs_user(path: str) -> bool:

@@ -8,6 +8,7 @@ from gateway.http.endpoint import Endpoint
 from gateway.http.problems import ProblemWriter, native_problem
 
 MODULES = {
+    "a2a": "gateway.adapters.a2a_routes",
     "ag-ui": "gateway.adapters.ag_ui_routes",
     "ai-sdk": "gateway.adapters.ai_sdk_routes",
     "anthropic": "gateway.adapters.anthropic_routes",

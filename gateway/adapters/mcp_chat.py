@@ -21,6 +21,7 @@ from mcp_types import (
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from gateway.adapters.answering import Answer, decided_calls, follow_to_end
+from gateway.adapters.conversation import MAX_RESULTS
 from gateway.adapters.foreign_ids import id_of
 from gateway.adapters.mcp_server import FORMS, idempotency_key
 from gateway.adapters.parts import (
@@ -35,9 +36,10 @@ from gateway.adapters.parts import (
     TurnEnded,
     Waiting,
 )
-from gateway.errors import GatewayError, InvalidRequest
+from gateway.errors import GatewayError, InvalidRequest, NotFound
 from gateway.events.envelope import StoredEvent
 from gateway.http.requests import ApiRequest
+from gateway.ids import is_id
 from gateway.messages import shortened
 from gateway.service.follower import Following
 from gateway.service.releases import GRACE
@@ -187,6 +189,8 @@ async def _begun(
     if not message and not session_id:
         raise InvalidRequest("message is missing.")
     if session_id:
+        if not is_id(session_id):  # a database may refuse it with an error of its own
+            raise NotFound("There is no such session.", code="session_not_found")
         await gateway.session(who, session_id)
     if not message:
         assert session_id is not None
@@ -219,14 +223,17 @@ async def _decided(
     """Takes what the user answered in the client. The state that comes back is the turn's id alone: whose it
     is is looked up. Somebody who closed a form has not decided."""
     gateway, who = request.gateway, request.principal
-    turn = await gateway.turn(who, None, params.request_state or "")
+    given, state = params.input_responses or {}, params.request_state or ""
+    if not is_id(state) or len(given) > MAX_RESULTS:
+        raise InvalidRequest("The state of the request is none of this server's.")
+    turn = await gateway.turn(who, None, state)
     decisions = {
         call_id: answer.action == "accept" and (answer.content or {}).get("approve") is True
-        for call_id, answer in (params.input_responses or {}).items()
-        if isinstance(answer, ElicitResult) and answer.action != "cancel"
+        for call_id, answer in given.items()
+        if isinstance(answer, ElicitResult) and answer.action != "cancel" and call_id.isprintable()
     }
     for call_id, is_allowed in decisions.items():
-        answer = (params.input_responses or {})[call_id]
+        answer = given[call_id]
         why = answer.content.get("reason") if isinstance(answer, ElicitResult) and answer.content else None
         await gateway.approvals.decide(
             who,
@@ -237,7 +244,7 @@ async def _decided(
             reason=why if isinstance(why, str) and why and not is_allowed else None,
         )
     place = await gateway.following(who, turn.session_id, turn_id=turn.id)
-    return Asked(place, frozenset(decisions), asks=len(decisions) == len(params.input_responses or {}))
+    return Asked(place, frozenset(decisions), asks=len(decisions) == len(given))
 
 
 async def _tell(

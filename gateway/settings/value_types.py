@@ -30,7 +30,7 @@ Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
 """Several values; in the environment separated by commas."""
 
 
-ADAPTERS = ("ag-ui", "ai-sdk", "anthropic", "durable-streams", "mcp", "openai")
+ADAPTERS = ("a2a", "ag-ui", "ai-sdk", "anthropic", "durable-streams", "mcp", "openai")
 """Dialects of other clients that this version speaks."""
 
 

@@ -18,6 +18,12 @@ def native(session: str, text: str, message_id: str) -> Request:
     return Request(f"/api/sessions/{session}/turns", {"message": text, "client_message_id": message_id}, {})
 
 
+def a2a(session: str, text: str, message_id: str) -> Request:
+    said = {"messageId": message_id, "contextId": session, "parts": [{"text": text}]}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "SendStreamingMessage", "params": {"message": said}}
+    return Request("/a2a", call, {})
+
+
 def ag_ui(session: str, text: str, message_id: str) -> Request:
     said = [{"id": message_id, "role": "user", "content": text}]
     return Request("/ag-ui", {"threadId": session, "runId": f"run-{message_id}", "messages": said}, {})
@@ -40,7 +46,14 @@ def anthropic(session: str, text: str, message_id: str) -> Request:
     return Request("/v1/messages", {"max_tokens": 100, **body}, headers)
 
 
-ASKING = {NATIVE: native, "ag-ui": ag_ui, "ai-sdk": ai_sdk, "anthropic": anthropic, "openai": openai}
+ASKING = {
+    NATIVE: native,
+    "a2a": a2a,
+    "ag-ui": ag_ui,
+    "ai-sdk": ai_sdk,
+    "anthropic": anthropic,
+    "openai": openai,
+}
 """By the name of the dialect, as its adapter is switched on."""
 
 

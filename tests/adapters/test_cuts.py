@@ -117,6 +117,7 @@ def all_messages(connections: Sequence[bytes]) -> bytes:
 DIALECTS = {
     "native": Dialect(from_the_cursor, all_events),
     "durable-streams": Dialect(from_the_offset, all_messages, b'"type":"done"'),
+    "a2a": Dialect(with_the_same_request, the_last),
     "ai-sdk": Dialect(from_its_chat, the_last),
     "ag-ui": Dialect(with_the_same_request, the_last),
     "openai": Dialect(with_the_same_request, the_last),
