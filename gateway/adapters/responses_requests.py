@@ -46,8 +46,8 @@ class RetrieveQuery(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
     stream: bool = False
-    starting_after: int | None = Field(
-        None, ge=-1, lt=2**53, description="The sequence_number of the last event that the client has."
+    starting_after: int = Field(
+        -1, ge=-1, lt=2**53, description="The sequence_number of the last event that the client has."
     )
 
 
@@ -135,25 +135,32 @@ def _messages(
     items: Sequence[Mapping[str, Any]], decisions: dict[str, Decision]
 ) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Items as messages of a chat completion. Other output that comes back says only that the model had its
-    say: the log has it."""
+    say: the log has it. Between the results of one turn it says nothing, in whichever order they come."""
+    has_results = False
     for number, item in enumerate(items):
         match item.get("type", "message"):
             case "message":
-                content = _content(item.get("content"))
-                yield number, {"role": item.get("role"), "content": content}
+                if has_results:
+                    yield number, {"role": "assistant"}
+                has_results = False
+                yield number, {"role": item.get("role"), "content": _content(item.get("content"))}
             case "function_call_output":
                 output = _content(item.get("output"))
                 if isinstance(output, list) and any(part["type"] != "text" for part in output):
                     refuse("input", f"input.{number}: output must be text.")
+                has_results = True
                 yield number, {"role": "tool", "tool_call_id": item.get("call_id"), "content": output}
             case "mcp_approval_response":
                 name, reason = str(item.get("approval_request_id")), item.get("reason")
                 if not isinstance(approves := item.get("approve"), bool):
                     refuse("input", f"input.{number}: approve must be true or false.")
                 decisions[name] = Decision(approves, reason if isinstance(reason, str) else None)
+                has_results = True
                 yield number, {"role": "tool", "tool_call_id": name}
-            case _:
+            case _ if not has_results:
                 yield number, {"role": "assistant"}
+            case _:
+                pass
 
 
 def _content(given: object) -> object:

@@ -65,8 +65,7 @@ async def retrieve(request: ApiRequest) -> Response:
     place, behind = await _place(request)
     if not query.stream:
         return await _as_of_now(request, place, behind)
-    after = query.starting_after
-    return _stream(request, place, behind, after=-1 if after is None else after)
+    return _stream(request, place, behind, after=query.starting_after)
 
 
 async def cancel(request: ApiRequest) -> Response:
@@ -95,12 +94,8 @@ async def _ask(request: ApiRequest, body: ResponseBody, given: Input) -> Asking 
 async def _named(request: ApiRequest, name: str | None) -> TurnRow | None:
     if name is None:
         return None
-    try:
-        found = read_response_id(name)
-        if found is not None:
-            return await request.gateway.turn(request.principal, None, found[0])
-    except NotFound:
-        pass
+    if (found := await _found(request, name)) is not None:
+        return found[0]
     raise InvalidRequest(
         f"Previous response with id {name[:100]!r} not found.",
         code="previous_response_not_found",
@@ -116,7 +111,7 @@ async def _go_on(request: ApiRequest, given: Input) -> tuple[Asking, int]:
     results = {call_of(each.call_id): each for each in given.said.results}
     place = await gateway.following(who, turn.session_id, turn_id=turn.id)
     waited = await places_waited(request, place)
-    behind = next((seq for seq, calls in waited.items() if not calls.isdisjoint(results)), None)
+    behind = next((seq for seq in reversed(waited) if not waited[seq].isdisjoint(results)), None)
     if behind is None:
         refuse("input", "None of these calls was waited for.")
     if missing := waited[behind] - results.keys():
@@ -131,27 +126,30 @@ async def _go_on(request: ApiRequest, given: Input) -> tuple[Asking, int]:
         verdict = "approved" if decision.is_approved else "denied"
         reason = None if decision.is_approved else decision.reason
         await gateway.approvals.decide(who, turn.session_id, turn.id, call_id, verdict, reason=reason)
-    place = await gateway.following(who, turn.session_id, turn_id=turn.id)
     return Asking(replace(place, release_after=GRACE)), behind
 
 
 async def _place(request: ApiRequest) -> tuple[Following, int | None]:
     """The turn of the response that the path names, and the event behind which it is told. Raises
     errors.NotFound."""
-    name, gateway = request.path_text("response_id"), request.gateway
+    name = request.path_text("response_id")
     unknown = NotFound(f"Response with id {name[:100]!r} not found.", code="response_not_found")
-    found = read_response_id(name)
-    if found is None:
+    if (found := await _found(request, name)) is None:
         raise unknown
-    turn_id, behind = found
-    try:
-        turn = await gateway.turn(request.principal, None, turn_id)
-    except NotFound:
-        raise unknown from None
-    place = await gateway.following(request.principal, turn.session_id, turn_id=turn.id)
+    turn, behind = found
+    place = await request.gateway.following(request.principal, turn.session_id, turn_id=turn.id)
     if behind is not None and behind not in await places_waited(request, place):
         raise unknown
     return place, behind
+
+
+async def _found(request: ApiRequest, name: str) -> tuple[TurnRow, int | None] | None:
+    """The turn of a response, and the event behind which it is told; None of an unknown one."""
+    found = read_response_id(name)
+    with suppress(NotFound):
+        if found is not None:
+            return await request.gateway.turn(request.principal, None, found[0]), found[1]
+    return None
 
 
 def _stream(
@@ -186,8 +184,8 @@ async def _as_of_now(request: ApiRequest, place: Following, behind: int | None) 
 
 def _events(place: Following, behind: int | None, after: int = -1) -> ResponseEvents:
     turn = _turn(place)
-    about = turn.id, turn.model, turn.created_at // 1000, turn.session_id
-    return ResponseEvents(*about, behind=behind, after=after)
+    created = turn.created_at // 1000
+    return ResponseEvents(turn.id, turn.model, created, turn.session_id, behind=behind, after=after)
 
 
 def _turn(place: Following) -> TurnRow:

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 import pytest
-from openai import APIError, AsyncOpenAI, BadRequestError, NotFoundError
+from openai import APIError, AsyncOpenAI, BadRequestError, ConflictError, NotFoundError
 from openai.types.responses import Response, ResponseStreamEvent
 
 from gateway.settings import Settings
@@ -38,7 +38,8 @@ async def sdk(client: Client, **options: Any) -> AsyncGenerator[AsyncOpenAI]:
 
 @pytest.fixture
 def settings(settings: Settings) -> Settings:
-    return settings.model_copy(update={"model": "demo-model"})
+    """With heartbeats between the events, which no client may mind."""
+    return settings.model_copy(update={"model": "demo-model", "heartbeat": 0.05})
 
 
 async def turn_of(client: Client, response: Response) -> dict[str, Any]:
@@ -138,7 +139,7 @@ async def test_a_response_in_the_background_is_read_while_it_runs(client: Client
 async def test_a_lost_connection_is_made_up_for(client: Client) -> None:
     """Who comes back with the last number misses nothing, and the turn goes on."""
     async with sdk(client) as api:
-        stream = await api.responses.create(model="demo-model", input="/pieces 100 /pace 20", stream=True)
+        stream = await api.responses.create(model="demo-model", input="/pieces 40 /pace 20", stream=True)
         had: list[ResponseStreamEvent] = []
         async for event in stream:
             had.append(event)
@@ -157,6 +158,46 @@ async def test_a_lost_connection_is_made_up_for(client: Client) -> None:
 
     assert had + rest == whole
     assert whole[-1].type == "response.completed"
+
+
+async def test_what_was_withdrawn_is_not_in_the_response(client: Client) -> None:
+    """Its item ended in the stream, and is told as incomplete there."""
+    async with sdk(client) as api:
+        asked = "/pieces 12\n/fault clean_truncation once"
+        async with api.responses.stream(model="demo-model", input=asked) as stream:
+            done = [event.item async for event in stream if event.type == "response.output_item.done"]
+            final = await stream.get_final_response()
+        again = await api.responses.retrieve(final.id)
+
+    assert [item.status for item in done if item.type == "message"] == ["incomplete", "completed"]
+    assert [item.type for item in final.output] == ["message"]
+    assert again.output_text == final.output_text
+    assert len(final.output_text) == 12 * 4
+
+
+async def test_a_decision_of_another_client_counts(settings: Settings) -> None:
+    """The same one is no conflict; what came behind is told to whoever asks."""
+    outbox = Outbox()
+    async with running_gateway(settings, *outbox.tools) as client, sdk(client) as api:
+        asked = await api.responses.create(
+            model="demo-model", input='/call send {"to": "Lena"}\n/then\n/say over'
+        )
+        (request,) = asked.output
+        assert request.type == "mcp_approval_request"
+        assert asked.conversation is not None
+        session = asked.conversation.id
+        turn, _, call = request.id.partition(":")
+        path = f"/api/sessions/{session}/turns/{turn}/approvals/{call}"
+        assert (await client.post(path, {"decision": "approve"})).status_code == 200
+        await end_of(client, session, turn)
+        decision: Any = {"type": "mcp_approval_response", "approval_request_id": request.id}
+        answered = await api.responses.create(model="demo-model", input=[decision | {"approve": True}])
+        with pytest.raises(ConflictError):
+            await api.responses.create(model="demo-model", input=[decision | {"approve": False}])
+        again = await api.responses.retrieve(asked.id)
+
+    assert (answered.output_text, outbox.sent) == ("over", ["Lena"])
+    assert again == asked
 
 
 async def test_a_response_is_stopped(client: Client) -> None:
@@ -286,7 +327,7 @@ async def test_what_a_response_asks_for_comes_together(settings: Settings) -> No
 
         refused = [await decide(names[0]), await decide("t_unknown:toolu_1"), await decide("elsewhere")]
         done = await decide(*names)
-        assert await decide(*names) == done
+        assert await decide(*names) == await decide(*names, f"{names[0]}0") == done
         changed = await decide(*names, approve=False)
 
     assert refused == [

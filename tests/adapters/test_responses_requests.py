@@ -89,6 +89,27 @@ def test_items_that_come_back_say_only_that_the_model_had_its_say() -> None:
     assert (said.question, decisions["t:3"]) == (None, Decision(is_approved=False, reason="no"))
 
 
+def test_results_of_one_turn_come_in_any_order() -> None:
+    """Those of calls side by side may stand behind each; what came before the user's message is done."""
+
+    def ran(call: str) -> list[dict[str, Any]]:
+        named = {"call_id": call, "name": "f"}
+        return [{"type": "function_call", **named}, {"type": "function_call_output", **named, "output": "x"}]
+
+    items = [
+        {"role": "user", "content": "a"},
+        *ran("t_1:1"),
+        {"role": "user", "content": "b"},
+        *ran("t_2:1"),
+        *ran("t_2:2"),
+    ]
+
+    said = input_of(body(input=items)).said
+
+    assert [each.call_id for each in said.results] == ["t_2:1", "t_2:2"]
+    assert [each.question.text for each in said.before] == ["a", "b"]
+
+
 def test_after_a_response_that_is_named_the_input_is_new_alone() -> None:
     """Messages that follow each other are one; what has an answer is refused."""
     named = {"previous_response_id": "resp_t_1"}
