@@ -42,7 +42,7 @@ ENCODERS: Mapping[str, Callable[[], Encoder]] = {
     "a2a": lambda: TaskStream("t_bench", "s_bench", 1, "http://localhost/#s=s_bench"),
     "ai-sdk": lambda: UiMessageStream(7),
     "ag-ui": lambda: RunStream(Run("t", "r")),
-    "anthropic": lambda: MessageStream("t_bench", "m", "http://localhost/#s=s_bench", 1),
+    "anthropic": lambda: MessageStream("t_bench", "m", "http://localhost/#s=s_bench", 1, shows_calls=True),
     "openai": lambda: CompletionChunks("t_bench", "m", 1, "http://localhost/#s=s_bench", with_usage=True),
     "responses": lambda: ResponseEvents("t_bench", "m", 1, "s_bench"),
 }

@@ -6,10 +6,11 @@ block of a tool that ran elsewhere takes any name and result.
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+from urllib.parse import quote, unquote
 
 import orjson
 
-from gateway.adapters.foreign_ids import call_name
+from gateway.adapters.foreign_ids import call_name, turn_of
 from gateway.adapters.parts import (
     Call,
     CallAnswered,
@@ -52,9 +53,24 @@ def text_block(text: str) -> Json:
     return {"type": "text", "text": text}
 
 
+def tool_use_id(turn_id: str, call_id: str) -> str:
+    """The name of a call of letters, digits, _ and -, as the API has them: LangChain makes other names of
+    others."""
+    escaped = quote(call_id, safe="").replace("-", "%2D").replace(".", "%2E").replace("~", "%7E")
+    return f"{turn_id}-{escaped.replace('%', '-')}"
+
+
+def call_named(name: str) -> str:
+    """The name among all turns of the call that `tool_use_id` named; the same of others."""
+    turn_id = turn_of(name)
+    if turn_id is None or not name.startswith(f"{turn_id}-"):
+        return name
+    return call_name(turn_id, unquote(name.removeprefix(f"{turn_id}-").replace("-", "%")))
+
+
 def tool_use(turn_id: str, call: Call) -> Json:
     """A call for the client to run."""
-    name = call_name(turn_id, call.id)
+    name = tool_use_id(turn_id, call.id)
     return {"type": "tool_use", "id": name, "name": call.name, "input": call.arguments}
 
 
@@ -66,7 +82,7 @@ def called(turn_id: str, part: Part) -> Iterator[Json]:
         case CallAnswered(call, data) if not runs_on_client(call):
             yield {
                 "type": "mcp_tool_result",
-                "tool_use_id": call_name(turn_id, call.id),
+                "tool_use_id": tool_use_id(turn_id, call.id),
                 "is_error": data["status"] != "ok",
                 "content": [text_block(data["content"])],
             }

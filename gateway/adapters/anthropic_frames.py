@@ -43,12 +43,14 @@ GAP = "\n\n"
 class _Message:
     """What is told of one answer."""
 
-    def __init__(self, turn_id: str, model: str, page: str, estimate: int) -> None:
-        """`page` is the address at which a person decides, `estimate` the tokens of the prompt."""
+    def __init__(self, turn_id: str, model: str, page: str, estimate: int, *, shows_calls: bool) -> None:
+        """`page` is the address at which a person decides, `estimate` the tokens of the prompt. With
+        `shows_calls` the calls that run here are told."""
         self._turn_id = turn_id
         self._model = model
         self._page = page
         self._estimate = estimate
+        self._shows_calls = shows_calls
         self._usage = TurnUsage()
         self._step = 0
 
@@ -61,6 +63,9 @@ class _Message:
         self._usage.count(part)
         if isinstance(part, StepBegan):
             self._step = part.number
+
+    def _called(self, part: Part) -> Sequence[Json]:
+        return [*called(self._turn_id, part)] if self._shows_calls else ()
 
     def _asked(self, waits_for: Sequence[Waiting]) -> tuple[Sequence[Json], str]:
         """The last blocks of an answer whose turn waits, and its stop reason."""
@@ -76,8 +81,8 @@ class _Message:
 class MessageStream(_Message):
     """Encodes a turn as server-sent events."""
 
-    def __init__(self, turn_id: str, model: str, page: str, estimate: int) -> None:
-        super().__init__(turn_id, model, page, estimate)
+    def __init__(self, turn_id: str, model: str, page: str, estimate: int, *, shows_calls: bool) -> None:
+        super().__init__(turn_id, model, page, estimate, shows_calls=shows_calls)
         self._index = 0
         self._delta = b""
         self._has_text = False
@@ -120,7 +125,7 @@ class MessageStream(_Message):
                 elif part.failure is not None:
                     yield _failed(*part.failure)
             case _:
-                for block in called(self._turn_id, part):
+                for block in self._called(part):
                     yield from self._block(block)
         self._count(part)
 
@@ -184,8 +189,8 @@ class MessageStream(_Message):
 class WholeMessage(_Message):
     """Collects a turn for an answer in one piece. What was withdrawn is not in it."""
 
-    def __init__(self, turn_id: str, model: str, page: str, estimate: int) -> None:
-        super().__init__(turn_id, model, page, estimate)
+    def __init__(self, turn_id: str, model: str, page: str, estimate: int, *, shows_calls: bool) -> None:
+        super().__init__(turn_id, model, page, estimate, shows_calls=shows_calls)
         self.failure: tuple[str, str] | None = None
         self._message: Json = {}
         self._blocks: dict[str, Json] = {}
@@ -238,7 +243,7 @@ class WholeMessage(_Message):
                 else:
                     self._end(reason, part)
             case _:
-                for block in called(self._turn_id, part):
+                for block in self._called(part):
                     self._add(block)
 
     def _close(self, span: Span, text: str) -> None:

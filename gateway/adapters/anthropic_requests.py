@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 from pydantic import BaseModel, ConfigDict, Field
 
+from gateway.adapters.anthropic_blocks import call_named
 from gateway.adapters.conversation import Conversation, Dialect, Exchange, Question, ToolResult, refuse
 from gateway.adapters.foreign_ids import turn_of
 from gateway.adapters.user_content import Messages, Tools, file_at, file_of, uploaded
@@ -64,7 +65,7 @@ def conversation_of(body: MessagesBody) -> Conversation:
     instructions = "\n\n".join(filter(None, told))
     answered = [Exchange(question, "\n\n".join(filter(None, said))) for question, said in exchanges]
     if asks:
-        ours = [each for each in map(_result, results) if turn_of(each.call_id) is not None]
+        ours = [_result(each) for each in results if turn_of(str(each.get("tool_use_id"))) is not None]
         return Conversation(MESSAGES, instructions, answered[:-1], answered[-1].question, ours)
     if not results:
         refuse("messages", "The last of messages must be the user's.")
@@ -127,7 +128,7 @@ def _result(block: Block) -> ToolResult:
     content = block.get("content")
     files = [file for each in _blocks(content) if (file := _file_of_result(each)) is not None]
     text = _text_of(content, "tool_result")
-    return ToolResult(str(block.get("tool_use_id")), text, block.get("is_error") is True, files)
+    return ToolResult(call_named(str(block.get("tool_use_id"))), text, block.get("is_error") is True, files)
 
 
 def _file_of_result(block: Block) -> File | None:

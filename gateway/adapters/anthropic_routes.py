@@ -58,9 +58,11 @@ async def _answer(request: ApiRequest, body: MessagesBody, asking: Asking, estim
     turn = place.turn
     assert turn is not None
     about = turn.id, turn.model, f"{request.base_url}#s={turn.session_id}", estimate
+    shows_calls = _knows_mcp(request)
     if body.stream:
-        return answer_stream(request, place, MessageStream(*about), decided=decided, accepted_at=accepted_at)
-    message = WholeMessage(*about)
+        stream = MessageStream(*about, shows_calls=shows_calls)
+        return answer_stream(request, place, stream, decided=decided, accepted_at=accepted_at)
+    message = WholeMessage(*about, shows_calls=shows_calls)
     await whole_answer(request, place, message, decided=decided)
     named = {"x-session-id": turn.session_id, "x-turn-id": turn.id, "cache-control": "no-store"}
     if message.failure is not None:
@@ -68,6 +70,12 @@ async def _answer(request: ApiRequest, body: MessagesBody, asking: Asking, estim
         status = STATUSES.get(code, 502)
         return Response(error_body(code, why), status, named | NO_RETRY, JSON)
     return Response(message.body(), 200, named, JSON)
+
+
+def _knows_mcp(request: ApiRequest) -> bool:
+    """Whether the client asks for the beta `mcp-client`, as the API's do. Others make texts without text of
+    its blocks, and LangChain complains of each."""
+    return "mcp-client" in ",".join(request.headers.getlist("anthropic-beta"))
 
 
 def _problem(error: GatewayError, status: int, request_id: str) -> tuple[bytes, str]:

@@ -31,6 +31,8 @@ pytestmark = pytest.mark.anyio
 
 QUESTION = "How do I resume a stream? And what is 17*23?"
 BROKEN = '/say half\n/call calculate {"expression": "1+1"}\n/then\n/fault http_401'
+CALCULATE = '/call calculate {"expression": "1+1"}\n/then\n/say two'
+MCP: Any = ["mcp-client-2025-11-20"]
 TOOLS: Any = [
     {
         "name": "page_title",
@@ -51,23 +53,24 @@ async def sdk(client: Client, **options: Any) -> AsyncGenerator[AsyncAnthropic]:
 class Chat:
     """A client that keeps the conversation itself, and sends all of it each time."""
 
-    def __init__(self, api: AsyncAnthropic) -> None:
+    def __init__(self, api: AsyncAnthropic, *, beta: bool = False) -> None:
         self.messages: list[Any] = []
         self.sessions: list[str] = []
-        self._api = api
+        self._api: Any = api.beta.messages if beta else api.messages
+        self._always: dict[str, Any] = ASKED | ({"betas": MCP} if beta else {})
 
     async def say(self, content: Any, **options: Any) -> Any:
         self.messages.append({"role": "user", "content": content})
         return await self.answer(**options)
 
     async def answer(self, *, stream: bool = False, **options: Any) -> Any:
-        asked = ASKED | {"messages": self.messages} | options
+        asked = self._always | {"messages": self.messages} | options
         if stream:
-            async with self._api.messages.stream(**asked) as events:
+            async with self._api.stream(**asked) as events:
                 message = await events.get_final_message()
                 headers = events.response.headers
         else:
-            raw = await self._api.messages.with_raw_response.create(**asked)
+            raw = await self._api.with_raw_response.create(**asked)
             message, headers = await raw.parse(), raw.headers
         assert message.id.startswith(f"msg_{headers['x-turn-id']}")
         self.sessions.append(headers["x-session-id"])
@@ -95,23 +98,26 @@ async def started(client: Client, session: str) -> list[dict[str, Any]]:
 
 
 async def test_a_turn_with_tools_is_told_whole_and_as_a_stream(client: Client) -> None:
-    """The text of the log, its usage, and each call with its result; none of them is the client's to run."""
+    """The text of the log, its usage, and to clients that know such blocks each call with its result; none of
+    them is the client's to run."""
     async with sdk(client) as api:
-        chat, streamed = Chat(api), Chat(api)
+        chat, streamed, plain = Chat(api, beta=True), Chat(api, beta=True), Chat(api)
         whole = await chat.say(QUESTION)
         message = await streamed.say(QUESTION, stream=True)
+        texts = [await plain.say(QUESTION, stream=stream) for stream in (False, True)]
 
     events = await client.events(chat.sessions[0])
     kinds = [block.type for block in whole.content]
     assert [block.type for block in message.content] == kinds
     assert not {"tool_use", "tool_result"} & {*kinds}
-    assert said(whole) == said(message)
+    assert {said(each) for each in texts} == {said(whole)} == {said(message)}
+    assert {block.type for each in texts for block in each.content} == {"text"}
     assert said(whole).replace("\n\n", "") == text_of(events).replace("\n\n", "")
     called = [block for block in whole.content if block.type == "mcp_tool_use"]
     results = {block.tool_use_id: block for block in whole.content if block.type == "mcp_tool_result"}
     told = [event["data"] for event in events if event["type"] == "tool_result"]
     assert len(called) == len(told) == 2
-    assert {call.name: results[call.id].content[0]["text"] for call in called} == {
+    assert {call.name: results[call.id].content[0].text for call in called} == {
         each["name"]: each["content"] for each in told
     }
     assert (whole.stop_reason, whole.stop_sequence) == ("end_turn", None)
@@ -416,7 +422,7 @@ async def test_the_beta_client_and_its_tool_runner_work(client: Client) -> None:
             **ASKED,
             messages=[{"role": "user", "content": "/call page_title {}\n/then\n/say seen"}],
             tools=[page_title],
-            betas=["mcp-client-2025-11-20"],
+            betas=MCP,
         )
         last = await runner.until_done()
 
@@ -433,7 +439,8 @@ async def test_the_sdk_of_npm_has_the_same_conversation(client: Client) -> None:
         {"say": "/say two"},
         {"anew": True, "stream": True},
         {"say": "/call page_title {}\n/then\n/say seen", "tools": True, "stream": True},
-        {"say": '/call calculate {"expression": "1+1"}\n/then\n/say two', "stream": True},
+        {"say": CALCULATE, "stream": True},
+        {"say": CALCULATE, "stream": True, "beta": True},
         {"say": BROKEN, "stream": True},
         {"say": BROKEN},
     ]
@@ -441,14 +448,14 @@ async def test_the_sdk_of_npm_has_the_same_conversation(client: Client) -> None:
 
     names, counted, *answers, within, whole = told
     assert (names, counted > 0) == (["demo-model"], True)
-    assert [each["content"] for each in answers] == ["one", "two", "two", "seen", "two"]
+    assert [each["content"] for each in answers] == ["one", "two", "two", "seen", "two", "two"]
     assert {each["stop"] for each in answers} == {"end_turn"}
-    assert answers[-1]["kinds"] == ["mcp_tool_use", "mcp_tool_result", "text"]
+    assert [each["kinds"] for each in answers[-2:]] == [["text"], ["mcp_tool_use", "mcp_tool_result", "text"]]
     assert answers[0]["usage"]["output_tokens"] > 0
     assert (within["type"], whole["type"], whole["name"]) == ("api_error", "api_error", "InternalServerError")
     assert all(each["request"] for each in (within, whole))
     (session,) = (await client.get("/api/sessions")).json()["sessions"]
-    assert len(await started(client, session["id"])) == 7
+    assert len(await started(client, session["id"])) == 8
 
 
 async def test_the_client_of_the_documentation_runs_as_it_stands_there(client: Client) -> None:

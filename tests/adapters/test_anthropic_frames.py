@@ -1,14 +1,16 @@
 """What is written of a turn is a message by the types of the package `anthropic`."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 import orjson
 from anthropic.types.beta import BetaMessage, BetaRawMessageStreamEvent
 from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from gateway.adapters.anthropic_blocks import stop_reason_of, usage_of
+from gateway.adapters.anthropic_blocks import call_named, stop_reason_of, tool_use_id, usage_of
 from gateway.adapters.anthropic_frames import MessageStream, WholeMessage
 from gateway.adapters.parts import Fold, TurnEnded
 from gateway.events.envelope import StoredEvent
@@ -58,9 +60,9 @@ def collected(frames: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 def test_every_event_is_one_of_the_packages(events: Sequence[StoredEvent]) -> None:
     """From message_start to message_stop; a turn that failed has no good end. The blocks are those of a whole
     answer, but for what was withdrawn."""
-    encoder, fold = MessageStream(*ABOUT), Fold()
+    encoder, fold = MessageStream(*ABOUT, shows_calls=True), Fold()
     frames = frames_of(b"".join(encoder.encode(fold.take([event])) for event in events))
-    whole = WholeMessage(*ABOUT)
+    whole = WholeMessage(*ABOUT, shows_calls=True)
     whole.encode(Fold().take(events))
 
     start, ping, *between, last = frames
@@ -98,9 +100,9 @@ def test_what_was_found_in_the_web_is_cited_by_the_text_behind_it() -> None:
             ("done", {"status": "completed", "stop_reason": "end_turn"}, None, None),
         ]
     )
-    whole = WholeMessage(*ABOUT)
+    whole = WholeMessage(*ABOUT, shows_calls=True)
     whole.encode(Fold().take(events))
-    (block,) = collected(frames_of(MessageStream(*ABOUT).encode(Fold().take(events))))
+    (block,) = collected(frames_of(MessageStream(*ABOUT, shows_calls=True).encode(Fold().take(events))))
 
     assert block == orjson.loads(whole.body())["content"][0]
     BetaMessage.model_validate(orjson.loads(whole.body()))
@@ -129,3 +131,15 @@ def test_what_the_model_refuses_is_an_answer_and_unknown_usage_an_estimate() -> 
         "cache_creation_input_tokens": 0,
         "cache_read_input_tokens": 6,
     }
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20))
+def test_every_call_has_a_name_that_the_api_would_take_and_is_found_by_it(call_id: str) -> None:
+    """Endpoints name calls as they like: `functions.look:0`."""
+    turn_id = f"t_{'0' * 32}"
+    name = tool_use_id(turn_id, call_id)
+
+    assert re.fullmatch(r"[a-zA-Z0-9_-]+", name)
+    assert call_named(name) == f"{turn_id}:{call_id}"
+    assert tool_use_id(turn_id, "toolu_01") == f"{turn_id}-toolu_01"
+    assert call_named("toolu_of_another_server") == "toolu_of_another_server"

@@ -1,6 +1,6 @@
 // A program with the package @anthropic-ai/sdk: `BASE_URL STEPS`. STEPS is a JSON array of what it does, each followed
 // by a line. The conversation is kept here, and sent whole each time.
-//   {say: "text", stream?, tools?}   the answer: {content, stop, kinds, usage}
+//   {say: "text", stream?, tools?, beta?}   the answer: {content, stop, kinds, usage}; with `beta` of the SDK's beta client
 //   {anew: true}    the last answer is thrown away and asked for once more
 //   {models: true}  their ids
 //   {count: "text"} its tokens
@@ -14,20 +14,22 @@ const messages = []
 const schema = { type: "object", properties: {} }
 const title = { name: "page_title", description: "The title of the page.", input_schema: schema }
 
-async function answer(body, stream) {
-  const message = stream ? await api.messages.stream(body).finalMessage() : await api.messages.create(body)
+async function answer(body, stream, { messages: client }) {
+  const message = stream ? await client.stream(body).finalMessage() : await client.create(body)
   messages.push({ role: "assistant", content: message.content })
   return message
 }
 
-async function ask({ stream, tools }) {
+async function ask({ stream, tools, beta }) {
+  const client = beta ? api.beta : api
   const body = { model: "demo-model", max_tokens: 100, messages, ...(tools ? { tools: [title] } : {}) }
-  let message = await answer(body, stream)
+  if (beta) body.betas = ["mcp-client-2025-11-20"]
+  let message = await answer(body, stream, client)
   while (message.stop_reason === "tool_use") {
     const calls = message.content.filter((block) => block.type === "tool_use")
     const content = calls.map((call) => ({ type: "tool_result", tool_use_id: call.id, content: "Home" }))
     messages.push({ role: "user", content })
-    message = await answer(body, stream)
+    message = await answer(body, stream, client)
   }
   const content = message.content.filter((block) => block.type === "text").map((block) => block.text)
   const kinds = message.content.map((block) => block.type)
