@@ -25,6 +25,9 @@ def replay(
     last: Annotated[
         int | None, typer.Option("--to", min=1, help="seq of the last event. [default: the session's last]")
     ] = None,
+    branch: Annotated[
+        int | None, typer.Option(min=0, help="Only the turns of this branch. [default: all turns]")
+    ] = None,
     speed: Annotated[str, typer.Option(help="1 is the original timing, 10 ten times as fast, max.")] = "max",
     html: Annotated[
         Path | None, typer.Option(help="Write one self-contained page to this file instead.")
@@ -33,8 +36,10 @@ def replay(
     key: Key = None,
 ) -> None:
     """Show what happened in a session, from the record, with timings and costs."""
-    if turn is not None and (first is not None or last is not None):
-        raise typer.BadParameter("Give --turn, or --from and --to: a turn is a range of its own.")
+    if turn is not None and (first, last, branch) != (None, None, None):
+        raise typer.BadParameter(
+            "Give --turn, or --from and --to, or --branch: a turn is a range of its own, in one branch."
+        )
     from gateway.cli.client import Client
     from gateway.cli.replay_page import write_page
     from gateway.cli.session_files import named_failures
@@ -46,7 +51,8 @@ def replay(
     with Client(url, key) as client:
         described = client.session(session)
         query: dict[str, str | int] = {"speed": "max" if html is not None else speed}
-        query |= {name: seq for name, seq in (("from", first), ("to", last)) if seq is not None}
+        given = {"from": first, "to": last, "branch": branch}
+        query |= {name: value for name, value in given.items() if value is not None}
         frames = _frames(client, session, turn, query)
         if html is None:
             timeline = Timeline(sys.stdout)

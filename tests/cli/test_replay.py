@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
 from gateway.cli.client import Client
@@ -126,6 +127,24 @@ def test_a_range_can_be_picked(command: Command, running: Running, session: str,
     assert "How do I resume a stream?" in page_of_part
 
 
+def test_a_branch_can_be_picked(command: Command, running: Running) -> None:
+    """`--branch` shows its turns alone, also those that another branch has in common with it; without it all
+    turns of the session are there."""
+    chat = httpx2.post(f"{running.url}/api/sessions", json={}).json()["id"]
+    for message, more in (("one", {}), ("two", {}), ("three", {"parent_turn_id": "root"})):
+        body = {"message": f"/say {message}", "on_conflict": "queue", **more}
+        accepted = httpx2.post(f"{running.url}/api/sessions/{chat}/turns", json=body)
+        path = f"/api/sessions/{chat}/events?turn_id={accepted.json()['turn_id']}"
+        httpx2.get(running.url + path, headers={"accept": "text/event-stream"}).raise_for_status()
+
+    shown = [
+        re.findall(r"› /say (\w+)", command("replay", chat, *options, "--url", running.url).out)
+        for options in ([], ["--branch", "0"], ["--branch", "1"])
+    ]
+
+    assert shown == [["one", "two", "three"], ["one", "two"], ["three"]]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -133,6 +152,8 @@ def test_a_range_can_be_picked(command: Command, running: Running, session: str,
         ("--to 40000", (1, "beyond the session's last event")),
         ("--from 0", (2, "--from")),
         ("--from 3 --turn t_x", (2, "Give --turn, or --from and --to")),
+        ("--branch 0 --turn t_x", (2, "Give --turn, or --from and --to")),
+        ("--branch 7", (1, "has no branch 7")),
     ],
 )
 def test_a_range_that_makes_no_sense_is_told(
