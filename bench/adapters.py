@@ -1,5 +1,6 @@
-"""`python -m bench.adapters`: what a piece costs in the dialects of other clients, beside the native stream;
-and how often a thousand followers of one session behind a cache (nginx) ask the gateway."""
+"""`python -m bench.adapters`: what a piece costs in the dialects of other clients, beside the native stream,
+and how much later the first text comes; and how often a thousand followers of one session behind a cache
+(nginx) ask the gateway."""
 
 import asyncio
 import sys
@@ -7,6 +8,7 @@ import tempfile
 from argparse import ArgumentParser
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from statistics import median
 from time import monotonic, process_time
 from typing import Any
 
@@ -49,6 +51,9 @@ ENCODERS: Mapping[str, Callable[[], Encoder]] = {
 PIECES = 20_000
 CHATS, MESSAGE = 40, "/pieces 200 /pace 10"
 ROUNDS = 5
+ASKED = 60
+"""Chats of each dialect, one after the other, by turns: of two messages each."""
+BRIEF = "/pieces 3 /pace 1"
 FOLLOWERS, SECONDS = 1000, 6.0
 """The turn takes so long. The followers take longer, here: they all are one process, which reads what the
 cache has."""
@@ -59,7 +64,7 @@ def main() -> None:
     parser = ArgumentParser(prog="python -m bench.adapters", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer rounds, and a tenth of the followers")
     quick = parser.parse_known_args()[0].quick
-    missed = show([*encoding(), *streaming(2 if quick else ROUNDS)])
+    missed = show([*encoding(), *streaming(2 if quick else ROUNDS), *first_texts(10 if quick else ASKED)])
     if PROGRAM is None:
         print("nginx is not installed: the followers are left out.")
     else:
@@ -116,6 +121,38 @@ def cost(server: Server, dialect: Dialect) -> float:
     load = asyncio.run(client.run(server.port, dialect, MESSAGE, chats=CHATS, at_once=CHATS))
     assert not load.failures, load.failures[:3]
     return (server.cpu() - before) / load.pieces * 1e6
+
+
+def first_texts(chats: int) -> Sequence[Figure]:
+    """From a request to its first text, the median of new chats and of such that go on, beside the native
+    stream."""
+    servers.pin(0, 1)
+    with servers.upstream() as model, servers.gateway(model.port, GATEWAY_ALLOWED_MODELS="demo") as server:
+        found = asyncio.run(_asked_by_turns(server.port, chats))
+    figures: list[Figure] = []
+    for kind, took in zip(("a new chat", "one that goes on"), found, strict=True):
+        medians = {name: median(each) * 1000 for name, each in took.items()}
+        native = medians.pop("native")
+        figures.append(Figure(f"first text of {kind}, native", native, "ms", 1000))
+        for name, own in medians.items():
+            figures.append(
+                Figure(f"  {name}, {own / native:.2f} times that: later by", own - native, "ms", 1)
+            )
+    return figures
+
+
+async def _asked_by_turns(port: int, chats: int) -> Sequence[Mapping[str, list[float]]]:
+    dialects = {"native": GATEWAY, **DIALECTS}
+    found: Sequence[dict[str, list[float]]] = [{name: [] for name in dialects} for _ in range(2)]
+    for number in range(-5, chats):  # the first ones warm it up
+        for name, dialect in dialects.items():
+            before: list[str] = []
+            for took in found:
+                chat, message = f"{name}-{number}", f"{BRIEF} {name} {number}"
+                seconds, answer = await client.first_text(port, dialect, chat, [*before, message])
+                before += [message, answer]
+                took[name] += [seconds] if number >= 0 else []
+    return found
 
 
 async def following(followers: int) -> Sequence[Figure]:

@@ -45,6 +45,28 @@ class Dialect:
         round_ = [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
         return [self._request(body | {"messages": each}) for each in (messages, messages + round_)]
 
+    def continuing(self, chat: str, said: Sequence[str]) -> bytes:
+        """The bytes of the request that says the last of `said` in a chat; what stands before it are messages
+        and their answers, by turns, which clients that can name the chat leave out."""
+        match self.path:
+            case "/v1/chat/completions" | "/v1/responses" | "/v1/messages":
+                roles = ("user", "assistant")
+                history = [{"role": roles[at % 2], "content": text} for at, text in enumerate(said)]
+                model = {"model": "demo", "max_tokens": 8192} if self.path == "/v1/messages" else {}
+                field = "input" if self.path == "/v1/responses" else "messages"
+                return self._request({**model, "stream": True, field: history})
+            case "/ai-sdk/chat":
+                return self._request(self._body(said[-1]) | {"id": chat})
+            case "/a2a":
+                body = self._body(said[-1])
+                body["params"]["message"]["contextId"] = chat
+                return self._request(body)
+            case "/ag-ui":
+                last = {"id": f"m-{len(said)}", "role": "user", "content": said[-1]}
+                return self._request({"threadId": chat, "runId": "r", "messages": [last]})
+            case _:
+                return self._request({"message": said[-1], "session_id": chat})
+
     def _body(self, message: str) -> dict[str, Any]:
         said = {"id": "m", "role": "user", "content": message}
         match self.path:
@@ -174,6 +196,27 @@ async def chat(port: int, dialect: Dialect, message: str, load: Load) -> None:
         if status != 200 or not protocol.finished or protocol.pieces != wanted:
             end = "" if protocol.finished else ", no good end"
             load.failures.append(f"status {status}, {protocol.pieces} of {wanted} pieces{end}")
+
+
+async def first_text(port: int, dialect: Dialect, chat: str, said: Sequence[str]) -> tuple[float, str]:
+    """The seconds until the first text of the answer, and the whole of it."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        began, took, rest, texts = time.perf_counter(), 0.0, b"", list[str]()
+        writer.write(dialect.continuing(chat, said))
+        while chunk := await reader.read(65_536):
+            *frames, rest = (rest + chunk).split(b"\n\n")
+            for frame in frames:
+                if dialect.text in frame and dialect.before in frame:
+                    took = took or time.perf_counter() - began
+                    start = frame.index(dialect.before) + len(dialect.before)
+                    texts.append(frame[start : frame.index(b'"', start)].decode())
+                elif dialect.end in frame:
+                    assert took, frame
+                    return took, "".join(texts)
+        raise AssertionError(rest)
+    finally:
+        writer.close()
 
 
 async def run(

@@ -11,14 +11,15 @@ from typing import NamedTuple, TypeVar
 from gateway.adapters.conversation import MAX_RESULTS, Conversation, refuse
 from gateway.adapters.foreign_ids import session_of
 from gateway.adapters.history_places import Naming, Place, Places, marks_of
-from gateway.errors import Conflict, GatewayError, NotFound
+from gateway.errors import Conflict, GatewayError, NotFound, TurnInProgress
+from gateway.events.envelope import StoredEvent
 from gateway.http.requests import MAX_READ_AT_ONCE, ApiRequest
 from gateway.messages import ToolSpec
 from gateway.service.follower import Following
 from gateway.service.releases import GRACE
 from gateway.service.seeding import MAX_SEEDED
 from gateway.storage.sessions import BESIDE
-from gateway.storage.turns import TurnRow
+from gateway.storage.turns import OnConflict, TurnRow
 from gateway.turn.request import TurnRequest
 
 T = TypeVar("T")
@@ -65,7 +66,7 @@ async def ask(
         return await _give_results(request, said)
     if said.results:
         with suppress(Conflict, NotFound):  # too late: the question counts
-            await _give_results(request, said)
+            await _until_recorded(request, await _give_results(request, said))
     is_beside = filled_in(request, "x-task") is not None
     naming = Naming(is_beside=True) if is_beside else naming or named(request, said.dialect.prefix)
     places = Places(
@@ -91,7 +92,7 @@ async def ask(
         message=asked.text,
         session_id=session_id,
         create_session=place.parent is None,
-        on_conflict="interrupt" if said.results or await _gives_way(request, session_id) else "queue",
+        on_conflict="interrupt" if said.results else "reject",
         model=model,
         role_id=BESIDE if place.is_beside else None,
         attachments=asked.files,
@@ -124,19 +125,26 @@ def filled_in(request: ApiRequest, name: str) -> str | None:
     return None if value.casefold() in {"", "null", "none", "undefined"} or "{{" in value else value
 
 
-async def _gives_way(request: ApiRequest, session_id: str | None) -> bool:
-    """Whether the session's turn waits for a person or a client, or its client has gone."""
-    running = await request.gateway.open_turn(session_id) if session_id is not None else None
-    return running is not None and (
+async def _on_conflict(request: ApiRequest, session_id: str) -> OnConflict:
+    """A turn makes way that waits for a person or a client, or whose client has gone."""
+    running = await request.gateway.open_turn(session_id)
+    gives_way = running is not None and (
         running.status.startswith("awaiting_") or request.gateway.releases.is_left(running)
     )
+    return "interrupt" if gives_way else "queue"
 
 
 async def _start(request: ApiRequest, turn: TurnRequest, *, made_session: str | None) -> Asking:
-    """`made_session` was made for this turn alone."""
+    """Only where a turn runs already it is looked at. `made_session` was made for this turn alone."""
     gateway, who = request.gateway, request.principal
     try:
-        accepted = await gateway.start(who, turn)
+        try:
+            accepted = await gateway.start(who, turn)
+        except TurnInProgress:
+            if turn.session_id is None:
+                raise
+            on_conflict = await _on_conflict(request, turn.session_id)
+            accepted = await gateway.start(who, replace(turn, on_conflict=on_conflict))
     except GatewayError:
         if made_session is not None:
             with suppress(GatewayError):
@@ -170,6 +178,26 @@ async def turn_of_results(request: ApiRequest, said: Conversation) -> TurnRow:
     if len(turn_ids) != 1 or any(_CALL.fullmatch(each.call_id) is None for each in said.results):
         refuse(said.dialect.field, "The results must be of calls of one answer, by the ids that it has.")
     return await request.gateway.turn(request.principal, None, turn_ids.pop())
+
+
+async def _until_recorded(request: ApiRequest, given: Asking) -> None:
+    """Returns when the results are in the log, or their turn is over: one that has to make way before has
+    none of them."""
+    left = set(given.decided)
+
+    async def take(events: Sequence[StoredEvent]) -> None:
+        left.difference_update(
+            event.load()["tool_call_id"] for event in events if event.type == "tool_result"
+        )
+        if not left:
+            raise _Recorded
+
+    with suppress(_Recorded):
+        await request.gateway.follow(replace(given.place, release_after=None), take)
+
+
+class _Recorded(Exception):
+    """All results are in the log."""
 
 
 async def _give_results(request: ApiRequest, said: Conversation) -> Asking:

@@ -157,7 +157,9 @@ class Places:
     async def _last(self, mark: str, answer: str) -> TurnRow | None:
         """The turn whose answer the client has seen last: one of the session that is named; else of those
         whose answer is most like it one after which nothing has come, or the newest."""
-        alike = [(await self._likeness(turn, answer), turn) for turn in await self._marked(mark)]
+        marked = await self._marked(mark)
+        much_of = await asyncio.gather(*(self._likeness(turn, answer) for turn in marked))
+        alike = [*zip(much_of, marked, strict=True)]
         named = self._named.session_id
         here = [(much, turn) for much, turn in alike if turn.session_id == named and much]
         if here:

@@ -104,7 +104,7 @@ async def natively(client: Client) -> None:
     waiting = await parked(Asked(client, "s", turn_id, {"send": call_id}, []))
     assert (await waiting.decide("approve")).status_code == 200
     await waiting.all_events()
-    await client.chat(QUESTIONS[3], session_id="s", on_conflict="queue")
+    await client.chat(QUESTIONS[3], session_id="s")
 
 
 def words(parts: Sequence[Any]) -> str:
