@@ -120,6 +120,7 @@ DIALECTS = {
     "a2a": Dialect(with_the_same_request, the_last),
     "ai-sdk": Dialect(from_its_chat, the_last),
     "ag-ui": Dialect(with_the_same_request, the_last),
+    "anthropic": Dialect(with_the_same_request, the_last),
     "openai": Dialect(with_the_same_request, the_last),
 }
 
