@@ -35,8 +35,8 @@ from gateway.storage.turns.instructions import digest_of
 RETRIED_WITHIN = 120_000
 """Milliseconds: who asks the same again in that time, and says that it is a repetition, means the same turn.
 SDKs repeat a request within 8 seconds, or what a Retry-After says."""
-OF_TEXT = frozenset({"text", "iteration_start", "iteration_superseded"})
-"""Events that say what a turn's answer is."""
+OF_TEXT = frozenset({"text", "iteration_start", "iteration_superseded", "done"})
+"""Events that say what a turn's answer is, and its last one, after which nothing need be looked for."""
 
 
 class Said(NamedTuple):
