@@ -40,7 +40,8 @@ class _Connection(socketserver.BaseRequestHandler):
             relay.open.add(upstream)
             upstream.sendall(request.replace(b"\r\n", b"\r\nConnection: close\r\n", 1))
             response = upstream.recv(65536)
-            left = relay.cuts.pop(0) if relay.cuts and b"text/event-stream" in response else None
+            head = response.partition(b"\r\n\r\n")[0]  # the page's scripts name the type as well
+            left = relay.cuts.pop(0) if relay.cuts and b"text/event-stream" in head else None
             held = b""
             while response:
                 if left is not None:

@@ -332,7 +332,7 @@ async def test_refusals_are_in_the_dialect_of_their_path(settings: Settings) -> 
     """401, 404, 405 and 413 are plain text here and JSON elsewhere; more than elsewhere may be sent here."""
     small: dict[str, Any] = {"max_body_size": 2000, "adapter_body_size": 4000}
     async with running_gateway(settings.model_copy(update=small)) as client:
-        long = {"id": "c", "messages": [message("/say " + "x" * 2500)]}
+        long = {"id": "c", "messages": [message("/say " + "x" * 1500)], "more": "x" * 1500}
         taken = await client.post("/ai-sdk/chat", long)
         refused = [
             await client.post("/ai-sdk/chat", {"messages": [message("x" * 5000)]}),

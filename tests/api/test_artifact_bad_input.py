@@ -39,8 +39,8 @@ BODIES: list[tuple[Any, str]] = [
     ({"text": "a", "metadata": []}, "metadata: "),
     ({"text": "a", "metadata": {"a": "字" * 1400}}, "4096 bytes"),
     ({"text": "a", "metadata": {"examples": {}}}, "taken"),
-    ({"text": "a", "metadata": {"a": orjson.Fragment(b"[" * 300 + b"]" * 300)}}, "nested too deeply"),
-    ({"text": "a", "metadata": {"a": orjson.Fragment(b"[" * 253 + b"]" * 253)}}, "nested too deeply"),
+    ({"text": "a", "metadata": {"a": orjson.Fragment(b"[" * 300 + b"]" * 300)}}, "Recursion limit"),
+    ({"text": "a", "metadata": {"a": orjson.Fragment(b"[" * 253 + b"]" * 253)}}, "Recursion limit"),
     ({"text": "a", "ref": "ART-0000000000"}, "ref: unknown name"),
     ([{"text": "a"}], "must be a JSON object"),
 ]

@@ -11,6 +11,7 @@ import pytest
 
 from gateway.errors import StorageError
 from gateway.storage.postgres import PostgresDatabase
+from gateway.storage.postgres.advisory_locks import LockClass
 from gateway.storage.postgres.exclusive import PostgresExclusive
 from gateway.storage.postgres.replicas import PostgresReplicas
 from gateway.storage.turns import NewTurn, OwnedTurn
@@ -23,6 +24,7 @@ pytestmark = [*needs_postgres, pytest.mark.anyio]
 LEASE = 60.0
 """Seconds; whatever a test waits for is shorter than a beat, a tenth of it."""
 UNSEEN = "UPDATE replicas SET seen_at = clock_timestamp() - make_interval(secs => %s) WHERE id = %s"
+FREE = "SELECT pg_try_advisory_xact_lock_shared(hashtextextended(%s, %s))"
 OWNERS = (
     "SELECT turn_id, replica, epoch, recoveries FROM heads JOIN turns ON turns.id = turn_id ORDER BY turn_id"
 )
@@ -73,8 +75,16 @@ class Replica:
                 await asyncio.sleep(0.01)
 
     async def dies(self) -> None:
-        """Its connections end with it, and so does its lock."""
+        """Its connections end with it, and so does its lock, as soon as the server has seen that."""
         await self.replicas.liveness.close()
+        async with (
+            asyncio.timeout(TIMEOUT),
+            await psycopg.AsyncConnection.connect(self.database.server.url, autocommit=True) as connection,
+        ):
+            while await (await connection.execute(FREE, (self.id, LockClass.LIVENESS.value))).fetchone() != (
+                True,
+            ):
+                await asyncio.sleep(0.01)
 
 
 Start = Callable[..., Awaitable[Replica]]
