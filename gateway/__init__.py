@@ -4,7 +4,7 @@ The map, from the entry points inwards:
 
     cli        one file per command             app       routes + middleware
     lifespan   what lives as long as the process
-    api        the HTTP API                     adapters  the same for other clients; the memory over MCP
+    api        the HTTP API                     adapters  the same turns for other clients
     wiring     settings -> concrete parts
     http       what both share: requests, event streams, refusals
     service    the verbs of all entries        sse_frames  events -> bytes of a dialect
