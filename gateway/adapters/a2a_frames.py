@@ -163,9 +163,7 @@ class TaskStream:
             yield self._artifact_update(self._answer())
 
     def _keep(self, data: Data) -> Iterator[Json]:
-        url = f"{self._page.partition('#')[0]}api/artifacts/{data['ref']}"
-        part = {"url": url, "mediaType": data["mime"]}
-        self._kept.append({"artifactId": data["ref"], "name": data["ref"], "parts": [part]})
+        self._kept.append({"artifactId": data["ref"], "name": data["ref"], "parts": [self._file(data)]})
         yield self._artifact_update(self._kept[-1], lastChunk=True)
 
     def _ended(self, ended: TurnEnded) -> Iterator[Json]:
@@ -184,10 +182,8 @@ class TaskStream:
         return {"artifactId": ANSWER, "parts": [{"text": text}]}
 
     def _question(self, began: TurnBegan) -> Json:
-        files = [
-            {"url": f"{self._page.partition('#')[0]}api/artifacts/{each['ref']}", "mediaType": each["mime"]}
-            for each in began.data.get("attachments", ())
-        ]
+        attached = began.data.get("attachments", ())
+        files = [{**self._file(each), "filename": each["name"]} for each in attached]
         name = began.data.get("client_message_id", f"{began.turn_id}-user")
         return {
             "messageId": name,
@@ -195,6 +191,10 @@ class TaskStream:
             "role": "ROLE_USER",
             "parts": [{"text": began.data["input"]}, *files],
         }
+
+    def _file(self, artifact: Data) -> Json:
+        url = f"{self._page.partition('#')[0]}api/artifacts/{artifact['ref']}"
+        return {"url": url, "mediaType": artifact["mime"]}
 
     def _status_update(
         self, state: str, parts: Sequence[Json] = (), metadata: Mapping[str, Any] | None = None

@@ -35,6 +35,7 @@ from google.protobuf.json_format import MessageToDict, ParseDict
 
 from gateway.settings import Settings
 from tests.adapters.test_a2a_frames import applied
+from tests.artifacts.files import png
 from tests.clients.programs import run_documented_python
 from tests.conftest import ROOT
 from tests.harness import TIMEOUT, Client, running_gateway, text_of, the, types
@@ -182,6 +183,25 @@ def artifact_of(first: StreamResponse) -> StreamResponse:
     if first.task.artifacts:
         update.artifact_update.artifact.CopyFrom(first.task.artifacts[0])
     return update
+
+
+async def test_files_of_a_message_are_attachments(client: Client) -> None:
+    """As bytes, and by the address of one that is here; the task's history has them by their addresses."""
+    async with agent(client, streaming=False) as found:
+        first = message("/say seen", context="c-3")
+        photo = Part(raw=png(4, 3), filename="照片.png", media_type="image/png")
+        first.message.parts.append(photo)
+        task = await whole(found, first)
+        (shown,) = [part for part in task.history[0].parts if part.url]
+        second = message("/say again", context="c-3")
+        second.message.parts.append(Part(url=shown.url))
+        await whole(found, second)
+
+    turns = [event["data"] for event in await client.events("c-3") if event["type"] == "turn_start"]
+    (one,), (other,) = (turn["attachments"] for turn in turns)
+    assert (one["name"], one["mime"], other["ref"]) == ("照片.png", "image/png", one["ref"])
+    assert (shown.filename, shown.media_type) == ("照片.png", "image/png")
+    assert (await client.get(shown.url.removeprefix(client.url))).content == png(4, 3)
 
 
 async def test_a_message_that_is_repeated_is_the_same_task(client: Client) -> None:

@@ -3,16 +3,22 @@
 import asyncio
 import re
 from itertools import groupby, permutations
+from typing import Any
 
 import pytest
 
 from gateway.adapters.adapter import MODULES
+from gateway.demo.demo_tools import demo_tools
 from gateway.settings import Settings
-from tests.adapters.plain_clients import ASKING, DECIDING, NATIVE
+from tests.adapters.plain_clients import ASKING, DECIDING, NATIVE, Request
 from tests.harness import TIMEOUT, Client, running_gateway, text_of, the
 from tests.stories.asking import Asked, Outbox, ask, parked
+from tests.stories.test_five_dialects import plain
 
 pytestmark = pytest.mark.anyio
+
+OF_REQUESTS = re.compile(r',"(?:dialect|client_message_id|on_conflict)":(?:null|"[^"]*")')
+"""How a client names its message, and whether that waits for another turn."""
 
 
 async def counted(client: Client, metric: str, dialect: str) -> float:
@@ -47,6 +53,54 @@ async def test_a_turn_says_by_which_client_it_was_asked_for(client: Client) -> N
     assert [each["input"] for each in started] == [f"/say {name}" for name in ASKING]
     assert [each.get("dialect", NATIVE) for each in started] == [*ASKING]
     assert set(ASKING) - {NATIVE} <= set(MODULES)
+
+
+async def test_every_dialect_leaves_the_log_that_the_native_one_leaves(client: Client) -> None:
+    """Of a turn with thinking, a call of a tool and what it found. The response is one that proxies shall not
+    keep or collect, and no line of it ends with CR, of which some clients die."""
+    question = '/think 让我想想\n/call search_docs {"query": "resume a stream"}\n/then\n/say 好'
+    responses = {"stream": True, "conversation": "responses", "input": question}
+    named = {"name": "chat", "arguments": {"message": question, "session_id": "mcp"}}
+    call: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": named}
+    asked = {name: asking(name, question, "m-1") for name, asking in ASKING.items()}
+    asked["responses"] = Request("/v1/responses", responses, {})
+    asked["mcp"] = Request("/mcp", call, {"mcp-protocol-version": "2025-06-18"})
+    await client.chat(question)  # of the prompt cache all have the same, then
+    logs: dict[str, str] = {}
+    for name, (path, body, headers) in asked.items():
+        await client.post("/api/sessions", {"id": name})
+        accept = {"accept": "application/json, text/event-stream", **headers}
+        response = await client.post(path, body, **accept)
+        assert response.status_code == 200, response.text
+        if name != "mcp":
+            assert response.headers["content-type"].startswith("text/event-stream")
+            assert response.headers["x-accel-buffering"] == "no"
+            assert response.headers["cache-control"].startswith("no-")
+            assert b"\r" not in response.content
+        exported = (await client.get(f"/api/sessions/{name}/export")).text
+        logs[name] = plain(OF_REQUESTS.sub("", exported).replace(f'"{name}"', '"s"'))
+
+    assert "让我想想" in logs[NATIVE]
+    assert '"type":"retrieval"' in logs[NATIVE]
+    for name, log in logs.items():
+        assert log == logs[NATIVE], name
+
+
+async def test_a_large_result_is_an_artifact_that_the_client_can_get(settings: Settings) -> None:
+    """By the address that it is told, in the dialects that have files or events of their own."""
+    question = '/call sample_orders {"count": 200}\n/then\n/say there'
+    told: dict[str, str] = {}
+    async with running_gateway(settings, *demo_tools(settings.data_dir)) as client:
+        for name in ("a2a", "ag-ui", "ai-sdk"):
+            path, body, headers = ASKING[name](name, question, "m-1")
+            told[name] = (await client.post(path, body, accept="text/event-stream", **headers)).text
+        kept = {name: the(await client.events(name), "artifact")["ref"] for name in told}
+        for name, ref in kept.items():
+            assert f'"ref":"{ref}"' in told[name]
+            content = await client.get(f"/api/artifacts/{ref}")
+            assert (content.status_code, "A-00200" in content.text) == (200, True)
+    assert f'"url":"{client.url}/api/artifacts/{kept["a2a"]}"' in told["a2a"]
+    assert f'"url":"/api/artifacts/{kept["ai-sdk"]}"' in told["ai-sdk"]
 
 
 async def test_a_turn_that_waits_for_another_keeps_its_dialect(client: Client) -> None:

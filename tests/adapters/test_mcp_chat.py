@@ -64,7 +64,7 @@ def text(result: CallToolResult) -> str:
 @ERAS
 async def test_a_turn_with_tools_is_one_call(client: Client, era: Any) -> None:
     """Its text is that of the log; what comes of it is told meanwhile, the calls by their names. It goes on
-    in its session, and a session that nobody has is refused."""
+    in its session without what was thought, and a session that nobody has is refused."""
     told: list[str] = []
 
     async def heard(progress: float, total: float | None, message: str | None) -> None:
@@ -74,7 +74,7 @@ async def test_a_turn_with_tools_is_one_call(client: Client, era: Any) -> None:
     async with mcp(client, mode=era) as found:
         assert [tool.name for tool in (await found.list_tools()).tools] == ["chat", "manage_memory"]
         answer = await said(found, QUESTION, progress_callback=heard)
-        again = await said(found, "/say more", answer["session_id"])
+        again = await said(found, "/think hm\n/say more", answer["session_id"])
         newest = await said(found, session=answer["session_id"])
         refused = await found.call_tool("chat", {"message": "hi", "session_id": "s_none"})
 

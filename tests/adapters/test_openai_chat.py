@@ -220,6 +220,20 @@ async def test_a_session_that_is_named_takes_new_messages_alone(client: Client) 
     assert [each["input"] for each in await started(client, "mine")] == ["/say one", "/say two"]
 
 
+async def test_thinking_is_beside_the_answer(client: Client) -> None:
+    """Where programs look for it that know of reasoning, in chunks and whole."""
+    said: Any = [{"role": "user", "content": "/think step by step\n/say so"}]
+    async with sdk(client) as api:
+        whole = await api.chat.completions.create(model="demo-model", messages=said)
+        chunks = await api.chat.completions.create(model="demo-model", messages=said, stream=True)
+        deltas = [chunk.choices[0].delta async for chunk in chunks]
+
+    message = whole.choices[0].message
+    assert (message.content, message.to_dict()["reasoning_content"]) == ("so", "step by step")
+    assert "".join(str(each.to_dict().get("reasoning_content", "")) for each in deltas) == "step by step"
+    assert "".join(each.content or "" for each in deltas) == "so"
+
+
 async def test_system_and_developer_are_the_instructions(client: Client) -> None:
     async with sdk(client) as api:
         chat = Chat(api)

@@ -12,7 +12,7 @@ from gateway.adapters.asides import STARTS_OVER, comparable, without_asides
 from gateway.adapters.openai_frames import Completion, CompletionChunks, usage_of
 from gateway.adapters.parts import Fold
 from gateway.events.envelope import StoredEvent
-from tests.adapters.test_parts import turns
+from tests.adapters.test_parts import stored, turns
 
 ABOUT = ("t_1", "m%s", 1, "http://localhost/#s=s_1")
 
@@ -46,6 +46,41 @@ def test_every_chunk_is_one_of_the_packages(events: Sequence[StoredEvent]) -> No
     streamed = "".join(chunk.choices[0].delta.content or "" for chunk in between)
     if STARTS_OVER not in streamed:
         assert streamed.split() == (completion.choices[0].message.content or "").split()
+
+
+def test_what_was_found_in_the_web_is_cited_and_thinking_is_beside_the_text() -> None:
+    """Memories, and what has no address, are not cited. Both ways the same."""
+    hits = [
+        {"id": "1", "source": "https://example.com/a", "snippet": "so", "title": "A", "score": 1},
+        {"id": "2", "source": "docs/b.md", "snippet": "and so", "score": 1},
+    ]
+    found = {"query": "q", "source": "web", "results": hits, "tokens": 1}
+    events = stored(
+        [
+            ("turn_start", {"input": "hi", "model": "m"}, None, None),
+            ("retrieval", {**found, "mode": "details"}, None, None),
+            ("iteration_start", {"attempt": 1, "model": "m"}, 1, None),
+            ("retrieval", found, None, None),
+            ("thinking", {"text": "hm"}, 1, None),
+            ("text", {"text": "yes"}, 1, None),
+            ("done", {"status": "completed", "stop_reason": "end_turn"}, None, None),
+        ]
+    )
+    whole = Completion(*ABOUT)
+    whole.encode(Fold().take(events))
+    *frames, _ = frames_of(CompletionChunks(*ABOUT, with_usage=False).encode(Fold().take(events)))
+
+    message = ChatCompletion.model_validate(orjson.loads(whole.body())).choices[0].message
+    assert message.annotations is not None
+    (cited,) = message.annotations
+    assert (cited.url_citation.url, cited.url_citation.title) == ("https://example.com/a", "A")
+    deltas = [orjson.loads(frame)["choices"][0]["delta"] for frame in frames]
+    assert [each for delta in deltas for each in delta.get("annotations", ())] == [cited.model_dump()]
+    assert [each["reasoning_content"] for each in deltas if "reasoning_content" in each] == ["hm"]
+    assert (message.content, orjson.loads(whole.body())["choices"][0]["message"]["reasoning_content"]) == (
+        "yes",
+        "hm",
+    )
 
 
 def test_tokens_of_the_cache_are_tokens_of_the_prompt() -> None:
