@@ -80,7 +80,9 @@ def tools_of(body: MessagesBody) -> list[ToolSpec]:
     found: list[ToolSpec] = []
     for tool in body.tools or ():
         if tool.get("type") not in (None, "custom"):
-            refuse("tools", f"{tool['type']!r} is not to be had: the gateway has tools of its own.")
+            refuse(
+                "tools", f"{str(tool['type'])[:100]!r} is not to be had: the gateway has tools of its own."
+            )
         schema = tool.get("input_schema")
         if not isinstance(schema, dict):
             refuse("tools", "The input_schema of a tool must be a JSON Schema.")
@@ -114,7 +116,7 @@ def _said(content: object, where: str) -> tuple[Question | None, Sequence[Block]
         elif kind in FILES:  # clients move the marks of their cache from one message to another
             parts.append({key: block[key] for key in ("type", "source", "title", "content") if key in block})
         elif kind != "text":
-            refuse("messages", f"{where}: blocks of type {kind!r} are not read.")
+            refuse("messages", f"{where}: blocks of type {str(kind)[:100]!r} are not read.")
     text = _text_of(content, where)
     if text.strip() or parts:
         return Question(text, parts, MESSAGES), results

@@ -34,7 +34,7 @@ async def create(request: ApiRequest) -> Response:
     check_model(request, body.model)
     said = await worked(request, lambda: conversation_of(body))
     tools = tools_of(body)
-    estimate = await worked(request, lambda: _tokens(request, body, said, tools))
+    estimate = await _tokens(request, body, said, tools)
     asking = await ask(request, said, model=body.model, tools=tools)
     return await _answer(request, body, asking, estimate)
 
@@ -44,13 +44,16 @@ async def count_tokens(request: ApiRequest) -> Response:
     body = await request.read_body(MessagesBody, "adapter_body_size")
     check_model(request, body.model)
     said = await worked(request, lambda: conversation_of(body))
-    found = await worked(request, lambda: _tokens(request, body, said, tools_of(body)))
+    found = await _tokens(request, body, said, tools_of(body))
     return Response(orjson.dumps({"input_tokens": found}), 200, {"cache-control": "no-store"}, JSON)
 
 
-def _tokens(request: ApiRequest, body: MessagesBody, said: Conversation, tools: list[ToolSpec]) -> int:
-    model = body.model or request.settings.model
-    return request.gateway.prompts.tokens(model, said.instructions, counted_messages(body), tools)
+async def _tokens(request: ApiRequest, body: MessagesBody, said: Conversation, tools: list[ToolSpec]) -> int:
+    model, prompts = body.model or request.settings.model, request.gateway.prompts
+    usable = await prompts.usable(tools)
+    return await worked(
+        request, lambda: prompts.tokens(model, said.instructions, counted_messages(body), usable)
+    )
 
 
 async def _answer(request: ApiRequest, body: MessagesBody, asking: Asking, estimate: int) -> Response:

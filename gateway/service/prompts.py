@@ -1,5 +1,6 @@
 """The prompt of the next turn, for authors of prompts and for users who look at their memories."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from gateway.auth import Principal
@@ -11,6 +12,7 @@ from gateway.messages import Message, ToolSpec, recalled_block
 from gateway.prompt.assemble import Assembled, assemble
 from gateway.prompt.clean import clean
 from gateway.prompt.components import Components
+from gateway.service.client_tools import client_tools
 from gateway.service.dependencies import Dependencies
 from gateway.storage.memories import Scope
 from gateway.storage.messages import History, PromptMemories, StoredMessage
@@ -68,9 +70,13 @@ class Prompts:
         retrieved = await _retrieved(recall, scope, history, known, request.message)
         return self._previewed(history, text, retrieved)
 
-    def tokens(self, model: str, told: str, messages: list[Message], tools: list[ToolSpec]) -> int:
+    async def usable(self, tools: Sequence[ToolSpec]) -> Sequence[ToolSpec]:
+        """The tools of a client as the model is shown them. Raises errors.InvalidRequest."""
+        return await client_tools(self._deps, tools)
+
+    def tokens(self, model: str, told: str, messages: list[Message], tools: Sequence[ToolSpec]) -> int:
         """About how many tokens `model` counts for a first turn with these messages, and the instructions and
-        tools of a client beside the gateway's own: without what the memory adds."""
+        usable tools of a client beside the gateway's own: without what the memory adds."""
         prefix = Prompt.read(self._deps, tools).prefix(History([], instructions=clean(told)))
         return self._deps.meter.estimate(model, messages, overhead_of(prefix.system, prefix.tools))
 

@@ -302,6 +302,13 @@ async def test_failures_are_raised_before_and_within_an_answer(client: Client) -
             await api.messages.create(**ASKED | {"model": "claude-9"}, messages=[])
         with pytest.raises(BadRequestError) as empty:
             await api.messages.create(**ASKED, messages=[])
+        messages: Any = [{"role": "user", "content": "/say hi"}]
+        unusable: Any = ([{**TOOLS[0], "name": "a.b"}], [*TOOLS, *TOOLS])
+        for tools in unusable:
+            with pytest.raises(BadRequestError, match="tool"):
+                await api.messages.count_tokens(model="demo-model", messages=messages, tools=tools)
+            with pytest.raises(BadRequestError, match="tool"):
+                await api.messages.create(**ASKED, messages=messages, tools=tools)
         pieces: list[str] = []
         stream = api.messages.stream(**ASKED, messages=[{"role": "user", "content": BROKEN}])
         with pytest.raises(APIStatusError) as within:
