@@ -36,6 +36,7 @@ from gateway.adapters.parts import (
     TurnEnded,
     Waiting,
 )
+from gateway.adapters.user_content import checked_content
 from gateway.errors import GatewayError, InvalidRequest, NotFound
 from gateway.events.envelope import StoredEvent
 from gateway.http.requests import ApiRequest
@@ -197,11 +198,12 @@ async def _begun(
         turn = await gateway.turn(who, session_id, await _newest(request, session_id))
         decided = await decided_calls(request, turn)
         return Asked(await gateway.following(who, session_id, turn_id=turn.id), decided)
+    text, _ = checked_content(message, ())
     key = idempotency_key(context)
     accepted = await gateway.start(
         who,
         TurnRequest(
-            message, session_id or None, client_message_id=id_of(key, "mcp") if key is not None else None
+            text, session_id or None, client_message_id=id_of(key, "mcp") if key is not None else None
         ),
     )
     if not accepted.repeated:

@@ -77,6 +77,7 @@ async def test_a_turn_with_tools_is_one_call(client: Client, era: Any) -> None:
         again = await said(found, "/think hm\n/say more", answer["session_id"])
         newest = await said(found, session=answer["session_id"])
         refused = await found.call_tool("chat", {"message": "hi", "session_id": "s_none"})
+        empty = [await found.call_tool("chat", {"message": each}) for each in (" ", "a\0b")]
 
     events = await client.events(answer["session_id"])
     first = [event for event in events if event["turn_id"] == answer["turn_id"]]
@@ -88,6 +89,7 @@ async def test_a_turn_with_tools_is_one_call(client: Client, era: Any) -> None:
     assert (again["session_id"], again["text"]) == (answer["session_id"], "more")
     assert newest == again
     assert (refused.is_error, "session_not_found" in text(refused)) == (True, True)
+    assert ["invalid_request" in text(each) for each in empty] == [True, True]
 
 
 @pytest.mark.parametrize("action", ["accept", "refuse", "decline", "cancel"])
