@@ -5,7 +5,7 @@ text is an absent one there.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -26,7 +26,9 @@ class A2aCall(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
     jsonrpc: Literal["2.0"]
-    id: str | int | None = Field(None, description="The answer has it, too.")
+    id: Annotated[str, Field(max_length=MAX_ID)] | int | None = Field(
+        None, description="The answer has it, and each event of a stream."
+    )
     method: str = Field(max_length=MAX_ID)
     params: dict[str, Any] = Field(default_factory=dict[str, Any])
 

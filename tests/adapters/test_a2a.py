@@ -259,6 +259,8 @@ async def test_refusals_are_errors_of_the_protocol(client: Client) -> None:
     assert await code("SendMessage", **old) == -32009
     broken = await client.http.post("/a2a", content=b"{", headers={"content-type": "application/json"})
     assert (broken.status_code, broken.json()["id"]) == (400, None)
+    named = {"jsonrpc": "2.0", "id": "x" * 257, "method": "SendStreamingMessage"}
+    assert (await client.post("/a2a", named)).status_code == 400  # each event would have it
 
 
 async def test_each_key_has_its_own_tasks(settings: Settings) -> None:
