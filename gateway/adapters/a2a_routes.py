@@ -24,7 +24,7 @@ from gateway.adapters.a2a_requests import (
     params_of,
 )
 from gateway.adapters.adapter import Adapter
-from gateway.adapters.answering import answer_stream, decided_calls, stream_response, whole_answer
+from gateway.adapters.answering import answer_stream, decided_calls, open_turn, stream_response, whole_answer
 from gateway.adapters.asking import worked
 from gateway.adapters.foreign_ids import id_of
 from gateway.adapters.parts import Fold
@@ -204,9 +204,12 @@ async def _turn(request: ApiRequest, task_id: str) -> TurnRow:
 
 
 async def _waits(request: ApiRequest, session_id: str | None) -> bool:
-    """Whether a turn of the session waits for a person: another one behind it would, too."""
-    waiting = await request.gateway.approvals.waiting(request.principal) if session_id is not None else ()
-    return any(each.session_id == session_id for each in waiting)
+    """Whether a turn of the session waits for a person or a client: another one behind it would, too."""
+    running = await open_turn(request, session_id) if session_id is not None else None
+    if running is None or running.status.startswith("awaiting_"):
+        return running is not None
+    asked = await request.gateway.approvals.waiting(request.principal)  # it may be about to wait
+    return any(each.turn_id == running.id for each in asked)
 
 
 async def _task(

@@ -243,6 +243,14 @@ async def test_refusals_are_errors_of_the_protocol(client: Client) -> None:
         task = (await told(found.send_message(message("/say hi"))))[0].task
         with pytest.raises(UnsupportedOperationError, match="without its taskId"):
             await told(found.send_message(message("more", task=task.id)))
+        tool = {"name": "page_title", "input_schema": {"type": "object"}}
+        asked = {"messages": [{"role": "user", "content": "/call page_title {}"}], "tools": [tool]}
+        waiting = (await client.post("/v1/messages", asked)).headers["x-session-id"]
+        async with asyncio.timeout(TIMEOUT):
+            while not (await client.get("/api/turns?status=awaiting_tool_result")).json()["turns"]:
+                await asyncio.sleep(0.01)
+        with pytest.raises(UnsupportedOperationError, match="is answering"):  # and does not wait behind it
+            await told(found.send_message(message("more", context=waiting)))
     assert missing.value.data == {"code": "turn_not_found", "retryable": "false"}
 
     async def code(method: Any, **headers: str) -> int:
