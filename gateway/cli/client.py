@@ -160,7 +160,7 @@ def _named_failures(url: str) -> Generator[None]:
     try:
         yield
     except httpx2.ConnectError:
-        raise Unreachable(f"Nothing answers at {url}. `gateway dev` starts a gateway there.") from None
+        raise Unreachable(f"Nothing answers at {url}. Start `gateway dev`, or set GATEWAY_URL.") from None
     except httpx2.TransportError as error:
         raise Unreachable(f"The connection to {url} broke: {error or type(error).__name__}.") from None
 

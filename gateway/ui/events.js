@@ -83,12 +83,12 @@ export class EventPanel {
   }
 }
 
-function gistOf({ type, data = {} }) {
+function gistOf({ type, iteration, data = {} }) {
   switch (type) {
     case "turn_start": return [data.dialect && `(${data.dialect})`, data.input, ...(data.attachments ?? []).map(({ name }) => name)]
       .filter(Boolean).join(" · ");
     case "text": case "thinking": return data.text;
-    case "iteration_start": return `#${data.attempt} ${data.model}`;
+    case "iteration_start": return [`#${iteration}`, data.attempt > 1 && `(${data.attempt})`, data.model].filter(Boolean).join(" ");
     case "iteration_end": return [data.stop_reason, data.ttft_ms !== undefined && `${data.ttft_ms} ms`].filter(Boolean).join(" · ");
     case "retrieval": return `${data.source}: ${data.query}`;
     case "tool_call": return `${data.name} ${JSON.stringify(data.arguments)}`;

@@ -111,4 +111,5 @@ def test_chat_without_a_gateway_says_so(command: Command) -> None:
     refused = command("chat", "hello", "--url", url)
 
     assert refused.code == 1
-    assert refused.err == f"gateway: Nothing answers at {url}. `gateway dev` starts a gateway there.\n"
+    hint = "Start `gateway dev`, or set GATEWAY_URL."
+    assert refused.err == f"gateway: Nothing answers at {url}. {hint}\n"
