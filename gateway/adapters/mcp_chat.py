@@ -39,7 +39,7 @@ from gateway.adapters.parts import (
 from gateway.adapters.user_content import checked_content
 from gateway.errors import GatewayError, InvalidRequest, NotFound
 from gateway.events.envelope import StoredEvent
-from gateway.http.requests import ApiRequest
+from gateway.http.requests import MAX_NAME_LENGTH, ApiRequest
 from gateway.ids import is_id
 from gateway.messages import shortened
 from gateway.service.follower import Following
@@ -164,6 +164,9 @@ async def chat(
     Raises:
         errors.GatewayError: nothing was begun; or the server ends before the turn does.
     """
+    token = (context.meta or {}).get("progress_token", "")
+    if len(str(token)) > MAX_NAME_LENGTH:
+        raise InvalidRequest(f"progressToken, which every report has, is longer than {MAX_NAME_LENGTH}.")
     asked = await (_begun if params.request_state is None else _decided)(request, context, params)
     turn = asked.place.turn
     assert turn is not None

@@ -126,6 +126,11 @@ async def _transcript(request: ApiRequest, session_id: str) -> str:
             if (turn := folds.get(event.turn_id)) is not None:
                 fold, said = turn
                 said.take(fold.take([event]))
+        excess = sum(said.size for _, said in folds.values()) - MAX_SESSION
+        for turn_id, (_, said) in [*folds.items()]:
+            if (excess := excess - said.size) <= 0:
+                break
+            del folds[turn_id]  # what comes behind it is enough
     text = "\n\n".join(said.text for _, said in folds.values())
     return text if len(text) <= MAX_SESSION else "…" + text[-MAX_SESSION:]
 
@@ -134,6 +139,8 @@ class _Said:
     """The two sides of one turn."""
 
     def __init__(self) -> None:
+        self.size = 0
+        """Characters."""
         self._asked = ""
         self._spans: dict[str, list[str]] = {}
 
@@ -147,10 +154,12 @@ class _Said:
             match part:
                 case TurnBegan(_, _, _, data):
                     self._asked = data["input"]
+                    self.size += len(self._asked)
                 case Grew(span, text) if span.kind == "text":
-                    self._spans.setdefault(span.id, []).append(orjson.loads(text))
+                    self._spans.setdefault(span.id, []).append(piece := orjson.loads(text))
+                    self.size += len(piece)
                 case AttemptWithdrawn(_, spans):
                     for span in spans:
-                        self._spans.pop(span.id, None)
+                        self.size -= sum(map(len, self._spans.pop(span.id, ())))
                 case _:
                     pass

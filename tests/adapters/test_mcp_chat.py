@@ -180,8 +180,10 @@ async def test_a_call_that_is_repeated_under_its_key_begins_one_turn(client: Cli
     assert len((await client.get("/api/turns")).json()["turns"]) == 1
 
 
-async def test_what_is_remembered_and_was_said_are_resources(client: Client) -> None:
-    """In pages; each is its user's."""
+async def test_what_is_remembered_and_was_said_are_resources(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In pages; each is its user's. Of a long session there is the end."""
     async with mcp(client) as found:
         saved = await found.call_tool("manage_memory", {"action": "save", "content": "喜欢喝茶"})
         session = (await said(found, "/say 你好"))["session_id"]
@@ -189,6 +191,10 @@ async def test_what_is_remembered_and_was_said_are_resources(client: Client) -> 
         memory, chat = [each.uri for each in listed]
         remembered = orjson.loads(await read(found, memory))
         spoken = await read(found, chat)
+        for _ in range(2):
+            await said(found, "/say again", session)
+        monkeypatch.setattr(mcp_resources, "MAX_SESSION", 10)
+        end = await read(found, chat)
         templates = (await found.list_resource_templates()).resource_templates
         for uri in ("session:///s_none", "memory:///m_none", "file:///etc/passwd", "session:///../x"):
             with pytest.raises(MCPError):
@@ -197,6 +203,7 @@ async def test_what_is_remembered_and_was_said_are_resources(client: Client) -> 
     assert "Remembered as" in text(saved)
     assert (remembered["content"], chat) == ("喜欢喝茶", f"session:///{session}")
     assert spoken == "## User\n\n/say 你好\n\n## Assistant\n\n你好"
+    assert end == "…ant\n\nagain"
     assert len(templates) == 2
 
 
