@@ -38,6 +38,7 @@ let session = null; // id of the session on the screen
 let following = null; // AbortController of its stream
 let head = 0; // seq of the last event of the session that was seen
 let openTurn = null; // id of the turn in flight, "" while it is being asked for
+let drawn = Promise.resolve(); // settled when the session's history is on the screen
 let drawnFor = null; // id of the turn that the history on the screen comes before
 
 // --- the session -----------------------------------------------------------------------------------------------
@@ -56,32 +57,38 @@ async function openSession(id) {
   setOpenTurn(null);
   byId("link").textContent = "";
   byId("welcome").hidden = id !== null;
+  drawn = id === null ? Promise.resolve() : drawHistory(id, mine);
   if (id === null) return;
   try {
-    const snapshot = await untilReached(() => request("GET", `/api/sessions/${id}/snapshot`), mine.signal);
-    if (mine.signal.aborted) return;
-    head = snapshot.as_of_seq;
-    const [versions, aside] = await Promise.all([versionsOf(id, snapshot.messages), keptOf(id, snapshot.messages)]);
-    if (mine.signal.aborted) return;
-    chat.addHistory(snapshot.messages, id, versions, aside);
-    byId("welcome").hidden = snapshot.messages.length > 0 || Boolean(snapshot.open_turn);
-    drawnFor = snapshot.open_turn?.turn_id ?? null;
-    setOpenTurn(drawnFor ?? openTurn); // a message may be on its way already
-    await branches.load(id, drawnFor).catch(() => {}); // the chat is there without them
-    if (mine.signal.aborted) return;
-    if (!snapshot.open_turn) {
-      const events = await showLastTurn();
-      if (mine.signal.aborted) return;
-      chat.finishHistory(events.findLast(({ type }) => type === "done"));
-    }
-    requestAnimationFrame(() => scroll.scrollTo(0, scroll.scrollHeight));
-    await followSession(snapshot.as_of_seq, mine);
+    await drawn;
+    if (!mine.signal.aborted) await followSession(head, mine);
   } catch (error) {
     if (mine.signal.aborted) return;
     composer.rename(null);
     await openSession(null);
     byId("link").textContent = error.status === 404 ? words.gone : inWords(error);
   }
+}
+
+// What the session holds so far; nothing more once `signal` is aborted.
+async function drawHistory(id, { signal }) {
+  const snapshot = await untilReached(() => request("GET", `/api/sessions/${id}/snapshot`), signal);
+  if (signal.aborted) return;
+  head = snapshot.as_of_seq;
+  const [versions, aside] = await Promise.all([versionsOf(id, snapshot.messages), keptOf(id, snapshot.messages)]);
+  if (signal.aborted) return;
+  chat.addHistory(snapshot.messages, id, versions, aside);
+  byId("welcome").hidden = snapshot.messages.length > 0 || Boolean(snapshot.open_turn) || openTurn !== null;
+  drawnFor = snapshot.open_turn?.turn_id ?? null;
+  setOpenTurn(drawnFor ?? openTurn); // a message may wait already
+  await branches.load(id, head, drawnFor).catch(() => {}); // the chat is there without them
+  if (signal.aborted) return;
+  if (!snapshot.open_turn) {
+    const events = await showLastTurn();
+    if (signal.aborted) return;
+    chat.finishHistory(events.findLast(({ type }) => type === "done"));
+  }
+  requestAnimationFrame(() => scroll.scrollTo(0, scroll.scrollHeight));
 }
 
 // The versions behind the summary with which the messages begin; none when they begin otherwise.
@@ -178,8 +185,10 @@ async function post(text, files, clientMessageId) {
   let here = session;
   try {
     if (session === null) await createSession();
-    const body = { message: text, client_message_id: clientMessageId, attachments: files.map(({ ref }) => ({ ref })) };
     here = session;
+    await drawn; // what is asked now comes after it
+    if (here !== session) return composer.bringBack(here, text, files);
+    const body = { message: text, client_message_id: clientMessageId, attachments: files.map(({ ref }) => ({ ref })) };
     const turn = await persist(() => request("POST", `/api/sessions/${here}/turns`, body));
     wereSent(files);
     if (here !== session) return;

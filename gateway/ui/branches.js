@@ -24,8 +24,8 @@ export class Branches {
     this.active = 0;
   }
 
-  // The turns and branches of a session whose history is on the screen, up to the turn that is open, if one is.
-  async load(session, open) {
+  // The turns and branches of a session whose history is on the screen: up to event `head`, without the turn `open`.
+  async load(session, head, open) {
     const { active, branches } = await request("GET", `/api/sessions/${session}/branches`);
     for (let after = 0, count = 0; after !== undefined && count < MAX_PAGES; count += 1) {
       const path = `/api/sessions/${session}/events?types=turn_start,done&after=${after}&limit=${PAGE}`;
@@ -36,7 +36,7 @@ export class Branches {
     }
     [this.active, this.rows] = [active, branches];
     const tip = branches.find(({ branch }) => branch === active)?.last_turn_id;
-    this.name(tip === open ? this.turns.get(tip)?.parent : tip);
+    this.name(tip, head, open);
     this.draw();
   }
 
@@ -52,10 +52,12 @@ export class Branches {
   }
 
   // Gives the questions of the history, which do not tell it, the ids of their turns: from the last one on.
-  name(tip) {
-    const questions = [...this.list.children].filter((each) => each.matches(".question") && !each.dataset.turn);
+  name(tip, head, open) {
+    const isOfHistory = (each) => each.matches(".question:not(.pending, .refused)") && !each.dataset.turn;
+    const questions = [...this.list.children].filter(isOfHistory);
     for (let turn = tip; turn && questions.length; turn = this.turns.get(turn)?.parent) {
-      if (!this.turns.has(turn) || !questions.at(-1).said.endsWith(this.turns.get(turn).input)) continue;
+      const known = this.turns.get(turn);
+      if (!known || turn === open || known.seq > head || !questions.at(-1).said.endsWith(known.input)) continue;
       questions.pop().dataset.turn = turn;
     }
   }

@@ -64,6 +64,7 @@ export class Chat {
     if (isCompressed) this.list.append(earlierMessages(summary.text, session, versions, draw));
     const begin = isCompressed ? rest : first.content;
     this.latest = draw(this.list, [...(begin.length ? [{ ...first, content: begin }] : []), ...later]);
+    this.list.append(...[...this.sent.values()].filter((bubble) => bubble.isConnected)); // asked while this was fetched
   }
 
   // How the history's last turn ended, which its messages do not say; `done` may be of another branch, or missing.

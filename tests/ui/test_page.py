@@ -5,7 +5,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.relay import relaying
 from tests.running import Running, gateway_process
@@ -203,6 +203,28 @@ def test_the_events_say_by_which_client_a_turn_was_asked_for(page: Page, running
     expect(page.locator(".outcome.completed")).to_have_count(2)
     gists = page.locator("#event-list details[data-type=turn_start] .gist")
     expect(gists).to_have_text(["(ag-ui) · /say hi", "/say more"])
+
+
+@pytest.mark.parametrize("slow", ["snapshot", "branches", "events?*"])
+def test_what_is_asked_while_the_history_is_fetched_comes_after_it(page: Page, slow: str) -> None:
+    """It waits, in its place; both turns are there with how they ended."""
+    ask(page, "/say one")
+    expect(page.locator(".outcome.completed")).to_be_visible()
+
+    def hold(route: Route) -> None:
+        """Until the route is taken away."""
+
+    page.route(f"**/{slow}", hold)
+    with page.expect_request(f"**/{slow}"):
+        page.reload()
+    ask(page, "/say two")
+    expect(page.locator(".question.pending")).to_have_text("/say two")
+    page.unroute(f"**/{slow}")  # which lets go of what is held
+
+    expect(page.locator(".outcome.completed")).to_have_count(2)
+    expect(page.locator(".question")).to_have_text(["/say one", "/say two"])
+    expect(page.locator(".prose")).to_have_text(["one", "two"])
+    expect(page.locator(".branching")).to_have_count(2)
 
 
 def test_the_page_speaks_chinese(browser: Browser, running: Running) -> None:
