@@ -1,0 +1,1272 @@
+// Generated from gateway/api/ by generate.py: edit there.
+
+export interface AcceptedTurn {
+  readonly turn_id: string;
+  readonly session_id: string;
+  readonly status: "accepted" | "running" | "awaiting_approval" | "awaiting_tool_result" | "done";
+  /** Follow the session's events after this one to see the whole turn. */
+  readonly seq: number;
+}
+
+/** A call that needs, or needed, a person's decision. */
+export interface Approval {
+  readonly session_id: string;
+  readonly turn_id: string;
+  readonly tool_call_id: string;
+  readonly name: string;
+  readonly arguments: Readonly<Record<string, unknown>>;
+  /** Why it was asked about. */
+  readonly reason?: string;
+  readonly requested_at: number;
+  readonly expires_at: number;
+  /** Absent while nobody decided. */
+  readonly decision?: "approved" | "denied";
+  readonly by?: string;
+  readonly decided_at?: number;
+  readonly scope?: "once" | "session" | "always";
+  /** The reason of a denial, which the model reads. */
+  readonly answer?: string;
+  readonly edited_arguments?: Readonly<Record<string, unknown>>;
+}
+
+/** The caller's calls that wait for a decision. */
+export interface ApprovalsReply {
+  readonly approvals: readonly Approval[];
+}
+
+export interface Archived {
+  readonly session_id: string;
+  /** Whether anything was: false when all was in the archive already. */
+  readonly moved: boolean;
+  /** Of the archive; absent when there was nothing to move. */
+  readonly number?: number;
+  readonly events?: Moved;
+  readonly messages?: Moved;
+  readonly created_at?: number;
+}
+
+/** Exactly one of `text` (or `content`, which is the same) and `data`. What is larger than a JSON body may be is sent as it is, with its own content type. */
+export interface ArtifactBody {
+  /** A session of yours that it belongs to, and that keeps it. */
+  readonly session_id?: string;
+  /** You; for another user nothing is kept. */
+  readonly user_id?: string;
+  /** Absent: the session's. */
+  readonly project_id?: string;
+  /** The call that it is a result of. */
+  readonly tool_call_id?: string;
+  /** When it may go: Unix milliseconds or seconds, or a date in ISO 8601. At the latest, and where it is absent, that is GATEWAY_ARTIFACT_TTL from now. */
+  readonly expires_at?: number | string;
+  readonly text?: string;
+  /** The same as text. */
+  readonly content?: string;
+  readonly data?: string;
+  readonly name?: string;
+  readonly mime?: string;
+  /** The same as mime. */
+  readonly mime_type?: string;
+  /** What you want to note of it: at most 4096 bytes of JSON. */
+  readonly metadata?: Readonly<Record<string, unknown>>;
+}
+
+/** An artifact with what is in it, in short. */
+export interface ArtifactCompact {
+  readonly ref: string;
+  readonly name?: string;
+  /** As the content itself shows. */
+  readonly mime: string;
+  readonly kind: "text" | "json" | "csv" | "markdown" | "code" | "log" | "image" | "pdf" | "binary";
+  /** Bytes. */
+  readonly size: number;
+  /** Absent where it is no text. */
+  readonly lines?: number;
+  /** Of the content, in hex: the ETag. */
+  readonly sha256: string;
+  /** Where it was made. */
+  readonly session_id?: string;
+  readonly turn_id?: string;
+  readonly tool_call_id?: string;
+  readonly project_id?: string;
+  /** In a model's words, if one was asked. */
+  readonly summary?: string;
+  /** What was noted of it. */
+  readonly metadata?: Readonly<Record<string, unknown>>;
+  readonly created_at: number;
+  /** It is removed some time after that; it counts only while no session uses it. */
+  readonly expires_at: number;
+  /** By its kind: a shape, columns, headings, the first and last lines, … */
+  readonly compact: string;
+  /** Queries that read a part of this very artifact. */
+  readonly locators: Readonly<Record<string, string>>;
+}
+
+/** An artifact. Times are Unix milliseconds. */
+export interface ArtifactItem {
+  readonly ref: string;
+  readonly name?: string;
+  /** As the content itself shows. */
+  readonly mime: string;
+  readonly kind: "text" | "json" | "csv" | "markdown" | "code" | "log" | "image" | "pdf" | "binary";
+  /** Bytes. */
+  readonly size: number;
+  /** Absent where it is no text. */
+  readonly lines?: number;
+  /** Of the content, in hex: the ETag. */
+  readonly sha256: string;
+  /** Where it was made. */
+  readonly session_id?: string;
+  readonly turn_id?: string;
+  readonly tool_call_id?: string;
+  readonly project_id?: string;
+  /** In a model's words, if one was asked. */
+  readonly summary?: string;
+  /** What was noted of it. */
+  readonly metadata?: Readonly<Record<string, unknown>>;
+  readonly created_at: number;
+  /** It is removed some time after that; it counts only while no session uses it. */
+  readonly expires_at: number;
+}
+
+export interface ArtifactPage {
+  readonly artifacts: readonly ArtifactItem[];
+  /** Bytes of all your artifacts, as they count against the quota. */
+  readonly used: number;
+  readonly quota: number;
+  /** Cursor of the next page; absent on the last one. */
+  readonly next?: string;
+}
+
+/** A part of an artifact. `first` to `last` of `total` are lines from 1, bytes from 0, or what a JSON path or a search found, from 1; all are 0 where there is nothing. */
+export interface ArtifactPart {
+  readonly ref: string;
+  readonly how: "lines" | "bytes" | "json_path" | "search";
+  readonly content: string;
+  readonly first: number;
+  readonly last: number;
+  readonly total: number;
+  /** True: there are more than `total`, not counted. */
+  readonly at_least?: boolean;
+  /** How to go on, such as lines=51-100; beside the same search. Absent at the end. */
+  readonly next?: string;
+  /** What else there is to know of how it is shown. */
+  readonly remark?: string;
+}
+
+export interface ArtifactsQuery {
+  /** Those that this session uses. */
+  readonly session_id?: string;
+  /** Those that this turn made. */
+  readonly turn_id?: string;
+  readonly limit?: number;
+  /** The `next` of the former page. */
+  readonly before?: string;
+}
+
+/** A file that goes with a message: `ref` names an artifact, `name` with `text` or `data` brings it along. What is larger than a body may be is uploaded as an artifact first. */
+export interface AttachmentBody {
+  readonly ref?: string;
+  readonly name?: string;
+  readonly text?: string;
+  readonly data?: string;
+  readonly mime?: string;
+}
+
+export interface BranchList {
+  /** The branch in which turns go on. */
+  readonly active: number;
+  readonly branches: readonly BranchReply[];
+}
+
+export interface BranchQuery {
+  /** Absent: the active one. */
+  readonly branch?: number;
+}
+
+export interface BranchReply {
+  readonly branch: number;
+  /** The branch that it has its beginning in common with. */
+  readonly parent?: number;
+  /** The last turn that both have; absent: none. */
+  readonly fork_turn_id?: string;
+  /** Its newest turn; absent before the first. */
+  readonly last_turn_id?: string;
+  /** Turns of its own, which its parent does not have. */
+  readonly turns: number;
+  readonly created_at: number;
+}
+
+export interface ChatBody {
+  /** Repeating a request with the same id returns the same turn. */
+  readonly client_message_id?: string;
+  /** What to do when another turn of the session runs. */
+  readonly on_conflict?: "reject" | "queue" | "interrupt";
+  /** What to do when the connection of this stream ends before `done`. release: the turn is cancelled unless somebody reads it again within 15 seconds. */
+  readonly on_disconnect?: "continue" | "release";
+  /** One of the allowed models. */
+  readonly model?: string;
+  /** The user's message. */
+  readonly message: string;
+  /** The turn after which this one comes, in a new branch where others do already; `root`: before all turns. Absent: the last one of the active branch. */
+  readonly parent_turn_id?: string;
+  /** Files that the message brings along. */
+  readonly attachments?: readonly AttachmentBody[];
+  /** Tools that you run yourself, beside those of the gateway, in this turn. */
+  readonly tools?: readonly ClientToolBody[];
+  /** What the client application tells the model, from this turn on, below the gateway's own prompt: at most 131072 characters. Absent: those of the turn before stay. Empty: none. */
+  readonly instructions?: string;
+  /** Made if it does not exist; absent for a new session. */
+  readonly session_id?: string;
+  /** The project of a new session; an older one keeps its own. */
+  readonly project_id?: string;
+  /** The role, or interface, that a new session is in; an older one keeps its own. */
+  readonly role_id?: string;
+}
+
+/** A tool that the client runs: the model calls it, and the turn waits for the result. */
+export interface ClientToolBody {
+  /** Not one of the gateway's own. */
+  readonly name: string;
+  readonly description?: string;
+  /** A JSON Schema (2020-12) of type object. */
+  readonly input_schema: Readonly<Record<string, unknown>>;
+}
+
+/** One component: its file, its limits, and what became of it in the prompt. */
+export interface ComponentReport {
+  readonly name: string;
+  readonly layer: "SYSTEM" | "MEMORY" | "USER" | "TOOL INSTRUCTIONS";
+  readonly file: string;
+  /** `default` when the file is not in the prompts folder or unusable. */
+  readonly source: "file" | "default";
+  /** SHA-256 of the cleaned text, in hex. */
+  readonly digest: string;
+  /** Estimated size in the prompt. */
+  readonly tokens: number;
+  /** Estimated size before it was cut. */
+  readonly tokens_before: number;
+  readonly truncated: boolean;
+  readonly priority: number;
+  readonly min_tokens: number;
+  readonly max_tokens: number;
+  readonly never_cut: boolean;
+}
+
+/** One version with its summary. */
+export interface CompressionDetails {
+  readonly session_id: string;
+  readonly version: number;
+  /** The version that covers what comes before. */
+  readonly parent?: number;
+  readonly from_position: number;
+  readonly to_position: number;
+  /** A message in the range that is sent verbatim. */
+  readonly kept_position?: number;
+  readonly trigger: "manual" | "automatic" | "overflow";
+  /** What the summary was made of. */
+  readonly source: "messages" | "summary_and_messages";
+  readonly model: string;
+  /** SHA-256 of the instructions to the summariser. */
+  readonly prompt_digest: string;
+  readonly tokens_before: number;
+  readonly tokens_after: number;
+  readonly usage?: Usage;
+  /** US dollars. Absent means unknown. */
+  readonly cost?: number;
+  readonly archive_path: string;
+  /** Bytes, zipped. */
+  readonly archive_size: number;
+  /** Of the archive's lines, unzipped. */
+  readonly sha256: string;
+  readonly created_at: number;
+  /** The branch whose messages it covers. */
+  readonly branch: number;
+  readonly summary: Readonly<Record<string, unknown>>;
+}
+
+/** All versions that hold in the active branch, the oldest first. */
+export interface CompressionList {
+  /** The version in force; absent: every message is sent. */
+  readonly active?: number;
+  readonly versions: readonly CompressionVersion[];
+}
+
+/** One version. Positions count the session's messages from 1. */
+export interface CompressionVersion {
+  readonly session_id: string;
+  readonly version: number;
+  /** The version that covers what comes before. */
+  readonly parent?: number;
+  readonly from_position: number;
+  readonly to_position: number;
+  /** A message in the range that is sent verbatim. */
+  readonly kept_position?: number;
+  readonly trigger: "manual" | "automatic" | "overflow";
+  /** What the summary was made of. */
+  readonly source: "messages" | "summary_and_messages";
+  readonly model: string;
+  /** SHA-256 of the instructions to the summariser. */
+  readonly prompt_digest: string;
+  readonly tokens_before: number;
+  readonly tokens_after: number;
+  readonly usage?: Usage;
+  /** US dollars. Absent means unknown. */
+  readonly cost?: number;
+  readonly archive_path: string;
+  /** Bytes, zipped. */
+  readonly archive_size: number;
+  /** Of the archive's lines, unzipped. */
+  readonly sha256: string;
+  readonly created_at: number;
+  /** The branch whose messages it covers. */
+  readonly branch: number;
+}
+
+export interface ControlBody {
+  /** You; another user's memories are refused. */
+  readonly user_id?: string;
+  /** The role, or interface. */
+  readonly role_id?: string;
+  readonly project_id?: string;
+  /** A session of yours; brings its role and project along where they are absent. */
+  readonly session_id?: string;
+  /** The task: what is of other tasks is not seen. */
+  readonly task_id?: string;
+  /** The group: what is of other groups is not seen. */
+  readonly group_id?: string;
+  /** The user's message. */
+  readonly user_message: string;
+  /** Messages of the session before this one. */
+  readonly message_count?: number;
+}
+
+/** What a message needs. All but `needed`, `need_memory` and `notes` can be passed on to retrieve. */
+export interface ControlReply {
+  readonly needed: "yes" | "no" | "maybe";
+  /** The same as needed. */
+  readonly need_memory: "yes" | "no" | "maybe";
+  /** None: all of them. */
+  readonly memory_types: readonly ("preference" | "fact" | "event" | "summary" | "project_decision" | "user_preference" | "discussion_conclusion" | "action_item" | "constraint" | "risk" | "feedback" | "skill" | "reference")[];
+  readonly mode: "catalog" | "details";
+  /** The same as mode. */
+  readonly retrieval_mode: "catalog" | "details";
+  readonly budget_tokens: number;
+  readonly time_range: "last_7_days" | "last_30_days" | "all";
+  readonly notes: readonly string[];
+}
+
+export interface CorrectBody {
+  readonly memory_id: string;
+  /** suppress: kept, with less weight. freeze: not recalled any more. replace: new_content says it now. activate: undoes suppress and freeze. */
+  readonly action: "suppress" | "freeze" | "replace" | "activate";
+  /** For replace. */
+  readonly new_content?: string;
+  /** What you said that shows it, or in words why. */
+  readonly evidence?: EvidenceBody | string;
+}
+
+export interface CursorQuery {
+  /** Cursor: the seq of the last event seen. */
+  readonly after?: number;
+}
+
+/** What a person decides about a call. */
+export interface DecisionBody {
+  readonly decision: "approve" | "deny";
+  /** session and always: this tool is not asked about again. */
+  readonly scope?: "once" | "session" | "always";
+  /** The reason of a denial, which the model reads. */
+  readonly reason?: string;
+  /** Run the call with these instead of the model's; must fit the tool's schema. */
+  readonly arguments?: Readonly<Record<string, unknown>>;
+}
+
+/** What is left of a memory that was deleted, until it is erased. */
+export interface DeletedItem {
+  readonly id: string;
+  readonly type: "preference" | "fact" | "event" | "summary" | "project_decision" | "user_preference" | "discussion_conclusion" | "action_item" | "constraint" | "risk" | "feedback" | "skill" | "reference";
+  /** Unix milliseconds. */
+  readonly deleted_at: number;
+}
+
+/** The documents in use and those that are not any more. `warnings` name files that cannot be used and those that are left out. */
+export interface DocumentList {
+  readonly documents: readonly DocumentRow[];
+  readonly deprecated: readonly DocumentRow[];
+  readonly warnings: readonly string[];
+}
+
+/** A documented memory, without its content. */
+export interface DocumentRow {
+  readonly id: string;
+  readonly type: "skill" | "reference";
+  readonly skill: string;
+  readonly reference: string;
+  readonly name: string;
+  readonly description: string;
+  readonly snippet: string;
+  /** Relative to the folder of the documents, or to that of the skills. */
+  readonly file: string;
+  /** Unix milliseconds, as is updated_at. */
+  readonly created_at: number;
+  readonly updated_at: number;
+}
+
+export interface EventPage {
+  readonly events: readonly Readonly<Record<string, unknown>>[];
+  readonly head: number;
+  /** Cursor of the next page; absent on the last one. */
+  readonly next?: number;
+}
+
+export interface EventsQuery {
+  /** Cursor: the seq of the last event seen. */
+  readonly after?: number;
+  /** Only this turn; the stream ends after its done. */
+  readonly turn_id?: string;
+  /** Comma-separated event types. */
+  readonly types?: string;
+  /** 0: end at the session's last event. */
+  readonly follow?: "0" | "1";
+  /** Events of a JSON page. */
+  readonly limit?: number;
+}
+
+/** What you said that shows it, word for word. */
+export interface EvidenceBody {
+  readonly session_id: string;
+  /** Of your message in the session, from 1. */
+  readonly position: number;
+  /** A piece of that message. */
+  readonly quote: string;
+}
+
+export interface EvidenceItem {
+  readonly session_id: string;
+  readonly position: number;
+  readonly quote: string;
+  /** Where they are the assistant's words, which the user agreed to. */
+  readonly author?: "assistant";
+}
+
+/** Why the gateway is not ready. */
+export interface FailedCheck {
+  readonly code: string;
+  readonly message: string;
+}
+
+/** A background task that failed and has not been steady since: since when (Unix ms), how often in a row, and the type or code of its newest failure. */
+export interface FailingTask {
+  readonly since: number;
+  readonly failures: number;
+  readonly why: string;
+}
+
+/** What is no text for the model: it becomes an artifact. */
+export interface FileBlock {
+  readonly type: "file";
+  /** The content in base64. */
+  readonly data: string;
+  readonly mime?: string;
+  readonly name?: string;
+}
+
+/** What the caller allowed to run without asking. */
+export interface Grants {
+  readonly grants: readonly ToolGrant[];
+}
+
+/** Whether turns are taken. `failed` has the checks that say no, by name, and `failing_tasks` the background tasks that fail; only `/readyz` names them, with PostgreSQL the `replicas`, also when there is one, and in `newer_schema` what of its schema is newer than this version: `sessions`, `memories`, each with its revision. */
+export interface Health {
+  readonly status: "ok" | "draining" | "unavailable";
+  readonly version: string;
+  readonly model: string;
+  readonly demo: boolean;
+  readonly failed?: Readonly<Record<string, FailedCheck>>;
+  readonly failing_tasks?: Readonly<Record<string, FailingTask>>;
+  readonly replicas?: ReplicasSeen;
+  readonly newer_schema?: Readonly<Record<string, string>>;
+}
+
+/** What became of a file. */
+export interface Imported {
+  readonly imported: number;
+  /** Were remembered already, word for word. */
+  readonly reinforced: number;
+  /** Were there already, under their id: they stay as they are. */
+  readonly known: number;
+  readonly refused: number;
+  /** The first 100 of the refused. */
+  readonly refusals: readonly RefusedLine[];
+  /** Of what was taken: quotes that are not in your sessions. */
+  readonly quotes_dropped: number;
+  /** Of what was taken: links to memories that are not here. */
+  readonly links_dropped: number;
+}
+
+/** A block of the system prompt, as the model gets it. */
+export interface LayerText {
+  readonly layer: "SYSTEM" | "MEMORY" | "USER" | "TOOL INSTRUCTIONS" | "CLIENT";
+  readonly text: string;
+  readonly components: readonly string[];
+  /** The components with their digests and sizes. */
+  readonly parts: readonly PartReport[];
+}
+
+/** `from_id` depends on, was merged from, or contradicts `to_id`. */
+export interface LinkItem {
+  readonly from_id: string;
+  readonly to_id: string;
+  readonly relation: "depends_on" | "merged_from" | "contradicts";
+}
+
+/** Which memories. With a role, a project or a session: those seen there; else all of yours. */
+export interface MemoriesQuery {
+  /** You; another user's memories are refused. */
+  readonly user_id?: string;
+  readonly role_id?: string;
+  readonly project_id?: string;
+  readonly session_id?: string;
+  readonly type?: "preference" | "fact" | "event" | "summary" | "project_decision" | "user_preference" | "discussion_conclusion" | "action_item" | "constraint" | "risk" | "feedback" | "skill" | "reference";
+  readonly status?: "active" | "suppressed" | "frozen" | "replaced";
+  readonly owner_type?: "user" | "household" | "role" | "project" | "task" | "group" | "session";
+  /** With owner_type: of this one alone. */
+  readonly owner_id?: string;
+  readonly tag?: string;
+  /** Whether it waits for a person to confirm it. */
+  readonly quarantined?: boolean;
+  readonly pinned?: boolean;
+  /** Instead: what was deleted, and can be erased. */
+  readonly deleted?: boolean;
+  /** Words, any of them: one page, the best match first. */
+  readonly q?: string;
+  readonly limit?: number;
+  /** The `next` of the former page. */
+  readonly before?: string;
+}
+
+/** A memory after a change. */
+export interface MemoryChange {
+  readonly operation: "remembered" | "updated" | "reinforced" | "suppressed" | "frozen" | "activated" | "replaced" | "merged" | "confirmed" | "flagged" | "deleted" | "erased";
+  readonly reason: string;
+  readonly memory: MemoryItem;
+}
+
+/** `memory` is the one that says it from now on, `changed` all that became another. */
+export interface MemoryChanges {
+  readonly memory: MemoryItem;
+  readonly changed: readonly MemoryChange[];
+}
+
+/** A memory with where it comes from, and what became of it. */
+export interface MemoryDetails {
+  readonly id: string;
+  readonly type: "preference" | "fact" | "event" | "summary" | "project_decision" | "user_preference" | "discussion_conclusion" | "action_item" | "constraint" | "risk" | "feedback" | "skill" | "reference";
+  readonly content: string;
+  readonly summary: string;
+  readonly owner_type: "user" | "household" | "role" | "project" | "task" | "group" | "session";
+  readonly owner_id: string;
+  readonly role_id?: string;
+  readonly project_id?: string;
+  readonly visibility: "private" | "project" | "global";
+  readonly status: "active" | "suppressed" | "frozen" | "replaced";
+  /** The memory that says it now. */
+  readonly superseded_by?: string;
+  readonly source: string;
+  readonly importance: number;
+  readonly confidence: number;
+  readonly evidence_count: number;
+  readonly tags: readonly string[];
+  readonly pinned: boolean;
+  /** It may have been planted, and is not recalled before you confirm it. */
+  readonly quarantined: boolean;
+  /** Whose word it is: yours, or confirmed by you; the model's, a tool's, or outside's. */
+  readonly origin?: "user" | "confirmed" | "model" | "tool" | "outside";
+  /** The tools that had spoken when it was saved. */
+  readonly tools: readonly string[];
+  /** Why it should be looked at again. */
+  readonly flagged?: string;
+  readonly context?: string;
+  readonly decisions: readonly string[];
+  readonly refs: readonly string[];
+  readonly skill?: string;
+  readonly reference?: string;
+  /** What the tool that suggested it said of it. */
+  readonly metadata?: Readonly<Record<string, unknown>>;
+  /** Counts its changes from 1; the ETag. */
+  readonly version: number;
+  readonly created_at: number;
+  readonly updated_at: number;
+  /** When it was last cited, or made: its freshness follows from it. */
+  readonly last_used: number;
+  /** Lists show it masked; reading it by its id shows everything. */
+  readonly secret: boolean;
+  /** The newest 100, the oldest of them first. */
+  readonly versions: readonly VersionItem[];
+  /** What you said that it is remembered of; the first 100. */
+  readonly evidence: readonly EvidenceItem[];
+  /** The first 100. */
+  readonly links: readonly LinkItem[];
+}
+
+/** A memory. Times are Unix milliseconds. */
+export interface MemoryItem {
+  readonly id: string;
+  readonly type: "preference" | "fact" | "event" | "summary" | "project_decision" | "user_preference" | "discussion_conclusion" | "action_item" | "constraint" | "risk" | "feedback" | "skill" | "reference";
+  readonly content: string;
+  readonly summary: string;
+  readonly owner_type: "user" | "household" | "role" | "project" | "task" | "group" | "session";
+  readonly owner_id: string;
+  readonly role_id?: string;
+  readonly project_id?: string;
+  readonly visibility: "private" | "project" | "global";
+  readonly status: "active" | "suppressed" | "frozen" | "replaced";
+  /** The memory that says it now. */
+  readonly superseded_by?: string;
+  readonly source: string;
+  readonly importance: number;
+  readonly confidence: number;
+  readonly evidence_count: number;
+  readonly tags: readonly string[];
+  readonly pinned: boolean;
+  /** It may have been planted, and is not recalled before you confirm it. */
+  readonly quarantined: boolean;
+  /** Whose word it is: yours, or confirmed by you; the model's, a tool's, or outside's. */
+  readonly origin?: "user" | "confirmed" | "model" | "tool" | "outside";
+  /** The tools that had spoken when it was saved. */
+  readonly tools: readonly string[];
+  /** Why it should be looked at again. */
+  readonly flagged?: string;
+  readonly context?: string;
+  readonly decisions: readonly string[];
+  readonly refs: readonly string[];
+  readonly skill?: string;
+  readonly reference?: string;
+  /** What the tool that suggested it said of it. */
+  readonly metadata?: Readonly<Record<string, unknown>>;
+  /** Counts its changes from 1; the ETag. */
+  readonly version: number;
+  readonly created_at: number;
+  readonly updated_at: number;
+  /** When it was last cited, or made: its freshness follows from it. */
+  readonly last_used: number;
+  /** Lists show it masked; reading it by its id shows everything. */
+  readonly secret: boolean;
+}
+
+export interface MemoryPage {
+  readonly memories: readonly MemoryItem[];
+  /** Where they were asked for: the last that were deleted, and not erased. */
+  readonly deleted?: readonly DeletedItem[];
+  /** Cursor of the next page; absent on the last one. */
+  readonly next?: string;
+}
+
+/** What changes; the rest stays. */
+export interface MemoryPatch {
+  readonly content?: string;
+  readonly summary?: string;
+  readonly type?: "preference" | "fact" | "event" | "summary" | "project_decision" | "user_preference" | "discussion_conclusion" | "action_item" | "constraint" | "risk" | "feedback" | "skill" | "reference";
+  readonly visibility?: "private" | "project" | "global";
+  readonly importance?: number;
+  readonly confidence?: number;
+  readonly tags?: readonly string[];
+  readonly pinned?: boolean;
+  /** null or empty: none any more. */
+  readonly context?: string;
+  readonly decisions?: readonly string[];
+  readonly refs?: readonly string[];
+  /** Is kept with the version. */
+  readonly reason?: string;
+}
+
+export interface MergeBody {
+  readonly memory_ids: readonly string[];
+}
+
+export interface MessageBody {
+  readonly role: "user" | "assistant";
+  readonly content: string;
+}
+
+export interface Messages {
+  readonly messages: readonly ModelMessage[];
+}
+
+export interface ModelMessage {
+  readonly role: "user" | "assistant";
+  readonly content: readonly Readonly<Record<string, unknown>>[];
+}
+
+/** A range, by seq or position; absent when nothing of the kind was moved. */
+export interface Moved {
+  readonly first: number;
+  readonly last: number;
+}
+
+export interface NewMemoryBody {
+  /** You; another user's memories are refused. */
+  readonly user_id?: string;
+  /** The role, or interface. */
+  readonly role_id?: string;
+  readonly project_id?: string;
+  /** A session of yours; brings its role and project along where they are absent. */
+  readonly session_id?: string;
+  /** The task: what is of other tasks is not seen. */
+  readonly task_id?: string;
+  /** The group: what is of other groups is not seen. */
+  readonly group_id?: string;
+  /** What to remember, at most 8000 characters. */
+  readonly content: string;
+  readonly type?: "preference" | "fact" | "event" | "summary" | "project_decision" | "user_preference" | "discussion_conclusion" | "action_item" | "constraint" | "risk" | "feedback" | "skill" | "reference";
+  /** Absent: the beginning of the content. */
+  readonly summary?: string;
+  readonly owner_type?: "user" | "household" | "role" | "project" | "task" | "group" | "session";
+  /** Absent: you, your household, or the role, project, session, task or group you ask from. */
+  readonly owner_id?: string;
+  /** Absent: follows from the owner. */
+  readonly visibility?: "private" | "project" | "global";
+  readonly importance?: number;
+  readonly confidence?: number;
+  readonly tags?: readonly string[];
+  /** Stands in the prompt before all others, however much is remembered. */
+  readonly pinned?: boolean;
+  readonly context?: string;
+  readonly decisions?: readonly string[];
+  /** Where more is to be found: files, addresses, tickets. */
+  readonly refs?: readonly string[];
+  readonly skill?: string;
+  readonly reference?: string;
+  readonly evidence?: readonly EvidenceBody[];
+  /** Memories of yours that it follows from: when one is corrected, it is flagged. */
+  readonly depends_on?: readonly string[];
+  readonly reason?: string;
+}
+
+/** Something that was found and not shown, and why; `too_long`: it is shown by its summary alone. */
+export interface Omission {
+  readonly id: string;
+  readonly reason: "budget" | "similar" | "too_long";
+}
+
+/** Without any of them the answer is the content itself. One alone, but for `lines` beside `search`. */
+export interface PartQuery {
+  /** Lines from 1, both ends included: 1-50, 50- (as far as fits), 50. */
+  readonly lines?: string;
+  /** Bytes from 0, both ends included: 0-999, 1000-. Characters are left whole. */
+  readonly bytes?: string;
+  /** What to select of JSON, by RFC 9535: $.items[0].name. */
+  readonly json_path?: string;
+  /** Text of one line, in capitals or not: the lines that have it, and those around. */
+  readonly search?: string;
+  /** Of the part, estimated: from 500 to 4000, which is the default. */
+  readonly max_tokens?: number;
+}
+
+/** What stands in a block: a component, the skills, or what is the session's alone. */
+export interface PartReport {
+  readonly name: string;
+  /** SHA-256 of the text before it was cut, in hex. */
+  readonly digest: string;
+  /** Estimated size in the prompt. */
+  readonly tokens: number;
+  /** Estimated size before it was cut. */
+  readonly tokens_before: number;
+  readonly truncated: boolean;
+}
+
+/** For which turn; without a session, the first of a new one. */
+export interface PreviewQuery {
+  /** The next turn of this session. */
+  readonly session_id?: string;
+  /** Of a new session. */
+  readonly role_id?: string;
+  /** Of a new session. */
+  readonly project_id?: string;
+  /** Shows what the memory would add to this message. */
+  readonly message?: string;
+  /** Shows the prompt with these instructions of a client application. */
+  readonly instructions?: string;
+}
+
+/** One failure. `code` is for machines, `message` for people. */
+export interface Problem {
+  readonly code: string;
+  readonly message: string;
+  readonly retryable: boolean;
+  readonly details?: Readonly<Record<string, unknown>>;
+}
+
+export interface ProblemReply {
+  readonly error: Problem;
+  readonly request_id: string;
+}
+
+/** The whole profile: what is not in it is gone. */
+export interface ProfileBody {
+  readonly fields: Readonly<Record<string, string>>;
+}
+
+export interface ProfileList {
+  readonly profiles: readonly ProfileReply[];
+}
+
+export interface ProfileReply {
+  readonly kind: "user" | "household";
+  readonly id: string;
+  readonly fields: Readonly<Record<string, string>>;
+  readonly version: number;
+  readonly updated_at?: number;
+  readonly actor?: string;
+}
+
+/** The assembled prompt by layer, and the names of its tools. */
+export interface PromptPreview {
+  readonly layers: readonly LayerText[];
+  /** What the memory would add to the message that was given, at its end. */
+  readonly retrieved?: string;
+  readonly tools: readonly string[];
+  readonly tokens: number;
+  readonly prefix_hash: string;
+  readonly warnings: readonly string[];
+}
+
+/** All components in their order. */
+export interface PromptReport {
+  readonly components: readonly ComponentReport[];
+  readonly tokens: number;
+  readonly prefix_hash: string;
+  readonly warnings: readonly string[];
+}
+
+export interface RefusedLine {
+  /** From 1. */
+  readonly line: number;
+  readonly reason: string;
+}
+
+/** How a message that is asked anew is treated. */
+export interface RegenerateBody {
+  /** Repeating a request with the same id returns the same turn. */
+  readonly client_message_id?: string;
+  /** What to do when another turn of the session runs. */
+  readonly on_conflict?: "reject" | "queue" | "interrupt";
+  /** What to do when the connection of this stream ends before `done`. release: the turn is cancelled unless somebody reads it again within 15 seconds. */
+  readonly on_disconnect?: "continue" | "release";
+  /** One of the allowed models. */
+  readonly model?: string;
+}
+
+export interface ReleaseBody {
+  /** So long may nobody read the turn. */
+  readonly grace_seconds?: number;
+}
+
+export interface RenameBody {
+  readonly title: string;
+}
+
+export interface ReplayQuery {
+  /** 1 is the original timing, 10 ten times as fast, max without waiting. */
+  readonly speed?: string;
+  /** seq of the first event. */
+  readonly from?: number;
+  /** seq of the last event; absent: the session's last one now. */
+  readonly to?: number;
+  /** Only the turns of that branch; absent: all. */
+  readonly branch?: number;
+  /** Longest wait between two events, in seconds. */
+  readonly pause?: number;
+}
+
+/** How many replicas of one database live, this one among them, and in what they `differ`: `version`, `schema` (the newest that each knows), `lease`, `prompts`, `skills`. While one version takes the place of another they do. Each judges the others by its own lease: `GATEWAY_LEASE` must be the same on all. */
+export interface ReplicasSeen {
+  readonly alive: number;
+  readonly differ: readonly string[];
+}
+
+/** A query, or the ids of memories whose details are wanted. */
+export interface RetrieveBody {
+  /** You; another user's memories are refused. */
+  readonly user_id?: string;
+  /** The role, or interface. */
+  readonly role_id?: string;
+  readonly project_id?: string;
+  /** A session of yours; brings its role and project along where they are absent. */
+  readonly session_id?: string;
+  /** The task: what is of other tasks is not seen. */
+  readonly task_id?: string;
+  /** The group: what is of other groups is not seen. */
+  readonly group_id?: string;
+  /** A message, a question or words. */
+  readonly query?: string;
+  /** Instead of a query: everything about these, as far as they are there. */
+  readonly memory_ids?: readonly string[];
+  readonly mode?: "catalog" | "details";
+  /** The same as mode. */
+  readonly retrieval_mode?: "catalog" | "details";
+  /** None: all of them. */
+  readonly memory_types?: readonly ("preference" | "fact" | "event" | "summary" | "project_decision" | "user_preference" | "discussion_conclusion" | "action_item" | "constraint" | "risk" | "feedback" | "skill" | "reference")[];
+  /** When they were last changed. */
+  readonly time_range?: "last_7_days" | "last_30_days" | "all";
+  readonly limit?: number;
+  /** Most tokens (estimated) of what is found, in that mode. */
+  readonly budget_tokens?: number;
+}
+
+/** The best first. `omitted` were found and left out: the first of them, and why; there are `omitted_count`. */
+export interface Retrieved {
+  readonly mode: "catalog" | "details";
+  readonly results: readonly RetrievedMemory[];
+  readonly omitted: readonly Omission[];
+  readonly omitted_count: number;
+  readonly tokens: number;
+  /** The search by meaning did not work: found by words alone. */
+  readonly degraded: boolean;
+}
+
+/** A memory that fits. `context` and what follows it is there in mode details, as far as there is room for all of it. */
+export interface RetrievedMemory {
+  readonly id: string;
+  readonly summary: string;
+  readonly type: "preference" | "fact" | "event" | "summary" | "project_decision" | "user_preference" | "discussion_conclusion" | "action_item" | "constraint" | "risk" | "feedback" | "skill" | "reference";
+  readonly importance: number;
+  readonly tags: readonly string[];
+  /** Comparable within one answer; 0 when asked for by id. */
+  readonly score: number;
+  /** Its place by words. */
+  readonly lexical_rank?: number;
+  /** Its place by meaning. */
+  readonly vector_rank?: number;
+  readonly freshness: number;
+  /** Unix milliseconds, as is updated_at. */
+  readonly created_at: number;
+  readonly updated_at: number;
+  /** In mode details, of a memory too long for its room: what of it fits the query. */
+  readonly passage?: string;
+  readonly content?: string;
+  readonly context?: string;
+  readonly decisions?: readonly string[];
+  readonly refs?: readonly string[];
+  readonly evidence?: readonly EvidenceItem[];
+}
+
+/** A message that was said elsewhere. */
+export interface SeedBody {
+  readonly role: "user" | "assistant";
+  /** The user's message. */
+  readonly content: string;
+  /** Of a message of the user. */
+  readonly attachments?: readonly AttachmentBody[];
+}
+
+export interface Session {
+  readonly id: string;
+  readonly title?: string;
+  readonly created_at: number;
+  readonly updated_at: number;
+  /** seq of the last event; 0 before the first. */
+  readonly head: number;
+  readonly project_id?: string;
+  readonly role_id?: string;
+  /** The branch in which turns go on: 0 where there is no other. */
+  readonly active_branch: number;
+}
+
+export interface SessionBody {
+  /** Your own id; absent for a new one. */
+  readonly id?: string;
+  readonly title?: string;
+  /** Sessions of a project, in one role, know of each other's summaries. */
+  readonly project_id?: string;
+  /** The role, or interface, that it is in. */
+  readonly role_id?: string;
+  /** A history that it begins with, the user's message first. Each message of the user is a turn then, marked as seeded, with the answers up to the next one; its tokens are unknown. */
+  readonly messages?: readonly SeedBody[];
+}
+
+/** One session, and what became of its history. */
+export interface SessionDetails {
+  readonly id: string;
+  readonly title?: string;
+  readonly created_at: number;
+  readonly updated_at: number;
+  /** seq of the last event; 0 before the first. */
+  readonly head: number;
+  readonly project_id?: string;
+  readonly role_id?: string;
+  /** The branch in which turns go on: 0 where there is no other. */
+  readonly active_branch: number;
+  /** The summary that is in force, as the model reads it. */
+  readonly compressed_context?: string;
+  /** How many versions the one in force is made of. */
+  readonly compressed_rounds: number;
+  readonly last_compressed_at?: number;
+  /** The client application's, as they are in force. */
+  readonly instructions?: string;
+  /** Summaries of former sessions in its first turn, as the model reads them. */
+  readonly carried_context?: string;
+  /** Every version there is; any can be activated. */
+  readonly versions: readonly number[];
+}
+
+export interface SessionPage {
+  readonly sessions: readonly Session[];
+  /** Cursor of the next page; absent on the last one. */
+  readonly next?: string;
+}
+
+export interface SessionsQuery {
+  readonly limit?: number;
+  /** The `next` of the former page. */
+  readonly before?: string;
+  /** Words in the title or in one turn, all of them. */
+  readonly q?: string;
+}
+
+/** The catalog. `warnings` name conflicts and files that cannot be used. */
+export interface SkillList {
+  readonly skills: readonly SkillRow[];
+  readonly warnings: readonly string[];
+}
+
+/** A skill of the catalog. */
+export interface SkillRow {
+  readonly name: string;
+  readonly type: "function" | "markdown" | "mcp";
+  readonly description: string;
+  /** Relative to its source. */
+  readonly location: string;
+  /** project, user or bundled; a Python module or `built-in`; an MCP server's name. */
+  readonly source: string;
+  readonly enabled: boolean;
+  /** parameters, category, examples and more, as far as known. */
+  readonly metadata: Readonly<Record<string, unknown>>;
+}
+
+/** Which skills. */
+export interface SkillsQuery {
+  readonly type?: "function" | "markdown" | "mcp";
+}
+
+export interface SnapshotReply {
+  readonly messages: readonly ModelMessage[];
+  readonly open_turn?: Turn;
+  /** Follow the events after this one. */
+  readonly as_of_seq: number;
+}
+
+export interface SummariesQuery {
+  /** Yours; another user's are refused. */
+  readonly user_id?: string;
+  /** Only sessions of this project. */
+  readonly project_id?: string;
+  /** Only sessions in this role. */
+  readonly role_id?: string;
+  readonly limit?: number;
+}
+
+export interface SummariesReply {
+  readonly summaries: readonly Summary[];
+}
+
+/** The newest summary of a session, made when its last message was `to_position`. */
+export interface Summary {
+  readonly session_id: string;
+  readonly title?: string;
+  readonly project_id?: string;
+  readonly to_position: number;
+  /** goal, constraints, decisions, progress, artifacts, next_actions, risks, open_questions, trajectory_start, trajectory_end, facts, identifiers. */
+  readonly summary: Readonly<Record<string, unknown>>;
+  readonly trigger: "manual" | "idle" | "archive";
+  readonly model: string;
+  readonly prompt_digest: string;
+  readonly usage?: Usage;
+  /** US dollars. Absent means unknown. */
+  readonly cost?: number;
+  readonly created_at: number;
+}
+
+/** A session of yours, or a conversation: its messages, and what was done in it. */
+export interface SummaryBody {
+  /** With messages: the session that the summary is of; made if it does not exist. */
+  readonly session_id?: string;
+  /** You; for another user nothing is summarised. */
+  readonly user_id?: string;
+  /** With messages: the project of a new session. */
+  readonly project_id?: string;
+  /** With messages: the role of a new session. */
+  readonly role_id?: string;
+  /** Absent: those of the session. */
+  readonly messages?: readonly MessageBody[] | string;
+  /** With messages: the steps that were taken, as a text or as JSON. */
+  readonly trajectory?: string | readonly (string | Readonly<Record<string, unknown>>)[] | Readonly<Record<string, unknown>>;
+}
+
+/** Whether a skill is offered to the model. */
+export interface SwitchBody {
+  readonly enabled: boolean;
+}
+
+export interface TextBlock {
+  readonly type: "text";
+  readonly text: string;
+}
+
+/** A tool that may run without asking. */
+export interface ToolGrant {
+  readonly tool: string;
+  /** Absent: in all of the caller's sessions. */
+  readonly session_id?: string;
+  readonly granted_at: number;
+}
+
+export interface ToolResultBody {
+  readonly content: string | readonly (TextBlock | FileBlock)[];
+  /** The call failed; the content says why. */
+  readonly is_error?: boolean;
+}
+
+/** A call that the client runs. */
+export interface ToolResultReply {
+  readonly session_id: string;
+  readonly turn_id: string;
+  readonly tool_call_id: string;
+  readonly name: string;
+  readonly requested_at: number;
+  readonly expires_at: number;
+  /** Absent without a result. */
+  readonly status?: "ok" | "error" | "timeout";
+  readonly answered_at?: number;
+}
+
+export interface Turn {
+  readonly turn_id: string;
+  readonly session_id: string;
+  readonly status: "accepted" | "running" | "awaiting_approval" | "awaiting_tool_result" | "done";
+  readonly outcome?: string;
+  readonly model: string;
+  readonly client_message_id?: string;
+  /** SHA-256 in hex of the client's instructions that it has, cleaned. */
+  readonly instructions?: string;
+  readonly cancel_requested?: boolean;
+  readonly created_at: number;
+  readonly ended_at?: number;
+  readonly first_seq?: number;
+  /** Of its last event, while it runs of the newest. */
+  readonly last_seq?: number;
+  /** Model calls; like usage and cost once it is done. */
+  readonly iterations?: number;
+  readonly usage?: Usage;
+  /** US dollars; absent where a price is unknown. */
+  readonly cost?: number;
+  /** Its branch; absent while it waits. */
+  readonly branch?: number;
+  /** What it was asked after, a turn or `root`; absent where that is the one before it. */
+  readonly parent_turn_id?: string;
+  /** seeded: a client brought it along when the session was made. */
+  readonly origin?: "seeded";
+}
+
+/** A message, and how it is treated. */
+export interface TurnOptions {
+  /** Repeating a request with the same id returns the same turn. */
+  readonly client_message_id?: string;
+  /** What to do when another turn of the session runs. */
+  readonly on_conflict?: "reject" | "queue" | "interrupt";
+  /** What to do when the connection of this stream ends before `done`. release: the turn is cancelled unless somebody reads it again within 15 seconds. */
+  readonly on_disconnect?: "continue" | "release";
+  /** One of the allowed models. */
+  readonly model?: string;
+  /** The user's message. */
+  readonly message: string;
+  /** The turn after which this one comes, in a new branch where others do already; `root`: before all turns. Absent: the last one of the active branch. */
+  readonly parent_turn_id?: string;
+  /** Files that the message brings along. */
+  readonly attachments?: readonly AttachmentBody[];
+  /** Tools that you run yourself, beside those of the gateway, in this turn. */
+  readonly tools?: readonly ClientToolBody[];
+  /** What the client application tells the model, from this turn on, below the gateway's own prompt: at most 131072 characters. Absent: those of the turn before stay. Empty: none. */
+  readonly instructions?: string;
+}
+
+export interface TurnPage {
+  readonly turns: readonly Turn[];
+  /** Cursor of the next page; absent on the last one. */
+  readonly next?: string;
+}
+
+export interface TurnsQuery {
+  /** Only turns of that status or, of those that are done, with that outcome. */
+  readonly status?: "accepted" | "running" | "awaiting_approval" | "awaiting_tool_result" | "done" | "completed" | "failed" | "cancelled" | "limit_reached" | "interrupted";
+  readonly limit?: number;
+  /** The `next` of the former page. */
+  readonly before?: string;
+}
+
+/** Of a body that is the content itself. */
+export interface UploadQuery {
+  /** A session of yours that it belongs to, and that keeps it. */
+  readonly session_id?: string;
+  /** You; for another user nothing is kept. */
+  readonly user_id?: string;
+  /** Absent: the session's. */
+  readonly project_id?: string;
+  /** The call that it is a result of. */
+  readonly tool_call_id?: string;
+  /** When it may go: Unix milliseconds or seconds, or a date in ISO 8601. At the latest, and where it is absent, that is GATEWAY_ARTIFACT_TTL from now. */
+  readonly expires_at?: number | string;
+  readonly name?: string;
+  /** 1: a body of application/json is the content itself, too. */
+  readonly raw?: "0" | "1";
+}
+
+/** Tokens of one or several model calls, as the endpoint counts them: `input_tokens` excludes what was read from or written to the prompt cache (Anthropic Messages API, "usage"). */
+export interface Usage {
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly cache_read_input_tokens: number;
+  readonly cache_creation_input_tokens: number;
+}
+
+/** What a memory became at one change, by whom and why. */
+export interface VersionItem {
+  readonly version: number;
+  readonly operation: "remembered" | "updated" | "reinforced" | "suppressed" | "frozen" | "activated" | "replaced" | "merged" | "confirmed" | "flagged" | "deleted" | "erased";
+  /** A user's id, `model`, `keeper`, or a tool's name. */
+  readonly actor: string;
+  readonly reason: string;
+  readonly turn_id?: string;
+  readonly at: number;
+  readonly content: string;
+  readonly summary: string;
+  readonly type: "preference" | "fact" | "event" | "summary" | "project_decision" | "user_preference" | "discussion_conclusion" | "action_item" | "constraint" | "risk" | "feedback" | "skill" | "reference";
+  readonly status: "active" | "suppressed" | "frozen" | "replaced";
+  readonly importance: number;
+  readonly confidence: number;
+  readonly tags: readonly string[];
+  readonly superseded_by?: string;
+}
+
+/** A conversation, or the session that is to be read. */
+export interface WriteBody {
+  /** You; another user's memories are refused. */
+  readonly user_id?: string;
+  /** The role, or interface. */
+  readonly role_id?: string;
+  readonly project_id?: string;
+  /** A session of yours; brings its role and project along where they are absent. */
+  readonly session_id?: string;
+  /** The task: what is of other tasks is not seen. */
+  readonly task_id?: string;
+  /** The group: what is of other groups is not seen. */
+  readonly group_id?: string;
+  /** Messages, or a text in which lines begin with the speakers (User: …, 助手：…); one without speakers is yours. */
+  readonly conversation?: readonly MessageBody[] | string;
+  /** The same under another name. */
+  readonly messages?: readonly MessageBody[] | string;
+}
+
+/** What became of the conversation; empty when nothing in it was worth remembering, or all was known. */
+export interface Written {
+  readonly changed: readonly MemoryChange[];
+}

@@ -1,0 +1,349 @@
+// The verbs of the HTTP API.
+
+import type * as api from "./api.js";
+import { Connection, Refused, Unreachable } from "./connection.js";
+import type { ClientOptions } from "./connection.js";
+import type { Event } from "./conversation.js";
+import { pause } from "./pause.js";
+
+const TRIES = 5;
+const FIRST_WAIT_MS = 300;
+
+/** What a turn is started with; `client_message_id` is made where it is absent. */
+export type TurnMessage = api.TurnOptions;
+
+export interface EventPage extends Omit<api.EventPage, "events"> {
+  readonly events: readonly Event[];
+}
+
+interface Aborting {
+  readonly signal?: AbortSignal;
+}
+
+/** All methods throw `Refused` with the server's code and words, or `Unreachable`. */
+export class GatewayClient {
+  /** For requests that have no verb here. */
+  readonly connection: Connection;
+
+  constructor(options: ClientOptions = {}) {
+    this.connection = new Connection(options);
+  }
+
+  setKey(key: string | undefined): void {
+    this.connection.setKey(key);
+  }
+
+  // Sessions
+
+  sessions(query: api.SessionsQuery = {}, { signal }: Aborting = {}): Promise<api.SessionPage> {
+    return this.connection.ask("GET", "/api/sessions", { query, signal });
+  }
+
+  session(session: string): Promise<api.SessionDetails> {
+    return this.connection.ask("GET", of(session));
+  }
+
+  createSession(body: api.SessionBody = {}): Promise<api.Session> {
+    return this.connection.ask("POST", "/api/sessions", { body });
+  }
+
+  renameSession(session: string, title: string): Promise<api.Session> {
+    return this.connection.ask("PATCH", of(session), { body: { title } });
+  }
+
+  deleteSession(session: string): Promise<void> {
+    return this.connection.ask("DELETE", of(session));
+  }
+
+  snapshot(session: string): Promise<api.SnapshotReply> {
+    return this.connection.ask("GET", `${of(session)}/snapshot`);
+  }
+
+  messages(session: string, query: api.BranchQuery = {}): Promise<api.Messages> {
+    return this.connection.ask("GET", `${of(session)}/messages`, { query });
+  }
+
+  /** A page of the log: the events after `after`, at most `limit`. */
+  events(session: string, query: api.EventsQuery = {}, { signal }: Aborting = {}): Promise<EventPage> {
+    return this.connection.ask("GET", `${of(session)}/events`, { query, signal });
+  }
+
+  /** The page of the log right before event `first`; empty where `first` is the session's first one. */
+  async eventsBefore(session: string, first: number, limit = 1000, { signal }: Aborting = {}): Promise<readonly Event[]> {
+    if (first <= 1) return [];
+    const after = Math.max(0, first - 1 - limit);
+    const { events } = await this.events(session, { after, limit: first - 1 - after }, { signal });
+    return events.filter(({ seq }) => seq < first);
+  }
+
+  /** The newest summary of a session. */
+  summary(session: string): Promise<api.Summary> {
+    return this.connection.ask("GET", `/api/session/summary/${encodeURIComponent(session)}`);
+  }
+
+  /** The whole session as a file that can be imported. */
+  exportSession(session: string): Promise<File> {
+    return this.download(`${of(session)}/export`);
+  }
+
+  importSession(file: Blob): Promise<api.Session> {
+    return this.upload("/api/sessions/import", file, "application/x-ndjson");
+  }
+
+  // Turns
+
+  /** Starts a turn, once: what got lost on the way is sent again under the same `client_message_id`. */
+  startTurn(session: string, message: TurnMessage | string, options: Aborting = {}): Promise<api.AcceptedTurn> {
+    const body = typeof message === "string" ? { message } : message;
+    return this.start(`${of(session)}/turns`, body, options);
+  }
+
+  /** Asks the message of a turn anew, in a branch of its own; once, as `startTurn`. */
+  regenerate(session: string, turn: string, body: api.RegenerateBody = {}, options: Aborting = {}): Promise<api.AcceptedTurn> {
+    return this.start(`${of(session)}/turns/${turn}/regenerate`, body, options);
+  }
+
+  turn(session: string, turn: string): Promise<api.Turn> {
+    return this.connection.ask("GET", `${of(session)}/turns/${turn}`);
+  }
+
+  turns(query: api.TurnsQuery = {}): Promise<api.TurnPage> {
+    return this.connection.ask("GET", "/api/turns", { query });
+  }
+
+  /** Stops a turn. Once it is over this changes nothing. */
+  cancel(session: string, turn: string): Promise<api.Turn> {
+    return persist(() => this.connection.ask("POST", `${of(session)}/turns/${turn}/cancel`));
+  }
+
+  branches(session: string): Promise<api.BranchList> {
+    return this.connection.ask("GET", `${of(session)}/branches`);
+  }
+
+  activateBranch(session: string, branch: number): Promise<api.BranchList> {
+    return this.connection.ask("POST", `${of(session)}/branches/${branch}/activate`);
+  }
+
+  // Calls that wait
+
+  approvals(): Promise<api.ApprovalsReply> {
+    return this.connection.ask("GET", "/api/approvals");
+  }
+
+  approval(session: string, turn: string, call: string): Promise<api.Approval> {
+    return this.connection.ask("GET", approvalPath(session, turn, call));
+  }
+
+  /** Approves or denies a call. */
+  decide(session: string, turn: string, call: string, body: api.DecisionBody): Promise<api.Approval> {
+    return persist(() => this.connection.ask("POST", approvalPath(session, turn, call), { body }));
+  }
+
+  /** The result of a call that this client ran (`runs_on: client`). */
+  giveToolResult(session: string, turn: string, call: string, body: api.ToolResultBody): Promise<api.ToolResultReply> {
+    const path = `${of(session)}/turns/${turn}/tool_results/${encodeURIComponent(call)}`;
+    return persist(() => this.connection.ask("POST", path, { body }));
+  }
+
+  grants(): Promise<api.Grants> {
+    return this.connection.ask("GET", "/api/grants");
+  }
+
+  revokeGrant(tool: string): Promise<void> {
+    return this.connection.ask("DELETE", `/api/grants/${encodeURIComponent(tool)}`);
+  }
+
+  // Compressed history
+
+  compress(session: string): Promise<api.CompressionDetails> {
+    return this.connection.ask("POST", `${of(session)}/compress`);
+  }
+
+  compressions(session: string): Promise<api.CompressionList> {
+    return this.connection.ask("GET", `${of(session)}/compressions`);
+  }
+
+  compression(session: string, version: number): Promise<api.CompressionDetails> {
+    return this.connection.ask("GET", `${of(session)}/compressions/${version}`);
+  }
+
+  /** What a version archived, a line for each message. */
+  compressionArchive(session: string, version: number): Promise<File> {
+    return this.download(`${of(session)}/compressions/${version}/archive`);
+  }
+
+  activateCompression(session: string, version: number): Promise<api.CompressionList> {
+    return this.connection.ask("POST", `${of(session)}/compressions/${version}/activate`);
+  }
+
+  // Memories: `version` is the one that the change expects (If-Match)
+
+  memories(query: api.MemoriesQuery = {}, { signal }: Aborting = {}): Promise<api.MemoryPage> {
+    return this.connection.ask("GET", "/api/memory", { query, signal });
+  }
+
+  memory(id: string): Promise<api.MemoryDetails> {
+    return this.connection.ask("GET", `/api/memory/${id}`);
+  }
+
+  remember(body: api.NewMemoryBody): Promise<api.MemoryItem> {
+    return this.connection.ask("POST", "/api/memory", { body });
+  }
+
+  changeMemory(id: string, body: api.MemoryPatch, version?: number): Promise<api.MemoryItem> {
+    return this.connection.ask("PATCH", `/api/memory/${id}`, { body, headers: ifMatch(version) });
+  }
+
+  correctMemory(body: api.CorrectBody, version?: number): Promise<api.MemoryChanges> {
+    return this.connection.ask("POST", "/api/memory/correct", { body, headers: ifMatch(version) });
+  }
+
+  forget(id: string, version?: number): Promise<void> {
+    return this.connection.ask("DELETE", `/api/memory/${id}`, { headers: ifMatch(version) });
+  }
+
+  eraseMemory(id: string, version?: number): Promise<void> {
+    return this.connection.ask("POST", `/api/memory/${id}/erase`, { headers: ifMatch(version) });
+  }
+
+  confirmMemory(id: string, version?: number): Promise<api.MemoryItem> {
+    return this.connection.ask("POST", `/api/memory/${id}/confirm`, { headers: ifMatch(version) });
+  }
+
+  mergeMemories(body: api.MergeBody): Promise<api.MemoryChanges> {
+    return this.connection.ask("POST", "/api/memory/merge", { body });
+  }
+
+  retrieveMemories(body: api.RetrieveBody): Promise<api.Retrieved> {
+    return this.connection.ask("POST", "/api/memory/retrieve", { body });
+  }
+
+  exportMemories(): Promise<File> {
+    return this.download("/api/memory/export");
+  }
+
+  importMemories(file: Blob): Promise<api.Imported> {
+    return this.upload("/api/memory/import", file, "application/x-ndjson");
+  }
+
+  profiles(): Promise<api.ProfileList> {
+    return this.connection.ask("GET", "/api/profiles");
+  }
+
+  writeProfile(kind: string, id: string, body: api.ProfileBody, version?: number): Promise<api.ProfileReply> {
+    return this.connection.ask("PUT", `/api/profiles/${kind}/${id}`, { body, headers: ifMatch(version) });
+  }
+
+  documents(): Promise<api.DocumentList> {
+    return this.connection.ask("GET", "/api/documents");
+  }
+
+  deprecateDocument(id: string): Promise<api.DocumentRow> {
+    return this.connection.ask("POST", `/api/documents/${id}/deprecate`);
+  }
+
+  restoreDocument(id: string): Promise<api.DocumentRow> {
+    return this.connection.ask("POST", `/api/documents/${id}/restore`);
+  }
+
+  // Artifacts
+
+  artifacts(query: api.ArtifactsQuery = {}): Promise<api.ArtifactPage> {
+    return this.connection.ask("GET", "/api/artifacts", { query });
+  }
+
+  /** The whole content, with its name and type. */
+  artifact(ref: string, { signal }: Aborting = {}): Promise<File> {
+    return this.download(`/api/artifacts/${ref}`, signal);
+  }
+
+  artifactPart(ref: string, query: api.PartQuery): Promise<api.ArtifactPart> {
+    return this.connection.ask("GET", `/api/artifacts/${ref}`, { query });
+  }
+
+  artifactCompact(ref: string): Promise<api.ArtifactCompact> {
+    return this.connection.ask("GET", `/api/artifacts/${ref}/compact`);
+  }
+
+  /** Keeps a file; its reference goes into `attachments` of a message. */
+  keepArtifact(file: Blob, query: api.UploadQuery = {}, { signal }: Aborting = {}): Promise<api.ArtifactCompact> {
+    const name = query.name ?? (file instanceof File ? file.name : undefined);
+    return this.upload("/api/artifacts", file, file.type || "application/octet-stream", { ...query, name, raw: "1" }, signal);
+  }
+
+  deleteArtifact(ref: string): Promise<void> {
+    return this.connection.ask("DELETE", `/api/artifacts/${ref}`);
+  }
+
+  // Skills, prompts, health
+
+  skills(query: api.SkillsQuery = {}): Promise<api.SkillList> {
+    return this.connection.ask("GET", "/api/skills", { query });
+  }
+
+  refreshSkills(): Promise<api.SkillList> {
+    return this.connection.ask("POST", "/api/skills/refresh");
+  }
+
+  switchSkill(name: string, enabled: boolean): Promise<api.SkillRow> {
+    return this.connection.ask("PATCH", `/api/skills/${encodeURIComponent(name)}`, { body: { enabled } });
+  }
+
+  prompts(): Promise<api.PromptReport> {
+    return this.connection.ask("GET", "/api/prompts");
+  }
+
+  promptPreview(query: api.PreviewQuery = {}): Promise<api.PromptPreview> {
+    return this.connection.ask("GET", "/api/prompts/preview", { query });
+  }
+
+  health(): Promise<api.Health> {
+    return this.connection.ask("GET", "/healthz");
+  }
+
+  private start(path: string, given: { client_message_id?: string }, { signal }: Aborting): Promise<api.AcceptedTurn> {
+    const body = { ...given, client_message_id: given.client_message_id ?? randomId() };
+    return persist(() => this.connection.ask("POST", path, { body, signal }), signal);
+  }
+
+  private async upload<T>(path: string, body: Blob, type: string, query?: object, signal?: AbortSignal): Promise<T> {
+    const headers = { "Content-Type": type, "Accept": "application/json" };
+    const init: RequestInit = { method: "POST", headers, body, signal: signal ?? null };
+    return await (await this.connection.send(path, init, query as Record<string, string>)).json() as T;
+  }
+
+  private async download(path: string, signal?: AbortSignal): Promise<File> {
+    const response = await this.connection.send(path, { signal: signal ?? null });
+    const [, name = ""] = response.headers.get("Content-Disposition")?.match(/filename="([^"]*)"/) ?? [];
+    const content = await response.blob();
+    return new File([content], name, { type: content.type });
+  }
+}
+
+/** Repeats a request that may be repeated while no answer comes, or the server starts or stops. */
+async function persist<T>(attempt: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  for (let count = 1; ; count += 1) {
+    try {
+      return await attempt();
+    } catch (error) {
+      const again = error instanceof Unreachable || error instanceof Refused && [502, 503, 504].includes(error.status);
+      if (!again || count === TRIES || signal?.aborted) throw error;
+      await pause(FIRST_WAIT_MS * 2 ** count * (0.5 + Math.random()), signal);
+    }
+  }
+}
+
+/** 128 random bits; `crypto.randomUUID` is missing where a page came over plain HTTP. */
+function randomId(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+function ifMatch(version?: number): Record<string, string> {
+  return version === undefined ? {} : { "If-Match": `"${version}"` };
+}
+
+const of = (session: string): string => `/api/sessions/${encodeURIComponent(session)}`;
+
+function approvalPath(session: string, turn: string, call: string): string {
+  return `${of(session)}/turns/${turn}/approvals/${encodeURIComponent(call)}`;
+}

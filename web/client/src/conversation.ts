@@ -1,0 +1,200 @@
+// What a session looks like: the value that events are reduced to.
+
+import type {
+  ApprovalRequest, ApprovalResponse, Artifact, AttachedFile, CallResult, Compression, Done, IterationEnd, IterationStart,
+  KnownEvent, Memory, Retrieval, Skill, ToolCall, ToolProgress, TurnError, TurnStart, TurnWarning, Usage,
+} from "./events.js";
+import type { PersistentMap } from "./persistent-map.js";
+
+/** An event of a type that this version does not know. */
+export interface UnknownEvent {
+  readonly v: number;
+  readonly seq: number;
+  readonly type: string;
+  readonly ts: number;
+  readonly session_id: string;
+  readonly turn_id: string;
+  readonly iteration?: number;
+  readonly tool_call_id?: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** One event of the log, as a frame of the stream has it. A `switch` on `type` after `isKnown(event)` narrows it. */
+export type Event = KnownEvent | UnknownEvent;
+
+/** Feedback of a person to a turn; the newest counts. */
+export interface Feedback {
+  readonly rating: string | number;
+  readonly reason?: string;
+  readonly at: number;
+}
+
+/** What every part has: the number of its first event (a key that never changes), its time in Unix milliseconds, and
+ * the model call that it came with, if any. */
+interface Place {
+  readonly seq: number;
+  readonly at: number;
+  readonly iteration?: number;
+}
+
+/** Pieces of the answer that follow each other. `open`: more may come. */
+export interface TextPart extends Place {
+  readonly kind: "text";
+  readonly text: string;
+  readonly open: boolean;
+}
+
+/** Pieces of thinking that follow each other. `endedAt`: when something else followed. */
+export interface ThinkingPart extends Place {
+  readonly kind: "thinking";
+  readonly text: string;
+  readonly open: boolean;
+  readonly endedAt?: number;
+}
+
+export interface CallPart extends Place {
+  readonly kind: "call";
+  readonly call: Call;
+}
+
+export interface RetrievalPart extends Place {
+  readonly kind: "retrieval";
+  readonly data: Retrieval;
+}
+
+export interface MemoryPart extends Place {
+  readonly kind: "memory";
+  readonly data: Memory;
+}
+
+export interface ArtifactPart extends Place {
+  readonly kind: "artifact";
+  readonly data: Artifact;
+}
+
+export interface SkillPart extends Place {
+  readonly kind: "skill";
+  readonly data: Skill;
+}
+
+export interface WarningPart extends Place {
+  readonly kind: "warning";
+  readonly data: TurnWarning;
+}
+
+/** `data` is that of the newest event: `started`, or how it ended. Whether one that is `started` still runs is in
+ * `Conversation.compressing`: one made by hand may end in a later turn, as a part of that. */
+export interface CompressionPart extends Place {
+  readonly kind: "compression";
+  readonly data: Compression;
+  readonly endedAt?: number;
+}
+
+/** An event of a type that this version does not know, as it came. */
+export interface UnknownPart extends Place {
+  readonly kind: "unknown";
+  readonly event: UnknownEvent;
+}
+
+/** What a turn shows, in its order. */
+export type Part =
+  | TextPart | ThinkingPart | CallPart | RetrievalPart | MemoryPart | ArtifactPart | SkillPart | WarningPart
+  | CompressionPart | UnknownPart;
+
+export type CallState = "running" | "awaiting_approval" | "awaiting_result" | CallResult["status"];
+
+/** A call of a tool, from intent to result. */
+export interface Call {
+  readonly id: string;
+  readonly name: string;
+  /** What it runs with: those that a person edited, else those of the model, which are in `made`. */
+  readonly arguments: Readonly<Record<string, unknown>>;
+  /** `data` of `tool_call`. Absent when only what follows from it is known (see `Turn.isWhole`). */
+  readonly made?: ToolCall;
+  /** `awaiting_approval`: a person has to decide. `awaiting_result`: this client, or another one, has to run it. */
+  readonly state: CallState;
+  readonly startedAt: number;
+  readonly endedAt?: number;
+  /** The newest one. */
+  readonly progress?: ToolProgress;
+  readonly request?: ApprovalRequest;
+  /** The decision, and by whom: a person, `policy`, `grant` or `expiry`. */
+  readonly response?: ApprovalResponse;
+  readonly result?: CallResult;
+  /** What happened in it: retrieval, memory, artifact, skill, warning, unknown. */
+  readonly parts: readonly Part[];
+}
+
+/** One attempt of a model call, with its figures; what it said is in `Turn.parts`. */
+export interface Attempt {
+  readonly seq: number;
+  readonly iteration: number;
+  readonly attempt: number;
+  readonly state: "running" | "ended" | "superseded";
+  readonly startedAt: number;
+  /** When its first piece came, be it thinking or text. */
+  readonly firstPieceAt?: number;
+  readonly endedAt?: number;
+  /** `data` of `iteration_start`; absent where the log is known from a later event on. */
+  readonly start?: IterationStart;
+  /** `data` of `iteration_end`. */
+  readonly end?: IterationEnd;
+  /** Why it does not count: an error code. What it had said is withdrawn. */
+  readonly reason?: string;
+  readonly usage?: Usage;
+}
+
+/** How a turn ended: `data` of `done`. */
+export type Outcome = Done;
+
+export type TurnState = "running" | "awaiting_approval" | "awaiting_tool_result" | Outcome["status"];
+
+/** One message of a user and everything until its `done`, and what came beside it later. */
+export interface Turn {
+  readonly id: string;
+  /** Of the first event that is known of it. */
+  readonly seq: number;
+  /** Whether its first event is known; else older events have to be prepended. */
+  readonly isWhole: boolean;
+  /** The turn that it was asked after, `root` for none; absent where it is not known yet. */
+  readonly parentId?: string;
+  /** The user's message; empty where it is not known yet. */
+  readonly input: string;
+  readonly attachments: readonly AttachedFile[];
+  /** `data` of `turn_start`. */
+  readonly start?: TurnStart;
+  readonly startedAt: number;
+  readonly endedAt?: number;
+  readonly state: TurnState;
+  readonly parts: readonly Part[];
+  readonly attempts: readonly Attempt[];
+  /** Why it failed. */
+  readonly error?: TurnError;
+  /** Absent while it runs or waits. */
+  readonly outcome?: Outcome;
+  readonly feedback?: Feedback;
+}
+
+/** A session as far as its events are known: those from `first` to `last`, both 0 when there is none.
+ *
+ * Values are never changed: `reduce` and `prepend` return new ones, in which everything that did not change is the
+ * same object. */
+export interface Conversation {
+  readonly sessionId?: string;
+  readonly first: number;
+  /** The cursor from which to follow. */
+  readonly last: number;
+  /** All turns by id, of all branches. */
+  readonly turns: PersistentMap<Turn>;
+  /** All turns in the order in which they began. */
+  readonly order: readonly string[];
+  /** The turns of the branch that is shown, the oldest first; the same array until a turn begins or another branch is
+   * shown. */
+  readonly path: readonly string[];
+  /** The turns that were asked after a turn, or after `root`, in their order: the versions between which one switches. */
+  readonly children: PersistentMap<readonly string[]>;
+  /** The turn that runs or waits. */
+  readonly openTurnId?: string;
+  /** The `seq` of the compression that runs. */
+  readonly compressing?: number;
+}
