@@ -46,6 +46,8 @@ def build_app(settings: Settings, *, demo: bool = False, tools: Sequence[Functio
             *(each.route() for each in endpoints),
             Route("/openapi.json", document(endpoints)),
             Route("/", _page),
+            Route("/next", _page),
+            Mount("/assets", _Assets(directory=PAGE / "next/assets", check_dir=False)),
             Mount("/ui", _Assets(directory=PAGE)),
         ],
         middleware=[
@@ -107,4 +109,5 @@ class _Assets(StaticFiles):
 
 
 async def _page(request: Request) -> Response:
-    return FileResponse(PAGE / "index.html", headers={"cache-control": "no-cache"})
+    page = "next/index.html" if request.url.path.endswith("/next") else "index.html"
+    return FileResponse(PAGE / page, headers={"cache-control": "no-cache"})

@@ -1,0 +1,91 @@
+// The session on the screen: the newest page of its log, older pages as they are asked for, and what happens now.
+
+import { type Event, emptyConversation, followSession, prepend, reduceAll, Refused } from "@chat-gateway/client";
+
+import { app, client, NOTHING } from "./state";
+
+const PAGE = 500;
+
+let opened: { readonly session: string; readonly ending: AbortController } | null = null;
+let older: Promise<void> | null = null;
+
+// Keeps the session of the address on the screen.
+export function followPlace(): void {
+  const look = () => {
+    const { session } = app.get().place;
+    if (session === (opened?.session ?? null)) return;
+    opened?.ending.abort();
+    opened = session === null ? null : { session, ending: new AbortController() };
+    older = null;
+    waiting = [];
+    app.set({ ...NOTHING, state: session === null ? "none" : "loading" });
+    if (opened) void open(opened.session, opened.ending.signal);
+  };
+  app.subscribe(look);
+  look();
+}
+
+// Opens the session anew, after a failure.
+export function reopen(): void {
+  if (!opened) return;
+  opened.ending.abort();
+  opened = { session: opened.session, ending: new AbortController() };
+  waiting = [];
+  app.set({ ...NOTHING, state: "loading" });
+  void open(opened.session, opened.ending.signal);
+}
+
+// Puts the page of the log before the first known event in front; does nothing where that is the session's first.
+export function loadOlder(): Promise<void> {
+  const here = opened;
+  const { first } = app.get().conversation;
+  if (!here || first <= 1) return Promise.resolve();
+  older ??= (async () => {
+    try {
+      const events = await client.eventsBefore(here.session, first, PAGE, { signal: here.ending.signal });
+      if (here !== opened) return;
+      const { conversation, events: known } = app.get();
+      app.set({ conversation: prepend(conversation, events), events: [...events, ...known] });
+    } finally {
+      older = null;
+    }
+  })();
+  return older;
+}
+
+async function open(session: string, signal: AbortSignal): Promise<void> {
+  try {
+    const { head } = await client.session(session);
+    const page = head > 0 ? await client.eventsBefore(session, head + 1, PAGE, { signal }) : [];
+    if (signal.aborted) return;
+    app.set({ conversation: reduceAll(emptyConversation(), page), events: page, state: "ready" });
+    await followSession(client, session, {
+      after: page.at(-1)?.seq ?? 0, onEvent: take, onEvents: takeAll, onLink: (link) => app.set({ link }), signal,
+    });
+  } catch (error) {
+    if (signal.aborted) return;
+    const isGone = error instanceof Refused && error.status === 404;
+    app.set({ state: isGone ? "gone" : "failed", error: error as Error });
+  }
+}
+
+const FRAME_MS = 16;
+let waiting: Event[] = [];
+
+function take(event: Event): void {
+  takeAll([event]);
+}
+
+// One update of the screen for all that came within a frame.
+function takeAll(events: readonly Event[]): void {
+  if (waiting.length === 0) setTimeout(show, FRAME_MS, opened);
+  waiting.push(...events);
+}
+
+function show(here: typeof opened): void {
+  const events = waiting;
+  waiting = [];
+  if (here !== opened) return;
+  const { conversation, events: known } = app.get();
+  app.set({ conversation: reduceAll(conversation, events), events: [...known, ...events] });
+}

@@ -1,0 +1,3 @@
+export default function ArtifactsPage() {
+  return <section className="page" />;
+}

@@ -1,0 +1,3 @@
+export default function MemoryPage() {
+  return <section className="page" />;
+}

@@ -1,0 +1,3 @@
+export default function PromptsPage() {
+  return <section className="page" />;
+}

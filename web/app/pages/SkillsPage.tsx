@@ -1,0 +1,3 @@
+export default function SkillsPage() {
+  return <section className="page" />;
+}

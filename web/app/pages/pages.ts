@@ -1,0 +1,12 @@
+// The pages beside the conversation, each loaded when it is opened first.
+
+import { type ComponentType, lazy } from "react";
+
+import type { Page } from "../place";
+
+export const PAGE_COMPONENTS: Readonly<Record<Page, ComponentType>> = {
+  memory: lazy(() => import("./MemoryPage")),
+  skills: lazy(() => import("./SkillsPage")),
+  artifacts: lazy(() => import("./ArtifactsPage")),
+  prompts: lazy(() => import("./PromptsPage")),
+};

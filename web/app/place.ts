@@ -1,0 +1,35 @@
+// What the address says: `#s=ID` is a session, `#s=ID&t=TURN` a turn of it, `#p=NAME` a page.
+
+export const PAGES = ["memory", "skills", "artifacts", "prompts"] as const;
+export type Page = (typeof PAGES)[number];
+
+// No session and no page: a new chat.
+export interface Place {
+  readonly session: string | null;
+  readonly turn: string | null;
+  readonly page: Page | null;
+}
+
+export const NEW_CHAT: Place = { session: null, turn: null, page: null };
+
+const ID = /^[\w-]{1,64}$/;
+
+export function placeOf(hash: string): Place {
+  const parts = new URLSearchParams(hash.replace(/^#/, ""));
+  const session = idOf(parts.get("s"));
+  const page = PAGES.find((each) => each === parts.get("p")) ?? null;
+  return { session, turn: session === null ? null : idOf(parts.get("t")), page };
+}
+
+// What stands behind the path of the address; empty for a new chat.
+export function hashOf({ session, turn, page }: Place): string {
+  const parts = new URLSearchParams();
+  if (session !== null) parts.set("s", session);
+  if (session !== null && turn !== null) parts.set("t", turn);
+  if (page !== null) parts.set("p", page);
+  return parts.size > 0 ? `#${parts.toString()}` : "";
+}
+
+function idOf(text: string | null): string | null {
+  return text !== null && ID.test(text) ? text : null;
+}

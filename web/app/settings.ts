@@ -1,0 +1,73 @@
+// What the reader has chosen for this browser.
+
+import { LANGUAGES, languageOf, type Language } from "./language";
+import { createStore, useStore } from "./store";
+
+export const THEMES = ["system", "light", "dark"] as const;
+export type Theme = (typeof THEMES)[number];
+
+export interface Settings {
+  readonly theme: Theme;
+  /** null: as the browser. */
+  readonly language: Language | null;
+  readonly sidebar: boolean;
+  readonly inspector: boolean;
+}
+
+const KEPT = "gateway.settings";
+const DEFAULTS: Settings = { theme: "system", language: null, sidebar: true, inspector: false };
+
+export const settings = createStore<Settings>(read());
+
+export function useSettings<S>(select: (value: Settings) => S): S {
+  return useStore(settings, select);
+}
+
+export function useLanguage(): Language {
+  return useSettings(languageNow);
+}
+
+export function languageNow({ language }: Settings = settings.get()): Language {
+  return language ?? languageOf(navigator.languages);
+}
+
+// Shows a region, or takes it away.
+export function toggle(region: "sidebar" | "inspector"): void {
+  settings.set({ [region]: !settings.get()[region] });
+}
+
+// Keeps the settings, and shows them on the page's root: `lang`, and `data-theme` where it is not the system's.
+export function keepSettings(): void {
+  const show = () => {
+    const { theme } = settings.get();
+    const root = document.documentElement;
+    root.lang = languageNow();
+    if (theme === "system") delete root.dataset.theme;
+    else root.dataset.theme = theme;
+  };
+  show();
+  settings.subscribe(() => {
+    show();
+    try {
+      localStorage.setItem(KEPT, JSON.stringify(settings.get()));
+    } catch {
+      // A browser without room, or one that keeps nothing: they hold as long as the page.
+    }
+  });
+  addEventListener("languagechange", show);
+}
+
+function read(): Settings {
+  let kept: Partial<Record<keyof Settings, unknown>> = {};
+  try {
+    kept = (JSON.parse(localStorage.getItem(KEPT) ?? "{}") ?? {}) as typeof kept;
+  } catch {
+    // Not what this page wrote.
+  }
+  return {
+    theme: THEMES.find((each) => each === kept.theme) ?? DEFAULTS.theme,
+    language: LANGUAGES.find((each) => each === kept.language) ?? DEFAULTS.language,
+    sidebar: typeof kept.sidebar === "boolean" ? kept.sidebar : DEFAULTS.sidebar,
+    inspector: typeof kept.inspector === "boolean" ? kept.inspector : DEFAULTS.inspector,
+  };
+}

@@ -1,0 +1,5 @@
+// The keys of the page, the list of them, and the command palette. It is always there, and shows nothing by itself.
+
+export function Commands() {
+  return null;
+}

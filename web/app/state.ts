@@ -1,0 +1,106 @@
+// The state of the page, in one store: where the reader is, the client, the connection, what is asked of them.
+
+import { type Conversation, type Event, GatewayClient, type Link, emptyConversation } from "@chat-gateway/client";
+
+import type { Language, Table } from "./language";
+import { hashOf, NEW_CHAT, placeOf, type Place } from "./place";
+import { useLanguage } from "./settings";
+import { createStore, useStore } from "./store";
+
+export interface Health {
+  readonly demo: boolean;
+  /** Empty where the server names none. */
+  readonly model: string;
+}
+
+// The session on the screen, as far as its events are known: `live.ts` fills it.
+export interface Live {
+  /** Drawn from the events; empty for a new chat, and until the first page of the log is there. */
+  readonly conversation: Conversation;
+  /** The events behind it, oldest first, without a gap; another array when one was added. */
+  readonly events: readonly Event[];
+  readonly state: "none" | "loading" | "ready" | "gone" | "failed";
+  readonly error: Error | null;
+  readonly link: Link | null;
+}
+
+export interface AppState extends Live {
+  readonly place: Place;
+  readonly health: Health | null;
+  /** The key dialog is open. */
+  readonly keyNeeded: { readonly wasWrong: boolean } | null;
+  readonly settingsOpen: boolean;
+  /** Read out to those who do not see the page. */
+  readonly announcement: string;
+}
+
+export const NOTHING: Live = { conversation: emptyConversation(), events: [], state: "none", error: null, link: null };
+
+export const app = createStore<AppState>({
+  ...NOTHING, place: NEW_CHAT, health: null, keyNeeded: null, settingsOpen: false, announcement: "",
+});
+
+export function useApp<S>(select: (state: AppState) => S): S {
+  return useStore(app, select);
+}
+
+// The words of a table in the reader's language.
+export function useWords<W>(words: Table<W>): Table<W>[Language] {
+  return words[useLanguage()];
+}
+
+// --- the client and its key --------------------------------------------------------------------------------------
+
+const KEY = "gateway.key";
+let giveKey: ((key: string) => void) | null = null;
+
+export const client = new GatewayClient({
+  url: new URL(".", location.href).href.replace(/\/$/, ""),
+  ...(sessionStorage.getItem(KEY) ? { key: sessionStorage.getItem(KEY) ?? "" } : {}),
+  onKeyNeeded: (wasWrong) => {
+    app.set({ keyNeeded: { wasWrong } });
+    return new Promise((resolve) => { giveKey = resolve; });
+  },
+});
+
+// The reader's answer to the key dialog.
+export function answerKey(key: string): void {
+  sessionStorage.setItem(KEY, key);
+  app.set({ keyNeeded: null });
+  giveKey?.(key);
+  giveKey = null;
+}
+
+// --- where the reader is -----------------------------------------------------------------------------------------
+
+const REMEMBERED = "gateway.session";
+
+// Goes to a place. `replace`: instead of the place before, which *Back* then does not return to.
+export function go(place: Partial<Place>, { replace = false } = {}): void {
+  const next = { ...NEW_CHAT, ...place };
+  const address = location.pathname + location.search + hashOf(next);
+  if (replace) history.replaceState(null, "", address);
+  else history.pushState(null, "", address);
+  arrive(next);
+}
+
+// Follows the address from now on. Without a session in it, the last one that was open is shown.
+export function followAddress(): void {
+  const here = placeOf(location.hash);
+  const last = localStorage.getItem(REMEMBERED);
+  if (here.session === null && here.page === null && last !== null) go(placeOf(`s=${last}`), { replace: true });
+  else arrive(here);
+  addEventListener("popstate", () => arrive(placeOf(location.hash)));
+}
+
+function arrive(place: Place): void {
+  if (place.session !== null) localStorage.setItem(REMEMBERED, place.session);
+  else if (place.page === null) localStorage.removeItem(REMEMBERED);
+  app.set({ place });
+}
+
+// --- the rest ----------------------------------------------------------------------------------------------------
+
+export function announce(text: string): void {
+  app.set({ announcement: text });
+}

@@ -1,0 +1,32 @@
+import { fileURLToPath } from "node:url";
+
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vitest/config";
+
+const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+const GATEWAY = process.env.GATEWAY_URL ?? "http://127.0.0.1:8000";
+
+// `changeOrigin`: the gateway refuses pages of other origins, and the development server is one.
+const proxied = { target: GATEWAY, changeOrigin: true, headers: { origin: new URL(GATEWAY).origin } };
+
+export default defineConfig({
+  base: "./", // the page works below any prefix
+  plugins: [react()],
+  resolve: { alias: { "@chat-gateway/client": here("./client/src/index.ts") } },
+  build: {
+    outDir: here("../gateway/ui/next"),
+    emptyOutDir: true,
+    assetsDir: "assets",
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    reportCompressedSize: false,
+    target: "es2022",
+  },
+  server: { host: "127.0.0.1", proxy: { "/api": proxied, "/healthz": proxied } },
+  test: {
+    environment: "happy-dom",
+    include: ["app/**/*.test.{ts,tsx}", "client/**/*.test.ts"],
+    setupFiles: ["./app/testing.ts"],
+    restoreMocks: true,
+  },
+});
