@@ -139,4 +139,5 @@ EXAMPLES: dict[str, dict[str, Any]] = {
             "duration_ms": 3120,
         }
     },
+    "feedback": {"data": {"rating": "down", "reason": "The total is of last year.", "of": "message"}},
 }

@@ -45,7 +45,8 @@ class Record:
     open: OpenTurn | None = None
 
     def of_turn(self, turn: TurnRow) -> list[Body]:
-        return [event for event in self.events if event["turn_id"] == turn.id]
+        """Without what a person thought of it later."""
+        return [event for event in self.events if event["turn_id"] == turn.id and event["type"] != "feedback"]
 
 
 @dataclass(slots=True)
@@ -89,6 +90,7 @@ def numbering(record: Record) -> Iterator[str]:
         if event["session_id"] != record.session.id:
             yield f"event {event['seq']} is of session {event['session_id']}"
         is_beside = event["turn_id"] in beside or event["turn_id"].startswith(OPERATION_PREFIX)
+        is_beside = is_beside or event["type"] == "feedback"
         if not is_beside and (not order or order[-1] != event["turn_id"]):
             order.append(event["turn_id"])
     if len(set(order)) != len(order):

@@ -6,6 +6,7 @@ from pydantic import AfterValidator, Field
 
 from gateway.api.attachment_body import AttachmentBody
 from gateway.artifacts.attached_files import MAX_FILES
+from gateway.events.lifecycle import Rating
 from gateway.http.json_types import Body, Query, Reply, no_nul, not_blank
 from gateway.ids import ID_PATTERN, USER_PATTERN
 from gateway.messages import Usage
@@ -170,6 +171,22 @@ class ReleaseBody(Body):
     grace_seconds: float = Field(GRACE, ge=0, le=MAX_GRACE, description="So long may nobody read the turn.")
 
 
+class FeedbackBody(Body):
+    """What a person thinks of a turn."""
+
+    rating: Rating = Field(description="none takes it back.")
+    reason: Annotated[str, AfterValidator(not_blank)] | None = Field(None, max_length=2000)
+    of: Literal["turn", "message"] = Field(
+        "turn", description="What it is about: all that was done, or the answer alone."
+    )
+
+
+class FeedbackReply(Reply):
+    rating: Rating
+    reason: str | None = None
+    of: Literal["turn", "message"]
+
+
 class TurnsQuery(Query):
     status: TurnState | None = Field(
         None, description="Only turns of that status or, of those that are done, with that outcome."
@@ -204,6 +221,7 @@ class Turn(Reply):
     origin: Literal["seeded"] | None = Field(
         None, description="seeded: a client brought it along when the session was made."
     )
+    feedback: FeedbackReply | None = Field(None, description="What its owner thinks of it.")
 
     @classmethod
     def of(cls, row: TurnRow) -> "Turn":

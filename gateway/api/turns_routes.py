@@ -6,6 +6,7 @@ from gateway.api.bodies import (
     AcceptedTurn,
     ChatBody,
     CursorQuery,
+    FeedbackBody,
     RegenerateBody,
     ReleaseBody,
     Turn,
@@ -97,6 +98,17 @@ async def release(request: ApiRequest) -> Response:
     body = await request.read_body(ReleaseBody)
     turn = await request.gateway.release(request.principal, *_path_ids(request), body.grace_seconds)
     return json_reply(Turn.of(turn), 200 if turn.status == "done" else 202)
+
+
+async def rate(request: ApiRequest) -> Response:
+    """Says what you think of a turn that is over; the last word holds. The same again changes nothing."""
+    body = await request.read_body(FeedbackBody)
+    session_id, turn_id = request.path_id("session_id"), request.path_id("turn_id")
+    request.span.follows(turn_id)
+    turn = await request.gateway.rate(
+        request.principal, session_id, turn_id, body.rating, reason=body.reason, of=body.of
+    )
+    return json_reply(Turn.of(turn))
 
 
 async def _start(

@@ -2,7 +2,7 @@
 
 import base64
 import hashlib
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from html import escape
 from itertools import groupby
 from pathlib import Path
@@ -35,9 +35,22 @@ def write_page(session: dict[str, Any], events: Iterable[dict[str, Any]]) -> Gen
         f'<h1>{title}</h1>\n<p class="dim">Session {text(session["id"])}, '
         f"made {moment(session['created_at'])}</p>\n"
     )
-    for turn_id, of_turn in groupby(events, key=lambda event: event["turn_id"]):
+    for turn_id, of_turn in groupby(events, key=_place()):
         yield _turn(read_turn(turn_id, of_turn))
     yield "</body>\n</html>\n"
+
+
+def _place() -> Callable[[dict[str, Any]], str]:
+    """The turn that an event is shown with: of feedback the one before it in the log."""
+    turn_id = ""
+
+    def place(event: dict[str, Any]) -> str:
+        nonlocal turn_id
+        if event["type"] != "feedback" or not turn_id:
+            turn_id = event["turn_id"]
+        return turn_id
+
+    return place
 
 
 def text(value: object) -> str:
@@ -119,6 +132,8 @@ def _body(step: ReplayedStep) -> str | None:  # noqa: PLR0911 - one for each kin
             return _note(f"▣ {compression_words(data)}", bad=data["phase"] == "failed")
         case "iteration_end":
             return _note(f"model call {step.iteration}: {measured(data)}")
+        case "feedback":
+            return _note(f"{describe(step.kind, data)} · turn {step.turn_id}")
         case "error" | "warning" | "iteration_superseded":
             return _note(describe(step.kind, data) or step.kind, bad=step.kind == "error")
         case _:

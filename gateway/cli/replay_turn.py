@@ -19,7 +19,8 @@ class ReplayedSpan(NamedTuple):
 @dataclass(slots=True)
 class ReplayedStep:
     """One thing that happened at the time `at` (Unix milliseconds). Pieces of text are one step; a tool call
-    has its `result`; `dropped` is what an attempt had said that was superseded."""
+    has its `result`; `dropped` is what an attempt had said that was superseded. `turn_id` is the event's: of
+    feedback maybe a former turn's."""
 
     kind: str
     at: int
@@ -27,6 +28,7 @@ class ReplayedStep:
     data: dict[str, Any]
     result: dict[str, Any] | None = None
     dropped: bool = False
+    turn_id: str = ""
 
 
 @dataclass(slots=True)
@@ -55,7 +57,7 @@ def read_turn(turn_id: str, events: Iterable[dict[str, Any]]) -> ReplayedTurn:
         kind, at, data = event["type"], event["ts"], event["data"]
         turn.began = turn.began or at
         turn.ended = max(turn.ended, at)
-        step = ReplayedStep(kind, at, event.get("iteration"), data)
+        step = ReplayedStep(kind, at, event.get("iteration"), data, turn_id=event["turn_id"])
         if kind == "turn_start":
             turn.input, turn.model = data["input"], data["model"]
             turn.place = placed(data)

@@ -24,13 +24,14 @@ class Timeline:
 
     def show(self, event: dict[str, Any]) -> None:
         data, kind = event["data"], event["type"]
-        if event["turn_id"] != self._turn:
+        is_of_former = kind == "feedback" and self._turn not in {None, event["turn_id"]}
+        if event["turn_id"] != self._turn and not is_of_former:
             self._begin(event)
         if kind in {"text", "thinking"}:
             self._stream(event, printable(data["text"]))
             return
         for line in lines_about(event):
-            self._note(event, line)
+            self._note(event, f"{line} · turn {event['turn_id']}" if is_of_former else line)
 
     def end(self) -> None:
         """Nothing comes after."""

@@ -14,6 +14,7 @@ NOTE_WIDTH = 160  # characters, where there is no terminal to fit
 SNIPPETS, SNIPPET_WIDTH = 3, 40
 """Memories that a line tells of, and the characters of each."""
 EXIT_CODES = {"completed": 0, "cancelled": 130}
+RATINGS = {"up": "▲ rated good", "down": "▼ rated bad", "none": "△ rating taken back"}
 _CONTROL = {code: None for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
 
 
@@ -65,7 +66,7 @@ class Transcript:
             self._mid_line = False
 
 
-def describe(event_type: str, data: dict[str, Any]) -> str | None:  # noqa: PLR0911 - a line for each
+def describe(event_type: str, data: dict[str, Any]) -> str | None:  # noqa: PLR0911, PLR0912 - a line for each
     """One line about an event that is not text, None for those a reader need not see."""
     match event_type:
         case "turn_start" if files := data.get("attachments"):
@@ -85,6 +86,9 @@ def describe(event_type: str, data: dict[str, Any]) -> str | None:  # noqa: PLR0
             return f"↻ Starting this part again, please ignore what it said so far: {data['reason']}"
         case "memory":
             return f"✎ {data['op']} ({data['kind']}): {data.get('content', data['memory_id'])}"
+        case "feedback":
+            reason = f": {data['reason']}" if "reason" in data else ""
+            return f"{RATINGS[data['rating']]} ({data['of']}){reason}"
         case "warning":
             return f"! {data['message']}"
         case "error":

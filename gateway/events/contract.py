@@ -16,6 +16,7 @@ from gateway.events.content import RetrievalEvent, TextEvent, ThinkingEvent
 from gateway.events.lifecycle import (
     DoneEvent,
     ErrorEvent,
+    FeedbackEvent,
     IterationEndEvent,
     IterationStartEvent,
     IterationSupersededEvent,
@@ -43,7 +44,8 @@ AnyEvent = Annotated[
     | IterationSupersededEvent
     | WarningEvent
     | ErrorEvent
-    | DoneEvent,
+    | DoneEvent
+    | FeedbackEvent,
     Field(discriminator="type"),
 ]
 

@@ -2,14 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Literal
 
 from gateway.artifacts.attached_files import Upload
 from gateway.auth import Principal
 from gateway.errors import Draining, NotFound, TurnInProgress
 from gateway.events.envelope import StoredEvent
+from gateway.events.lifecycle import Feedback, Rating
 from gateway.history.message_view import messages_of
 from gateway.ids import new_session_id, now_ms
-from gateway.messages import Attached, ToolSpec
+from gateway.messages import Attached, ToolSpec, clean_text
 from gateway.service.acceptance import accept_with, new_turn
 from gateway.service.approvals import TurnApprovals
 from gateway.service.archiver import Archiver
@@ -263,6 +265,26 @@ class Gateway:
         if turn.status != "done":
             self.releases.release(turn, grace)
         return turn
+
+    async def rate(
+        self,
+        who: Principal,
+        session_id: str,
+        turn_id: str,
+        rating: Rating,
+        *,
+        reason: str | None = None,
+        of: Literal["turn", "message"] = "turn",
+    ) -> TurnRow:
+        """Records what the caller thinks of a turn that is over, in place of what they thought before. Raises
+        errors.NotFound, errors.TurnInProgress: it is not over."""
+        turn = await self.turn(who, session_id, turn_id)
+        if turn.status != "done":
+            details = {"turn_id": turn_id, "seq": turn.last_seq}
+            raise TurnInProgress(f"Turn {turn_id} is not over yet.", details=details)
+        reason = clean_text(reason) if reason is not None else None
+        await finish(self._deps.log.rate(turn, Feedback(rating=rating, reason=reason, of=of), now_ms()))
+        return await self.turn(who, session_id, turn_id)
 
     async def open_turn(self, session_id: str) -> TurnRow | None:
         """The running turn of a session whose owner was checked before."""

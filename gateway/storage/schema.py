@@ -132,7 +132,7 @@ Index("outbox_by_session", outbox.c.session_id, outbox.c.number)
 # `instructions` is the digest of those that the turn has; '': none; NULL while it waits: those that the turn
 # before it will have. `client_tools` is the digest of the tools that came with it. `mark` is a hash of
 # all that its client had sent of the conversation, where it sends that each time. `dialect` names the adapter
-# by which it was asked for; NULL: none.
+# by which it was asked for; NULL: none. `feedback` is what its owner thinks of it, as JSON (see `Feedback`).
 turns = Table(
     "turns",
     metadata,
@@ -164,6 +164,7 @@ turns = Table(
     Column("client_tools", Text),
     Column("mark", Text),
     Column("dialect", Text),
+    Column("feedback", Text),
 )
 _running = text("status = 'running'")
 _waiting = text("status = 'accepted'")

@@ -213,6 +213,9 @@ class TelemetryReader:
     def compressed(self, turn: TurnFacts | None, session_id: str, data: dict[str, Any], at: int) -> None:
         """A `compression` event: one began, is done or failed, in a turn or (None) by itself."""
 
+    def rated(self, body: dict[str, Any]) -> None:
+        """A `feedback` event, as the log has it: of a turn that is over."""
+
     def turn_ended(self, turn: TurnFacts) -> None:
         """The turn is over; `turn.outcome` and `turn.totals` say how."""
 

@@ -126,6 +126,10 @@ class Observer:
         if event.turn_id.startswith(OPERATION_PREFIX):
             self._take_operation(session_id, body)
             return
+        if event.type == "feedback":  # its turn is over
+            for reader in self._readers:
+                reader.rated(body)
+            return
         turn = self._turns.get(event.turn_id) or self._begin(session_id, event, body)
         turn.last_seq, turn.seen_at = event.seq, body["ts"]
         self._turns.move_to_end(turn.id)

@@ -137,6 +137,14 @@ TURN_FIRST_TEXT: Final = "gateway.turn.time_to_first_text"
 TURN_TRACE: Final = "gateway.turn.trace_id"
 REQUEST_TRACE: Final = "gateway.request.trace_id"
 
+# Attributes: what a person thinks of a turn
+EVALUATION: Final = "gen_ai.evaluation.name"
+EVALUATION_LABEL: Final = "gen_ai.evaluation.score.label"
+EVALUATION_SCORE: Final = "gen_ai.evaluation.score.value"
+EVALUATION_EXPLANATION: Final = "gen_ai.evaluation.explanation"
+RATING: Final = "gateway.feedback.rating"
+RATED: Final = "gateway.feedback.of"
+
 # Attributes: compression
 TRIGGER: Final = "gateway.compression.trigger"
 OPERATION_ID: Final = "gateway.operation.id"
@@ -215,6 +223,7 @@ EXECUTE_TOOL: Final = "execute_tool"
 RETRIEVAL: Final = "retrieval"
 COMPRESSION: Final = "gateway.compression"
 ARCHIVE: Final = "gateway.archive"
+FEEDBACK: Final = "gateway.feedback"
 ADMISSION: Final = "gateway.admission"
 APPROVAL: Final = "gateway.approval"
 SKILL: Final = "gateway.skill"
@@ -231,6 +240,7 @@ WARNING: Final = "gateway.warning"
 ARTIFACT_WARNINGS: Final = ("artifact_not_kept", "attachment_not_shown")
 """Its codes."""
 FIRST_CHUNK: Final = "gateway.first_chunk"
+EVALUATION_RESULT: Final = "gen_ai.evaluation.result"
 
 FINISH: Final[Mapping[str, str]] = {
     "end_turn": "stop",

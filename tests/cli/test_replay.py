@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import html
+import io
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 
 from gateway.cli.client import Client
 from gateway.cli.replay_page import write_page
-from gateway.cli.timeline import lines_about, measured
+from gateway.cli.timeline import Timeline, lines_about, measured
 from tests.cli.calling import Command
 from tests.running import Running
 
@@ -309,3 +310,31 @@ def test_the_files_of_a_message_are_named() -> None:
     assert lines[1].startswith("📎 照片.png, ")
     assert f"📎 照片.png, {html.escape(NASTY.replace(chr(27), ''))}" in written
     assert "<script>alert" not in written
+
+
+def test_a_turn_that_was_rated_is_told_where_that_happened() -> None:
+    """Also among the events of another turn, which stay together."""
+    start = {"input": "one", "model": "m", "trace_id": "0" * 32}
+    done = {"status": "completed", "iterations": 0, "duration_ms": 5}
+    rated = {"rating": "down", "reason": NASTY, "of": "turn"}
+    events = [
+        event(1, "turn_start", start, turn_id="t1"),
+        event(2, "done", done, turn_id="t1"),
+        event(3, "turn_start", start, turn_id="t2"),
+        event(4, "feedback", rated, turn_id="t1"),
+        event(5, "done", done, turn_id="t2"),
+    ]
+
+    drawn = page(*events)
+    out = io.StringIO()
+    timeline = Timeline(out)
+    for each in events:
+        timeline.show(each)
+    timeline.end()
+
+    assert drawn.count("<article") == 2
+    assert "▼ rated bad (turn): &lt;script&gt;" in drawn
+    assert "turn t1</div>" in drawn
+    assert out.getvalue().count("──") == 4
+    assert "▼ rated bad (turn): <script>alert(1)</script>" in out.getvalue()
+    assert out.getvalue().count("· turn t1") == 1

@@ -22,13 +22,13 @@ REQUEST = SpanContext(trace_id=5, span_id=6, is_remote=False, trace_flags=TraceF
 class Drawing:
     """An observer with nothing but spans, and what it has exported."""
 
-    def __init__(self, turn_limit: int = 100, called: Called = SUPPORT) -> None:
+    def __init__(self, turn_limit: int = 100, called: Called = SUPPORT, *, content: bool = False) -> None:
         self.exporter = InMemorySpanExporter()
         ids = TurnIds()
         provider = TracerProvider(id_generator=ids, shutdown_on_exit=False)
         provider.add_span_processor(SimpleSpanProcessor(self.exporter))
         traces = Traces(provider, ids)
-        self.spans, self.upkeep = Spans(traces, called), UpkeepSpans(traces)
+        self.spans, self.upkeep = Spans(traces, called), UpkeepSpans(traces, content=content)
         tools = ToolSpans(traces, called)
         readers = [self.spans, tools, self.upkeep]
         self.observer = Observer(readers, turn_limit=turn_limit)

@@ -6,6 +6,7 @@ import pytest
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.trace import StatusCode
 
+from gateway.events.lifecycle import Feedback
 from gateway.events.upkeep import Compression
 from gateway.ids import root_span_id, span_id_of, trace_id_of
 from gateway.messages import Usage
@@ -29,6 +30,33 @@ def test_the_root_is_linked_to_the_request_that_asked() -> None:
         assert [link.context for link in root.links] == [REQUEST]
         assert dict(root.links[0].attributes or {}) == {"gateway.link": "triggered_by"}
         assert attributes(root)["gateway.request.trace_id"] == f"{5:032x}"
+
+
+@pytest.mark.parametrize(("content", "explained"), [(False, None), (True, "my key is [redacted]")])
+def test_what_a_person_thinks_of_a_turn_comes_into_its_trace(content: bool, explained: str | None) -> None:
+    """As the result of an evaluation, in a span of its own, since the turn's is over; also when a process
+    hears of it that knows nothing else of the turn. The words are content."""
+    drawing = Drawing(content=content)
+    story = Story()
+    story.notify(Feedback(rating="down", reason="my key is sk-ant-REDACTED", of="message"))
+    span = drawing.draw(story)["gateway.feedback"]
+
+    (result,) = span.events
+    assert (place(span).trace_id, span.parent and span.parent.span_id) == (
+        int(trace_id_of("t_1"), 16),
+        int(root_span_id(trace_id_of("t_1")), 16),
+    )
+    assert attributes(span)["gateway.turn.id"] == "t_1"
+    assert attributes(span)["gateway.feedback.of"] == "message"
+    assert result.name == "gen_ai.evaluation.result"
+    found = dict(result.attributes or {})
+    assert found.pop("gen_ai.evaluation.explanation", None) == explained
+    assert found == {
+        "gen_ai.evaluation.name": "gateway.feedback",
+        "gen_ai.evaluation.score.label": "down",
+        "gen_ai.evaluation.score.value": 0.0,
+    }
+    assert drawing.observer.turns_followed == 0
 
 
 def test_every_span_of_a_turn_has_an_id_that_follows_from_its_events() -> None:

@@ -11,6 +11,7 @@ import orjson
 
 from gateway.errors import BadImport
 from gateway.events.contract import EVENT
+from gateway.events.lifecycle import Feedback
 from gateway.history.copies.archive_hashes import CoveredRanges
 from gateway.history.copies.artifacts import CheckedArtifacts
 from gateway.history.copies.blocks import check_content
@@ -70,7 +71,7 @@ ENVELOPE = '{"kind":"event","body":{"v":1,"seq":%d,"type":"%s","ts":%d,"session_
 class Checked:
     """What a sound file of `size` bytes holds, and where: offsets of the first line of each kind, of the
     message at each position at which a version begins, of the artifacts, and of the first part of each
-    content, by its hash (0: it has none). `began` as in `Incoming`."""
+    content, by its hash (0: it has none). `began` and `feedback` as in `Incoming`."""
 
     moment: Moment
     size: int
@@ -80,6 +81,7 @@ class Checked:
     artifacts_at: list[int]
     contents: dict[str, int]
     began: dict[str, int]
+    feedback: dict[str, Feedback]
 
 
 @dataclass(slots=True)
@@ -110,6 +112,7 @@ class Check:
     form: int = FORMAT
     counts: Counter[str] = field(default_factory=Counter[str])
     starts: dict[str, int] = field(default_factory=dict[str, int])
+    feedback: dict[str, Feedback] = field(default_factory=dict[str, Feedback])
 
     def take(self, kind: str, value: dict[str, Any], line: bytes, at: int) -> None:
         """A sound line, other than the last one, at the offset `at`."""
@@ -246,6 +249,9 @@ class Check:
         if span is None:
             demand(event.type != "done", "the event ends a turn that is not there")
             return
+        if isinstance(event.data, Feedback):
+            self._take_feedback(event.turn_id, span, seq, event.data)
+            return
         demand(span.first <= seq <= span.last, "the event is outside of its turn")
         self._take_place(span, seq)
         demand((event.type == "done") == (seq == span.last), "the last event of a turn must be its only done")
@@ -265,6 +271,13 @@ class Check:
         span.seen += 1
         for outer in self.around[:-1]:
             outer.seen += 1
+
+    def _take_feedback(self, turn_id: str, span: TurnRange, seq: int, data: Feedback) -> None:
+        """It comes after its turn, maybe while another one ran."""
+        demand(seq > span.last, "the feedback is not after its turn")
+        for around in self.around:
+            around.seen += seq < around.last
+        self.feedback[turn_id] = data
 
     def finish(self) -> Moment:
         """All lines but the last were taken: do they make a session?"""
@@ -324,6 +337,7 @@ def check(file: BinaryIO) -> Checked:
         found.artifacts.lines_at,
         found.artifacts.places,
         found.branches.began,
+        found.feedback,
     )
 
 

@@ -117,6 +117,7 @@ async def _incoming(
         _instructions(file, checked),
         _artifacts(file, checked, ttl),
         began=checked.began,
+        feedback=checked.feedback,
     )
     rows = checked.counts["message"] + checked.counts["event"]
     if rows <= most_rows and checked.size <= MAX_ROWS_SIZE:

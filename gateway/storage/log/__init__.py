@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from gateway.events.envelope import EventData, StoredEvent
-from gateway.events.lifecycle import Outcome
+from gateway.events.lifecycle import Feedback, Outcome
 from gateway.ids import OPERATION_PREFIX
 from gateway.messages import Message, Usage
 from gateway.storage.turns import TurnRow
@@ -25,10 +25,15 @@ class Closing:
     prefix_hash: str | None = None
 
 
+FORMER_TURN = OPERATION_PREFIX + "of_"
+"""What begins the `turn_id` of an entry about a turn that is over, before that turn's id: versions before
+there was such take it for an operation."""
+
+
 class OutboxEntry(NamedTuple):
     """Events that happened beside the session's open turn and wait to be written: `turn_id` is what they
-    belong to, an operation or a turn that was cancelled while it waited; `events` are types and encoded
-    data."""
+    belong to, an operation, a turn that is over (see FORMER_TURN) or one that was cancelled while it waited;
+    `events` are types and encoded data."""
 
     number: int
     turn_id: str
@@ -41,6 +46,8 @@ class OutboxEntry(NamedTuple):
 
     def turn_in(self, open_turn: str | None) -> str:
         """The turn id of its events when they are written while that turn is open."""
+        if self.turn_id.startswith(FORMER_TURN):
+            return self.turn_id.removeprefix(FORMER_TURN)
         return self.turn_id if self.is_turn or open_turn is None else open_turn
 
 
@@ -111,6 +118,11 @@ class EventLog(EventAppender, Protocol):
     async def close_waiting(self, turn: TurnRow, data: Sequence[EventData], at: int) -> OutboxEntry | None:
         """Ends a turn that waits as cancelled, with `data` for its events, which are stored as by `note`.
         Raises errors.Conflict (turn_not_waiting)."""
+        ...
+
+    async def rate(self, turn: TurnRow, data: Feedback, at: int) -> OutboxEntry | None:
+        """Stores what its owner thinks of a turn that is over, as by `note` but with the turn's id; nothing
+        when that is what they thought last. Raises errors.NotFound (session_not_found, turn_not_found)."""
         ...
 
     async def deliver(self, session_id: str, at: int) -> bool:

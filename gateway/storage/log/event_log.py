@@ -9,6 +9,7 @@ from sqlalchemy import Connection
 
 from gateway.errors import ArchiveDamaged, StorageError
 from gateway.events.envelope import EventData, StoredEvent
+from gateway.events.lifecycle import Feedback
 from gateway.storage.archives import ArchiveRow
 from gateway.storage.archives.reader import ReadArchivedEvents, no_archives
 from gateway.storage.archives.statements import archives_after
@@ -139,6 +140,15 @@ class SqlEventLog:
             turn.session_id,
             at,
             lambda connection: outbox.close_waiting(connection, turn.session_id, turn.id, data, at),
+        )
+        return outcome.entry
+
+    async def rate(self, turn: TurnRow, data: Feedback, at: int) -> OutboxEntry | None:
+        """See `EventLog.rate`."""
+        outcome = await self._beside(
+            turn.session_id,
+            at,
+            lambda connection: outbox.rate(connection, turn.session_id, turn.id, data, at, owner=turn.owner),
         )
         return outcome.entry
 

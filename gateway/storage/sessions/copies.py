@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Protocol, Self, cast
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from gateway.errors import Conflict
-from gateway.events.lifecycle import Outcome
+from gateway.events.lifecycle import Feedback, Outcome
 from gateway.ids import ARTIFACT_PATTERN, ID_PATTERN
 from gateway.messages import Attached, Role, Usage
 from gateway.storage.archives import ArchiveRow, Source, Trigger
@@ -263,8 +263,8 @@ class Incoming(NamedTuple):
     has the place of each version's archive, by its number. Messages and events are rows, or they were written
     to blobs before and `archived` tells of them: inserting very many would keep all turns from writing. The
     contents of `artifacts` are in blobs already, whose paths `contents` has by their hashes. `began` has by
-    turn the position after which its messages come. `seeded`: nothing is a copy; what is attached to a turn
-    is there already, and the session is the first to use it."""
+    turn the position after which its messages come, `feedback` what its owner thought of it last. `seeded`:
+    nothing is a copy; what is attached to a turn is there already, and the session is the first to use it."""
 
     moment: Moment
     archives: dict[int, VersionArchive]
@@ -276,6 +276,7 @@ class Incoming(NamedTuple):
     events: Iterable[EventCopy] = ()
     archived: ArchiveRow | None = None
     began: Mapping[str, int] = MappingProxyType({})
+    feedback: Mapping[str, Feedback] = MappingProxyType({})
     seeded: bool = False
 
 

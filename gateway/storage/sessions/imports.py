@@ -22,6 +22,7 @@ from gateway.storage.branches.forks import ADD as ADD_BRANCH
 from gateway.storage.branches.forks import put_active
 from gateway.storage.branches.places import ranges_text, read_ranges
 from gateway.storage.database import Prepared, Store, reads, writes
+from gateway.storage.log.outbox import feedback_text
 from gateway.storage.log.packs import ADD_PACK, packs_of, rows_of
 from gateway.storage.refusals import no_session
 from gateway.storage.schema import branches, heads, instructions, messages, sessions, turns
@@ -205,7 +206,9 @@ def _new_turns(
         own = {"session_id": session_id, "owner": owner, "status": "done"} | dict.fromkeys(
             ("client_tools", "mark", "dialect")
         )
-        yield row | own | {"after_position": incoming.began.get(turn.id)}
+        rated = incoming.feedback.get(turn.id)
+        places = {"after_position": incoming.began.get(turn.id)}
+        yield row | own | places | {"feedback": feedback_text(rated) if rated is not None else None}
 
 
 def _add_artifacts(

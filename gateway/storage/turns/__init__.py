@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
-from gateway.events.lifecycle import Outcome
+from gateway.events.lifecycle import Feedback, Outcome
 from gateway.messages import Attached, ToolSpec, Usage
 from gateway.storage.messages import History
 from gateway.storage.signals import Signal
@@ -33,7 +33,7 @@ class TurnRow:
     that ran before it. `origin` is None of what was said here. `instructions` is the digest (SHA-256 in
     hex) of those of its client; None: it has none, or waits and brought none. `client_tools` names the set
     of tools that came with it (see `Turns.client_tools`). `dialect` names the adapter by which it was asked
-    for; None: the gateway's own routes."""
+    for; None: the gateway's own routes. `feedback` is what its owner thinks of it."""
 
     id: str
     session_id: str
@@ -62,6 +62,7 @@ class TurnRow:
     instructions: str | None = None
     client_tools: str | None = None
     dialect: str | None = None
+    feedback: Feedback | None = None
 
 
 class OwnedTurn(NamedTuple):

@@ -17,6 +17,7 @@ from sqlalchemy import (
 )
 
 from gateway.errors import NotFound
+from gateway.events.lifecycle import Feedback
 from gateway.storage.database import Prepared
 from gateway.storage.rows import usage_of
 from gateway.storage.schema import RUNNING, WAITING, approvals, client_calls, heads, sessions, turns
@@ -67,6 +68,7 @@ TURNS = (
         turns.c.instructions,
         turns.c.client_tools,
         turns.c.dialect,
+        turns.c.feedback,
         heads.c.head,
         sessions.c.created_at,
     )
@@ -100,12 +102,15 @@ SESSION_OF = Prepared(select(turns.c.session_id).where(OF_ID))
 def turn_of(row: tuple[Any, ...]) -> TurnRow:
     """A row of TURNS. `first_seq` is fixed before the first event is there: until then both bounds are 0."""
     first_seq, last_seq, cancel_requested, project_id, role_id, recoveries, attachments = row[10:17]
-    ended_at, usage, cost, iterations, *place, told, tools, dialect = row[17:27]
+    ended_at, usage, cost, iterations, *place, told, tools, dialect, feedback = row[17:28]
     if last_seq < first_seq:
         first_seq = last_seq = 0
     values: list[Any] = [*row[:10], first_seq, last_seq, bool(cancel_requested), project_id, role_id]
     values += [attachments_of(attachments), recoveries, ended_at, usage_of(usage), cost, iterations]
-    return TurnRow(*values, *place, instructions=told or None, client_tools=tools, dialect=dialect)
+    rated = Feedback.model_validate_json(feedback) if feedback else None
+    return TurnRow(
+        *values, *place, instructions=told or None, client_tools=tools, dialect=dialect, feedback=rated
+    )
 
 
 def accepted_of(connection: Connection, turn_id: str) -> Accepted:

@@ -194,6 +194,10 @@ class Lines(TelemetryReader):
         else:
             line.warning("archive failed", code=archived.error)
 
+    def rated(self, body: dict[str, Any]) -> None:
+        data, line = body["data"], _made_in(body["session_id"], body["turn_id"])
+        line.info("turn rated", rating=data["rating"], of=data["of"])
+
     def turn_ended(self, turn: TurnFacts) -> None:
         totals = {key: value for key, value in turn.totals.items() if key not in {"status", "usage"}}
         line = _line(turn).bind(status=turn.outcome, tool_calls=turn.tool_calls, **totals)

@@ -94,6 +94,12 @@ ADMISSION_WAIT = _histogram(
     "gateway.admission.wait", "s", "How long turns waited for those before them.", buckets.AGENT_SECONDS
 )
 QUEUE_DEPTH = _gauge("gateway.admission.queue_depth", "{turn}", "Turns that wait for those before them.")
+FEEDBACK = _counter(
+    "gateway.feedback",
+    "{rating}",
+    "What people said of turns: up, down, or none where they took it back.",
+    (s.RATING, s.RATED),
+)
 USAGE_UNREPORTED = _counter(
     "gateway.usage.unreported", "{call}", "Model calls that began to answer and never told their usage."
 )

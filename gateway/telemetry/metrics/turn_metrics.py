@@ -31,6 +31,7 @@ class TurnMetrics(TelemetryReader):
         self._turns = exposition.counter(table.TURNS)
         self._seconds = exposition.histogram(table.TURN_DURATION)
         self._wait = exposition.histogram(table.ADMISSION_WAIT)
+        self._feedback = exposition.counter(table.FEEDBACK)
         self._unreported = exposition.counter(table.USAGE_UNREPORTED)
         self._calls = exposition.histogram(table.TURN_CALLS)
         self._tool_calls = exposition.histogram(table.TURN_TOOL_CALLS)
@@ -60,6 +61,10 @@ class TurnMetrics(TelemetryReader):
 
     def turn_lost(self, turn: TurnFacts) -> None:
         self._running.pop(turn.id, None)
+
+    def rated(self, body: dict[str, Any]) -> None:
+        data = body["data"]
+        self._feedback.add(1, {semconv.RATING: data["rating"], semconv.RATED: data["of"]})
 
     def compressed(self, turn: TurnFacts | None, session_id: str, data: dict[str, Any], at: int) -> None:
         if data["phase"] == "started":

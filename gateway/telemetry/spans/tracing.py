@@ -52,7 +52,7 @@ class TraceExport:
             dup=settings.genai_compat == "dup",
             salt=salt,
         )
-        spans, upkeep = Spans(traces, called), UpkeepSpans(traces)
+        spans, upkeep = Spans(traces, called), UpkeepSpans(traces, content=content)
         self.readers: list[TelemetryReader] = [
             spans,
             ToolSpans(traces, called),

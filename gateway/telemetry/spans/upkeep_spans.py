@@ -1,5 +1,5 @@
 """Spans of what is done to a session beside its answers: compression, in a turn or by itself; archives;
-what is learned from it."""
+what is learned from it; what a person thinks of a turn."""
 
 import re
 from collections import OrderedDict
@@ -15,8 +15,17 @@ from gateway.memory.learning.report import LearningReport, learning_id
 from gateway.messages import Usage
 from gateway.telemetry import semconv
 from gateway.telemetry.facts import SessionArchived, TelemetryReader, TurnFacts
+from gateway.telemetry.redaction import redact
 from gateway.telemetry.spans.span_facts import memory_facts, turn_ids
-from gateway.telemetry.spans.traces import Traces, add_event, close, known, link_to_requester
+from gateway.telemetry.spans.traces import (
+    Attributes,
+    Traces,
+    add_event,
+    close,
+    known,
+    link_to_requester,
+    root_of,
+)
 from gateway.telemetry.spans.turn_spans import MAX_REQUESTERS
 
 _CODE = re.compile(r"[a-z][a-z_]{2,40}(?=$|[:. ])")
@@ -24,6 +33,7 @@ _OPEN = 1000
 """Most compressions followed at once."""
 MAX_CHANGES = 100
 """Changes of one reading that have an event each."""
+SCORES = {"up": 1.0, "down": 0.0}
 _UNFINISHED = {"reason": semconv.UNFINISHED}
 
 
@@ -47,11 +57,13 @@ class _CompressionEvent:
 
 class UpkeepSpans(TelemetryReader):
     """Draws `gateway.compression`: a child of the turn that it happened in, else a root of its own that is
-    linked to the request; `gateway.archive`, a root; and `gateway.memory.learn`, a root with its changes as
-    events."""
+    linked to the request; `gateway.archive`, a root; `gateway.memory.learn`, a root with its changes as
+    events; and `gateway.feedback`, a child of its turn, with the event that the conventions have for an
+    evaluation. A person's own words are there with `content` only."""
 
-    def __init__(self, traces: Traces) -> None:
+    def __init__(self, traces: Traces, *, content: bool = False) -> None:
         self._traces = traces
+        self._content = content
         self._request_spans = BoundedDict[str, SpanContext](MAX_REQUESTERS)
         # By session, where one compression runs at a time; it may begin between turns and end in one.
         self._open: OrderedDict[str, _Open] = OrderedDict()
@@ -107,6 +119,23 @@ class UpkeepSpans(TelemetryReader):
             at = min(max(changed.row.updated_at, run.started_at), run.ended_at)
             add_event(span, semconv.MEMORY, at, memory_facts(changed.event.model_dump(exclude_none=True)))
         close(span, run.ended_at, run.started_at, run.error)
+
+    def rated(self, body: dict[str, Any]) -> None:
+        data, at, turn_id = body["data"], body["ts"], body["turn_id"]
+        parent = root_of(trace_id_of(turn_id))
+        attributes = {**turn_ids(body["session_id"], turn_id), semconv.RATED: data["of"]}
+        span = self._traces.child(
+            parent, semconv.FEEDBACK, f"feedback {body['seq']}", at=at, attributes=attributes
+        )
+        reason = data.get("reason") if self._content else None
+        found: Attributes = {
+            semconv.EVALUATION: semconv.FEEDBACK,
+            semconv.EVALUATION_LABEL: data["rating"],
+            semconv.EVALUATION_SCORE: SCORES.get(data["rating"]),
+            semconv.EVALUATION_EXPLANATION: redact(reason) if reason is not None else None,
+        }
+        add_event(span, semconv.EVALUATION_RESULT, at, found)
+        close(span, at, at, None)
 
     def turn_left(self, turn: TurnFacts) -> None:
         self._open.pop(turn.session_id, None)

@@ -1,0 +1,16 @@
+"""What people think of turns; sessions that they pinned or put away; and who gave a session its title."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0019"
+down_revision = "0018"
+branch_labels = None
+depends_on = None
+
+compatible_from = "0015"
+
+
+def upgrade() -> None:
+    text = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
+    op.add_column("turns", sa.Column("feedback", text))
