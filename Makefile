@@ -74,6 +74,7 @@ check: $(VENV)/.dev ## Format, lint, types, import direction, budgets of size, g
 	$(BIN)/python bench/shape.py --check
 	$(BIN)/python docs/generate.py --check
 	$(BIN)/python grafana/generate.py --check
+	$(BIN)/python web/client/generate.py --check
 	$(BIN)/python -m pytest --quiet tests/test_house.py
 
 .PHONY: bench
@@ -105,8 +106,9 @@ shape: $(VENV)/.dev ## Print figures about the code, and each package's lines be
 	@$(BIN)/python bench/shape.py
 
 .PHONY: docs
-docs: $(VENV)/.dev ## Write the generated pages: events.md, api.md, settings.md, observability.md, .env.example
+docs: $(VENV)/.dev ## Write the generated pages: events.md, api.md, settings.md, observability.md, .env.example, and the client's types
 	@$(BIN)/python docs/generate.py
+	@$(BIN)/python web/client/generate.py
 
 .PHONY: dashboards
 dashboards: $(VENV)/.dev ## Write grafana/dashboards from grafana/boards

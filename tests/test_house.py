@@ -177,6 +177,12 @@ def test_the_generated_pages_are_current() -> None:
     assert report.returncode == 0, report.stdout + report.stderr
 
 
+def test_the_types_of_the_client_are_those_of_the_gateway() -> None:
+    """web/client/src/events.ts and api.ts are written from the models of events and routes."""
+    checked = run("web/client/generate.py", "--check")
+    assert checked.returncode == 0, checked.stdout
+
+
 def test_every_make_target_that_a_document_names_exists() -> None:
     """Commands in the documents can be typed as they stand."""
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))

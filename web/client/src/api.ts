@@ -461,6 +461,21 @@ export interface FailingTask {
   readonly why: string;
 }
 
+/** What a person thinks of a turn. */
+export interface FeedbackBody {
+  /** none takes it back. */
+  readonly rating: "up" | "down" | "none";
+  readonly reason?: string;
+  /** What it is about: all that was done, or the answer alone. */
+  readonly of?: "turn" | "message";
+}
+
+export interface FeedbackReply {
+  readonly rating: "up" | "down" | "none";
+  readonly reason?: string;
+  readonly of: "turn" | "message";
+}
+
 /** What is no text for the model: it becomes an artifact. */
 export interface FileBlock {
   readonly type: "file";
@@ -1165,6 +1180,8 @@ export interface Turn {
   readonly parent_turn_id?: string;
   /** seeded: a client brought it along when the session was made. */
   readonly origin?: "seeded";
+  /** What its owner thinks of it. */
+  readonly feedback?: FeedbackReply;
 }
 
 /** A message, and how it is treated. */

@@ -116,6 +116,11 @@ export class GatewayClient {
     return persist(() => this.connection.ask("POST", `${of(session)}/turns/${turn}/cancel`));
   }
 
+  /** What a person thinks of a turn that is over. */
+  giveFeedback(session: string, turn: string, body: api.FeedbackBody): Promise<api.Turn> {
+    return this.connection.ask("POST", `${of(session)}/turns/${turn}/feedback`, { body });
+  }
+
   branches(session: string): Promise<api.BranchList> {
     return this.connection.ask("GET", `${of(session)}/branches`);
   }

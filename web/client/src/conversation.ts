@@ -1,8 +1,8 @@
 // What a session looks like: the value that events are reduced to.
 
 import type {
-  ApprovalRequest, ApprovalResponse, Artifact, AttachedFile, CallResult, Compression, Done, IterationEnd, IterationStart,
-  KnownEvent, Memory, Retrieval, Skill, ToolCall, ToolProgress, TurnError, TurnStart, TurnWarning, Usage,
+  ApprovalRequest, ApprovalResponse, Artifact, AttachedFile, CallResult, Compression, Done, Feedback, IterationEnd,
+  IterationStart, KnownEvent, Memory, Retrieval, Skill, ToolCall, ToolProgress, TurnError, TurnStart, TurnWarning, Usage,
 } from "./events.js";
 import type { PersistentMap } from "./persistent-map.js";
 
@@ -19,15 +19,8 @@ export interface UnknownEvent {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** One event of the log, as a frame of the stream has it. A `switch` on `type` after `isKnown(event)` narrows it. */
+/** One event of the log, as a frame of the stream has it. A `switch` on `type` narrows it where `isKnown(event)`. */
 export type Event = KnownEvent | UnknownEvent;
-
-/** Feedback of a person to a turn; the newest counts. */
-export interface Feedback {
-  readonly rating: string | number;
-  readonly reason?: string;
-  readonly at: number;
-}
 
 /** What every part has: the number of its first event (a key that never changes), its time in Unix milliseconds, and
  * the model call that it came with, if any. */
@@ -129,6 +122,7 @@ export interface Call {
 export interface Attempt {
   readonly seq: number;
   readonly iteration: number;
+  /** From 1; 0 where only its end is known. */
   readonly attempt: number;
   readonly state: "running" | "ended" | "superseded";
   readonly startedAt: number;
@@ -156,7 +150,13 @@ export interface Turn {
   readonly seq: number;
   /** Whether its first event is known; else older events have to be prepended. */
   readonly isWhole: boolean;
-  /** The turn that it was asked after, `root` for none; absent where it is not known yet. */
+  /** What happened beside the turns, such as a compression or a change of a memory by hand: parts alone, no message and
+   * no outcome. */
+  readonly isOperation: boolean;
+  /** `branch`: in the tree of turns. `beside`: an operation, or a message that was taken back while it waited for
+   * another turn. `unknown`: only what came after its end is known, such as feedback; it is in no branch yet. */
+  readonly place: "branch" | "beside" | "unknown";
+  /** The turn that it was asked after, `root` for none; absent where that is not known yet, and of what is beside the turns. */
   readonly parentId?: string;
   /** The user's message; empty where it is not known yet. */
   readonly input: string;
@@ -172,6 +172,7 @@ export interface Turn {
   readonly error?: TurnError;
   /** Absent while it runs or waits. */
   readonly outcome?: Outcome;
+  /** What a person thinks of it now. */
   readonly feedback?: Feedback;
 }
 
@@ -184,17 +185,29 @@ export interface Conversation {
   readonly first: number;
   /** The cursor from which to follow. */
   readonly last: number;
-  /** All turns by id, of all branches. */
+  /** All turns by id, of all branches, and what happened beside them. */
   readonly turns: PersistentMap<Turn>;
-  /** All turns in the order in which they began. */
+  /** All of them in the order in which they began. */
   readonly order: readonly string[];
-  /** The turns of the branch that is shown, the oldest first; the same array until a turn begins or another branch is
-   * shown. */
+  /** The turns of the branch that is shown, the oldest first, each with what happened beside it after it; the same
+   * array until a turn begins or another branch is shown. */
   readonly path: readonly string[];
-  /** The turns that were asked after a turn, or after `root`, in their order: the versions between which one switches. */
+  /** The newest turn of the branch that is shown. */
+  readonly tip?: string;
+  /** The turns that were asked after a turn, or after `root`, in their order. */
   readonly children: PersistentMap<readonly string[]>;
-  /** The turn that runs or waits. */
-  readonly openTurnId?: string;
-  /** The `seq` of the compression that runs. */
+  /** What happened beside the turns, by the turn that ran before it. */
+  readonly beside: PersistentMap<readonly string[]>;
+  /** The turn that ran last, or runs. */
+  readonly newest?: string;
+  /** The `seq` of the part of the compression that runs; 0: none does any more. */
   readonly compressing?: number;
+  /** The events of turns of which older ones are missing, the newest first: they are folded anew once these come. */
+  readonly partial: PersistentMap<EventChain>;
+}
+
+/** Events, the newest first. */
+export interface EventChain {
+  readonly event: Event;
+  readonly before?: EventChain;
 }

@@ -85,7 +85,7 @@ export interface Covered {
   readonly last: number;
 }
 
-/** The turn is over. Exactly one per turn, and its last event. */
+/** The turn is over. Exactly one per turn, and its last event but for `feedback`. */
 export interface Done {
   readonly status: "completed" | "failed" | "cancelled" | "limit_reached" | "interrupted";
   readonly stop_reason?: string;
@@ -201,6 +201,23 @@ export interface TurnErrorEvent {
   /** The model's id of the tool call. */
   readonly tool_call_id?: string;
   readonly data: TurnError;
+}
+
+export interface FeedbackEvent {
+  /** Version of the contract; additive changes keep it. */
+  readonly v: 1;
+  /** Position in the session: from 1, without gaps, never reused. The one cursor. */
+  readonly seq: number;
+  readonly type: "feedback";
+  /** Unix time in milliseconds. */
+  readonly ts: number;
+  readonly session_id: string;
+  readonly turn_id: string;
+  /** Number of the model call in the turn. */
+  readonly iteration?: number;
+  /** The model's id of the tool call. */
+  readonly tool_call_id?: string;
+  readonly data: Feedback;
 }
 
 export interface IterationEndEvent {
@@ -422,6 +439,16 @@ export interface TurnWarningEvent {
   /** The model's id of the tool call. */
   readonly tool_call_id?: string;
   readonly data: TurnWarning;
+}
+
+/** What a person thinks of a turn that is over: it has the turn's id, and comes some time after its `done`. The last one holds. */
+export interface Feedback {
+  /** none: taken back. */
+  readonly rating: "up" | "down" | "none";
+  /** Why, in the person's words. */
+  readonly reason?: string;
+  /** What it is about: all that was done, or the answer alone. */
+  readonly of: "turn" | "message";
 }
 
 /** A model call is over and its message is stored. Without `stop_reason` the answer was cut short (by a cancel, a failure or a restart) and what had been streamed is kept. */
@@ -675,7 +702,8 @@ export type KnownEvent =
   | IterationSupersededEvent
   | TurnWarningEvent
   | TurnErrorEvent
-  | DoneEvent;
+  | DoneEvent
+  | FeedbackEvent;
 
 /** Every type of event that this version knows. */
 export const EVENT_TYPES = [
@@ -685,6 +713,7 @@ export const EVENT_TYPES = [
   "compression",
   "done",
   "error",
+  "feedback",
   "iteration_end",
   "iteration_start",
   "iteration_superseded",
