@@ -6,6 +6,9 @@ COPY requirements.txt requirements-build.txt ./
 RUN python -m venv /opt/gateway \
     && /opt/gateway/bin/pip install --no-cache-dir --require-hashes --requirement requirements.txt \
     && pip install --no-cache-dir --require-hashes --requirement requirements-build.txt
+COPY requirements-node.txt ./
+COPY web web
+RUN python web/build.py
 COPY pyproject.toml README.md LICENSE ./
 COPY docs docs
 COPY prompts prompts

