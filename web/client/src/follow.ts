@@ -88,10 +88,10 @@ class Stream {
   }
 
   async run(): Promise<void> {
-    while (!this.signal.aborted && !this.isOver) {
+    while (this.goesOn()) {
       this.tell({ state: "connecting" });
       const error = await this.connect();
-      if (this.signal.aborted || this.isOver) return;
+      if (!this.goesOn()) return;
       if (error instanceof Refused && !mayHelp(error)) throw error;
       const asked = error instanceof Refused ? (error.retryAfter ?? 0) * 1000 : 0;
       const wait = Math.max(asked, this.wait * (0.5 + Math.random()));
@@ -99,6 +99,10 @@ class Stream {
       this.tell({ state: "lost", error, retryAt: Date.now() + wait });
       await pause(wait, this.signal);
     }
+  }
+
+  private goesOn(): boolean {
+    return !this.signal.aborted && !this.isOver;
   }
 
   /** One connection up to its end: why it ended. */
@@ -155,7 +159,7 @@ class Stream {
         this.head = said.head ?? 0;
         this.tell(this.head > this.cursor ? { state: "catching_up", head: this.head } : { state: "live" });
       } else if (type === "stream_error") {
-        refusal = new Refused(503, said as object);
+        refusal = new Refused(503, said);
       } else if (said.seq > this.cursor) {
         this.cursor = said.seq;
         events.push(said);

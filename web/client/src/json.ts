@@ -2,7 +2,7 @@
 
 interface Reviving {
   parse(text: string, reviver: (this: unknown, key: string, value: unknown, context: { source?: string }) => unknown): unknown;
-  rawJSON?(text: string): unknown;
+  rawJSON?: (text: string) => unknown;
 }
 
 const ENGINE = JSON as unknown as Reviving;

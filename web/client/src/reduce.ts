@@ -74,7 +74,7 @@ export function openTurn(conversation: Conversation): Turn | undefined {
 
 /** The turns that were asked in the place of `turn`, itself among them, in their order. */
 export function versions(conversation: Conversation, turn: Turn): readonly string[] {
-  return turn.place === "branch" && conversation.children.get(turn.parentId ?? UNKNOWN) || [turn.id];
+  return turn.place === "branch" ? conversation.children.get(turn.parentId ?? UNKNOWN) ?? [turn.id] : [turn.id];
 }
 
 /** The calls of a turn, in their order. */

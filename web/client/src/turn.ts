@@ -45,16 +45,21 @@ export function fold(turn: Turn, event: Event): Turn {
     case "compression": return compressed(turn, event);
     case "error": return { ...closed(turn, event.ts), error: event.data };
     case "done": return over(closed(turn, event.ts), event);
-    case "feedback": {
-      const { feedback: _, ...without } = turn;
-      return event.data.rating === "none" ? without : { ...without, feedback: event.data };
-    }
+    case "feedback":
+      return event.data.rating === "none" ? without(turn, "feedback") : { ...turn, feedback: event.data };
   }
 }
 
 function placeOf(event: Event): { seq: number; at: number; iteration?: number } {
   const place = { seq: event.seq, at: event.ts };
   return event.iteration === undefined ? place : { ...place, iteration: event.iteration };
+}
+
+/** `turn` with a field absent. */
+function without(turn: Turn, name: "feedback" | "parentId"): Turn {
+  const copy: { -readonly [Key in keyof Turn]: Turn[Key] } = { ...turn };
+  Reflect.deleteProperty(copy, name);
+  return copy;
 }
 
 const add = (turn: Turn, part: Part): Turn => ({ ...turn, parts: [...turn.parts, part] });
@@ -201,8 +206,6 @@ function over(turn: Turn, event: events.DoneEvent): Turn {
   // It was cancelled while it waited for another one, in whose midst both of its events may stand.
   const neverRan = turn.start !== undefined && status === "cancelled" && iterations === 0 && event.seq === turn.seq + 1;
   const ended: Turn = { ...turn, outcome: event.data, state: status, endedAt: event.ts };
-  if (!neverRan) return ended;
-  const { parentId: _, ...beside } = ended;
-  return { ...beside, place: "beside" };
+  return neverRan ? { ...without(ended, "parentId"), place: "beside" } : ended;
 }
 

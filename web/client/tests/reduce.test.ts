@@ -1,3 +1,5 @@
+// @vitest-environment node
+
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
@@ -8,9 +10,9 @@ import "./setup.js";
 
 /** A conversation as plain data, in which equal ones are equal. */
 function plain(conversation: Conversation): object {
-  const entries = Object.entries(conversation).map(([name, value]) =>
+  const entries = Object.entries(conversation).map(([name, value]: [string, unknown]): [string, unknown] =>
     [name, value instanceof PersistentMap ? Object.fromEntries([...value].sort(([a], [b]) => a < b ? -1 : 1)) : value]);
-  return Object.fromEntries(entries) as object;
+  return Object.fromEntries(entries);
 }
 
 const from = (events: readonly Event[]): Conversation => reduceAll(emptyConversation(), events);
@@ -64,11 +66,11 @@ describe("a conversation", () => {
     fc.assert(fc.property(SESSION, fc.nat(100), (events, number) => {
       const conversation = from(events);
       const turns = [...conversation.turns].filter(([, turn]) => turn.place === "branch");
-      const [id, turn] = turns[number % turns.length]!;
+      const [id, turn] = turns[number % turns.length] ?? ["", undefined];
       const shown = show(conversation, id);
       expect(shown.path).toContain(id);
-      expect(shown.children.get(shown.tip!)).toBeUndefined();
-      if (turn.parentId !== "root") expect(shown.path).toContain(turn.parentId);
+      expect(shown.children.get(shown.tip ?? "")).toBeUndefined();
+      if (turn && turn.parentId !== "root") expect(shown.path).toContain(turn.parentId);
       expect(openTurn(shown)).toBe(openTurn(conversation));
     }));
   });

@@ -27,8 +27,8 @@ const BESIDE = fc.oneof(
 );
 const TURN = fc.record({ steps: fc.array(STEP, { maxLength: 12 }), end: END, parent: fc.option(fc.nat(20)), beside: fc.array(BESIDE, { maxLength: 3 }) });
 
-type Step = { kind: string; text?: string; id?: string | null; client?: boolean; phase?: string };
-type Beside = { kind: string; turn?: number; phase?: string; operation?: number };
+interface Step { kind: string; text?: string; id?: string | null; client?: boolean; phase?: string }
+interface Beside { kind: string; turn?: number; phase?: string; operation?: number }
 
 /** A session from its first event on; the last turn may still run. */
 export const SESSION: fc.Arbitrary<Event[]> = fc
@@ -38,11 +38,11 @@ export const SESSION: fc.Arbitrary<Event[]> = fc
     const ids: string[] = [];
     const beside = (each: Beside): void => {
       if (each.kind === "feedback") {
-        const turn_id = ids[each.turn! % Math.max(1, ids.length)];
+        const turn_id = ids[(each.turn ?? 0) % Math.max(1, ids.length)];
         if (turn_id) said.push({ type: "feedback", turn_id, data: { rating: "up", of: "turn" } });
       } else {
         const data = each.kind === "memory" ? { op: "remembered", memory_id: "m" } : { phase: each.phase };
-        said.push({ type: each.kind, turn_id: `c_${each.operation ?? said.length}`, data } as Said);
+        said.push({ type: each.kind, turn_id: `c_${each.operation ?? said.length}`, data });
       }
     };
     before.forEach(beside);
