@@ -1,12 +1,72 @@
 // The conversation and the composer. `session` null: a new chat, whose session is made with its first message.
 
+import { useEffect, useState } from "react";
+
+import { reopen } from "../live";
 import { useApp } from "../state";
+import { keepAnnouncing } from "./announcements";
+import { showActiveBranch } from "./branch";
+import { Composer } from "./Composer";
+import { useSpeech } from "./format";
+import { keepOutbox, send, useMessages } from "./outbox";
+import { PendingMessage } from "./PendingMessage";
+import { TurnList } from "./TurnList";
+import "./conversation.css";
+import "./prose.css";
+
+keepOutbox();
+keepAnnouncing();
 
 export interface ConversationProps {
   readonly session: string | null;
 }
 
 export function Conversation({ session }: ConversationProps) {
-  const turns = useApp((state) => state.conversation.path.length);
-  return <section className="conversation" data-session={session} data-turns={turns} />;
+  const speech = useSpeech();
+  const { words } = speech;
+  const state = useApp((value) => value.state);
+  const error = useApp((value) => value.error);
+  const isEmpty = useApp(({ conversation }) => conversation.path.length === 0 && conversation.first <= 1);
+  const isGone = state === "gone";
+  const chat = isGone ? null : session;
+  const messages = useMessages().filter((message) => message.session === chat);
+  const [sent, setSent] = useState(0);
+  const isReady = state === "ready";
+  useEffect(() => {
+    if (session !== null && isReady) void showActiveBranch(session).catch(() => undefined); // the newest one is shown without
+  }, [session, isReady]);
+
+  const hasTurns = !(isReady && isEmpty);
+  const pending = messages.map((message) => <PendingMessage key={message.id} message={message} />);
+  return (
+    <section className="conversation" aria-label={words.conversation}>
+      {isGone && <p className="note error" role="alert">{words.gone}</p>}
+      {state === "failed" && (
+        <p className="note error" role="alert">
+          {speech.problem(error)} <button type="button" className="small" onClick={reopen}>{words.again}</button>
+        </p>
+      )}
+      {chat !== null && hasTurns ? <TurnList session={chat} sent={sent}>{pending}</TurnList>
+        : messages.length === 0 ? <Welcome session={chat} />
+          : <div className="scroll"><div id="messages">{pending}</div></div>}
+      <Composer session={chat} onSent={() => setSent((count) => count + 1)} />
+    </section>
+  );
+}
+
+function Welcome({ session }: ConversationProps) {
+  const { words } = useSpeech();
+  const isDemo = useApp(({ health }) => health?.demo === true);
+  const examples = [words.example1, words.example2, words.example3, ...(isDemo ? [words.demo1, words.demo2] : [])];
+  return (
+    <div className="scroll">
+      <div id="welcome" className="welcome">
+        <h2>{words.welcome}</h2>
+        <p>{words.welcomeHint}</p>
+        <div className="examples">
+          {examples.map((text) => <button key={text} type="button" className="example" onClick={() => send(session, text, [])}>{text}</button>)}
+        </div>
+      </div>
+    </div>
+  );
 }

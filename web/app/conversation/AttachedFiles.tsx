@@ -1,0 +1,45 @@
+// The files of a message: small images as they are, everything else by its name. Each can be saved.
+
+import type { AttachedFile } from "@chat-gateway/client";
+import { useState } from "react";
+
+import { ActionButton, Trouble } from "./ActionButton";
+import { codeOf } from "./failures";
+import { isPicture, LARGEST_PREVIEW, markGone, saveArtifact, useGone } from "./files";
+import { useSpeech } from "./format";
+import { Picture } from "./Picture";
+
+export function AttachedFiles({ files }: { readonly files: readonly AttachedFile[] }) {
+  const { words } = useSpeech();
+  if (files.length === 0) return null;
+  return (
+    <ul className="attached" aria-label={words.attachedFiles}>
+      {files.map((file) => <AttachedFileView key={file.ref} file={file} />)}
+    </ul>
+  );
+}
+
+function AttachedFileView({ file }: { readonly file: AttachedFile }) {
+  const speech = useSpeech();
+  const { words } = speech;
+  const { ref, size } = file;
+  const name = file.name || ref;
+  const isGone = useGone(ref);
+  const [isBroken, setBroken] = useState(false); // what is wrong is told when it is asked for
+  const [trouble, setTrouble] = useState<unknown>(null);
+  const told = (error: unknown) => codeOf(error) === "artifact_not_found" ? markGone(ref) : setTrouble(error);
+  const asPicture = !isBroken && !isGone && isPicture(file, LARGEST_PREVIEW);
+  return (
+    <li className={isGone ? "gone" : undefined} data-ref={ref}>
+      {isGone ? <span className="chip"><span className="name" dir="auto">{name}</span></span> : (
+        <ActionButton className={asPicture ? "chip picture" : "chip"} act={() => saveArtifact(file)} onTrouble={told}
+          label={`${words.download}: ${name}`} title={`${words.download}: ${name}`}>
+          {asPicture && <Picture file={file} onTrouble={(error) => codeOf(error) === "artifact_not_found" ? markGone(ref) : setBroken(true)} />}
+          <span className="name" dir="auto">{name}</span>
+          {!asPicture && <small>{speech.bytes(size)}</small>}
+        </ActionButton>
+      )}
+      <Trouble>{isGone ? words.problems.artifact_not_found : trouble !== null && speech.problem(trouble)}</Trouble>
+    </li>
+  );
+}

@@ -1,0 +1,154 @@
+// Where a message is written, with its files. While a turn runs, a message waits its turn; Escape stops what runs.
+
+import { ArrowUp, Paperclip, Square } from "lucide-react";
+import { type ClipboardEvent, type KeyboardEvent, useEffect, useLayoutEffect, useRef, useState } from "react";
+
+import { client, go } from "../state";
+import { isComposing } from "./composing";
+import { attach, isReady, MAX_FILES, take, useDraft, write } from "./drafts";
+import { useSpeech } from "./format";
+import { useOpenTurnId } from "./running";
+import { send } from "./outbox";
+import { Tray } from "./Tray";
+
+interface Props {
+  readonly session: string | null;
+  readonly onSent: () => void;
+}
+
+export function Composer({ session, onSent }: Props) {
+  const { words, fill } = useSpeech();
+  const draft = useDraft(session);
+  const running = useOpenTurnId();
+  const openTurn = session === null ? undefined : running;
+  const box = useRef<HTMLTextAreaElement>(null);
+  const chooser = useRef<HTMLInputElement>(null);
+  const [stopping, setStopping] = useState<string | null>(null);
+  const isOver = useDrops((files) => attach(session, files), box);
+
+  const submit = (onConflict: "queue" | "interrupt" = "queue") => {
+    if (!isReady(session)) return;
+    const { text, files } = take(session);
+    send(session, text, files, { onConflict });
+    onSent();
+  };
+  const areThere = draft.isWaiting && draft.uploads.every(({ state }) => state !== "uploading");
+  useEffect(() => {
+    if (areThere) submit();
+    // eslint-disable-next-line react-hooks/exhaustive-deps -- when the last file is there, whatever was drawn since
+  }, [areThere]);
+
+  const stop = async () => {
+    if (session === null || openTurn === undefined) return;
+    setStopping(openTurn);
+    await client.cancel(session, openTurn).catch(() => setStopping(null)); // it can be pressed again
+  };
+  useEscape(openTurn !== undefined, () => void stop());
+
+  const press = (event: KeyboardEvent) => {
+    if (event.key !== "Enter" || event.shiftKey || isComposing(event)) return;
+    event.preventDefault();
+    submit(event.ctrlKey || event.metaKey ? "interrupt" : "queue");
+  };
+  const paste = (event: ClipboardEvent) => {
+    const { files, types } = event.clipboardData;
+    if (files.length === 0 || types.includes("text/plain")) return; // a table comes as an image, too
+    event.preventDefault();
+    attach(session, [...files]);
+  };
+
+  useLayoutEffect(() => {
+    const field = box.current;
+    if (!field) return;
+    field.style.height = "auto";
+    field.style.height = `${Math.min(field.scrollHeight, 240)}px`;
+  }, [draft.text]);
+  useEffect(() => {
+    if (matchMedia("(pointer: fine)").matches) box.current?.focus();
+  }, []);
+
+  const isEmpty = draft.text.trim() === "" && draft.uploads.length === 0;
+  const note = draft.note === "" ? "" : fill(words[draft.note], { count: MAX_FILES });
+  return (
+    <>
+      <form id="composer" className={isOver ? "composer dropping" : "composer"} onSubmit={(event) => {
+        event.preventDefault();
+        submit();
+      }}>
+        <Tray session={session} draft={draft} onMakeRoom={() => go({ page: "artifacts" })} />
+        <p id="tray-note" role="status">{isOver ? words.dropHere : note}</p>
+        <button type="button" id="attach" className="icon" title={words.attach} aria-label={words.attach} onClick={() => chooser.current?.click()}>
+          <Paperclip aria-hidden />
+        </button>
+        <input ref={chooser} type="file" multiple hidden aria-label={words.files} onChange={({ target }) => {
+          attach(session, [...target.files ?? []]);
+          target.value = ""; // the same file can be chosen again
+          box.current?.focus();
+        }} />
+        <textarea ref={box} id="input" rows={1} dir="auto" autoComplete="off" enterKeyHint="send" aria-label={words.message} placeholder={words.placeholder}
+          value={draft.text} onChange={(event) => write(session, event.target.value)} onKeyDown={press} onPaste={paste} />
+        {openTurn !== undefined && (
+          <button type="button" id="stop" className="round stop" disabled={stopping === openTurn} title={words.stop}
+            aria-label={stopping === openTurn ? words.stopping : words.stop} onClick={() => void stop()}><Square aria-hidden /></button>
+        )}
+        {(openTurn === undefined || !isEmpty) && (
+          <button type="submit" id="send" className="round" title={openTurn === undefined ? words.send : words.queue} aria-label={words.send}
+            disabled={draft.isWaiting}><ArrowUp aria-hidden /></button>
+        )}
+      </form>
+      <p className="hint">{words.keys}</p>
+    </>
+  );
+}
+
+// Files dropped anywhere on the page: a browser would leave it for the file otherwise. Whether some are held over it.
+function useDrops(onFiles: (files: File[]) => void, box: React.RefObject<HTMLTextAreaElement | null>): boolean {
+  const [isOver, setOver] = useState(false);
+  const take = useRef(onFiles);
+  useEffect(() => {
+    take.current = onFiles;
+  });
+  useEffect(() => {
+    const hasFiles = (event: DragEvent) => event.dataTransfer?.types.includes("Files") === true;
+    const over = (event: DragEvent) => {
+      if (!hasFiles(event)) return;
+      event.preventDefault();
+      setOver(true);
+    };
+    const leave = (event: DragEvent) => event.relatedTarget === null && setOver(false);
+    const drop = (event: DragEvent) => {
+      setOver(false);
+      if (!hasFiles(event)) return;
+      event.preventDefault();
+      take.current([...event.dataTransfer?.files ?? []]);
+      box.current?.focus();
+    };
+    document.addEventListener("dragover", over);
+    document.addEventListener("dragleave", leave);
+    document.addEventListener("drop", drop);
+    return () => {
+      document.removeEventListener("dragover", over);
+      document.removeEventListener("dragleave", leave);
+      document.removeEventListener("drop", drop);
+    };
+  }, [box]);
+  return isOver;
+}
+
+// Escape, where nothing else on the page takes it.
+function useEscape(isOn: boolean, act: () => void): void {
+  const latest = useRef(act);
+  useEffect(() => {
+    latest.current = act;
+  });
+  useEffect(() => {
+    if (!isOn) return undefined;
+    const press = (event: globalThis.KeyboardEvent) => {
+      if (event.key !== "Escape" || event.defaultPrevented || event.isComposing) return;
+      if (document.querySelector("dialog[open], details.menu[open], [role=menu], [popover]:popover-open") === null) latest.current();
+    };
+    document.addEventListener("keydown", press);
+    return () => document.removeEventListener("keydown", press);
+  }, [isOn]);
+}
+

@@ -1,0 +1,55 @@
+// A message on its way, and what became of it when it did not get there.
+
+import { app, client } from "../state";
+import { ActionButton } from "./ActionButton";
+import { AttachedFiles } from "./AttachedFiles";
+import { mayHelp } from "./failures";
+import { useSpeech } from "./format";
+import { openTurnId } from "./running";
+import { lostFile, type Message, sendAgain, takeBack, withdraw } from "./outbox";
+
+const ignore = () => undefined;
+
+export function PendingMessage({ message }: { readonly message: Message }) {
+  const speech = useSpeech();
+  const { words, fill } = speech;
+  const { id, text, files, state, error } = message;
+  const lost = lostFile(message);
+  const reason = lost ? fill(words.aboutFile, { name: lost.name, reason: speech.problem(error) }) : speech.problem(error);
+  return (
+    <div className={`question ${state === "refused" ? "refused" : "pending"}`} dir="auto">
+      {text}
+      <AttachedFiles files={files} />
+      <div className="why" role={state === "refused" ? "alert" : "status"} dir="auto">
+        {state === "sent" && (
+          <>
+            {words.queued}{" "}
+            <ActionButton act={() => withdraw(id)} onTrouble={ignore}>{words.withdraw}</ActionButton>{" "}
+            <ActionButton act={makeWay} onTrouble={ignore}>{words.sendNow}</ActionButton>
+          </>
+        )}
+        {state === "unsent" && (
+          <>
+            {words.unsent}{" "}
+            <button type="button" className="small" onClick={() => sendAgain(id)}>{words.again}</button>{" "}
+            <button type="button" className="small" onClick={() => takeBack(id)}>{words.edit}</button>
+          </>
+        )}
+        {state === "refused" && (
+          <>
+            {words.notSent} {reason}{" "}
+            {mayHelp(error) && !lost && <button type="button" className="small" onClick={() => sendAgain(id)}>{words.again}</button>}
+            <button type="button" className="small" onClick={() => takeBack(id)}>{words.edit}</button>
+          </>
+        )}
+      </div>
+    </div>
+  );
+}
+
+// Stops the turn that runs, so that the next message has its turn.
+async function makeWay(): Promise<void> {
+  const { sessionId } = app.get().conversation;
+  const running = openTurnId();
+  if (running !== undefined && sessionId !== undefined) await client.cancel(sessionId, running);
+}

@@ -1,0 +1,31 @@
+// An image that the server keeps, fetched with the reader's key.
+
+import { useEffect, useState } from "react";
+
+import { type FileInfo, pictureOf } from "./files";
+
+interface Props {
+  readonly file: FileInfo;
+  readonly onTrouble: (error: unknown) => void;
+}
+
+export function Picture({ file, onTrouble }: Props) {
+  const [address, setAddress] = useState<string | null>(null);
+  const { ref, mime } = file;
+  useEffect(() => {
+    const ending = new AbortController();
+    let made: string | null = null;
+    pictureOf({ ref, mime }, ending.signal).then((found) => {
+      made = found;
+      if (ending.signal.aborted) URL.revokeObjectURL(found);
+      else setAddress(found);
+    }, (error: unknown) => ending.signal.aborted || onTrouble(error));
+    return () => {
+      ending.abort();
+      if (made !== null) URL.revokeObjectURL(made);
+    };
+    // eslint-disable-next-line react-hooks/exhaustive-deps -- `onTrouble` is another function with each drawing
+  }, [ref, mime]);
+  if (address === null) return null;
+  return <img src={address} alt={file.name ?? ref} onError={() => onTrouble({ code: "no_picture" })} />;
+}

@@ -1,0 +1,124 @@
+// What a user asked, with its files, and below it: ask it anew, change it, and ‹ 2/3 › where it was asked more than once.
+
+import { show, type Turn } from "@chat-gateway/client";
+import { type SyntheticEvent, useEffect, useId, useRef, useState } from "react";
+
+import { app, client, useApp } from "../state";
+import { ActionButton, Trouble } from "./ActionButton";
+import { askAnew } from "./AnswerView";
+import { AttachedFiles } from "./AttachedFiles";
+import { isComposing } from "./composing";
+import { CopyButton } from "./CopyButton";
+import { useSpeech } from "./format";
+import { useOpenTurnId } from "./running";
+
+interface Props {
+  readonly session: string;
+  readonly turn: Turn;
+}
+
+export function QuestionView({ session, turn }: Props) {
+  const speech = useSpeech();
+  const { words } = speech;
+  const isFree = useOpenTurnId() === undefined;
+  const [isEditing, setEditing] = useState(false);
+  const [trouble, setTrouble] = useState<unknown>(null);
+  if (turn.start === undefined) return null; // it is in a page of the log that is still to come
+  return (
+    <>
+      <div className="question" dir="auto" data-turn={turn.id} title={speech.time(turn.startedAt)}>
+        {turn.input}
+        <AttachedFiles files={turn.attachments} />
+      </div>
+      {isEditing ? <ChangeForm session={session} turn={turn} onClose={() => setEditing(false)} /> : (
+        <div className="branching">
+          <Switcher session={session} turn={turn} onTrouble={setTrouble} />
+          {isFree && (
+            <>
+              <ActionButton act={() => askAnew(session, turn)} onTrouble={setTrouble}>{words.askAnew}</ActionButton>
+              <button type="button" className="small" onClick={() => setEditing(true)}>{words.changeQuestion}</button>
+            </>
+          )}
+          <CopyButton text={() => turn.input} label={words.copyMessage} />
+          <Trouble>{trouble !== null && speech.problem(trouble)}</Trouble>
+        </div>
+      )}
+    </>
+  );
+}
+
+const ALONE: readonly string[] = [];
+
+function Switcher({ session, turn, onTrouble }: Props & { readonly onTrouble: (error: unknown) => void }) {
+  const { words } = useSpeech();
+  const all = useApp(({ conversation }) => turn.place === "branch" ? conversation.children.get(turn.parentId ?? "") : undefined) ?? ALONE;
+  const isFree = useOpenTurnId() === undefined;
+  const here = all.indexOf(turn.id);
+  if (all.length < 2 || here < 0) return null;
+  const to = (index: number, sign: string, label: string) => (
+    <ActionButton label={label} disabled={!isFree || all[index] === undefined} onTrouble={onTrouble}
+      act={() => switchTo(session, turn, index, all[index] ?? turn.id)}>{sign}</ActionButton>
+  );
+  return (
+    <>
+      {to(here - 1, "‹", words.variantBefore)}
+      <span className="place">{here + 1}/{all.length}</span>
+      {to(here + 1, "›", words.variantAfter)}
+    </>
+  );
+}
+
+// The first version is in the branch that the others left, each of those in one of its own.
+async function switchTo(session: string, { parentId = "root" }: Turn, index: number, wanted: string): Promise<void> {
+  const { branches } = await client.branches(session);
+  const forks = branches.filter(({ branch, fork_turn_id: fork }) => branch > 0 && (fork ?? "root") === parentId);
+  const branch = index === 0 ? forks[0]?.parent ?? 0 : forks[index - 1]?.branch;
+  if (branch !== undefined) await client.activateBranch(session, branch);
+  app.set({ conversation: show(app.get().conversation, wanted) });
+}
+
+function ChangeForm({ session, turn, onClose }: Props & { readonly onClose: () => void }) {
+  const speech = useSpeech();
+  const { words } = speech;
+  const id = useId();
+  const [text, setText] = useState(turn.input);
+  const [isBusy, setBusy] = useState(false);
+  const [trouble, setTrouble] = useState<unknown>(null);
+  const box = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => {
+    box.current?.focus();
+    box.current?.setSelectionRange(turn.input.length, turn.input.length);
+  }, [turn.input.length]);
+  const submit = async (event?: SyntheticEvent) => {
+    event?.preventDefault();
+    if (text.trim() === "" || isBusy) return;
+    setBusy(true);
+    setTrouble(null);
+    try {
+      await client.startTurn(session, {
+        message: text, parent_turn_id: turn.parentId ?? "root",
+        ...(turn.attachments.length > 0 ? { attachments: turn.attachments.map(({ ref }) => ({ ref })) } : {}),
+      });
+      onClose();
+    } catch (error) {
+      setTrouble(error);
+    }
+    setBusy(false);
+  };
+  return (
+    <form className="branching" onSubmit={(event) => void submit(event)}>
+      <label htmlFor={id} className="unseen">{words.changeQuestion}</label>
+      <textarea ref={box} id={id} value={text} dir="auto" rows={Math.min(12, text.split("\n").length + 1)} onChange={(event) => setText(event.target.value)}
+        onKeyDown={(event) => {
+          if (isComposing(event)) return;
+          if (event.key === "Escape") {
+            event.preventDefault();
+            onClose();
+          } else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) void submit();
+        }} />
+      <button type="submit" className="primary" disabled={isBusy || text.trim() === ""}>{words.askChanged}</button>
+      <button type="button" className="small" onClick={onClose}>{words.cancel}</button>
+      <Trouble>{trouble !== null && speech.problem(trouble)}</Trouble>
+    </form>
+  );
+}

@@ -1,0 +1,57 @@
+// The files that go with the next message.
+
+import { X } from "lucide-react";
+
+import { type Draft, remove, retry, type Upload } from "./drafts";
+import { codeOf, mayHelp } from "./failures";
+import { type Speech, useSpeech } from "./format";
+
+interface Props {
+  readonly session: string | null;
+  readonly draft: Draft;
+  /** Leads to where files can be deleted. */
+  readonly onMakeRoom: () => void;
+}
+
+export function Tray({ session, draft, onMakeRoom }: Props) {
+  const { words } = useSpeech();
+  if (draft.uploads.length === 0) return null;
+  return (
+    <ul id="tray" aria-label={words.attachedFiles}>
+      {draft.uploads.map((upload) => <Chip key={upload.id} upload={upload} onRemove={() => remove(session, upload)} onMakeRoom={onMakeRoom} />)}
+    </ul>
+  );
+}
+
+function Chip({ upload, onRemove, onMakeRoom }: { readonly upload: Upload; readonly onRemove: () => void; readonly onMakeRoom: () => void }) {
+  const speech = useSpeech();
+  const { words, fill } = speech;
+  const { name, size, state, error, file } = upload;
+  const kind = state === "uploading" ? " uploading" : state === "failed" ? " trouble" : "";
+  return (
+    <li className={`chip${kind}`} title={name}>
+      <span className="name" dir="auto">{name}</span>
+      <small className="state" role="status">
+        {state === "uploading" && `${speech.bytes(size)} · ${words.uploading}`}
+        {state === "ready" && speech.bytes(size)}
+        {state === "failed" && troubleOf(error, speech)}{" "}
+        {state === "failed" && codeOf(error) === "artifacts_full" && (
+          <button type="button" className="small" onClick={onMakeRoom}>{words.makeRoom}</button>
+        )}
+        {state === "failed" && codeOf(error) !== "artifacts_full" && file && mayHelp(error) && (
+          <button type="button" className="small" onClick={() => retry(upload)}>{words.again}</button>
+        )}
+      </small>
+      {state === "uploading" && <progress aria-label={name} />}
+      <button type="button" className="icon" title={fill(words.removeFile, { name })} aria-label={fill(words.removeFile, { name })} onClick={onRemove}>
+        <X aria-hidden />
+      </button>
+    </li>
+  );
+}
+
+function troubleOf(error: unknown, speech: Speech): string {
+  const { details } = (error ?? {}) as { details?: { artifact_max_size?: number } };
+  if (details?.artifact_max_size) return speech.fill(speech.words.tooLarge, { most: speech.bytes(details.artifact_max_size) });
+  return (speech.words.problems as Record<string, string>)[codeOf(error)] ?? speech.words.uploadFailed;
+}

@@ -1,0 +1,119 @@
+// The turns of the branch on the screen. Only those near the visible part are drawn; older ones are read when they are
+// scrolled to. It stays at its end while it grows, until the reader scrolls up.
+
+import { ArrowDown } from "lucide-react";
+import { type ReactNode, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { Virtualizer, type VirtualizerHandle } from "virtua";
+
+import { loadOlder } from "../live";
+import { useApp } from "../state";
+import { useSpeech } from "./format";
+import { TurnView } from "./TurnView";
+
+const AT_END = 80; // pixels from the end that count as being there
+const AHEAD = 1500; // pixels before the first known turn at which older ones are read
+
+interface Props {
+  readonly session: string;
+  /** What follows the turns. */
+  readonly children: ReactNode;
+  /** Changes when the reader sent something: it is shown. */
+  readonly sent: number;
+}
+
+export function TurnList({ session, children, sent }: Props) {
+  const { words } = useSpeech();
+  const path = useApp(({ conversation }) => conversation.path);
+  const hasOlder = useApp(({ conversation }) => conversation.first > 1);
+  const isFirstWhole = useApp(({ conversation }) => conversation.turns.get(conversation.path[0] ?? "")?.isWhole ?? true);
+  const first = useApp(({ conversation }) => conversation.first);
+  const wanted = useApp(({ place }) => place.turn);
+  const scroller = useRef<HTMLDivElement>(null);
+  const content = useRef<HTMLDivElement>(null);
+  const list = useRef<VirtualizerHandle>(null);
+  const isStuck = useRef(true);
+  const lastTop = useRef(0);
+  const [isAway, setAway] = useState(false);
+  const isPrepended = usePrepended(path);
+
+  // The scrolling tells that it is at its end then.
+  const toEnd = () => {
+    isStuck.current = true;
+    if (scroller.current) scroller.current.scrollTop = scroller.current.scrollHeight;
+  };
+
+  useLayoutEffect(() => {
+    if (sent > 0) toEnd();
+  }, [sent]);
+
+  // Whatever grows, be it a streamed text or an image that comes late.
+  useEffect(() => {
+    const follow = () => {
+      const place = scroller.current;
+      if (place && isStuck.current) place.scrollTop = place.scrollHeight;
+    };
+    const observer = new ResizeObserver(follow);
+    if (content.current) observer.observe(content.current);
+    if (scroller.current) observer.observe(scroller.current);
+    return () => observer.disconnect();
+  }, []);
+
+  // A turn that began before the first known event, or a page that does not fill the screen.
+  useEffect(() => {
+    const place = scroller.current;
+    const isShort = place !== null && place.scrollHeight <= place.clientHeight + AHEAD;
+    if (hasOlder && (!isFirstWhole || isShort)) void loadOlder().catch(() => undefined);
+  }, [hasOlder, isFirstWhole, first]);
+
+  // A link leads to one turn, which may be in an older page of the log.
+  useEffect(() => {
+    if (wanted === null) return;
+    const at = path.indexOf(wanted);
+    if (at >= 0) {
+      isStuck.current = false;
+      list.current?.scrollToIndex(at, { align: "start" });
+    } else if (hasOlder) void loadOlder().catch(() => undefined);
+    // eslint-disable-next-line react-hooks/exhaustive-deps -- not again for each new turn
+  }, [wanted, first]);
+
+  const look = () => {
+    const place = scroller.current;
+    if (!place) return;
+    const fromEnd = place.scrollHeight - place.scrollTop - place.clientHeight;
+    if (fromEnd < AT_END) isStuck.current = true;
+    else if (place.scrollTop < lastTop.current - 1) isStuck.current = false;
+    lastTop.current = place.scrollTop;
+    setAway(!isStuck.current);
+    if (place.scrollTop < AHEAD && hasOlder) void loadOlder().catch(() => undefined);
+  };
+
+  return (
+    <div className="scroll-frame">
+      <div ref={scroller} className="scroll" onScroll={look} tabIndex={0} role="feed" aria-label={words.conversation} aria-busy={hasOlder && !isFirstWhole}>
+        <div ref={content} id="messages">
+          {hasOlder && <p className="older">{words.loadingOlder}</p>}
+          <Virtualizer ref={list} scrollRef={scroller} data={path} shift={isPrepended} bufferSize={800}
+            keepMounted={path.length > 0 ? [path.length - 1] : []}>
+            {(id, index) => <TurnView key={id} session={session} id={id} position={index + 1} count={hasOlder ? -1 : path.length} />}
+          </Virtualizer>
+          {children}
+        </div>
+      </div>
+      {isAway && (
+        <button type="button" className="newest" title={words.toNewest} aria-label={words.toNewest} onClick={toEnd}>
+          <ArrowDown aria-hidden /> {words.newest}
+        </button>
+      )}
+    </div>
+  );
+}
+
+// Whether turns were put before those of the last drawing.
+function usePrepended(path: readonly string[]): boolean {
+  const [last, setLast] = useState({ path, isPrepended: false });
+  if (last.path === path) return last.isPrepended;
+  const [first] = last.path;
+  const next = { path, isPrepended: first !== undefined && path[0] !== first && path.includes(first) };
+  setLast(next);
+  return next.isPrepended;
+}

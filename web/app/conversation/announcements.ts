@@ -1,0 +1,43 @@
+// What is read out while an answer streams: that something waits for the reader, was remembered, or is over; not the text.
+
+import type { Event } from "@chat-gateway/client";
+import { isKnown } from "@chat-gateway/client";
+
+import { announce, app } from "../state";
+import { languageNow } from "../settings";
+import { fill } from "./format";
+import { spokenOf } from "./MemoryCard";
+import { words as table } from "./words";
+
+// Begins to read out what happens in the session on the screen; called once.
+export function keepAnnouncing(): void {
+  let session: string | null = null;
+  let heard = -1; // `seq` of the last event that was looked at; -1: what is there already is not news
+  app.subscribe(() => {
+    const { place, state, events } = app.get();
+    if (place.session !== session || state !== "ready") {
+      session = place.session;
+      heard = -1;
+      if (state !== "ready") return;
+    }
+    const last = events.at(-1)?.seq ?? 0;
+    if (heard >= 0 && last > heard) {
+      let first = events.length;
+      while (first > 0 && (events[first - 1]?.seq ?? 0) > heard) first -= 1;
+      const said = events.slice(first).map(spoken).filter(Boolean).at(-1);
+      if (said) announce(said);
+    }
+    heard = last;
+  });
+}
+
+function spoken(event: Event): string {
+  if (!isKnown(event)) return "";
+  const words = table[languageNow()];
+  switch (event.type) {
+    case "approval_request": return fill(words.needsApproval, { name: event.data.name });
+    case "memory": return spokenOf(event.data, words);
+    case "done": return event.data.status === "completed" ? words.finished : words.outcomes[event.data.status];
+    default: return "";
+  }
+}

@@ -1,0 +1,63 @@
+// Files that are kept aside, as this page knows of them.
+
+import { useSyncExternalStore } from "react";
+
+import { client } from "../state";
+
+const PICTURES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
+export const LARGEST_PICTURE = 20_000_000; // bytes of one that is shown when it is asked for
+export const LARGEST_PREVIEW = 5_242_880; // of one that is fetched unasked: what a model can be shown, too
+
+export interface FileInfo {
+  readonly ref: string;
+  readonly name?: string | undefined;
+  readonly mime?: string | undefined;
+  readonly size?: number | undefined;
+}
+
+export function isPicture({ mime, size }: FileInfo, largest: number): boolean {
+  return mime !== undefined && PICTURES.has(mime) && size !== undefined && size <= largest;
+}
+
+// An image of a type that runs nothing, as an address of this page; `URL.revokeObjectURL` ends it.
+export async function pictureOf({ ref, mime = "" }: FileInfo, signal?: AbortSignal): Promise<string> {
+  const file = await client.artifact(ref, signal ? { signal } : {});
+  return URL.createObjectURL(new Blob([file], { type: mime }));
+}
+
+// Hands a file to the reader.
+export function save(file: Blob, name: string): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(file);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000); // the browser has begun to write it by then
+}
+
+export async function saveArtifact({ ref, name }: FileInfo): Promise<void> {
+  const file = await client.artifact(ref);
+  save(file, name ?? file.name);
+}
+
+const gone = new Set<string>();
+const listeners = new Set<() => void>();
+let version = 0;
+
+// A file was deleted: what stands for it says so, and every part of the page that hears of it.
+export function markGone(ref: string): void {
+  gone.add(ref);
+  version += 1;
+  for (const listener of listeners) listener();
+}
+
+export function useGone(ref: string): boolean {
+  useSyncExternalStore(onGone, () => version);
+  return gone.has(ref);
+}
+
+export const isGone = (ref: string): boolean => gone.has(ref);
+
+export function onGone(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}

@@ -1,0 +1,69 @@
+// Figures and failures in the words of the reader.
+
+import type { Language } from "../language";
+import { useLanguage } from "../settings";
+import { useWords } from "../state";
+import { words as table } from "./words";
+
+export type Words = (typeof table)[Language];
+
+// `text` with each {name} replaced by its value.
+export function fill(text: string, values: Readonly<Record<string, string | number>>): string {
+  return text.replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
+}
+
+const UNITS = [[1e9, "GB"], [1e6, "MB"], [1e3, "KB"]] as const;
+const TIMES = [["day", 86_400], ["hour", 3600], ["minute", 60]] as const;
+
+// The words, and how figures are written, in one language.
+export class Speech {
+  constructor(readonly words: Words, readonly language: Language) {}
+
+  fill = fill;
+
+  number(value: number, options: Intl.NumberFormatOptions = {}): string {
+    return value.toLocaleString(this.language, options);
+  }
+
+  // "1 line", "52,301 lines".
+  counted(what: "line" | "byte" | "token" | "source", count: number): string {
+    return fill(this.words[what][count === 1 ? "one" : "other"], { count: this.number(count) });
+  }
+
+  // "2.0 MB"
+  bytes(size: number): string {
+    const found = UNITS.find(([least]) => size >= least);
+    if (found === undefined) return this.counted("byte", size);
+    const [unit, name] = found;
+    return `${this.number(size / unit, { minimumFractionDigits: 1, maximumFractionDigits: 1 })} ${name}`;
+  }
+
+  // "52,301 lines / 2.0 MB"; without lines where it is no text.
+  size({ size, lines }: { size: number; lines?: number | undefined }): string {
+    return lines === undefined ? this.bytes(size) : `${this.counted("line", lines)} / ${this.bytes(size)}`;
+  }
+
+  seconds(ms: number): string {
+    return `${this.number(ms / 1000, { minimumFractionDigits: 1, maximumFractionDigits: 1 })} s`;
+  }
+
+  // "23 hours": the largest unit of which there are two.
+  wait(seconds: number): string {
+    const [unit, length] = TIMES.find(([, each]) => seconds >= 2 * each) ?? ["second", 1];
+    return new Intl.NumberFormat(this.language, { style: "unit", unit, unitDisplay: "long" }).format(Math.floor(seconds / length));
+  }
+
+  time(at: number): string {
+    return new Date(at).toLocaleString(this.language, { dateStyle: "medium", timeStyle: "short" });
+  }
+
+  // What went wrong, for people: by the server's code where there are words for it, else as the server says it.
+  problem(error: unknown): string {
+    const { code = "", message = "" } = (error ?? {}) as { code?: string; message?: string };
+    return (this.words.problems as Record<string, string>)[code] ?? message;
+  }
+}
+
+export function useSpeech(): Speech {
+  return new Speech(useWords(table), useLanguage());
+}

@@ -1,0 +1,65 @@
+/** A code with its language, a button that copies it, and colours when they are there. */
+
+import { memo, type ReactNode, useEffect, useState } from "react";
+import { useWords } from "../../state";
+import { words as table } from "../words";
+import { CopyButton } from "../CopyButton";
+import type { FigureChild } from "./figure";
+import { Kept, Workshop } from "./workshop";
+
+interface Asked {
+  code: string;
+  language: string;
+}
+
+const MAX_LENGTH = 20_000; // characters that are coloured: each part is an element
+const MAX_PARTS = 3_000;
+const PAUSE_MS = 250; // without growth, before a code is coloured
+const KEPT = 200;
+
+const painter = new Workshop<Asked, FigureChild[]>(
+  () => new Worker(new URL("./colours.worker.ts", import.meta.url), { type: "module" }),
+  async ({ code, language }) => (await import("./colours")).coloured(code, language),
+);
+const known = new Kept<FigureChild[] | null>(KEPT);
+
+export const CodeBlock = memo(function CodeBlock({ code, language }: Asked) {
+  const words = useWords(table);
+  const colours = useColours(code, language.toLowerCase());
+  return (
+    <div className="code">
+      <div className="code-head">
+        <span className="language" dir="ltr">{language}</span>
+        <CopyButton text={() => code} label={words.copyCode} />
+      </div>
+      <pre tabIndex={0} dir="ltr"><code>{colours === null ? code : colours.map(draw)}</code></pre>
+    </div>
+  );
+});
+
+function useColours(code: string, language: string): FigureChild[] | null {
+  const [, tell] = useState<FigureChild[] | null>(null);
+  const key = `${language}\0${code}`;
+  const colours = known.get(key);
+  const isWanted = colours === undefined && language !== "" && code.length <= MAX_LENGTH;
+  useEffect(() => {
+    if (!isWanted) return undefined;
+    const timer = setTimeout(() => {
+      void painter.do({ code, language }).then((answer) => {
+        const painted = answer !== null && partsOf(answer) <= MAX_PARTS ? answer : null;
+        known.set(key, painted);
+        tell(painted);
+      });
+    }, PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [isWanted, key, code, language]);
+  return colours ?? null;
+}
+
+function partsOf(children: readonly FigureChild[]): number {
+  return children.reduce<number>((count, child) => count + 1 + (typeof child === "string" ? 0 : partsOf(child.children)), 0);
+}
+
+function draw(part: FigureChild, key: number): ReactNode {
+  return typeof part === "string" ? part : <span key={key} className={part.className}>{part.children.map(draw)}</span>;
+}

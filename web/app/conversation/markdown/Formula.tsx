@@ -1,0 +1,43 @@
+/** A formula: as it was written until it is set, or where it cannot be. */
+
+import { createElement, memo, type ReactNode, useEffect, useState } from "react";
+import type { Figure, FigureChild } from "./figure";
+import { Kept, Workshop } from "./workshop";
+
+interface Asked {
+  source: string;
+  isBlock: boolean;
+}
+
+const MAX_LENGTH = 4_000; // characters of a formula
+const KEPT = 500;
+
+const setter = new Workshop<Asked, Figure>(
+  () => new Worker(new URL("./math.worker.ts", import.meta.url), { type: "module" }),
+  async ({ source, isBlock }) => (await import("./math")).formula(source, isBlock),
+);
+const known = new Kept<Figure | null>(KEPT);
+
+export const Formula = memo(function Formula({ source, isBlock }: Asked) {
+  const [, tell] = useState<Figure | null>(null);
+  const key = `${isBlock ? "$$" : "$"}${source}`;
+  const figure = known.get(key);
+  const isWanted = figure === undefined && source.length <= MAX_LENGTH;
+  useEffect(() => {
+    if (!isWanted) return;
+    void setter.do({ source, isBlock }).then((answer) => {
+      known.set(key, answer);
+      tell(answer);
+    });
+  }, [isWanted, key, source, isBlock]);
+  if (figure !== undefined && figure !== null) {
+    const drawn = draw(figure, 0);
+    return isBlock ? <div className="formula" tabIndex={0} role="group" dir="ltr">{drawn}</div> : drawn;
+  }
+  return isBlock ? <pre className="formula" dir="ltr">{source}</pre> : <code dir="ltr">{source}</code>;
+});
+
+function draw(figure: FigureChild, key: number): ReactNode {
+  if (typeof figure === "string") return figure;
+  return createElement(figure.tag, { key, ...figure.attributes }, ...figure.children.map(draw));
+}

@@ -1,0 +1,181 @@
+/**
+ * Markdown of a model, as elements. What it says becomes text and elements of the kinds below, never markup: HTML in it
+ * is shown as it was written, links lead to http, https and mail addresses alone, and no image is loaded.
+ */
+
+import type { Definition, FootnoteDefinition, Nodes, PhrasingContent, RootContent, Table } from "mdast";
+import { createContext, memo, type ReactNode, use, useId, useMemo, useState } from "react";
+import { cut, Definitions, footnotes, type Block, type Cut } from "./blocks";
+import { CodeBlock } from "./CodeBlock";
+import { Formula } from "./Formula";
+import { linkTo } from "./links";
+import { type Tree, useTree } from "./trees";
+
+interface Notes {
+  /** Begins the ids of the footnotes of this text. */
+  id: string;
+  numbers: ReadonlyMap<string, number>;
+}
+
+const NotesContext = createContext<Notes>({ id: "", numbers: new Map() });
+
+export const Markdown = memo(function Markdown({ text }: { text: string }) {
+  const blocks = useBlocks(text);
+  const definitions = useMemo(() => new Definitions(blocks), [blocks]);
+  const id = useId();
+  const noted = useMemo(() => [...footnotes(blocks).keys()].join("\n"), [blocks]);
+  const notes = useMemo(() => ({ id, numbers: new Map(noted.split("\n").map((name, index) => [name, index + 1])) }), [id, noted]);
+  return (
+    <NotesContext value={notes}>
+      {blocks.map((block, index) => <BlockView key={index} block={block.source} fence={block.fence} context={definitions.of(block)} />)}
+    </NotesContext>
+  );
+});
+
+/** The blocks of a text that may grow: those that did not change are the same objects. */
+function useBlocks(text: string): readonly Block[] {
+  const [last, setLast] = useState<Cut>(() => cut(text));
+  if (last.text === text) return last.blocks;
+  const next = cut(text, last);
+  setLast(next);
+  return next.blocks;
+}
+
+interface BlockViewProps {
+  block: string;
+  fence: boolean;
+  context: string;
+}
+
+const BlockView = memo(function BlockView({ block, fence, context }: BlockViewProps) {
+  return fence ? <Fence source={block} /> : <ParsedBlock source={block} context={context} />;
+});
+
+const FENCE = /^(`{3,}|~{3,})[ \t]*([^\s`]*)[^\n]*\n?/;
+
+/** A fenced code block, which is read without a parser, however long it is. */
+function Fence({ source }: { source: string }) {
+  const [head = "", mark = "", language = ""] = FENCE.exec(source) ?? [];
+  const last = source.lastIndexOf("\n");
+  const end = source.slice(last + 1).trim();
+  const isClosed = last >= head.length - 1 && end.length >= mark.length && end === (mark[0] ?? "").repeat(end.length);
+  return <CodeBlock code={source.slice(head.length, isClosed ? Math.max(head.length, last) : undefined)} language={language} />;
+}
+
+function ParsedBlock({ source, context }: { source: string; context: string }) {
+  const tree: Tree | undefined = useTree(source, context);
+  if (tree === undefined || tree === null) return <p className="plain" dir="auto">{source}</p>;
+  return tree.map((node, index) => <Flow key={index} node={node} />);
+}
+
+function flow(nodes: readonly RootContent[]): ReactNode {
+  return nodes.map((node, index) => <Flow key={index} node={node} />);
+}
+
+function Flow({ node }: { node: RootContent }): ReactNode {
+  switch (node.type) {
+    case "paragraph": return <p dir="auto">{phrasing(node.children)}</p>;
+    case "heading": {
+      const Heading = (["h3", "h4", "h5", "h6"] as const)[node.depth - 1] ?? "h6";
+      return <Heading dir="auto">{phrasing(node.children)}</Heading>;
+    }
+    case "thematicBreak": return <hr />;
+    case "blockquote": return <blockquote dir="auto">{flow(node.children)}</blockquote>;
+    case "code": return <CodeBlock code={node.value} language={node.lang ?? ""} />;
+    case "math": return <Formula source={node.value} isBlock />;
+    case "html": return <p className="plain" dir="auto">{node.value}</p>;
+    case "table": return <TableView table={node} />;
+    case "footnoteDefinition": return <Footnote node={node} />;
+    case "list": {
+      const items = node.children.map((item, index) => (
+        <li key={index} className={typeof item.checked === "boolean" ? "task" : undefined} dir="auto">
+          {typeof item.checked === "boolean" && <input type="checkbox" checked={item.checked} disabled readOnly />}
+          {item.children.map((child, at) => child.type === "paragraph" && node.spread !== true && item.spread !== true
+            ? <Phrases key={at} nodes={child.children} /> : <Flow key={at} node={child} />)}
+        </li>
+      ));
+      return node.ordered === true ? <ol start={node.start ?? 1}>{items}</ol> : <ul>{items}</ul>;
+    }
+    default: return <Phrase node={node as PhrasingContent | Definition} />;
+  }
+}
+
+function phrasing(nodes: readonly PhrasingContent[]): ReactNode {
+  return nodes.map((node, index) => (node.type === "text" ? node.value : <Phrase key={index} node={node} />));
+}
+
+function Phrases({ nodes }: { nodes: readonly PhrasingContent[] }) {
+  return <>{phrasing(nodes)}</>;
+}
+
+const CHINESE = /^[\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef\s\d]+$/;
+
+function Phrase({ node }: { node: PhrasingContent | Definition }): ReactNode {
+  switch (node.type) {
+    case "text": return node.value;
+    // Slanted Chinese letters are no emphasis: theirs are dots below.
+    case "emphasis": return <em className={CHINESE.test(textOf(node)) ? "dotted" : undefined}>{phrasing(node.children)}</em>;
+    case "strong": return <strong>{phrasing(node.children)}</strong>;
+    case "delete": return <del>{phrasing(node.children)}</del>;
+    case "inlineCode": return <code dir="ltr">{node.value}</code>;
+    case "inlineMath": return <Formula source={node.value} isBlock={false} />;
+    case "break": return <br />;
+    case "html": return node.value;
+    case "link": return <Link url={node.url} title={node.title}>{phrasing(node.children)}</Link>;
+    case "image": return <Picture url={node.url} alt={node.alt} />;
+    case "footnoteReference": return <NoteMark name={node.identifier} />;
+    default: return null;
+  }
+}
+
+/** A link to elsewhere, or the label of one that leads nowhere from here. */
+function Link({ url, title, children }: { url: string; title?: string | null | undefined; children: ReactNode }) {
+  const target = linkTo(url);
+  if (target === null) return <span className="label" title={url}>{children}</span>;
+  return <a href={target} title={title ?? undefined} target="_blank" rel="noopener noreferrer nofollow">{children}</a>;
+}
+
+/** An image is a link to it: loading it would tell its host that it was read. */
+function Picture({ url, alt }: { url: string; alt?: string | null | undefined }) {
+  const label = alt !== null && alt !== undefined && alt !== "" ? alt : url;
+  return <Link url={url}><span className="picture">{label}</span></Link>;
+}
+
+function NoteMark({ name }: { name: string }) {
+  const { id, numbers } = use(NotesContext);
+  const number = numbers.get(name);
+  const go = () => document.getElementById(`${id}${name}`)?.focus();
+  return <sup><button type="button" className="footnote" onClick={go} aria-describedby={`${id}${name}`}>{number ?? name}</button></sup>;
+}
+
+function Footnote({ node }: { node: FootnoteDefinition }) {
+  const { id, numbers } = use(NotesContext);
+  return (
+    <div className="footnotes" id={`${id}${node.identifier}`} role="note" tabIndex={-1}>
+      <span className="number">{numbers.get(node.identifier) ?? node.identifier}</span>
+      <div>{flow(node.children)}</div>
+    </div>
+  );
+}
+
+function TableView({ table }: { table: Table }) {
+  const [head, ...rows] = table.children;
+  const cells = (row: Table["children"][number], Cell: "th" | "td") => row.children.map((cell, index) => (
+    <Cell key={index} dir="auto" className={table.align?.[index] ?? undefined} scope={Cell === "th" ? "col" : undefined}>
+      {phrasing(cell.children)}
+    </Cell>
+  ));
+  return (
+    <div className="table" tabIndex={0} role="group">
+      <table>
+        {head !== undefined && <thead><tr>{cells(head, "th")}</tr></thead>}
+        <tbody>{rows.map((row, index) => <tr key={index}>{cells(row, "td")}</tr>)}</tbody>
+      </table>
+    </div>
+  );
+}
+
+function textOf(node: Nodes): string {
+  if ("children" in node) return node.children.map(textOf).join("");
+  return "value" in node ? node.value : "";
+}

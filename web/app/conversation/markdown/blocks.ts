@@ -1,0 +1,165 @@
+/**
+ * Cuts Markdown into its top-level blocks, line by line and without parsing it, so that of a growing text only the
+ * last block is parsed again. A cut is never made where one block could go on: what is cut too rarely costs time,
+ * what is cut too often changes what is shown.
+ */
+
+export interface Block {
+  /** Where it begins in the text. */
+  start: number;
+  source: string;
+  /** A fenced code block at the margin, which needs no parser. */
+  fence: boolean;
+}
+
+export interface Cut {
+  text: string;
+  blocks: readonly Block[];
+}
+
+type Kind = "list" | "footnote" | "indented" | "other";
+
+interface Fence {
+  mark: string;
+  /** Inside a list or quote, which ends it, too. */
+  inside: boolean;
+}
+
+const FENCE = /^( *)((?:(?:[-*+]|\d{1,9}[.)]|>)\s+|>)*)(`{3,}(?=[^`]*$)|~{3,}|\${2,}(?=[^$]*$))/;
+const HEADING = /^ {0,3}#{1,6}(?:[ \t]|$)/;
+const ITEM = /^ {0,3}(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)/;
+const RULE = /^ {0,3}(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})$/;
+const FOOTNOTE = /^ {0,3}\[\^[^\]]+\]:/;
+
+/** The blocks of `text`; those of `before`, which may be its beginning, are used again but for the last two. */
+export function cut(text: string, before?: Cut): Cut {
+  if (before === undefined || before.blocks.length < 3 || !text.startsWith(before.text)) return { text, blocks: scan(text, 0) };
+  if (text.length === before.text.length) return before;
+  // The last block may turn out to be a part of the one before it, which began with a whole line.
+  const kept = before.blocks.slice(0, -2);
+  return { text, blocks: [...kept, ...scan(text, before.blocks[kept.length]?.start ?? 0)] };
+}
+
+function scan(text: string, from: number): Block[] {
+  const blocks: Block[] = [];
+  let start = -1;
+  let end = from;
+  let kind = "other" as Kind;
+  let fence = null as Fence | null;
+  let isFence = false;
+  let isAfterBlank = false;
+  const close = () => {
+    if (start >= 0) blocks.push({ start, source: text.slice(start, end), fence: isFence });
+    start = -1;
+    isFence = false;
+    fence = null;
+  };
+  const open = (at: number, line: string) => {
+    start = at;
+    kind = kindOf(line);
+  };
+  for (let at = from; at < text.length; ) {
+    const found = text.indexOf("\n", at);
+    const next = found === -1 ? text.length : found + 1;
+    const line = text.slice(at, found === -1 ? text.length : found);
+    const isBlank = line.trim() === "";
+    if (fence !== null && fence.inside && !isBlank && indentOf(line) === 0 && !line.startsWith(">")) fence = null;
+    if (fence !== null) {
+      if (!isBlank) end = at + line.length;
+      if (closes(line, fence.mark)) {
+        end = at + line.length;
+        const isTop = !fence.inside;
+        fence = null;
+        if (isTop) close();
+      } else if (isFence) end = at + line.length;
+    } else if (isBlank) {
+      isAfterBlank = true;
+    } else {
+      if (start >= 0 && isAfterBlank && !goesOn(kind, line)) close();
+      const opening = FENCE.exec(line);
+      const isTop = opening !== null && opening[2] === "" && indentOf(line) <= (kind === "list" && start >= 0 ? 1 : 3);
+      if (start >= 0 && (isTop || (HEADING.test(line) && (kind !== "list" || indentOf(line) <= 1)))) close();
+      if (start < 0) open(at, line);
+      end = at + line.length;
+      if (opening !== null && (isTop || start < at || opening[2] !== "")) {
+        fence = { mark: opening[3] ?? "", inside: !isTop };
+        isFence = isTop && opening[1] === "" && !(opening[3] ?? "").startsWith("$");
+      } else if (HEADING.test(line) && start === at) close();
+      isAfterBlank = false;
+    }
+    at = next;
+  }
+  close();
+  return blocks;
+}
+
+function kindOf(line: string): Kind {
+  if (FOOTNOTE.test(line)) return "footnote";
+  if (RULE.test(line)) return "other";
+  if (ITEM.test(line)) return "list";
+  return indentOf(line) >= 4 ? "indented" : "other";
+}
+
+/** Whether a line after an empty one belongs to the block before it. */
+function goesOn(kind: Kind, line: string): boolean {
+  if (kind === "list") return indentOf(line) >= 2 || (ITEM.test(line) && !RULE.test(line));
+  if (kind === "footnote") return indentOf(line) >= 2;
+  return kind === "indented" && indentOf(line) >= 4;
+}
+
+function closes(line: string, mark: string): boolean {
+  const bare = line.replace(/^[\s>]+/, "").trimEnd();
+  return bare.length >= mark.length && bare === (mark[0] ?? "").repeat(bare.length);
+}
+
+function indentOf(line: string): number {
+  let width = 0;
+  for (const letter of line) {
+    if (letter === " ") width += 1;
+    else if (letter === "\t") width += 4;
+    else break;
+  }
+  return width;
+}
+
+const DEFINITION = /^ {0,3}\[((?:[^\]\\\n]|\\.)+)\]:[^\n]*/gm;
+const MAX_DEFINITIONS = 200;
+
+/** What the links and footnotes of a block refer to elsewhere in the text: lines that follow it when it is parsed. */
+export class Definitions {
+  private readonly lines = new Map<string, string>();
+
+  constructor(blocks: readonly Block[]) {
+    for (const block of blocks) {
+      if (block.fence || !block.source.includes("]:")) continue;
+      for (const [line, label = ""] of block.source.matchAll(DEFINITION)) {
+        if (this.lines.size >= MAX_DEFINITIONS) return;
+        const name = label.toLowerCase();
+        if (!this.lines.has(name)) this.lines.set(name, name.startsWith("^") ? `[${label}]: -` : line.trim());
+      }
+    }
+  }
+
+  of({ source, fence }: Block): string {
+    if (fence || this.lines.size === 0 || !source.includes("[")) return "";
+    const said = source.toLowerCase();
+    const used: string[] = [];
+    for (const [name, line] of this.lines) if (said.includes(`[${name}]`) && !said.includes(`[${name}]:`)) used.push(line);
+    return used.join("\n\n");
+  }
+}
+
+const NOTE = /\[\^([^\]\s]+)\](:?)/g;
+
+/** The numbers of footnotes by their labels, in the order in which the text comes to them. */
+export function footnotes(blocks: readonly Block[]): ReadonlyMap<string, number> {
+  const numbers = new Map<string, number>();
+  for (const { source, fence } of blocks) {
+    if (fence || !source.includes("[^")) continue;
+    for (const [, label = "", colon] of source.matchAll(NOTE)) {
+      const name = label.toLowerCase();
+      if (colon === "" && !numbers.has(name)) numbers.set(name, numbers.size + 1);
+    }
+  }
+  return numbers;
+}

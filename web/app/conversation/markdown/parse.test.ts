@@ -1,0 +1,54 @@
+import { describe, expect, it } from "vitest";
+import { parse, withDollars } from "./parse";
+
+const types = (source: string) => JSON.stringify(parse(source));
+
+describe("Markdown", () => {
+  it.each([
+    ["**重点：**后面", '"strong"'],
+    ["这是**“引用”**文字", '"strong"'],
+    ["~~旧的。~~新的", '"delete"'],
+    ["***both***", '"emphasis","children":[{"type":"strong"'],
+    ["- [x] done\n- [ ] open", '"checked":true'],
+    ["| a | b |\n|:-|-:|\n| x \\| y | z |", '"value":"x | y"'],
+    ["a[^1]\n\n[^1]: b", '"footnoteReference"'],
+  ])("%s", (source, expected) => {
+    expect(types(source)).toContain(expected);
+  });
+
+  it.each([
+    ["见https://example.org/a，很好。", "https://example.org/a"],
+    ["https://example.org/x.", "https://example.org/x"],
+    ["www.example.org。然后", "http://www.example.org"],
+  ])("ends an address in time: %s", (source, url) => {
+    expect(types(source)).toContain(`"url":"${url}"`);
+  });
+
+  it("resolves a reference by the lines that come with it, and does not show them", () => {
+    const tree = parse("see [a]", "[a]: https://example.org");
+    expect(tree).toHaveLength(1);
+    expect(JSON.stringify(tree)).toContain('"type":"link","children":[{"type":"text","value":"a"}],"label":"a","identifier":"a","referenceType":"shortcut","url":"https://example.org"');
+  });
+
+  it.each([
+    ["$5 and $10", "\\$5 and \\$10"],
+    ["$x^2$ is", "$x^2$ is"],
+    ["from $5 to $x$", "from \\$5 to $x$"],
+    ["\\(a\\) and \\[b\\]", "$a$ and $$b$$"],
+    ["`$x $` $y$", "`$x $` $y$"],
+    ["\\$5", "\\$5"],
+    ["US$5-$10", "US\\$5-\\$10"],
+    ["```\n$ ls\n```", "```\n$ ls\n```"],
+  ])("knows math from money: %s", (source, expected) => {
+    expect(withDollars(source)).toBe(expected);
+  });
+
+  it.each([
+    [">".repeat(10_000) + " deep"],
+    [Array.from({ length: 60 }, (_, depth) => `${"  ".repeat(depth)}- a`).join("\n")],
+    ["x".repeat(70_000)],
+    ["- *a*\n".repeat(1_100)],
+  ])("gives up on what could not be drawn", (source) => {
+    expect(parse(source)).toBeNull();
+  });
+});

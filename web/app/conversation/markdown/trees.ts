@@ -1,0 +1,61 @@
+/** The parsed blocks of all messages: made in a worker, kept for when they come to the screen again. */
+
+import type { RootContent } from "mdast";
+import { useEffect, useState } from "react";
+import { Kept, Workshop } from "./workshop";
+
+/** null: to be shown as it was written. */
+export type Tree = readonly RootContent[] | null;
+
+const KEPT = 2_000;
+
+const parser = new Workshop<{ source: string; context: string }, RootContent[]>(
+  () => new Worker(new URL("./parse.worker.ts", import.meta.url), { type: "module" }),
+  async ({ source, context }) => (await import("./parse")).parse(source, context),
+);
+const trees = new Kept<Tree>(KEPT);
+
+const keyOf = (source: string, context: string) => (context === "" ? source : `${source}\0${context}`);
+
+interface Wanted {
+  key: string;
+  source: string;
+  context: string;
+}
+
+interface Parsed {
+  key: string;
+  tree: Tree;
+}
+
+/** Has one block parsed as it grows: what it was while the parser was busy is left out. */
+class Growing {
+  private next: Wanted | null = null;
+  private isBusy = false;
+
+  async want(wanted: Wanted, tell: (parsed: Parsed) => void): Promise<void> {
+    this.next = wanted;
+    if (this.isBusy) return;
+    this.isBusy = true;
+    for (let each: Wanted | null = wanted; each !== null; each = this.next) {
+      this.next = null;
+      const tree = await parser.do(each);
+      trees.set(each.key, tree);
+      tell({ key: each.key, tree });
+    }
+    this.isBusy = false;
+  }
+}
+
+/** The tree of a block. While that is parsed: undefined, or the tree of what the block was before it grew. */
+export function useTree(source: string, context: string): Tree | undefined {
+  const [growing] = useState(() => new Growing());
+  const [parsed, setParsed] = useState<Parsed | null>(null);
+  const key = keyOf(source, context);
+  const known = trees.get(key);
+  const isKnown = known !== undefined;
+  useEffect(() => {
+    if (!isKnown) void growing.want({ key, source, context }, setParsed);
+  }, [growing, isKnown, key, source, context]);
+  return isKnown ? known : parsed !== null && key.startsWith(parsed.key) ? parsed.tree : undefined;
+}
