@@ -1,8 +1,8 @@
 """What comes in and goes out as JSON: snake_case out, snake_case or camelCase in, strict either way."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
 from gateway.api.attachment_body import AttachmentBody
 from gateway.artifacts.attached_files import MAX_FILES
@@ -13,6 +13,7 @@ from gateway.messages import Usage
 from gateway.service.releases import GRACE, MAX_GRACE
 from gateway.service.seeding import MAX_SEEDED, SeedMessage
 from gateway.storage.branches import MAX_BRANCHES
+from gateway.storage.sessions import OpenStatus, Order, TitleBy
 from gateway.storage.turns import MAX_INSTRUCTIONS, TurnRow, TurnState, TurnStatus
 from gateway.tools.client_tools import MAX_TOOLS
 
@@ -111,8 +112,18 @@ class SessionBody(Body):
     )
 
 
-class RenameBody(Body):
-    title: Title
+class SessionChanges(Body):
+    """What changes of a session; what is absent stays."""
+
+    title: Title | None = None
+    pinned: bool | None = None
+    archived: bool | None = Field(None, description="Listed only where archived ones are asked for.")
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> Self:
+        if self.title is None and self.pinned is None and self.archived is None:
+            raise ValueError("must have title, pinned or archived")
+        return self
 
 
 class BranchQuery(Query):
@@ -134,17 +145,26 @@ class SessionsQuery(Query):
     limit: int = Field(50, ge=1, le=200)
     before: str | None = Field(None, description="The `next` of the former page.")
     q: str | None = Field(None, max_length=200, description="Words in the title or in one turn, all of them.")
+    pinned: bool | None = Field(None, description="Only those that are pinned, or are not.")
+    archived: Literal["false", "true", "all"] = Field("false", description="true: only the archived ones.")
+    order: Order = Field("updated", description="The last used first, or the last made.")
 
 
 class Session(Reply):
     id: str
     title: str | None = None
     created_at: int
-    updated_at: int
+    updated_at: int = Field(description="When a turn was accepted or ended last.")
     head: int = Field(description="seq of the last event; 0 before the first.")
     project_id: str | None = None
     role_id: str | None = None
     active_branch: int = Field(description="The branch in which turns go on: 0 where there is no other.")
+    pinned: bool
+    archived: bool
+    title_by: TitleBy | None = Field(
+        None, description="Who gave it its title; absent where that is the beginning of the first message."
+    )
+    status: OpenStatus | None = Field(None, description="Of the turn that is open; absent: none is.")
 
 
 class SessionDetails(Session):

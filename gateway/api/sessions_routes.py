@@ -7,9 +7,9 @@ from gateway.api.bodies import (
     EventPage,
     EventsQuery,
     Messages,
-    RenameBody,
     Session,
     SessionBody,
+    SessionChanges,
     SessionDetails,
     SessionPage,
     SessionsQuery,
@@ -21,11 +21,13 @@ from gateway.errors import InvalidRequest
 from gateway.events.contract import event_types
 from gateway.history.summaries.summary import render
 from gateway.http.cursors import decode_cursor, encode_cursor
-from gateway.http.json_types import json_reply
+from gateway.http.json_types import json_body, json_reply
+from gateway.http.ranges import unless_known
 from gateway.http.requests import ApiRequest
 from gateway.http.stream import stream_response
 from gateway.service.follower import Following
 
+ARCHIVED = {"false": False, "true": True, "all": None}
 TYPES = frozenset(event_types())
 
 
@@ -42,15 +44,26 @@ async def create(request: ApiRequest) -> Response:
 
 
 async def find(request: ApiRequest) -> Response:
-    """Your sessions, the last used first; `q` searches what was said, in English and Chinese."""
+    """Your sessions, the last used first, without the archived ones; `q` searches what was said, in English
+    and Chinese. To see what changes, ask again with the ETag: 304 when nothing has."""
     query = request.read_query(SessionsQuery)
     before = decode_cursor(query.before) if query.before is not None else None
     rows = await request.gateway.sessions(
-        request.principal, limit=query.limit + 1, before=before, query=query.q
+        request.principal,
+        limit=query.limit + 1,
+        before=before,
+        query=query.q,
+        pinned=query.pinned,
+        archived=ARCHIVED[query.archived],
+        order=query.order,
     )
     page = rows[: query.limit]
-    more = encode_cursor(page[-1].updated_at, page[-1].id) if len(rows) > query.limit else None
-    return json_reply(SessionPage(sessions=[Session.from_row(row) for row in page], next=more))
+    more = None
+    if len(rows) > query.limit:
+        last = page[-1]
+        more = encode_cursor(last.created_at if query.order == "created" else last.updated_at, last.id)
+    reply = SessionPage(sessions=[Session.from_row(row) for row in page], next=more)
+    return unless_known(request.headers, json_body(reply))
 
 
 async def read(request: ApiRequest) -> Response:
@@ -72,10 +85,16 @@ async def read(request: ApiRequest) -> Response:
     )
 
 
-async def rename(request: ApiRequest) -> Response:
-    """Gives a session another title."""
-    body = await request.read_body(RenameBody)
-    row = await request.gateway.rename_session(request.principal, request.path_id("session_id"), body.title)
+async def change(request: ApiRequest) -> Response:
+    """Gives a session another title, pins or archives it, or takes that back."""
+    body = await request.read_body(SessionChanges)
+    row = await request.gateway.change_session(
+        request.principal,
+        request.path_id("session_id"),
+        title=body.title,
+        pinned=body.pinned,
+        archived=body.archived,
+    )
     return json_reply(Session.from_row(row))
 
 

@@ -36,9 +36,9 @@ from gateway.api.bodies import (
     Messages,
     RegenerateBody,
     ReleaseBody,
-    RenameBody,
     Session,
     SessionBody,
+    SessionChanges,
     SessionDetails,
     SessionPage,
     SessionsQuery,
@@ -71,6 +71,7 @@ ARTIFACTS = "/api/artifacts"
 ARTIFACT = ARTIFACTS + "/{ref}"
 ANYTHING = "application/octet-stream"
 CURSOR = MappingProxyType({"Last-Event-ID": "Cursor; wins over `after`."})
+KNOWN = MappingProxyType({"If-None-Match": "ETags that are known: 304 when the answer has one of them."})
 RANGE = MappingProxyType(
     {
         "Range": "One range of bytes of the content, such as `bytes=0-1023`: 206.",
@@ -98,9 +99,16 @@ ENDPOINTS = (
         SessionBody,
         refusals=(404, 409, 413, 503),
     ),
-    Endpoint("GET", "/api/sessions", sessions.find, {200: (SessionPage,)}, query=SessionsQuery),
+    Endpoint(
+        "GET",
+        "/api/sessions",
+        sessions.find,
+        {200: (SessionPage,), 304: (None,)},
+        query=SessionsQuery,
+        headers=KNOWN,
+    ),
     Endpoint("GET", S, sessions.read, {200: (SessionDetails,)}, refusals=(404,)),
-    Endpoint("PATCH", S, sessions.rename, {200: (Session,)}, RenameBody, refusals=(404, 413)),
+    Endpoint("PATCH", S, sessions.change, {200: (Session,)}, SessionChanges, refusals=(404, 413)),
     Endpoint("DELETE", S, sessions.delete, {204: (None,)}, refusals=(404, 409)),
     Endpoint(
         "POST",

@@ -1,8 +1,10 @@
 """Parts of a download, and downloads that a client has already (RFC 9110, sections 13 and 14)."""
 
 import re
+from hashlib import sha256
 
 from starlette.datastructures import Headers
+from starlette.responses import Response
 
 from gateway.errors import InvalidRequest
 
@@ -45,3 +47,12 @@ def is_known(headers: Headers, etag: str) -> bool:
     """Whether the client has the content already (If-None-Match)."""
     given = headers.get("if-none-match", "")
     return given.strip() == "*" or etag in _ETAG.findall(given)
+
+
+def unless_known(headers: Headers, body: bytes) -> Response:
+    """A response of JSON that its reader may keep and ask about again, or a 304 where it has it already."""
+    etag = f'"{sha256(body).hexdigest()[:32]}"'
+    about = {"cache-control": "private, no-cache", "etag": etag, "vary": "authorization"}
+    if is_known(headers, etag):
+        return Response(status_code=304, headers=about)
+    return Response(body, 200, about, "application/json")

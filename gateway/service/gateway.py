@@ -29,7 +29,7 @@ from gateway.service.seeding import SeedMessage, seed
 from gateway.service.skills import SkillsOffered
 from gateway.shielding import finish
 from gateway.storage.branches import SessionBranches
-from gateway.storage.sessions import SessionRow
+from gateway.storage.sessions import Order, SessionRow
 from gateway.storage.turns import Accepted, NewTurn, OnConflict, TurnRow, TurnState
 from gateway.turn.in_flight import InFlight
 from gateway.turn.ownership import Ownership
@@ -126,13 +126,40 @@ class Gateway:
         return await self._deps.sessions.get(session_id, who.user_id)
 
     async def sessions(
-        self, who: Principal, *, limit: int, before: tuple[int, str] | None, query: str | None
+        self,
+        who: Principal,
+        *,
+        limit: int,
+        before: tuple[int, str] | None,
+        query: str | None,
+        pinned: bool | None = None,
+        archived: bool | None = False,
+        order: Order = "updated",
     ) -> Sequence[SessionRow]:
-        return await self._deps.sessions.list(who.user_id, limit=limit, before=before, query=query)
+        """The caller's, as `Sessions.list` has them."""
+        return await self._deps.sessions.list(
+            who.user_id,
+            limit=limit,
+            before=before,
+            query=query,
+            pinned=pinned,
+            archived=archived,
+            order=order,
+        )
 
-    async def rename_session(self, who: Principal, session_id: str, title: str) -> SessionRow:
-        """Raises errors.NotFound."""
-        return await self._deps.sessions.rename(session_id, who.user_id, title)
+    async def change_session(
+        self,
+        who: Principal,
+        session_id: str,
+        *,
+        title: str | None = None,
+        pinned: bool | None = None,
+        archived: bool | None = None,
+    ) -> SessionRow:
+        """Another title, pinned or archived; None: that stays. Raises errors.NotFound."""
+        return await self._deps.sessions.change(
+            session_id, who.user_id, now_ms(), title=title, pinned=pinned, archived=archived
+        )
 
     async def branches(self, who: Principal, session_id: str) -> SessionBranches:
         """Raises errors.NotFound."""

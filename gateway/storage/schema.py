@@ -49,7 +49,8 @@ WAITING = literal_column("'accepted'", Text)
 # before the first time; `learned_to` the last message that was read for what is worth remembering, while
 # something after it is to be read. `branch` is the one that is active, NULL where there is no other; what
 # belongs to a prompt is that branch's. `instructions` is the digest of those of the client application that
-# the turn has that runs, or ran last.
+# the turn has that runs, or ran last. `pinned_at` and `archived_at` are when its owner did so; `title_by`
+# says who gave it its title, NULL where that is the beginning of its first message.
 sessions = Table(
     "sessions",
     metadata,
@@ -70,8 +71,16 @@ sessions = Table(
     Column("learned_to", BigInteger),
     Column("branch", NUMBER),
     Column("instructions", Text),
+    Column("pinned_at", BigInteger),
+    Column("archived_at", BigInteger),
+    Column("title_by", Text),
 )
-Index("sessions_by_time", sessions.c.owner, sessions.c.updated_at, sessions.c.id)
+_by_time = (sessions.c.owner, sessions.c.updated_at, sessions.c.id)
+Index("sessions_by_time", *_by_time)
+_pinned = text("pinned_at IS NOT NULL")
+_archived = text("archived_at IS NOT NULL")
+Index("sessions_pinned", *_by_time, **where(_pinned))
+Index("sessions_archived", *_by_time, **where(_archived))
 _to_read = text("learned_to IS NOT NULL")
 Index("sessions_to_read", sessions.c.id, **where(_to_read))
 

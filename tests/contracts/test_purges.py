@@ -137,7 +137,7 @@ async def test_a_slice_is_small_and_others_commit_between_two(tmp_path: Path) ->
         more = True
         while more:
             counts.append(sum((await database.read(lambda found: rows_of(found, "s"))).values()))
-            await storage.sessions.rename("other", OWNER, f"after {len(counts)}")
+            await storage.sessions.change("other", OWNER, 1, title=f"after {len(counts)}")
             done = await storage.purges.next_slice()
             more = done is not None
 

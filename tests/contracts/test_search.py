@@ -46,7 +46,7 @@ async def test_titles_are_found_at_once(storage: Storage) -> None:
     await storage.sessions.create("s", OWNER, "Harvest plans", 1)
     assert await found(storage, "harvest") == ["s"]
 
-    await storage.sessions.rename("s", OWNER, "冬天的计划")
+    await storage.sessions.change("s", OWNER, 1, title="冬天的计划")
 
     assert await found(storage, "harvest") == []
     assert await found(storage, "冬天") == ["s"]
@@ -59,7 +59,7 @@ async def test_a_title_taken_from_a_message_gives_way_to_another(storage: Storag
     """Renaming removes the words of the title, never those of the turn it was taken from."""
     await add_turn(storage, "s", "t", "unforgettable", "I see.")
     await storage.search.index("s")
-    await storage.sessions.rename("s", OWNER, "something else")
+    await storage.sessions.change("s", OWNER, 1, title="something else")
     await storage.search.index("s")
 
     assert await found(storage, "unforgettable") == ["s"]
@@ -133,7 +133,7 @@ async def test_a_query_is_never_read_as_an_expression(storage: Storage, query: s
     await storage.sessions.create("s", OWNER, "pears", 1)
 
     assert await found(storage, query) == []
-    await storage.sessions.rename("s", OWNER, f"x {query} y")
+    await storage.sessions.change("s", OWNER, 1, title=f"x {query} y")
     assert await found(storage, f"x {query} y") == ["s"]
 
 

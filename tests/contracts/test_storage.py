@@ -285,7 +285,7 @@ async def test_what_belongs_to_somebody_else_is_not_there(storage: Storage) -> N
     for attempt in (
         storage.sessions.get("s", "bob"),
         storage.sessions.get("x", OWNER),
-        storage.sessions.rename("s", "bob", "stolen"),
+        storage.sessions.change("s", "bob", 1, title="stolen"),
         storage.sessions.delete("s", "bob"),
         storage.sessions.outline("s", "bob"),
         accepted(storage, turn_id="t2", owner="bob", create=False),
@@ -324,7 +324,7 @@ async def test_a_session_can_be_renamed(storage: Storage) -> None:
     """The new title is returned and kept."""
     await storage.sessions.create("s", OWNER, None, 1)
 
-    assert (await storage.sessions.rename("s", OWNER, "new")).title == "new"
+    assert (await storage.sessions.change("s", OWNER, 1, title="new")).title == "new"
     assert (await storage.sessions.get("s", OWNER)).title == "new"
 
 

@@ -207,7 +207,7 @@ async def test_a_page_goes_on_behind_an_archive_that_has_nothing_for_it(storage:
     """`types` that only later events have, and a range that begins there, are found in the tables."""
     await converse(storage, "t1")
     await archive(storage)
-    await storage.sessions.rename("s", OWNER, "new")
+    await storage.sessions.change("s", OWNER, 1, title="new")
     await converse(storage, "t2", [])
     await archive(storage)
     await converse(storage, "t3", ["a", "b"])

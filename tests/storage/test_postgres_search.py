@@ -63,7 +63,7 @@ async def test_a_session_that_is_renamed_or_removed_meanwhile_has_no_old_words(
     await asyncio.gather(
         *(indexing.search.index(name) for name in SESSIONS),
         *(changing.sessions.delete(name, OWNER) for name in gone),
-        *(changing.sessions.rename(name, OWNER, f"harvest {name}") for name in renamed),
+        *(changing.sessions.change(name, OWNER, 1, title=f"harvest {name}") for name in renamed),
     )
     while await changing.purges.next_slice() is not None:
         pass

@@ -103,7 +103,7 @@ async def test_whatever_is_written_can_be_found(
         await storage.sessions.create("s", OWNER, None, 1)
         for text in texts:
             title = clean_text(text)
-            await storage.sessions.rename("s", OWNER, title)
+            await storage.sessions.change("s", OWNER, 1, title=title)
 
             assert await found(storage, title) == (["s"] if tokens(title) else [])
 
@@ -141,7 +141,7 @@ async def test_what_changes_while_a_session_is_read_is_not_mixed_up(tmp_path: Pa
         storage = storage_on(database)
 
         async def renamed(row: ArchiveRow, *, after: int, until: int) -> Sequence[StoredMessage]:
-            await storage.sessions.rename("s", OWNER, "newer")
+            await storage.sessions.change("s", OWNER, 1, title="newer")
             return []
 
         async def remade(row: ArchiveRow, *, after: int, until: int) -> Sequence[StoredMessage]:

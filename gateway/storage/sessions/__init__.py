@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from gateway.storage.branches import Branch
 from gateway.storage.messages import History, PromptMemories, StoredMessage
@@ -11,11 +11,17 @@ from gateway.storage.turns import TurnRow
 BESIDE = "side"
 """The role of sessions with what a frontend asks for itself, such as titles: nothing is learned from them."""
 
+TitleBy = Literal["user", "model"]
+OpenStatus = Literal["running", "awaiting_approval", "awaiting_tool_result"]
+Order = Literal["updated", "created"]
+
 
 @dataclass(frozen=True, slots=True)
 class SessionRow:
-    """A session. Times are Unix milliseconds; `head` is the seq of its last event, 0 before the first, and
-    `active_branch` the one in which turns go on."""
+    """A session. Times are Unix milliseconds; `head` is the seq of its last event, 0 before the first,
+    `updated_at` when a turn was accepted or ended last, and `active_branch` the one in which turns go on.
+    `pinned_at` and `archived_at` are when its owner did so, `title_by` who gave it its title: None where that
+    is the beginning of its first message. `status` is that of its open turn; None: it has none."""
 
     id: str
     owner: str
@@ -26,6 +32,18 @@ class SessionRow:
     project_id: str | None = None
     role_id: str | None = None
     active_branch: int = 0
+    pinned_at: int | None = None
+    archived_at: int | None = None
+    title_by: TitleBy | None = None
+    status: OpenStatus | None = None
+
+    @property
+    def pinned(self) -> bool:
+        return self.pinned_at is not None
+
+    @property
+    def archived(self) -> bool:
+        return self.archived_at is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +88,38 @@ class Sessions(Protocol):
         ...
 
     async def list(
-        self, owner: str, *, limit: int, before: tuple[int, str] | None = None, query: str | None = None
+        self,
+        owner: str,
+        *,
+        limit: int,
+        before: tuple[int, str] | None = None,
+        query: str | None = None,
+        pinned: bool | None = None,
+        archived: bool | None = None,
+        order: Order = "updated",
     ) -> list[SessionRow]:
-        """Newest first by (updated_at, id), strictly before that pair. With `query` only sessions that have
+        """Newest first by the time that `order` names and the id, strictly before that pair. Only those that
+        are `pinned`, or `archived`, or are not, unless that is None. With `query` only sessions that have
         all its words in one turn or in the title: English and Chinese, in any inflection or script. One
         without words finds nothing; a turn is found a moment after its end (see `Search`)."""
         ...
 
-    async def rename(self, session_id: str, owner: str, title: str) -> SessionRow:
-        """Raises errors.NotFound."""
+    async def change(
+        self,
+        session_id: str,
+        owner: str,
+        at: int,
+        *,
+        title: str | None = None,
+        pinned: bool | None = None,
+        archived: bool | None = None,
+    ) -> SessionRow:
+        """What its owner says of a session; None: that stays. Raises errors.NotFound."""
+        ...
+
+    async def entitle(self, session_id: str, title: str, *, instead_of: str) -> bool:
+        """Gives a session the title that a model made in place of the beginning of its first message. False,
+        and nothing done, when it has another title by now, or the same from a person."""
         ...
 
     async def delete(self, session_id: str, owner: str) -> Sequence[str]:

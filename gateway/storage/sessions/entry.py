@@ -2,13 +2,13 @@
 
 from typing import NamedTuple
 
-from sqlalchemy import Connection, bindparam, func, literal_column, select
+from sqlalchemy import Connection, Text, and_, bindparam, case, func, literal_column, null, select
 
 from gateway.errors import Conflict
 from gateway.storage.database import Prepared
 from gateway.storage.refusals import no_session
 from gateway.storage.rows import Rows
-from gateway.storage.schema import WAITING, heads, sessions, turns
+from gateway.storage.schema import WAITING, approvals, client_calls, heads, sessions, turns
 from gateway.storage.sessions import SessionRow
 from gateway.storage.sessions.purges import free_id
 from gateway.storage.turns import NewTurn
@@ -40,7 +40,16 @@ STATE = Prepared(
     .where(sessions.c.id == bindparam("session_id"))
 )
 _active = func.coalesce(sessions.c.branch, literal_column("0"))
-ROWS = Rows(SessionRow, sessions, {"head": heads.c.head, "active_branch": _active})
+_one = select(literal_column("1"))
+_asks_client = _one.where(client_calls.c.turn_id == heads.c.turn_id, client_calls.c.status.is_(None))
+_asks_person = _one.where(approvals.c.turn_id == heads.c.turn_id, approvals.c.decision.is_(None))
+_status = case(
+    (heads.c.turn_id.is_(None), null()),
+    (heads.c.parked_until.is_(None), literal_column("'running'", Text)),
+    (and_(_asks_client.exists(), ~_asks_person.exists()), literal_column("'awaiting_tool_result'", Text)),
+    else_=literal_column("'awaiting_approval'", Text),
+)
+ROWS = Rows(SessionRow, sessions, {"head": heads.c.head, "active_branch": _active, "status": _status})
 
 
 class Entered(NamedTuple):

@@ -2,8 +2,8 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Iterable, Sequence
-from dataclasses import asdict
-from typing import Protocol
+from dataclasses import asdict, replace
+from typing import Any, Protocol
 
 from sqlalchemy import (
     Connection,
@@ -27,7 +27,7 @@ from gateway.storage.messages import History, PromptMemories, StoredMessage
 from gateway.storage.refusals import no_session
 from gateway.storage.rows import as_json
 from gateway.storage.schema import heads, sessions
-from gateway.storage.sessions import Outline, SessionRow
+from gateway.storage.sessions import Order, Outline, SessionRow
 from gateway.storage.sessions.busy import check_is_idle
 from gateway.storage.sessions.entry import ROWS, add_session
 from gateway.storage.sessions.history import (
@@ -53,7 +53,12 @@ SESSIONS = select(*ROWS.columns).join_from(sessions, heads, OF_SESSION)
 SESSION = Prepared(SESSIONS.where(OWN))
 TAKEN = Prepared(select(sessions.c.id).where(ID))
 REMOVE = Prepared(delete(sessions).where(ID))
-RENAME = Prepared(update(sessions).where(OWN).values(title=bindparam("title")))
+ENTITLE = Prepared(
+    update(sessions)
+    .where(ID, sessions.c.title == bindparam("former"), sessions.c.title_by.is_(None))
+    .values(title=bindparam("title"), title_by="model")
+)
+OWNER_OF = Prepared(select(sessions.c.owner).where(ID))
 
 BEGIN_GENERATION = Prepared(
     update(sessions)
@@ -113,13 +118,20 @@ def delete_session(connection: Connection, session_id: str, owner: str, purges: 
 def newest(
     connection: Connection,
     owner: str,
+    found: Select[tuple[str]] | None,
+    *,
     limit: int,
     before: tuple[int, str] | None,
-    found: Select[tuple[str]] | None,
+    order: Order = "updated",
+    **only: bool | None,
 ) -> list[SessionRow]:
-    """The owner's, newest first; of those that were `found` if given."""
-    place = (sessions.c.updated_at, sessions.c.id)
+    """The owner's, newest first; of those that were `found` if given. `only`: by `pinned` and `archived`."""
+    place = (sessions.c[f"{order}_at"], sessions.c.id)
     chosen = SESSIONS.where(sessions.c.owner == owner)
+    for name, wanted in only.items():
+        if wanted is not None:
+            since = sessions.c[f"{name}_at"]
+            chosen = chosen.where(since.is_not(None) if wanted else since.is_(None))
     if before is not None:
         chosen = chosen.where(tuple_(*place) < before)
     if found is not None:
@@ -184,6 +196,7 @@ class SqlSessions(Store):
     ) -> SessionRow:
         """See `Sessions.create`."""
         row = SessionRow(session_id, owner, title, at, at, 0, project_id, role_id)
+        row = replace(row, title_by="user" if title else None)
         words = await asyncio.to_thread(self._index.words, title) if title else None
 
         def work(connection: Connection) -> SessionRow:
@@ -194,15 +207,44 @@ class SqlSessions(Store):
 
         return await self.database.write(work)
 
-    async def rename(self, session_id: str, owner: str, title: str) -> SessionRow:
-        """See `Sessions.rename`."""
-        words = await asyncio.to_thread(self._index.words, title)
+    async def change(
+        self,
+        session_id: str,
+        owner: str,
+        at: int,
+        *,
+        title: str | None = None,
+        pinned: bool | None = None,
+        archived: bool | None = None,
+    ) -> SessionRow:
+        """See `Sessions.change`."""
+        values: dict[str, Any] = {"title": title, "title_by": "user"} if title is not None else {}
+        for name, wanted in (("pinned_at", pinned), ("archived_at", archived)):
+            if wanted is not None:
+                values[name] = at if wanted else None
+        words = await asyncio.to_thread(self._index.words, title) if title is not None else None
 
         def work(connection: Connection) -> SessionRow:
-            RENAME.run(connection, session_id=session_id, owner=owner, title=title)
             row = session_of(connection, session_id, owner)
-            self._index.put_title(connection, session_id, owner, words)
+            if values:
+                connection.execute(update(sessions).where(sessions.c.id == session_id).values(values))
+                row = session_of(connection, session_id, owner)
+            if words is not None:
+                self._index.put_title(connection, session_id, owner, words)
             return row
+
+        return await self.database.write(work)
+
+    async def entitle(self, session_id: str, title: str, *, instead_of: str) -> bool:
+        """See `Sessions.entitle`."""
+        words = await asyncio.to_thread(self._index.words, title)
+
+        def work(connection: Connection) -> bool:
+            if not ENTITLE.run(connection, session_id=session_id, title=title, former=instead_of).rowcount:
+                return False
+            owner = OWNER_OF.value(connection, session_id=session_id)
+            self._index.put_title(connection, session_id, owner, words)
+            return True
 
         return await self.database.write(work)
 
@@ -277,7 +319,15 @@ class SqlSessions(Store):
             await self.database.write(lambda connection: forget(connection, memory_id, places))
 
     async def list(
-        self, owner: str, *, limit: int, before: tuple[int, str] | None = None, query: str | None = None
+        self,
+        owner: str,
+        *,
+        limit: int,
+        before: tuple[int, str] | None = None,
+        query: str | None = None,
+        pinned: bool | None = None,
+        archived: bool | None = None,
+        order: Order = "updated",
     ) -> list[SessionRow]:
         """See `Sessions.list`."""
 
@@ -285,6 +335,15 @@ class SqlSessions(Store):
             found = self._index.found(owner, query) if query is not None else None
             if query is not None and found is None:
                 return []
-            return newest(connection, owner, limit, before, found)
+            return newest(
+                connection,
+                owner,
+                found,
+                limit=limit,
+                before=before,
+                order=order,
+                pinned=pinned,
+                archived=archived,
+            )
 
         return await self.database.read(page, snapshot=False)

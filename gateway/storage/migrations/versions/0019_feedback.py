@@ -1,4 +1,4 @@
-"""What people think of turns; sessions that they pinned or put away; and who gave a session its title."""
+"""What people think of turns."""
 
 import sqlalchemy as sa
 from alembic import op
