@@ -139,5 +139,13 @@ EXAMPLES: dict[str, dict[str, Any]] = {
             "duration_ms": 3120,
         }
     },
+    "title": {
+        "data": {
+            "title": "An alert system for the office",
+            "model": "claude-sonnet-5-5",
+            "usage": USAGE,
+            "duration_ms": 810,
+        }
+    },
     "feedback": {"data": {"rating": "down", "reason": "The total is of last year.", "of": "message"}},
 }

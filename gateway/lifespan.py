@@ -34,6 +34,7 @@ from gateway.service.learning_worker import LearningWorker
 from gateway.service.memory import UserMemories
 from gateway.service.purge_worker import PurgeWorker
 from gateway.service.session_events import SessionEvents
+from gateway.service.titles import Titles
 from gateway.service.upkeep import Upkeep
 from gateway.settings import Settings
 from gateway.skills.library import SkillLibrary
@@ -92,12 +93,15 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
             artifact_store=artifact_store,
         )
         learning = LearningWorker(deps, memory.extractor, storage.learned)
+        events = SessionEvents(storage.log)
+        titles = Titles(deps, calls, events)
         in_flight = InFlight(
-            deps, CompositeObserver(telemetry, learning), traces_recorded=telemetry.tracing is not None
+            deps,
+            CompositeObserver(telemetry, learning, titles),
+            traces_recorded=telemetry.tracing is not None,
         )
         ownership = Ownership(deps, in_flight)
         archiver = Archiver(deps, telemetry.archived, learning.session_ended)
-        events = SessionEvents(storage.log)
         gateway = Gateway(
             deps,
             in_flight,
@@ -118,7 +122,6 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
             {"storage": storage.check, "timeline": ownership.check},
         )
         _measure(telemetry, storage, gateway, skills, servers)
-        _measure_replicas(telemetry.metrics, storage, ownership)
         stack.enter_context(telemetry.metrics.loop)
         app.state.begin_shutdown = begin_shutdown = _shutdown_of(gateway, settings)
         storage.bus.watch(learning.watch)
@@ -127,6 +130,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
             (suggestions.run, "memory suggestions"),
             (lambda: learning.run(events), "learning"),
             (learning.mark_begun, "sessions with turns"),
+            (titles.run, "titles"),
             *(
                 [(partial(wiring.try_bucket, settings, storage, new_replica_id()), "blob store")]
                 if is_bucket(settings.blob_url)
@@ -251,6 +255,7 @@ def _measure(
     observe(table.QUEUE_DEPTH, lambda: gateway.queued)
     observe(table.TURNS_PARKED, lambda: gateway.approvals.parked)
     observe(table.SKILLS, lambda: Counter((s.type, s.enabled) for s in skills.catalog.skills))
+    _measure_replicas(telemetry.metrics, storage, gateway.ownership)
     observe(table.MCP_UP, lambda: {(s.name,): int(s.status == "connected") for s in servers.states})
 
 

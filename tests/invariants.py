@@ -20,7 +20,7 @@ from gateway.storage.turns import TurnRow
 Body = dict[str, Any]
 """An event as a client reads it."""
 
-BESIDE_TURNS = {"compression", "memory"}
+BESIDE_TURNS = {"compression", "memory", "title"}
 """Types of events that may belong to an operation on a session in place of a turn."""
 RUNS_TOOLS = {"tool_use", "end_turn"}
 

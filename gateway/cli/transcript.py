@@ -86,6 +86,8 @@ def describe(event_type: str, data: dict[str, Any]) -> str | None:  # noqa: PLR0
             return f"↻ Starting this part again, please ignore what it said so far: {data['reason']}"
         case "memory":
             return f"✎ {data['op']} ({data['kind']}): {data.get('content', data['memory_id'])}"
+        case "title":
+            return f"≡ title: {data['title']}"
         case "feedback":
             reason = f": {data['reason']}" if "reason" in data else ""
             return f"{RATINGS[data['rating']]} ({data['of']}){reason}"

@@ -1,5 +1,6 @@
 """What the gateway asks beside a turn: summaries, what is worth remembering, whether a message needs
-memories, and a sentence about an artifact. What the user wrote is copied, nothing is reworded.
+memories, a sentence about an artifact, the title of a session. What the user wrote is copied, nothing is
+reworded.
 
 Each kind of request is known by what its system prompt names.
 """
@@ -144,6 +145,12 @@ def _first_line(body: Mapping[str, Any]) -> str:
     return " ".join(beginning.split())[:200] or "It is empty."
 
 
+def _title(body: Mapping[str, Any]) -> str:
+    """The first words of the user."""
+    asked = _text(body).partition("The user:\n")[2].partition("\n\nThe answer:")[0]
+    return f"About: {' '.join(asked.split()[:5])[:40]}"
+
+
 def _once(items: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(items))
 
@@ -154,4 +161,5 @@ _KINDS: dict[tuple[str, ...], Callable[[Mapping[str, Any]], str]] = {
     ('"memories"', "`quote`"): _memories,
     ('"needed"', '"time_range"'): _need,
     ("You say what a file contains",): _first_line,
+    ("You write the title",): _title,
 }

@@ -23,7 +23,7 @@ from gateway.events.lifecycle import (
     TurnStartEvent,
     WarningEvent,
 )
-from gateway.events.upkeep import ArtifactEvent, CompressionEvent, MemoryEvent, SkillEvent
+from gateway.events.upkeep import ArtifactEvent, CompressionEvent, MemoryEvent, SkillEvent, TitleEvent
 
 AnyEvent = Annotated[
     TurnStartEvent
@@ -40,6 +40,7 @@ AnyEvent = Annotated[
     | SkillEvent
     | ArtifactEvent
     | CompressionEvent
+    | TitleEvent
     | IterationEndEvent
     | IterationSupersededEvent
     | WarningEvent

@@ -1,4 +1,4 @@
-"""What the gateway does beside the answer: memory, skills, artifacts, compression."""
+"""What the gateway does beside the answer: memory, skills, artifacts, compression, titles."""
 
 from typing import ClassVar, Literal
 
@@ -96,7 +96,20 @@ class Compression(EventData):
     reason: str | None = Field(default=None, description="Why it failed: a code and a sentence.")
 
 
+class Title(EventData):
+    """A model gave the session its title, once, in place of the beginning of its first message."""
+
+    event_type: ClassVar[str] = "title"
+
+    title: str
+    model: str
+    usage: Usage | None = Field(default=None, description="Of the call; in no turn's usage.")
+    cost: float | None = Field(default=None, ge=0, description="US dollars. Absent means unknown.")
+    duration_ms: int = Field(ge=0)
+
+
 MemoryEvent = Event[Literal["memory"], Memory]
 SkillEvent = Event[Literal["skill"], Skill]
 ArtifactEvent = Event[Literal["artifact"], Artifact]
 CompressionEvent = Event[Literal["compression"], Compression]
+TitleEvent = Event[Literal["title"], Title]

@@ -20,10 +20,10 @@ from gateway.model.strict_json import parse_object
 from gateway.model.upstream_failures import timed_out, truncated
 from gateway.settings import Settings
 
-Purpose = Literal["answer", "compression", "summary", "memory", "memory_control", "artifact_summary"]
+Purpose = Literal["answer", "compression", "summary", "memory", "memory_control", "artifact_summary", "title"]
 """What a model is asked for: the answer of a turn, the summary that takes the place of older messages, one
 of a whole session, what is worth remembering, whether a message needs memories, a sentence about an
-artifact."""
+artifact, the title of a session."""
 
 Problem = Literal["refused", "truncated", "invalid", "empty"]
 """Why an answer cannot be used as it came."""

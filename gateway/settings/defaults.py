@@ -342,6 +342,12 @@ class Settings(BaseSettings):
     use_compressions: bool = Field(
         True, description="false sends every message again, as if nothing had been compressed."
     )
+    titles: bool = Field(
+        False,
+        description="Whether a model makes each session's title, once, after its first completed turn, in "
+        "place of the beginning of its first message; never of what a person wrote.",
+    )
+    title_model: str | None = Field(None, description="Makes titles; absent: the session's own model.")
     summary_model: str | None = Field(None, description="Writes summaries; absent: the session's own model.")
     summary_tokens: int = Field(2000, ge=200, description="Most tokens of one summary.")
     session_summaries: bool = Field(True, description="false makes and shows no summaries of sessions.")

@@ -876,10 +876,6 @@ export interface ReleaseBody {
   readonly grace_seconds?: number;
 }
 
-export interface RenameBody {
-  readonly title: string;
-}
-
 export interface ReplayQuery {
   /** 1 is the original timing, 10 ten times as fast, max without waiting. */
   readonly speed?: string;
@@ -978,6 +974,7 @@ export interface Session {
   readonly id: string;
   readonly title?: string;
   readonly created_at: number;
+  /** When a turn was accepted or ended last. */
   readonly updated_at: number;
   /** seq of the last event; 0 before the first. */
   readonly head: number;
@@ -985,6 +982,12 @@ export interface Session {
   readonly role_id?: string;
   /** The branch in which turns go on: 0 where there is no other. */
   readonly active_branch: number;
+  readonly pinned: boolean;
+  readonly archived: boolean;
+  /** Who gave it its title; absent where that is the beginning of the first message. */
+  readonly title_by?: "user" | "model";
+  /** Of the turn that is open; absent: none is. */
+  readonly status?: "running" | "awaiting_approval" | "awaiting_tool_result";
 }
 
 export interface SessionBody {
@@ -999,11 +1002,20 @@ export interface SessionBody {
   readonly messages?: readonly SeedBody[];
 }
 
+/** What changes of a session; what is absent stays. */
+export interface SessionChanges {
+  readonly title?: string;
+  readonly pinned?: boolean;
+  /** Listed only where archived ones are asked for. */
+  readonly archived?: boolean;
+}
+
 /** One session, and what became of its history. */
 export interface SessionDetails {
   readonly id: string;
   readonly title?: string;
   readonly created_at: number;
+  /** When a turn was accepted or ended last. */
   readonly updated_at: number;
   /** seq of the last event; 0 before the first. */
   readonly head: number;
@@ -1011,6 +1023,12 @@ export interface SessionDetails {
   readonly role_id?: string;
   /** The branch in which turns go on: 0 where there is no other. */
   readonly active_branch: number;
+  readonly pinned: boolean;
+  readonly archived: boolean;
+  /** Who gave it its title; absent where that is the beginning of the first message. */
+  readonly title_by?: "user" | "model";
+  /** Of the turn that is open; absent: none is. */
+  readonly status?: "running" | "awaiting_approval" | "awaiting_tool_result";
   /** The summary that is in force, as the model reads it. */
   readonly compressed_context?: string;
   /** How many versions the one in force is made of. */
@@ -1036,6 +1054,12 @@ export interface SessionsQuery {
   readonly before?: string;
   /** Words in the title or in one turn, all of them. */
   readonly q?: string;
+  /** Only those that are pinned, or are not. */
+  readonly pinned?: boolean;
+  /** true: only the archived ones. */
+  readonly archived?: "false" | "true" | "all";
+  /** The last used first, or the last made. */
+  readonly order?: "updated" | "created";
 }
 
 /** The catalog. `warnings` name conflicts and files that cannot be used. */

@@ -356,6 +356,23 @@ export interface ThinkingEvent {
   readonly data: Thinking;
 }
 
+export interface TitleEvent {
+  /** Version of the contract; additive changes keep it. */
+  readonly v: 1;
+  /** Position in the session: from 1, without gaps, never reused. The one cursor. */
+  readonly seq: number;
+  readonly type: "title";
+  /** Unix time in milliseconds. */
+  readonly ts: number;
+  readonly session_id: string;
+  readonly turn_id: string;
+  /** Number of the model call in the turn. */
+  readonly iteration?: number;
+  /** The model's id of the tool call. */
+  readonly tool_call_id?: string;
+  readonly data: Title;
+}
+
 export interface ToolCallEvent {
   /** Version of the contract; additive changes keep it. */
   readonly v: 1;
@@ -614,6 +631,17 @@ export interface Thinking {
   readonly text: string;
 }
 
+/** A model gave the session its title, once, in place of the beginning of its first message. */
+export interface Title {
+  readonly title: string;
+  readonly model: string;
+  /** Of the call; in no turn's usage. */
+  readonly usage?: Usage;
+  /** US dollars. Absent means unknown. */
+  readonly cost?: number;
+  readonly duration_ms: number;
+}
+
 /** The model calls a tool: sent once, when the arguments are complete and valid JSON. */
 export interface ToolCall {
   readonly name: string;
@@ -698,6 +726,7 @@ export type KnownEvent =
   | SkillEvent
   | ArtifactEvent
   | CompressionEvent
+  | TitleEvent
   | IterationEndEvent
   | IterationSupersededEvent
   | TurnWarningEvent
@@ -722,6 +751,7 @@ export const EVENT_TYPES = [
   "skill",
   "text",
   "thinking",
+  "title",
   "tool_call",
   "tool_progress",
   "tool_result",
