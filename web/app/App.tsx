@@ -1,13 +1,13 @@
 // The page: chats on the left, the conversation or a page in the middle, the inspector on the right.
 
 import { PanelLeft, PanelRight, Settings as SettingsIcon, SquarePen } from "lucide-react";
-import { lazy, Suspense } from "react";
+import { lazy, type ReactNode, Suspense, useEffect, useState } from "react";
 
 import { Conversation } from "./conversation/Conversation";
 import { KeyDialog } from "./KeyDialog";
 import { PAGE_COMPONENTS } from "./pages/pages";
 import { Region } from "./Region";
-import { toggle, useSettings } from "./settings";
+import { type RegionName, toggle, uncover, useCover, useRegion } from "./regions";
 import { SettingsDialog } from "./SettingsDialog";
 import { ChatMenu } from "./sidebar/ChatMenu";
 import { Commands } from "./sidebar/Commands";
@@ -20,33 +20,34 @@ const Inspector = lazy(() => import("./inspector/Inspector").then(({ Inspector }
 export function App() {
   const words = useWords(table);
   const { session, page } = useApp((state) => state.place);
-  const sidebar = useSettings((settings) => settings.sidebar);
-  const inspector = useSettings((settings) => settings.inspector);
+  const sidebar = useRegion("sidebar");
+  const inspector = useRegion("inspector");
   const announcement = useApp((state) => state.announcement);
-  const hasInspector = inspector && session !== null && page === null;
+  const hasInspector = inspector.isOpen && session !== null && page === null;
+  const isCovered = sidebar.isOver || (hasInspector && inspector.isOver);
   const Page = page === null ? null : PAGE_COMPONENTS[page];
+  useEffect(uncover, [session, page]); // what was chosen in it is on the screen now
 
   return (
-    <div className="app" data-sidebar={sidebar} data-inspector={hasInspector}>
+    <div className="app">
       <a className="skip" href="#conversation" onClick={skip}>{words.skipToConversation}</a>
-      {sidebar && (
-        <nav className="sidebar" aria-label={words.chats}>
-          <Region name="sidebar"><Sidebar session={session} page={page} onClose={() => toggle("sidebar")} /></Region>
-        </nav>
+      {sidebar.isOpen && (
+        <Side name="sidebar" label={words.chats} isOver={sidebar.isOver}>
+          <Sidebar session={session} page={page} onClose={() => toggle("sidebar")} />
+        </Side>
       )}
-      <main id="conversation" className="middle" tabIndex={-1}>
+      <main id="conversation" className="middle" tabIndex={-1} inert={isCovered}>
         <Head />
         <Region key={page ?? session} name="middle">
           {Page ? <Suspense><Page /></Suspense> : <Conversation session={session} />}
         </Region>
       </main>
       {hasInspector && (
-        <aside className="inspector" aria-label={words.inspector}>
-          <Region name="inspector">
-            <Suspense><Inspector session={session} onClose={() => toggle("inspector")} /></Suspense>
-          </Region>
-        </aside>
+        <Side name="inspector" label={words.inspector} isOver={inspector.isOver}>
+          <Suspense><Inspector session={session} onClose={() => toggle("inspector")} /></Suspense>
+        </Side>
       )}
+      {isCovered && <div className="cover" onClick={uncover} />}
       <Commands />
       <SettingsDialog />
       <KeyDialog />
@@ -55,13 +56,31 @@ export function App() {
   );
 }
 
+interface SideProps {
+  readonly name: RegionName;
+  readonly label: string;
+  readonly isOver: boolean;
+  readonly children: ReactNode;
+}
+
+function Side({ name, label, isOver, children }: SideProps) {
+  const [element, setElement] = useState<HTMLElement | null>(null);
+  useCover(isOver ? element : null);
+  const Element = name === "sidebar" ? "nav" : "aside";
+  return (
+    <Element ref={setElement} className={name} aria-label={label} tabIndex={-1} data-over={isOver}>
+      <Region name={name}>{children}</Region>
+    </Element>
+  );
+}
+
 function Head() {
   const words = useWords(table);
   const { session, page } = useApp((state) => state.place);
   const health = useApp((state) => state.health);
   const isLost = useApp((state) => state.link?.state === "lost");
-  const sidebar = useSettings((settings) => settings.sidebar);
-  const inspector = useSettings((settings) => settings.inspector);
+  const sidebar = useRegion("sidebar").isOpen;
+  const inspector = useRegion("inspector").isOpen;
   return (
     <header className="head">
       <button type="button" className="icon" aria-expanded={sidebar} title={sidebar ? words.hideChats : words.showChats}
@@ -69,6 +88,7 @@ function Head() {
       <button type="button" className="icon" title={words.newChat} aria-label={words.newChat} onClick={() => go({})}>
         <SquarePen />
       </button>
+      {session === null && page === null && <h1 className="unseen">Chat Gateway</h1>}
       {page !== null && <h1 className="title">{words.pages[page]}</h1>}
       {session !== null && page === null && <ChatMenu session={session} />}
       {health?.demo && <span className="badge" title={words.demo}>DEMO</span>}

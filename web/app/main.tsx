@@ -9,6 +9,16 @@ import { keepSettings } from "./settings";
 import "./theme.css";
 import "./app.css";
 
+const RELOADED = "gateway.reloaded";
+
+// A part that is loaded later is gone where the page was built anew meanwhile: the page is loaded anew, once.
+addEventListener("vite:preloadError", (event) => {
+  if (sessionStorage.getItem(RELOADED) === import.meta.url) return;
+  sessionStorage.setItem(RELOADED, import.meta.url);
+  event.preventDefault();
+  location.reload();
+});
+
 keepSettings();
 followAddress();
 followPlace();

@@ -31,11 +31,6 @@ export function languageNow({ language }: Settings = settings.get()): Language {
   return language ?? languageOf(navigator.languages);
 }
 
-// Shows a region, or takes it away.
-export function toggle(region: "sidebar" | "inspector"): void {
-  settings.set({ [region]: !settings.get()[region] });
-}
-
 // Keeps the settings, and shows them on the page's root: `lang`, and `data-theme` where it is not the system's.
 export function keepSettings(): void {
   const show = () => {

@@ -1,0 +1,68 @@
+// The regions beside the conversation: on a wide screen they stand beside it, as the reader chose; on a narrower one
+// they lie over it, one at a time, until they are closed.
+
+import { useEffect } from "react";
+
+import { settings, useSettings } from "./settings";
+import { createStore, useStore } from "./store";
+
+export type RegionName = "sidebar" | "inspector";
+
+const BESIDE = { sidebar: matchMedia("(min-width: 861px)"), inspector: matchMedia("(min-width: 1181px)") };
+
+const layout = createStore({
+  /** The region that lies over the conversation. */
+  over: null as RegionName | null,
+  sidebar: BESIDE.sidebar.matches,
+  inspector: BESIDE.inspector.matches,
+});
+
+for (const name of ["sidebar", "inspector"] as const) {
+  BESIDE[name].addEventListener("change", ({ matches }) => layout.set({ [name]: matches, over: null }));
+}
+
+export interface Place {
+  readonly isOpen: boolean;
+  readonly isOver: boolean;
+}
+
+export function useRegion(name: RegionName): Place {
+  const isChosen = useSettings((value) => value[name]);
+  const isBeside = useStore(layout, (value) => value[name]);
+  const isOver = useStore(layout, ({ over }) => over === name);
+  return { isOpen: isBeside ? isChosen : isOver, isOver: !isBeside && isOver };
+}
+
+// Shows a region, or takes it away.
+export function toggle(name: RegionName): void {
+  const { over, [name]: isBeside } = layout.get();
+  if (isBeside) settings.set({ [name]: !settings.get()[name] });
+  else layout.set({ over: over === name ? null : name });
+}
+
+export function show(name: RegionName): void {
+  if (layout.get()[name]) settings.set({ [name]: true });
+  else layout.set({ over: name });
+}
+
+// Takes away what lies over the conversation.
+export function uncover(): void {
+  layout.set({ over: null });
+}
+
+// Escape takes away what lies over the conversation; the focus goes into it, and back to where it was.
+export function useCover(region: HTMLElement | null): void {
+  useEffect(() => {
+    if (!region) return;
+    const before = document.activeElement;
+    region.focus();
+    const listen = (event: KeyboardEvent) => {
+      if (event.key === "Escape" && !event.defaultPrevented && !document.querySelector("dialog[open]")) uncover();
+    };
+    addEventListener("keydown", listen);
+    return () => {
+      removeEventListener("keydown", listen);
+      if (before instanceof HTMLElement && (document.activeElement === document.body || region.contains(document.activeElement))) before.focus();
+    };
+  }, [region]);
+}
