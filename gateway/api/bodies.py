@@ -139,6 +139,19 @@ class EventsQuery(CursorQuery):
     types: str | None = Field(None, description="Comma-separated event types.")
     follow: Literal["0", "1"] = Field("1", description="0: end at the session's last event.")
     limit: int = Field(500, ge=1, le=1000, description="Events of a JSON page.")
+    before: int | None = Field(
+        None,
+        ge=1,
+        le=10**12,
+        description="A JSON page of the newest events before this seq, after `after`; beyond the last one: "
+        "from the end.",
+    )
+    branch: int | None = Field(
+        None,
+        ge=0,
+        lt=MAX_BRANCHES,
+        description="Only the turns of that branch, and what happened beside turns; not with a live stream.",
+    )
 
 
 class SessionsQuery(Query):
@@ -281,6 +294,9 @@ class EventPage(Reply):
     events: list[dict[str, Any]]
     head: int
     next: int | None = Field(None, description="Cursor of the next page; absent on the last one.")
+    previous: int | None = Field(
+        None, description="With `before`: that of the page of older events; absent on the first one."
+    )
 
 
 class FailedCheck(Reply):

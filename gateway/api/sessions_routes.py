@@ -130,24 +130,35 @@ async def events(request: ApiRequest) -> Response:
     gateway, who = request.gateway, request.principal
     session_id = request.path_id("session_id")
     cursor = request.read_cursor(query.after)
+    is_page = request.wants("application/json")
+    if query.before is not None and not is_page:
+        raise InvalidRequest("before: goes with Accept: application/json.")
+    if query.branch is not None and not is_page and query.follow == "1":
+        raise InvalidRequest("branch: goes with Accept: application/json, or with follow=0.")
     place = await gateway.following(
         who,
         session_id,
         after=cursor,
         turn_id=query.turn_id,
         types=_read_types(query.types),
-        live=query.follow == "1" and not request.wants("application/json"),
+        live=query.follow == "1" and not is_page,
+        branch=query.branch,
     )
-    if request.wants("application/json"):
-        return await _page(request, place, query.limit)
+    if is_page:
+        return await _page(request, place, query.limit, query.before)
     running = await gateway.open_turn(session_id)
     kind = "replay" if not place.live else "resume" if cursor else "live"
     return stream_response(request, place, kind=kind, open_turn=running.id if running is not None else None)
 
 
-async def _page(request: ApiRequest, place: Following, limit: int) -> Response:
-    page, following = await request.gateway.page(place, limit)
-    return json_reply(EventPage(events=[event.load() for event in page], head=place.head, next=following))
+async def _page(request: ApiRequest, place: Following, limit: int, before: int | None) -> Response:
+    following, previous = None, None
+    if before is None:
+        page, following = await request.gateway.page(place, limit)
+    else:
+        page, previous = await request.gateway.page_before(place, before, limit)
+    events = [event.load() for event in page]
+    return json_reply(EventPage(events=events, head=place.head, next=following, previous=previous))
 
 
 def _read_types(text: str | None) -> frozenset[str]:

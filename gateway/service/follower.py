@@ -1,12 +1,14 @@
 """Cursors, followers of a session, and the data from which a client draws a session."""
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from gateway.errors import CursorAhead, StorageError
 from gateway.events.envelope import StoredEvent
+from gateway.ids import OPERATION_PREFIX
 from gateway.messages import Message
 from gateway.service.eager_task import EagerTask
 from gateway.storage.log import Bus, EventLog
@@ -14,6 +16,10 @@ from gateway.storage.turns import TurnRow
 
 PAGE = 500
 """Events read from the log at a time: what a reader that catches up holds in memory."""
+PAGE_SIZE = 4_194_304
+"""Bytes from which on a page that is read backwards has fewer events."""
+MAX_LOOKED = 20_000
+"""Numbers of events among which such a page is looked for."""
 
 Take = Callable[[Sequence[StoredEvent]], Coroutine[Any, Any, None]]
 """What a reader does with the events that come: at least one, in order. It may wait, and is not asked again
@@ -25,7 +31,7 @@ class Following:
     """A place to follow a session from. Scoped to `turn`, the stream ends after that turn's `done`; with
     `live` false it ends at `head`, the session's last seq when it began. A reader that leaves before that end
     releases the turn, `release_after` seconds being its grace; None: the turn goes on. `made_at`: when the
-    session was made."""
+    session was made. With `turns` only theirs, and what happened beside turns."""
 
     session_id: str
     head: int
@@ -35,6 +41,13 @@ class Following:
     live: bool = True
     release_after: float | None = None
     made_at: int = 0
+    turns: frozenset[str] | None = None
+
+    @property
+    def until(self) -> int:
+        """The last event that a page may have."""
+        turn = self.turn
+        return turn.last_seq if turn is not None and turn.status == "done" else self.head
 
     @property
     def exhausted(self) -> bool:
@@ -47,9 +60,50 @@ class Following:
         if self.turn is not None:
             turn_id = self.turn.id
             events = [event for event in events if event.turn_id == turn_id]
+        if (turns := self.turns) is not None:
+            events = [e for e in events if e.turn_id in turns or e.turn_id.startswith(OPERATION_PREFIX)]
         if self.types:
             events = [event for event in events if event.type in self.types]
         return events
+
+
+async def page_before(
+    log: EventLog, place: Following, before: int, limit: int
+) -> tuple[Sequence[StoredEvent], int | None]:
+    """At most `limit` events of the place before that seq, the newest of them, in order, and the seq before
+    which the others are; None when there are no more. Fewer when they are large, or when much has to be
+    looked through to find them, maybe none."""
+    end, span, looked = min(before - 1, place.until), limit, 0
+    kept: deque[StoredEvent] = deque()
+    while end > place.after and looked < MAX_LOOKED:
+        begin = max(place.after, end - span)
+        newest, size, is_cut = await _newest(log, place, begin, end, limit - len(kept))
+        kept.extendleft(reversed(newest))
+        if is_cut or len(kept) == limit or size > PAGE_SIZE:
+            return list(kept), kept[0].seq if kept[0].seq > place.after + 1 else None
+        looked += end - begin
+        end, span = begin, span * 2
+    return list(kept), end + 1 if end > place.after else None
+
+
+async def _newest(
+    log: EventLog, place: Following, after: int, until: int, limit: int
+) -> tuple[Sequence[StoredEvent], int, bool]:
+    """The newest of a stretch: their bytes, and whether there are more."""
+    newest: deque[StoredEvent] = deque()
+    size, is_cut, types = 0, False, sorted(place.types)
+    while after < until:
+        found = await log.read(place.session_id, after=after, limit=PAGE, until=until, types=types)
+        if not found:
+            break
+        after = found[-1].seq
+        for event in place.choose(found):
+            newest.append(event)
+            size += len(event.body)
+            while len(newest) > limit or (size > PAGE_SIZE and len(newest) > 1):
+                size -= len(newest.popleft().body)
+                is_cut = True
+    return newest, size, is_cut
 
 
 def following_from(

@@ -19,7 +19,14 @@ from gateway.service.artifacts import UserArtifacts
 from gateway.service.client_tools import ClientResults, client_tools
 from gateway.service.dependencies import Dependencies
 from gateway.service.documents import DocumentedMemories
-from gateway.service.follower import Follower, Following, Snapshot, Take, following_from
+from gateway.service.follower import (
+    Follower,
+    Following,
+    Snapshot,
+    Take,
+    following_from,
+    page_before,
+)
 from gateway.service.history import SessionHistory
 from gateway.service.memory import UserMemories
 from gateway.service.prompts import Prompts
@@ -328,14 +335,16 @@ class Gateway:
         turn_id: str | None = None,
         types: frozenset[str] = frozenset(),
         live: bool = True,
+        branch: int | None = None,
     ) -> Following:
-        """A checked place to follow from. Raises errors.NotFound, or errors.CursorAhead beyond the last
-        event."""
+        """A checked place to follow from; of a `branch` as it is now. Raises errors.NotFound, or
+        errors.CursorAhead beyond the last event."""
         # The session first: a turn that begins between the two reads must not have its first events skipped.
         session = await self.session(who, session_id)
         turn = await self.turn(who, session_id, turn_id) if turn_id is not None else None
         place = following_from(session_id, session.head, after, turn, types=types, live=live)
-        return replace(place, made_at=session.created_at)
+        turns = await self._deps.branches.turns(session_id, branch) if branch is not None else None
+        return replace(place, made_at=session.created_at, turns=turns)
 
     def following_turn(
         self, accepted: Accepted, *, after: int = 0, release_after: float | None = None
@@ -363,13 +372,18 @@ class Gateway:
     async def page(self, place: Following, limit: int) -> tuple[Sequence[StoredEvent], int | None]:
         """At most `limit` stored events from the place on (fewer when they are large), and the cursor to go
         on from; None when there are no more."""
-        turn = place.turn
-        until = turn.last_seq if turn is not None and turn.status == "done" else place.head
+        until = place.until
         found = await self._deps.log.read(
             place.session_id, after=place.after, limit=limit, until=until, types=sorted(place.types)
         )
         more = found and found[-1].seq < until
         return place.choose(found), found[-1].seq if more else None
+
+    async def page_before(
+        self, place: Following, before: int, limit: int
+    ) -> tuple[Sequence[StoredEvent], int | None]:
+        """As `follower.page_before`."""
+        return await page_before(self._deps.log, place, before, limit)
 
     # The process
 

@@ -416,6 +416,8 @@ export interface EventPage {
   readonly head: number;
   /** Cursor of the next page; absent on the last one. */
   readonly next?: number;
+  /** With `before`: that of the page of older events; absent on the first one. */
+  readonly previous?: number;
 }
 
 export interface EventsQuery {
@@ -429,6 +431,10 @@ export interface EventsQuery {
   readonly follow?: "0" | "1";
   /** Events of a JSON page. */
   readonly limit?: number;
+  /** A JSON page of the newest events before this seq, after `after`; beyond the last one: from the end. */
+  readonly before?: number;
+  /** Only the turns of that branch, and what happened beside turns; not with a live stream. */
+  readonly branch?: number;
 }
 
 /** What you said that shows it, word for word. */
