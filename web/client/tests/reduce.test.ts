@@ -3,33 +3,36 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { emptyConversation, openTurn, PersistentMap, prepend, reduce, reduceAll, show } from "../src/index.js";
-import type { Conversation, Event } from "../src/index.js";
+import { emptyConversation, openTurn, prepend, reduce, reduceAll, show } from "../src/index.js";
+import type { Event } from "../src/index.js";
+import { from, plain, recorded, recordings } from "./plain.js";
 import { SESSION } from "./sessions.js";
 import "./setup.js";
 
-/** A conversation as plain data, in which equal ones are equal. */
-function plain(conversation: Conversation): object {
-  const entries = Object.entries(conversation).map(([name, value]: [string, unknown]): [string, unknown] =>
-    [name, value instanceof PersistentMap ? Object.fromEntries([...value].sort(([a], [b]) => a < b ? -1 : 1)) : value]);
-  return Object.fromEntries(entries);
-}
-
-const from = (events: readonly Event[]): Conversation => reduceAll(emptyConversation(), events);
-
 const CUTS = fc.array(fc.nat(100), { maxLength: 6 }).map((cuts) => cuts.sort((a, b) => a - b));
+
+/** Pages cut at these places, the last one first, give after each what all events from there on give at once. */
+function cutsMakeNoDifference(events: readonly Event[], cuts: readonly number[]): void {
+  const places = [...new Set([0, ...cuts.filter((cut) => cut < events.length), events.length])];
+  let conversation = emptyConversation();
+  for (let page = places.length - 2; page >= 0; page -= 1) {
+    conversation = prepend(conversation, events.slice(places[page], places[page + 1]));
+    expect(plain(conversation)).toEqual(plain(from(events.slice(places[page]))));
+  }
+}
 
 describe("a conversation", () => {
   test("is the same however its pages, going backwards, are cut", () => {
     fc.assert(fc.property(SESSION, CUTS, fc.nat(100), (events, cuts, end) => {
-      const last = events.slice(0, Math.max(1, events.length - end % 10));
-      const places = [...new Set([0, ...cuts.filter((cut) => cut < last.length), last.length])].sort((a, b) => a - b);
-      let conversation = emptyConversation();
-      for (let page = places.length - 2; page >= 0; page -= 1) {
-        conversation = prepend(conversation, last.slice(places[page], places[page + 1]));
-        expect(plain(conversation)).toEqual(plain(from(last.slice(places[page]))));
-      }
+      cutsMakeNoDifference(events.slice(0, Math.max(1, events.length - end % 10)), cuts);
     }), { numRuns: 300 });
+  });
+
+  test.each(recordings)("of the recorded session %s is the same however it is cut", (name) => {
+    const events = recorded(name);
+    fc.assert(fc.property(fc.array(fc.nat(events.length), { maxLength: 6 }), (cuts) => {
+      cutsMakeNoDifference(events, cuts.sort((a, b) => a - b));
+    }), { numRuns: 20 });
   });
 
   test("does not change by events that it has", () => {

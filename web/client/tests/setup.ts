@@ -3,7 +3,5 @@
 import fc from "fast-check";
 import { vi } from "vitest";
 
-declare const process: { readonly env: Readonly<Record<string, string | undefined>> };
-
 fc.configureGlobal({ seed: Number(process.env.FAST_CHECK_SEED ?? 20261123) });
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
