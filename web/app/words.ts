@@ -14,7 +14,7 @@ export const words = table(
     keyLabel: "API key", keySave: "Continue", keyWrong: "That key is not known. Please try another.",
     theme: "Appearance", themes: { system: "As the system", light: "Light", dark: "Dark" },
     language: "Language", asBrowser: "As the browser",
-    pages: { memory: "Memory", skills: "Skills", artifacts: "Files", prompts: "Prompts" },
+    pages: { inbox: "Inbox", memory: "Memory", skills: "Skills", artifacts: "Files", prompts: "Prompts" },
   },
   {
     chats: "会话", newChat: "新会话", conversation: "对话", inspector: "检查器",
@@ -27,7 +27,7 @@ export const words = table(
     keyLabel: "API 密钥", keySave: "继续", keyWrong: "密钥无效，请换一个。",
     theme: "外观", themes: { system: "跟随系统", light: "浅色", dark: "深色" },
     language: "语言", asBrowser: "跟随浏览器",
-    pages: { memory: "记忆", skills: "技能", artifacts: "文件", prompts: "提示词" },
+    pages: { inbox: "待处理", memory: "记忆", skills: "技能", artifacts: "文件", prompts: "提示词" },
   },
   {
     chats: "對話", newChat: "新對話", conversation: "對話內容", inspector: "檢查器",
@@ -40,6 +40,6 @@ export const words = table(
     keyLabel: "API 金鑰", keySave: "繼續", keyWrong: "金鑰無效，請換一個。",
     theme: "外觀", themes: { system: "跟隨系統", light: "淺色", dark: "深色" },
     language: "語言", asBrowser: "跟隨瀏覽器",
-    pages: { memory: "記憶", skills: "技能", artifacts: "檔案", prompts: "提示詞" },
+    pages: { inbox: "待處理", memory: "記憶", skills: "技能", artifacts: "檔案", prompts: "提示詞" },
   },
 );

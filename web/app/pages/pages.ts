@@ -5,6 +5,7 @@ import { type ComponentType, lazy } from "react";
 import type { Page } from "../place";
 
 export const PAGE_COMPONENTS: Readonly<Record<Page, ComponentType>> = {
+  inbox: lazy(() => import("./InboxPage")),
   memory: lazy(() => import("./MemoryPage")),
   skills: lazy(() => import("./SkillsPage")),
   artifacts: lazy(() => import("./ArtifactsPage")),

@@ -1,5 +1,98 @@
 // The keys of the page, the list of them, and the command palette. It is always there, and shows nothing by itself.
 
+import { useEffect } from "react";
+
+import { settings, useLanguage } from "../settings";
+import { app, go, useApp, useWords } from "../state";
+import { useStore } from "../store";
+import { chats } from "./chats";
+import { commandOf, type Command, commands, isMac } from "./commands";
+import { Keys } from "./Keys";
+import { Palette } from "./Palette";
+import { titleOf } from "./title";
+import { words as table } from "./words";
+
 export function Commands() {
-  return null;
+  const open = useStore(commands, (state) => state.open);
+  useEffect(() => chats.watch(), []);
+  useEffect(listen, []);
+  useSeen();
+  useTitle();
+  if (open === "palette") return <Palette />;
+  return open === "keys" ? <Keys /> : null;
+}
+
+// What the keys and the palette do.
+const DOES: Readonly<Record<Command, () => void>> = {
+  palette: () => commands.set({ open: commands.get().open === "palette" ? null : "palette" }),
+  thisList: () => commands.set({ open: "keys" }),
+  newChat: () => go({}),
+  toggleSidebar: () => settings.set({ sidebar: !settings.get().sidebar }),
+  toggleInspector: () => settings.set({ inspector: !settings.get().inspector }),
+  focusMessage: () => document.querySelector<HTMLElement>("#conversation textarea")?.focus(),
+  focusSearch: () => {
+    settings.set({ sidebar: true });
+    requestAnimationFrame(() => document.getElementById("chat-search")?.focus()); // it may only be drawn now
+  },
+  previousChat: () => step(-1),
+  nextChat: () => step(1),
+};
+
+export function run(command: Command): void {
+  DOES[command]();
+}
+
+function listen(): () => void {
+  const ending = new AbortController();
+  addEventListener("keydown", (event) => {
+    if (event.defaultPrevented) return;
+    const { singleKeys, open } = commands.get();
+    const at = event.target as Element | null;
+    const isWriting = at?.closest("input, textarea, select, [contenteditable], [role=menu], dialog") != null;
+    const command = commandOf(event, { isWriting, singleKeys, isMac: isMac() });
+    const isFree = open === null ? document.querySelector("dialog[open]") === null : command === "palette";
+    if (command === null || !isFree) return;
+    event.preventDefault();
+    run(command);
+  }, { signal: ending.signal });
+  return () => ending.abort();
+}
+
+// Goes to the chat after, or before, the one on the screen.
+function step(by: 1 | -1): void {
+  const { chats: known } = chats.store.get();
+  const all = [...known.filter(({ pinned }) => pinned === true), ...known.filter(({ pinned }) => pinned !== true)]; // as they are listed
+  const at = all.findIndex(({ id }) => id === app.get().place.session);
+  const next = all[at < 0 ? 0 : at + by];
+  if (next) go({ session: next.id });
+}
+
+// What is on the screen of a tab that is looked at has been seen.
+function useSeen(): void {
+  const session = useApp((state) => state.place.page === null ? state.place.session : null);
+  const head = useApp((state) => state.conversation.last);
+  const known = useStore(chats.store, (state) => state.chats.find(({ id }) => id === session)?.head ?? 0);
+  useEffect(() => {
+    if (session === null) return;
+    const look = () => {
+      if (!document.hidden) chats.see(session, Math.max(head, known));
+    };
+    look();
+    document.addEventListener("visibilitychange", look);
+    return () => document.removeEventListener("visibilitychange", look);
+  }, [session, head, known]);
+}
+
+// The tab says which chat it shows, and how many calls wait for a person.
+function useTitle(): void {
+  const words = useWords(table);
+  const language = useLanguage();
+  const place = useApp((state) => state.place);
+  const waiting = useStore(chats.store, ({ approvals }) => approvals.length);
+  const chat = useStore(chats.store, (state) => state.chats.find(({ id }) => id === place.session));
+  const isOpen = place.session !== null && place.page === null;
+  const name = isOpen && chat ? chat.title ?? words.untitled : null;
+  useEffect(() => {
+    document.title = titleOf({ name, page: place.page, waiting, language });
+  }, [name, place.page, waiting, language]);
 }

@@ -1,6 +1,27 @@
 // The chats, and the ways to the other pages. `session` and `page` are what is on the screen.
 
-import type { Page } from "../place";
+import { Archive, ArrowLeft, Box, Brain, Inbox, Keyboard, Puzzle, Search, SquarePen, TextQuote, Upload, X } from "lucide-react";
+import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from "react";
+
+import { localeOf } from "../pages/format";
+import { inWords } from "../pages/problems";
+import { hashOf, NEW_CHAT, type Page, PAGES } from "../place";
+import { useLanguage } from "../settings";
+import { client, go, useWords } from "../state";
+import { useStore } from "../store";
+import { words as frame } from "../words";
+import { ChatRow } from "./ChatRow";
+import { type Chat, chats } from "./chats";
+import { commands } from "./commands";
+import { byDay } from "./days";
+import { notice, tell } from "./notice";
+import { isUnread } from "./seen";
+import { words as table } from "./words";
+import "./sidebar.css";
+
+const TYPING_MS = 200;
+const NARROW = "(max-width: 860px)"; // where the list lies over the rest
+const ICONS: Readonly<Record<Page, typeof Box>> = { inbox: Inbox, memory: Brain, skills: Puzzle, artifacts: Box, prompts: TextQuote };
 
 export interface SidebarProps {
   readonly session: string | null;
@@ -9,6 +30,204 @@ export interface SidebarProps {
   readonly onClose: () => void;
 }
 
-export function Sidebar({ session, page }: SidebarProps) {
-  return <section data-session={session} data-page={page} />;
+export function Sidebar({ session, page, onClose }: SidebarProps) {
+  const words = useWords(table);
+  const pageWords = useWords(frame).pages;
+  const waiting = useStore(chats.store, ({ approvals }) => approvals.length);
+  const leave = () => {
+    if (matchMedia(NARROW).matches) onClose();
+  };
+  return (
+    <div className="chats-side">
+      <div className="chats-top">
+        <button type="button" className="new-chat" onClick={() => {
+          go({});
+          leave();
+        }}><SquarePen aria-hidden="true" />{words.newChat}</button>
+        <SearchBox />
+      </div>
+      <List session={session} onChosen={leave} />
+      <Told />
+      <ul className="chats-pages" aria-label={words.pages}>
+        {PAGES.map((each) => {
+          const Icon = ICONS[each];
+          return (
+            <li key={each}>
+              <a
+                href={hashOf({ ...NEW_CHAT, page: each })} aria-current={page === each ? "page" : undefined}
+                onClick={(event) => {
+                  if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+                  event.preventDefault();
+                  go({ page: each });
+                  leave();
+                }}
+              ><Icon aria-hidden="true" /><span>{pageWords[each]}</span>{each === "inbox" && waiting > 0 && <b className="count">{waiting}</b>}</a>
+            </li>
+          );
+        })}
+      </ul>
+    </div>
+  );
+}
+
+function SearchBox() {
+  const words = useWords(table);
+  const query = useStore(chats.store, (state) => state.query);
+  const [text, setText] = useState(query);
+  const [shown, setShown] = useState(query);
+  const typing = useRef<ReturnType<typeof setTimeout>>(undefined);
+  if (query !== shown) { // another part of the page searches
+    setShown(query);
+    if (query !== text.trim()) setText(query);
+  }
+  const look = (next: string) => {
+    setText(next);
+    clearTimeout(typing.current);
+    typing.current = setTimeout(() => void chats.search(next.trim()), next === "" ? 0 : TYPING_MS);
+  };
+  return (
+    <div className="chats-search" role="search">
+      <Search aria-hidden="true" />
+      <input
+        id="chat-search" type="search" value={text} maxLength={200} autoComplete="off" placeholder={words.search} aria-label={words.search}
+        onChange={(event) => look(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.key === "Escape" && text !== "") {
+            event.stopPropagation();
+            look("");
+          } else if (event.key === "ArrowDown") {
+            event.preventDefault();
+            document.querySelector<HTMLElement>(".chats-list a[tabindex='0']")?.focus();
+          }
+        }}
+      />
+      {text !== "" && <button type="button" className="icon" aria-label={words.clear} title={words.clear} onClick={() => look("")}><X /></button>}
+    </div>
+  );
+}
+
+function List({ session, onChosen }: { readonly session: string | null; readonly onChosen: () => void }) {
+  const words = useWords(table);
+  const language = useLanguage();
+  const all = useStore(chats.store, (state) => state);
+  const shown = all.found ?? all.archived ?? all;
+  const [stop, setStop] = useState<string | null>(null);
+  const list = useRef<HTMLDivElement>(null);
+  const groups = useMemo(
+    () => byDay(shown.chats, { language: localeOf(language), now: all.day, pinned: words.pinned }),
+    [shown.chats, language, words.pinned, all.day],
+  );
+  const rows = groups.flatMap((group) => group.chats);
+  const tabStop = [stop, session, rows[0]?.id].find((id) => rows.some((row) => row.id === id)) ?? null;
+  const isEmpty = shown.state === "ready" && rows.length === 0;
+  const empty = all.found ? words.nothingFound : all.archived ? words.noArchived : words.noChats;
+  return (
+    <div
+      ref={list} className="chats-list"
+      onKeyDown={(event) => moveIn(list.current, event)}
+      onFocus={(event) => {
+        const row = event.target.closest<HTMLElement>("[data-chat]");
+        if (row?.dataset.chat !== undefined) setStop(row.dataset.chat);
+      }}
+    >
+      {all.archived && !all.found && (
+        <button type="button" className="chats-back" onClick={() => void chats.showArchived(false)}><ArrowLeft aria-hidden="true" />{words.backToChats}</button>
+      )}
+      <p className="unseen" role="status">{all.found && shown.state === "ready" ? words.found(rows.length) : ""}</p>
+      {groups.map((group) => (
+        <section key={group.key} aria-labelledby={`chats-${group.key}`}>
+          <h2 id={`chats-${group.key}`}>{group.heading}</h2>
+          <ul>
+            {group.chats.map((chat: Chat) => (
+              <ChatRow
+                key={chat.id} chat={chat} isOpen={chat.id === session} isStop={chat.id === tabStop} query={all.found ? all.query : ""}
+                isUnread={chat.id !== session && isUnread(all.seen, chat)} onChosen={onChosen}
+              />
+            ))}
+          </ul>
+        </section>
+      ))}
+      {isEmpty && <p className="chats-empty">{empty}</p>}
+      {shown.state === "failed" && <p className="chats-empty trouble" role="alert">{shown.error && inWords(shown.error, language)}</p>}
+      {shown.state === "ready" && shown.next !== null && <More key={shown.next} />}
+      {!all.archived && !all.found && <Below />}
+    </div>
+  );
+}
+
+// The next page, when the reader has come to the end of this one.
+function More() {
+  const words = useWords(table);
+  const button = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    if (!button.current || typeof IntersectionObserver === "undefined") return;
+    const seen = new IntersectionObserver((entries) => {
+      if (entries.some((entry) => entry.isIntersecting)) void chats.more();
+    });
+    seen.observe(button.current);
+    return () => seen.disconnect();
+  }, []);
+  return <button ref={button} type="button" className="small more" onClick={() => void chats.more()}>{words.more}</button>;
+}
+
+// What concerns the list as a whole.
+function Below() {
+  const words = useWords(table);
+  const language = useLanguage();
+  const choose = useRef<HTMLInputElement>(null);
+  const take = async (file: File) => {
+    try {
+      const { id, title } = await client.importSession(file);
+      await chats.refresh();
+      go({ session: id });
+      tell({ text: words.imported(title ?? words.untitled) });
+    } catch (error) {
+      tell({ text: inWords(error as Error, language), isTrouble: true });
+    }
+  };
+  return (
+    <div className="chats-below">
+      <button type="button" onClick={() => void chats.showArchived(true)}><Archive aria-hidden="true" />{words.archivedChats}</button>
+      <button type="button" onClick={() => choose.current?.click()}><Upload aria-hidden="true" />{words.importChat}</button>
+      <input
+        ref={choose} id="import-chat" type="file" hidden accept=".jsonl,.ndjson,application/x-ndjson" aria-label={words.importFile}
+        onChange={({ target }) => {
+          const file = target.files?.[0];
+          target.value = ""; // the same file can be chosen again
+          if (file) void take(file);
+        }}
+      />
+      <button type="button" onClick={() => commands.set({ open: "keys" })}><Keyboard aria-hidden="true" />{words.keys}</button>
+    </div>
+  );
+}
+
+// What was just done, with the way back.
+function Told() {
+  const words = useWords(table);
+  const told = useStore(notice, ({ shown }) => shown);
+  const frameWords = useWords(frame);
+  if (!told) return null;
+  return (
+    <div className="chats-told" data-trouble={told.isTrouble}>
+      <span dir="auto">{told.text}</span>
+      {told.undo && <button type="button" className="small" onClick={() => {
+        told.undo?.();
+        tell(null);
+      }}>{words.undo}</button>}
+      <button type="button" className="icon" aria-label={frameWords.close} title={frameWords.close} onClick={() => tell(null)}><X /></button>
+    </div>
+  );
+}
+
+// Arrow keys, Home and End go from chat to chat.
+function moveIn(list: HTMLElement | null, event: KeyboardEvent): void {
+  if (!(event.target as Element).closest("[data-chat]")) return;
+  const links = [...list?.querySelectorAll<HTMLElement>("[data-chat] > a") ?? []];
+  const at = links.findIndex((link) => link.parentElement?.contains(document.activeElement));
+  const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: links.length - 1 }[event.key];
+  if (to === undefined || at < 0) return;
+  event.preventDefault();
+  if (to < 0) document.getElementById("chat-search")?.focus();
+  else links[Math.min(to, links.length - 1)]?.focus();
 }

@@ -1,0 +1,88 @@
+// What went wrong, for people: by the server's code where there are words for it, else as the server says it.
+
+import { type Language, table } from "../language";
+
+type Details = Readonly<Record<string, unknown>>;
+
+const words = table(
+  {
+    artifacts_full: "Your files take all the room there is. Delete some first.", artifact_not_found: "This file is no longer there.",
+    artifact_damaged: "The content of this file is missing or damaged.", storage_full: "The server has no room left.",
+    unreachable: "The server cannot be reached.", nothing_to_compress: "There is nothing to compress yet.",
+    empty: "There is nothing to compress: the chat is empty.",
+    newest_turn_only: "There is nothing to compress yet: the newest exchange always stays word for word.",
+    too_little: "There is too little to compress yet: it would not be worth a summary.",
+    compression_in_progress: "A compression is running already.", compression_conflict: "Another compression was faster. Have a look at the versions.",
+    summary_empty: "The model wrote no summary.", summary_invalid: "What the model wrote is no summary.",
+    summary_too_long: "The summary would have been longer than what it replaces.", summary_refused: "The model refused to write a summary.",
+    summary_truncated: "The summary broke off.", turn_in_progress: "An answer is still on its way. Stop it or wait for it.",
+    archive_conflict: "The chat is being archived, or was changed meanwhile. Please try again.",
+    archive_damaged: "An archive of this chat is missing or damaged.", bad_import: "This file is no sound export.",
+    payload_too_large: "The file is too large.", conflict: "This chat is already here.",
+    queue_full: "Too much is going on. Please try again in a moment.", draining: "The server is restarting. Please try again in a moment.",
+    session_not_found: "This chat is no longer there.", forbidden: "You may not do this here.",
+    memory_off: "Nothing is remembered here: the memory is switched off.", memory_not_found: "This is no longer remembered.",
+    memory_changed: "It was changed meanwhile. Have a look at it first.", memory_duplicate: "The same is remembered already.",
+    memory_full: "The memory is full. Delete something first.", approval_decided: "This was decided already, or its time is over.",
+    cannot_switch: "This one cannot be switched off.",
+  },
+  {
+    artifacts_full: "你的文件已占满空间，请先删除一些。", artifact_not_found: "这个文件已不存在。",
+    artifact_damaged: "这个文件的内容缺失或已损坏。", storage_full: "服务器已没有可用空间。",
+    unreachable: "无法连接服务器。", nothing_to_compress: "目前没有可压缩的内容。",
+    empty: "会话为空，没有可压缩的内容。",
+    newest_turn_only: "目前没有可压缩的内容：最新一轮对话始终保留原文。",
+    too_little: "可压缩的内容太少，不值得做摘要。",
+    compression_in_progress: "正在压缩中。", compression_conflict: "另一次压缩先完成了，请查看版本列表。",
+    summary_empty: "模型没有写出摘要。", summary_invalid: "模型写出的内容不是有效的摘要。",
+    summary_too_long: "摘要比它要替代的内容还长。", summary_refused: "模型拒绝写摘要。",
+    summary_truncated: "摘要没有写完就中断了。", turn_in_progress: "上一个回答还在进行，请先停止或等待完成。",
+    archive_conflict: "会话正在归档，或内容刚有变化，请重试。",
+    archive_damaged: "这个会话的归档文件缺失或已损坏。", bad_import: "这不是完好的导出文件。",
+    payload_too_large: "文件太大。", conflict: "这个会话已经存在。",
+    queue_full: "当前操作过多，请稍后再试。", draining: "服务器正在重启，请稍后再试。",
+    session_not_found: "这个会话已不存在。", forbidden: "你没有权限执行此操作。",
+    memory_off: "记忆功能已关闭，不会记住任何内容。", memory_not_found: "这条记忆已不存在。",
+    memory_changed: "这条记忆刚被修改过，请先查看最新内容。", memory_duplicate: "已有相同的记忆。",
+    memory_full: "记忆已满，请先删除一些。", approval_decided: "已有决定，或已超过时限。",
+    cannot_switch: "这一项不能关闭。",
+  },
+  {
+    artifacts_full: "你的檔案已占滿空間，請先刪除一些。", artifact_not_found: "這個檔案已不存在。",
+    artifact_damaged: "這個檔案的內容遺失或已損毀。", storage_full: "伺服器已沒有可用空間。",
+    unreachable: "無法連線至伺服器。", nothing_to_compress: "目前沒有可壓縮的內容。",
+    empty: "對話是空的，沒有可壓縮的內容。",
+    newest_turn_only: "目前沒有可壓縮的內容：最新一輪對話一律保留原文。",
+    too_little: "可壓縮的內容太少，不值得做摘要。",
+    compression_in_progress: "正在壓縮中。", compression_conflict: "另一次壓縮先完成了，請查看版本列表。",
+    summary_empty: "模型沒有寫出摘要。", summary_invalid: "模型寫出的內容不是有效的摘要。",
+    summary_too_long: "摘要比它要取代的內容還長。", summary_refused: "模型拒絕寫摘要。",
+    summary_truncated: "摘要沒有寫完就中斷了。", turn_in_progress: "上一個回答還在進行，請先停止或等待完成。",
+    archive_conflict: "對話正在封存，或內容剛有變化，請再試一次。",
+    archive_damaged: "這個對話的封存檔遺失或已損毀。", bad_import: "這不是完好的匯出檔案。",
+    payload_too_large: "檔案太大。", conflict: "這個對話已經存在。",
+    queue_full: "目前操作過多，請稍後再試。", draining: "伺服器正在重新啟動，請稍後再試。",
+    session_not_found: "這個對話已不存在。", forbidden: "你沒有權限執行此操作。",
+    memory_off: "記憶功能已關閉，不會記住任何內容。", memory_not_found: "這筆記憶已不存在。",
+    memory_changed: "這筆記憶剛被修改過，請先查看最新內容。", memory_duplicate: "已有相同的記憶。",
+    memory_full: "記憶已滿，請先刪除一些。", approval_decided: "已有決定，或已超過時限。",
+    cannot_switch: "這一項無法關閉。",
+  },
+);
+
+export function inWords(error: Error, language: Language): string {
+  const { code, details = {} } = error as Error & { readonly code?: string; readonly details?: Details };
+  const known: Readonly<Record<string, string>> = words[language];
+  for (const name of [details.reason, code]) {
+    if (typeof name === "string" && Object.hasOwn(known, name)) {
+      const text = known[name] ?? error.message;
+      return name === "bad_import" ? `${text} ${error.message}` : text;
+    }
+  }
+  return error.message;
+}
+
+export function codeOf(error: unknown): string {
+  const { code } = error as { readonly code?: unknown };
+  return typeof code === "string" ? code : "";
+}

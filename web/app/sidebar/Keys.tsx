@@ -1,0 +1,36 @@
+// The list of the keys.
+
+import { Dialog } from "../Dialog";
+import { useWords } from "../state";
+import { useStore } from "../store";
+import { allowSingleKeys, chordText, type Command, commands, isMac, KEYS } from "./commands";
+import { words as table } from "./words";
+
+export function Keys() {
+  const words = useWords(table);
+  const mac = isMac();
+  const singleKeys = useStore(commands, (state) => state.singleKeys);
+  const everywhere = (Object.keys(KEYS) as Command[]).map((name) => [chordText(KEYS[name], mac), words[name]] as const);
+  const parts = [
+    [words.keysEverywhere, everywhere],
+    [words.keysChats, [["↑ ↓", words.moveInList], ["Enter", words.openChat], ["F2", words.rename], [mac ? "⌦" : "Del", words.delete]]],
+    [words.keysConversation, [["Enter", words.sendMessage], ["Shift+Enter", words.newLine], ["Esc", words.stopAnswer]]],
+  ] as const;
+  return (
+    <Dialog title={words.keysTitle} className="keys" onClose={() => commands.set({ open: null })}>
+      {parts.map(([heading, keys]) => (
+        <section key={heading}>
+          <h3>{heading}</h3>
+          <dl>
+            {keys.map(([chord, name]) => <div key={name}><dt>{name}</dt><dd><kbd>{chord}</kbd></dd></div>)}
+          </dl>
+        </section>
+      ))}
+      <label className="check">
+        <input type="checkbox" checked={singleKeys} aria-describedby="single-keys-hint" onChange={(event) => allowSingleKeys(event.target.checked)} />
+        {words.singleKeys}
+      </label>
+      <p id="single-keys-hint" className="faint">{words.singleKeysHint}</p>
+    </Dialog>
+  );
+}

@@ -1,0 +1,112 @@
+// The command palette: what can be done, and where one can go, by a few letters of its name.
+
+import { type KeyboardEvent, useEffect, useId, useMemo, useRef, useState } from "react";
+
+import { Dialog } from "../Dialog";
+import { PAGES } from "../place";
+import { settings, THEMES } from "../settings";
+import { app, go, useWords } from "../state";
+import { useStore } from "../store";
+import { words as frame } from "../words";
+import { chats } from "./chats";
+import { run } from "./Commands";
+import { chordText, type Command, commands, isMac, KEYS } from "./commands";
+import { best } from "./fuzzy";
+import { inPieces } from "./highlight";
+import { Pieces } from "./Pieces";
+import { words as table } from "./words";
+
+const MOST = 30; // of what is shown
+
+interface Choice {
+  readonly id: string;
+  readonly name: string;
+  readonly kind: string;
+  readonly chord?: string;
+  readonly act: () => void;
+}
+
+export function Palette() {
+  const words = useWords(table);
+  const [typed, setTyped] = useState("");
+  const [at, setAt] = useState(0);
+  const id = useId();
+  const list = useRef<HTMLUListElement>(null);
+  const choices = useChoices();
+  const shown = useMemo(() => {
+    const fitting = best(choices, typed, ({ name }) => name).slice(0, MOST);
+    const query = typed.trim();
+    if (query === "") return fitting;
+    const search: Choice = {
+      id: "search", name: words.searchFor(query), kind: words.goTo, act: () => {
+        run("focusSearch");
+        void chats.search(query);
+      },
+    };
+    return [...fitting, { choice: search, fit: { score: 0, ranges: [] } }];
+  }, [choices, typed, words]);
+  const close = () => commands.set({ open: null });
+  const take = (choice: Choice | undefined) => {
+    if (!choice) return;
+    close();
+    choice.act();
+  };
+  useEffect(() => list.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" }), [at]);
+  const move = (event: KeyboardEvent) => {
+    if (event.nativeEvent.isComposing) return;
+    const to = { ArrowDown: at + 1, ArrowUp: at - 1 }[event.key];
+    if (to !== undefined) setAt((to + shown.length) % Math.max(1, shown.length));
+    else if (event.key === "Enter") take(shown[at]?.choice);
+    else return;
+    event.preventDefault();
+  };
+  return (
+    <Dialog title={words.commands} className="palette" onClose={close}>
+      <input
+        type="text" role="combobox" aria-expanded="true" aria-controls={id} aria-autocomplete="list" aria-label={words.commandHint}
+        aria-activedescendant={shown[at] ? `${id}-${shown[at].choice.id}` : undefined} placeholder={words.commandHint}
+        autoComplete="off" spellCheck={false} autoFocus value={typed} maxLength={200} onKeyDown={move}
+        onChange={(event) => {
+          setTyped(event.target.value);
+          setAt(0);
+        }}
+      />
+      <ul ref={list} id={id} role="listbox" aria-label={words.commands}>
+        {shown.map(({ choice, fit }, index) => (
+          <li
+            key={choice.id} id={`${id}-${choice.id}`} role="option" aria-selected={index === at}
+            onClick={() => take(choice)} onPointerMove={() => setAt(index)}
+          >
+            <span dir="auto"><Pieces pieces={inPieces(choice.name, fit.ranges)} /></span>
+            {choice.chord !== undefined ? <kbd>{choice.chord}</kbd> : <small>{choice.kind}</small>}
+          </li>
+        ))}
+      </ul>
+    </Dialog>
+  );
+}
+
+function useChoices(): readonly Choice[] {
+  const words = useWords(table);
+  const { pages } = useWords(frame);
+  const all = useStore(chats.store, (state) => state.chats);
+  return useMemo(() => {
+    const mac = isMac();
+    const names = (Object.keys(KEYS) as Command[]).filter((name) => name !== "palette");
+    return [
+      ...names.map((name) => ({ id: name, name: words[name], kind: words.command, chord: chordText(KEYS[name], mac), act: () => run(name) })),
+      ...PAGES.map((page) => ({ id: `page-${page}`, name: pages[page], kind: words.goTo, act: () => go({ page }) })),
+      { id: "settings", name: words.settings, kind: words.command, act: () => app.set({ settingsOpen: true }) },
+      { id: "archived", name: words.archivedChats, kind: words.goTo, act: () => {
+        settings.set({ sidebar: true });
+        void chats.showArchived(true);
+      } },
+      { id: "import", name: words.importChat, kind: words.command, act: () => {
+        settings.set({ sidebar: true });
+        requestAnimationFrame(() => document.getElementById("import-chat")?.click());
+      } },
+      ...THEMES.map((theme) => ({ id: `theme-${theme}`, name: words.theme[theme], kind: words.command, act: () => settings.set({ theme }) })),
+      ...all.map((chat) => ({ id: `chat-${chat.id}`, name: chat.title ?? words.untitled, kind: words.chat, act: () => go({ session: chat.id }) })),
+    ];
+  }, [words, pages, all]);
+}

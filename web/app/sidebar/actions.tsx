@@ -1,0 +1,147 @@
+// What can be done with a chat, for its menu in the list and for the one above the conversation.
+
+import {
+  Archive, ArchiveRestore, Download, FileCode2, FileText, Layers, Pencil, Pin, PinOff, Trash2,
+} from "lucide-react";
+import { useState } from "react";
+
+import { Dialog } from "../Dialog";
+import { save } from "../pages/files";
+import { inWords } from "../pages/problems";
+import { app, client, go, useWords } from "../state";
+import { useLanguage } from "../settings";
+import { chats, type Chat } from "./chats";
+import { History } from "./History";
+import type { Action } from "./Menu";
+import { tell } from "./notice";
+import { words as table } from "./words";
+
+type Asked = "rename" | "delete" | "history" | null;
+
+// The actions, and the dialog that one of them has opened.
+export function useActions(chat: Chat): { readonly actions: readonly Action[]; readonly ask: (what: Asked) => void; readonly dialog: React.ReactNode } {
+  const words = useWords(table);
+  const language = useLanguage();
+  const [asked, ask] = useState<Asked>(null);
+  const title = chat.title ?? words.untitled;
+  const attempt = async (act: () => Promise<string | undefined>, undo?: () => void) => {
+    try {
+      const text = await act();
+      if (text !== undefined) tell({ text, ...(undo ? { undo } : {}) });
+    } catch (error) {
+      tell({ text: inWords(error as Error, language), isTrouble: true });
+    }
+  };
+  const archive = (isArchived: boolean) => attempt(async () => {
+    await chats.change(chat.id, { archived: isArchived });
+    return isArchived ? words.archived(title) : undefined;
+  }, isArchived ? () => void archive(false) : undefined);
+  const pin = (pinned: boolean) => void attempt(async () => {
+    await chats.change(chat.id, { pinned });
+    return undefined;
+  });
+  const share = (format: "html" | "markdown") => attempt(async () => {
+    const response = await client.connection.send(`/api/sessions/${chat.id}/share`, {}, { format });
+    const suffix = format === "html" ? "html" : "md";
+    save(new File([await response.blob()], `${fileName(title)}.${suffix}`));
+    return words.exported;
+  });
+  const actions: Action[] = [
+    { label: words.rename, icon: <Pencil />, hint: "F2", act: () => ask("rename") },
+    chat.pinned === true
+      ? { label: words.unpin, icon: <PinOff />, act: () => pin(false) }
+      : { label: words.pin, icon: <Pin />, act: () => pin(true) },
+    { label: words.history, icon: <Layers />, act: () => ask("history") },
+    { label: words.exportChat, icon: <Download />, act: () => void attempt(async () => {
+      const file = await client.exportSession(chat.id);
+      save(new File([file], `${chat.id}.jsonl`));
+      return words.exported;
+    }) },
+    { label: words.shareMarkdown, icon: <FileText />, act: () => void share("markdown") },
+    { label: words.shareHtml, icon: <FileCode2 />, act: () => void share("html") },
+    chat.archived === true
+      ? { label: words.unarchive, icon: <ArchiveRestore />, act: () => void archive(false) }
+      : { label: words.archive, icon: <Archive />, act: () => void archive(true) },
+    { label: words.delete, icon: <Trash2 />, hint: "Del", isDangerous: true, act: () => ask("delete") },
+  ];
+  const close = () => ask(null);
+  const dialog = asked === "rename" ? <Rename chat={chat} onClose={close} />
+    : asked === "delete" ? <Delete chat={chat} onClose={close} />
+      : asked === "history" ? <History session={chat.id} onClose={close} /> : null;
+  return { actions, ask, dialog };
+}
+
+interface Props {
+  readonly chat: Chat;
+  readonly onClose: () => void;
+}
+
+function Rename({ chat, onClose }: Props) {
+  const words = useWords(table);
+  const language = useLanguage();
+  const [title, setTitle] = useState(chat.title ?? "");
+  const [trouble, setTrouble] = useState("");
+  const rename = async () => {
+    try {
+      await chats.change(chat.id, { title: title.trim() });
+      tell({ text: words.renamed(title.trim()) });
+      onClose();
+    } catch (error) {
+      setTrouble(inWords(error as Error, language));
+    }
+  };
+  return (
+    <Dialog title={words.rename} onClose={onClose}>
+      <form onSubmit={(event) => {
+        event.preventDefault();
+        if (title.trim() !== "") void rename();
+      }}>
+        <label className="field">{words.newTitle}
+          <input type="text" value={title} maxLength={200} autoFocus required onChange={(event) => setTitle(event.target.value)} />
+        </label>
+        <p role="alert" className="trouble">{trouble}</p>
+        <div className="buttons">
+          <button type="submit" className="primary">{words.save}</button>
+          <button type="button" className="small" onClick={onClose}>{words.cancel}</button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+function Delete({ chat, onClose }: Props) {
+  const words = useWords(table);
+  const language = useLanguage();
+  const [trouble, setTrouble] = useState("");
+  const [isBusy, setBusy] = useState(false);
+  const title = chat.title ?? words.untitled;
+  const remove = async () => {
+    setBusy(true);
+    try {
+      await chats.remove(chat.id);
+      if (app.get().place.session === chat.id) go({});
+      tell({ text: words.deleted(title) });
+      onClose();
+    } catch (error) {
+      setBusy(false);
+      setTrouble(inWords(error as Error, language));
+    }
+  };
+  return (
+    <Dialog title={words.deleteTitle} onClose={onClose}>
+      <p dir="auto"><b>{title}</b></p>
+      <p>{words.deleteHint}</p>
+      <p role="alert" className="trouble">{trouble}</p>
+      <div className="buttons">
+        <button type="button" className="primary dangerous" disabled={isBusy} onClick={() => void remove()}>{words.deleteNow}</button>
+        <button type="button" className="small" autoFocus onClick={onClose}>{words.cancel}</button>
+      </div>
+    </Dialog>
+  );
+}
+
+// The title as the name of a file: without what a file system has another use for.
+export function fileName(title: string): string {
+  const plain = title.replace(/[\p{Cc}\p{Cf}\\/:*?"<>|]+/gu, " ").replace(/\s+/g, " ").replace(/^[. ]+|[. ]+$/g, "");
+  return Array.from(plain).slice(0, 80).join("") || "chat";
+}

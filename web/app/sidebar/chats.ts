@@ -1,0 +1,252 @@
+// The reader's chats, kept as the server has them: one small request every few seconds tells of all of them, whichever
+// runs, waits or has something new.
+
+import type { api, GatewayClient } from "@chat-gateway/client";
+
+import { client } from "../state";
+import { createStore, type Store } from "../store";
+import { keptSeen, keepSeen, type Seen } from "./seen";
+
+const PAGE = 50;
+const BUSY_MS = 2_500; // between two requests while something runs or waits
+const IDLE_MS = 10_000;
+const HIDDEN_MS = 30_000; // while nobody looks at the tab: its title tells of what waits
+
+/** A session of the list, as far as the server tells of it. */
+export interface Chat extends api.Session {
+  /** Of its open turn; absent: none is. */
+  readonly state?: "running" | "awaiting_approval" | "awaiting_tool_result";
+  readonly pinned?: boolean;
+  readonly archived?: boolean;
+  /** Where the words of a search stand in it. */
+  readonly snippet?: string;
+}
+
+interface SessionsQuery extends api.SessionsQuery {
+  readonly archived?: boolean;
+}
+
+interface ChatPage {
+  readonly sessions: readonly Chat[];
+  readonly next?: string;
+}
+
+export interface ChatList {
+  readonly chats: readonly Chat[];
+  /** Cursor of what is older; null: there is nothing older. */
+  readonly next: string | null;
+  readonly state: "loading" | "ready" | "failed";
+  readonly error: Error | null;
+}
+
+export interface ChatsState extends ChatList {
+  /** What was looked for, and what was found. */
+  readonly query: string;
+  readonly found: ChatList | null;
+  /** What was put away, while it is shown. */
+  readonly archived: ChatList | null;
+  /** Calls that wait for a person. */
+  readonly approvals: readonly api.Approval[];
+  /** What the reader has seen of each chat. */
+  readonly seen: Seen;
+  /** The midnight before the newest answer, Unix milliseconds. */
+  readonly day: number;
+}
+
+const EMPTY: ChatList = { chats: [], next: null, state: "loading", error: null };
+
+export interface Chats {
+  readonly store: Store<ChatsState>;
+  /** Keeps the list as the server has it; returns what ends that. */
+  watch(): () => void;
+  /** Asks now. */
+  refresh(): Promise<void>;
+  /** The next page of the list that is shown. */
+  more(): Promise<void>;
+  search(query: string): Promise<void>;
+  showArchived(isShown: boolean): Promise<void>;
+  /** The reader has seen the chat to event `head`. */
+  see(id: string, head: number): void;
+  /** What changes of a chat on the server: title, pinned, archived. */
+  change(id: string, change: Change): Promise<void>;
+  remove(id: string): Promise<void>;
+  decide(approval: api.Approval, body: api.DecisionBody): Promise<void>;
+}
+
+export interface Change {
+  readonly title?: string;
+  readonly pinned?: boolean;
+  readonly archived?: boolean;
+}
+
+export function createChats(server: GatewayClient): Chats {
+  const store = createStore<ChatsState>({ ...EMPTY, query: "", found: null, archived: null, approvals: [], seen: keptSeen(), day: midnight() });
+  let asking: Promise<void> | null = null;
+  let waiting = ""; // the chats that waited when the approvals were asked for
+  let ending: AbortController | null = null;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let searches = 0;
+
+  const sessions = (query: SessionsQuery): Promise<ChatPage> => server.sessions(query);
+
+  async function ask(): Promise<void> {
+    try {
+      const page = await sessions({ limit: PAGE });
+      const { chats, next, state } = store.get();
+      const merged = state === "loading" ? { chats: page.sessions, next: page.next ?? null } : mergePage(chats, next, page);
+      store.set({ ...merged, chats: alike(chats, merged.chats), state: "ready", error: null, day: midnight() });
+      await askApprovals(page.sessions);
+    } catch (error) {
+      const { state } = store.get();
+      store.set({ state: state === "ready" ? "ready" : "failed", error: error as Error });
+    }
+  }
+
+  // Only when another chat waits, or one waits for something else: the rest of the time nothing is asked for.
+  async function askApprovals(sessions: readonly Chat[]): Promise<void> {
+    const now = sessions.filter(({ state }) => state === "awaiting_approval").map(({ id, head }) => `${id}:${head}`).join();
+    if (now === waiting) return;
+    const { approvals } = await server.approvals();
+    waiting = now;
+    store.set({ approvals });
+  }
+
+  function refresh(): Promise<void> {
+    asking ??= ask().finally(() => { asking = null; });
+    return asking;
+  }
+
+  function schedule(): void {
+    clearTimeout(timer);
+    const { chats, approvals } = store.get();
+    const isBusy = approvals.length > 0 || chats.some(({ state }) => state !== undefined);
+    const pause = document.hidden ? HIDDEN_MS : isBusy ? BUSY_MS : IDLE_MS;
+    timer = setTimeout(() => void round(), pause);
+  }
+
+  async function round(): Promise<void> {
+    await refresh();
+    if (ending && !ending.signal.aborted) schedule();
+  }
+
+  function watch(): () => void {
+    ending?.abort();
+    const mine = ending = new AbortController();
+    const now = () => { if (!document.hidden) void round(); };
+    for (const event of ["visibilitychange", "focus"]) document.addEventListener(event, now, { signal: mine.signal });
+    addEventListener("online", now, { signal: mine.signal });
+    void round();
+    return () => {
+      mine.abort();
+      clearTimeout(timer);
+    };
+  }
+
+  async function list(query: SessionsQuery, known: ChatList): Promise<ChatList> {
+    try {
+      const page = await sessions({ limit: PAGE, ...query, ...(known.next === null ? {} : { before: known.next }) });
+      const ids = new Set(known.chats.map(({ id }) => id));
+      const chats = [...known.chats, ...page.sessions.filter(({ id }) => !ids.has(id))];
+      return { chats, next: page.next ?? null, state: "ready", error: null };
+    } catch (error) {
+      return { ...known, state: "failed", error: error as Error };
+    }
+  }
+
+  async function more(): Promise<void> {
+    const { query, found, archived } = store.get();
+    if (found) {
+      const longer = await list({ q: query }, found);
+      if (store.get().found === found) store.set({ found: longer });
+    } else if (archived) {
+      const longer = await list({ archived: true }, archived);
+      if (store.get().archived === archived) store.set({ archived: longer });
+    } else {
+      const { chats, next, state, error } = store.get();
+      const longer = await list({}, { chats, next, state, error });
+      if (store.get().next === next) store.set(longer);
+    }
+  }
+
+  async function search(query: string): Promise<void> {
+    const mine = searches += 1; // an answer that was overtaken is dropped
+    store.set({ query });
+    if (query.trim() === "") { store.set({ found: null }); return; }
+    const found = await list({ q: query.trim() }, EMPTY);
+    if (mine === searches) store.set({ found });
+  }
+
+  async function showArchived(isShown: boolean): Promise<void> {
+    if (!isShown) { store.set({ archived: null }); return; }
+    store.set({ archived: EMPTY });
+    const archived = await list({ archived: true }, EMPTY);
+    if (store.get().archived) store.set({ archived });
+  }
+
+  function see(id: string, head: number): void {
+    const { seen } = store.get();
+    const next = keepSeen(seen, id, head);
+    if (next !== seen) store.set({ seen: next });
+  }
+
+  // Puts `edit` of the chat with this id into every list that has it; undefined takes it out.
+  function put(id: string, edit: (chat: Chat, where: "chats" | "archived" | "found") => Chat | undefined): void {
+    const edited = (chats: readonly Chat[], where: "chats" | "archived" | "found") =>
+      chats.flatMap((chat) => chat.id === id ? edit(chat, where) ?? [] : [chat]);
+    const { chats, found, archived } = store.get();
+    store.set({
+      chats: edited(chats, "chats"),
+      found: found && { ...found, chats: edited(found.chats, "found") },
+      archived: archived && { ...archived, chats: edited(archived.chats, "archived") },
+    });
+  }
+
+  async function change(id: string, given: Change): Promise<void> {
+    const changed = await server.connection.ask<Chat>("PATCH", `/api/sessions/${id}`, { body: given });
+    put(id, (chat, where) => {
+      if (where !== "found" && changed.archived !== (where === "archived")) return undefined;
+      return { ...chat, ...changed };
+    });
+    if (given.archived !== undefined) await refresh();
+  }
+
+  async function remove(id: string): Promise<void> {
+    await server.deleteSession(id);
+    put(id, () => undefined);
+  }
+
+  async function decide(approval: api.Approval, body: api.DecisionBody): Promise<void> {
+    await server.decide(approval.session_id, approval.turn_id, approval.tool_call_id, body);
+    store.set({ approvals: store.get().approvals.filter((each) => each.tool_call_id !== approval.tool_call_id) });
+    await refresh();
+  }
+
+  return { store, watch, refresh, more, search, showArchived, see, change, remove, decide };
+}
+
+// The first page as it is now, and what was loaded behind it: what is in the page's stretch of time and not in the page is gone.
+export function mergePage(
+  known: readonly Chat[], next: string | null, page: ChatPage,
+): { readonly chats: readonly Chat[]; readonly next: string | null } {
+  const last = page.sessions.at(-1);
+  if (page.next === undefined || last === undefined) return { chats: page.sessions, next: null };
+  const ids = new Set(page.sessions.map(({ id }) => id));
+  const older = known.filter((chat) => !ids.has(chat.id) && chat.updated_at < last.updated_at);
+  return older.length > 0 ? { chats: [...page.sessions, ...older], next } : { chats: page.sessions, next: page.next };
+}
+
+function midnight(): number {
+  return new Date().setHours(0, 0, 0, 0);
+}
+
+// `next`, with the very objects of `known` where they say the same: what did not change is not drawn again.
+function alike(known: readonly Chat[], next: readonly Chat[]): readonly Chat[] {
+  const texts = new Map(known.map((chat) => [chat.id, chat]));
+  const same = next.map((chat) => {
+    const before = texts.get(chat.id);
+    return before && JSON.stringify(before) === JSON.stringify(chat) ? before : chat;
+  });
+  return same.length === known.length && same.every((chat, at) => chat === known[at]) ? known : same;
+}
+
+export const chats = createChats(client);

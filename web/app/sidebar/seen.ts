@@ -1,0 +1,51 @@
+// What the reader has seen of each chat, in this browser: the number of its last event.
+
+const KEPT = "gateway.seen";
+const MOST = 500; // chats that are kept; one that was looked at longer ago counts as seen
+
+export interface Seen {
+  /** Chats of before that time, Unix milliseconds, count as seen. */
+  readonly since: number;
+  /** By the chat's id, the last looked at last. */
+  readonly heads: Readonly<Record<string, number>>;
+}
+
+interface Chat {
+  readonly id: string;
+  readonly head: number;
+  readonly updated_at: number;
+}
+
+export function isUnread({ since, heads }: Seen, { id, head, updated_at: at }: Chat): boolean {
+  const seen = heads[id];
+  return seen === undefined ? at > since && head > 0 : head > seen;
+}
+
+export function keptSeen(now = Date.now()): Seen {
+  try {
+    const kept = JSON.parse(localStorage.getItem(KEPT) ?? "null") as Partial<Seen> | null;
+    if (typeof kept?.since === "number" && typeof kept.heads === "object") return { since: kept.since, heads: { ...kept.heads } };
+  } catch {
+    // Not what this page wrote, or a browser that keeps nothing.
+  }
+  const fresh = { since: now, heads: {} };
+  write(fresh);
+  return fresh;
+}
+
+// The same object where nothing is new.
+export function keepSeen(seen: Seen, id: string, head: number): Seen {
+  if (seen.heads[id] === head) return seen;
+  const others = Object.entries(seen.heads).filter(([each]) => each !== id);
+  const next = { since: seen.since, heads: Object.fromEntries([...others, [id, head] as const].slice(-MOST)) };
+  write(next);
+  return next;
+}
+
+function write(seen: Seen): void {
+  try {
+    localStorage.setItem(KEPT, JSON.stringify(seen));
+  } catch {
+    // It holds as long as the page.
+  }
+}
