@@ -1,3 +1,127 @@
+// The catalog of skills: what the model may use, by kind, each with a switch, its particulars, and a way to try it.
+
+import type { api } from "@chat-gateway/client";
+import { Play, RefreshCw } from "lucide-react";
+import { useCallback, useEffect, useState } from "react";
+
+import { client, useWords } from "../state";
+import { Pieces } from "../sidebar/Pieces";
+import { marked } from "../sidebar/highlight";
+import { codeOf } from "./problems";
+import { TryOut } from "./skills/TryOut";
+import { type Parameter, parametersOf } from "./skills/parameters";
+import { type Telling, useTelling } from "./tell";
+import { ToldLine } from "./ToldLine";
+import { words as table } from "./words";
+import "./pages.css";
+
+const KINDS = ["all", "function", "markdown", "mcp"] as const;
+type Kind = (typeof KINDS)[number];
+
 export default function SkillsPage() {
-  return <section className="page" />;
+  const { skills: words, ...common } = useWords(table);
+  const { told, attempt } = useTelling();
+  const [kind, setKind] = useState<Kind>("all");
+  const [query, setQuery] = useState("");
+  const [list, setList] = useState<api.SkillList | null>(null);
+  const [tried, setTried] = useState<api.SkillRow | null>(null);
+
+  const show = useCallback((from: () => Promise<api.SkillList>) => attempt(async () => {
+    setList(await from());
+    return undefined;
+  }), [attempt]);
+  useEffect(() => void show(() => client.skills()), [show]);
+
+  const wanted = query.trim().toLowerCase();
+  const rows = list?.skills.filter(({ type, name, description }) =>
+    (kind === "all" || type === kind) && `${name} ${description}`.toLowerCase().includes(wanted)) ?? [];
+  const replace = (skill: api.SkillRow) =>
+    setList((known) => known && { ...known, skills: known.skills.map((each) => each.name === skill.name ? skill : each) });
+  return (
+    <section className="page">
+      <div className="page-bar">
+        <input type="search" maxLength={200} autoComplete="off" value={query} placeholder={words.search} aria-label={words.search}
+          onChange={(event) => setQuery(event.target.value)} />
+        <select aria-label={words.kind} value={kind} onChange={(event) => setKind(event.target.value as Kind)}>
+          {KINDS.map((each) => <option key={each} value={each}>{words.kinds[each]}</option>)}
+        </select>
+        <button type="button" className="small" onClick={() => void show(() => client.refreshSkills())}><RefreshCw aria-hidden="true" />{common.refresh}</button>
+      </div>
+      <p className="faint">{words.forEverybody} {words.howToAdd}</p>
+      <ToldLine told={told} />
+      {list && list.warnings.length > 0 && (
+        <details className="card" open>
+          <summary>{common.warnings}</summary>
+          <ul>{list.warnings.map((warning) => <li key={warning} className="trouble" dir="auto">{warning}</li>)}</ul>
+        </details>
+      )}
+      <ul className="cards" aria-busy={list === null}>
+        {rows.map((skill) => (
+          <SkillCard key={skill.name} skill={skill} query={query} attempt={attempt} onChanged={replace} onTry={() => setTried(skill)} />
+        ))}
+        {list && rows.length === 0 && <li className="empty">{wanted === "" ? words.none : common.nothingFound}</li>}
+      </ul>
+      {tried && <TryOut skill={tried} onClose={() => setTried(null)} />}
+    </section>
+  );
+}
+
+interface CardProps {
+  readonly skill: api.SkillRow;
+  readonly query: string;
+  readonly attempt: Telling["attempt"];
+  readonly onChanged: (skill: api.SkillRow) => void;
+  readonly onTry: () => void;
+}
+
+function SkillCard({ skill, query, attempt, onChanged, onTry }: CardProps) {
+  const { skills: words } = useWords(table);
+  const { name, type, description, source, location, enabled, metadata } = skill;
+  const parameters = parametersOf(metadata);
+  const turn = () => attempt(async () => {
+    try {
+      onChanged(await client.switchSkill(name, !enabled));
+    } catch (error) {
+      if (codeOf(error) === "conflict") throw Object.assign(new Error(), { code: "cannot_switch" });
+      throw error;
+    }
+    return undefined;
+  });
+  return (
+    <li className="card skill">
+      <div className="card-head">
+        <b className="name"><Pieces pieces={marked(name, query)} /></b>
+        <small>{words.types[type]} · {source}</small>
+        <button type="button" role="switch" className="switch" aria-checked={enabled} aria-label={words.enabled(name)} onClick={() => void turn()} />
+      </div>
+      <p className="description" dir="auto"><Pieces pieces={marked(description, query)} /></p>
+      <div className="buttons">
+        <details>
+          <summary aria-label={words.about(name)}>{words.more}</summary>
+          <dl className="facts">
+            <dt>{words.location}</dt><dd><code>{location}</code></dd>
+          </dl>
+          {parameters.length > 0 && <Parameters parameters={parameters} />}
+        </details>
+        {enabled && <button type="button" className="small" onClick={onTry}><Play aria-hidden="true" />{words.tryOut}<span className="unseen"> {name}</span></button>}
+      </div>
+    </li>
+  );
+}
+
+function Parameters({ parameters }: { readonly parameters: readonly Parameter[] }) {
+  const { skills: words } = useWords(table);
+  return (
+    <>
+      <h3>{words.parameters}</h3>
+      <dl className="facts">
+        {parameters.map(({ name, type, description, isRequired }) => (
+          <div key={name}>
+            <dt><code>{name}</code> <small>{[type, isRequired && words.required].filter(Boolean).join(", ")}</small></dt>
+            {description !== "" && <dd dir="auto">{description}</dd>}
+          </div>
+        ))}
+      </dl>
+    </>
+  );
 }
