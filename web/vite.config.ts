@@ -28,5 +28,6 @@ export default defineConfig({
     include: ["app/**/*.test.{ts,tsx}", "client/**/*.test.ts"],
     setupFiles: ["./app/testing.ts"],
     restoreMocks: true,
+    testTimeout: 120_000, // which only a bug reaches
   },
 });

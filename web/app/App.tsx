@@ -23,7 +23,7 @@ export function App() {
   const sidebar = useRegion("sidebar");
   const inspector = useRegion("inspector");
   const announcement = useApp((state) => state.announcement);
-  const hasInspector = inspector.isOpen && session !== null && page === null;
+  const hasInspector = inspector.isOpen && page === null;
   const isCovered = sidebar.isOver || (hasInspector && inspector.isOver);
   const Page = page === null ? null : PAGE_COMPONENTS[page];
   useEffect(uncover, [session, page]); // what was chosen in it is on the screen now
@@ -96,7 +96,7 @@ function Head() {
       <span className="offline" role="status">{isLost && words.offline}</span>
       <button type="button" className="icon" title={words.settings} aria-label={words.settings}
         onClick={() => app.set({ settingsOpen: true })}><SettingsIcon /></button>
-      {session !== null && page === null && (
+      {page === null && (
         <button type="button" className="icon" aria-expanded={inspector}
           title={inspector ? words.hideInspector : words.showInspector}
           aria-label={inspector ? words.hideInspector : words.showInspector}

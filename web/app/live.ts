@@ -2,7 +2,7 @@
 
 import { type Event, emptyConversation, followSession, prepend, reduceAll, Refused } from "@chat-gateway/client";
 
-import { app, client, NOTHING } from "./state";
+import { app, client, live, NOTHING, setLive } from "./state";
 
 const PAGE = 500;
 
@@ -18,7 +18,7 @@ export function followPlace(): void {
     opened = session === null ? null : { session, ending: new AbortController() };
     older = null;
     waiting = [];
-    app.set({ ...NOTHING, state: session === null ? "none" : "loading" });
+    app.set({ ...NOTHING, replay: null, state: session === null ? "none" : "loading" });
     if (opened) void open(opened.session, opened.ending.signal);
   };
   app.subscribe(look);
@@ -31,21 +31,21 @@ export function reopen(): void {
   opened.ending.abort();
   opened = { session: opened.session, ending: new AbortController() };
   waiting = [];
-  app.set({ ...NOTHING, state: "loading" });
+  setLive({ ...NOTHING, state: "loading" });
   void open(opened.session, opened.ending.signal);
 }
 
 // Puts the page of the log before the first known event in front; does nothing where that is the session's first.
 export function loadOlder(): Promise<void> {
   const here = opened;
-  const { first } = app.get().conversation;
+  const { first } = live().conversation;
   if (!here || first <= 1) return Promise.resolve();
   older ??= (async () => {
     try {
       const events = await client.eventsBefore(here.session, first, PAGE, { signal: here.ending.signal });
       if (here !== opened) return;
-      const { conversation, events: known } = app.get();
-      app.set({ conversation: prepend(conversation, events), events: [...events, ...known] });
+      const { conversation, events: known } = live();
+      setLive({ conversation: prepend(conversation, events), events: [...events, ...known] });
     } finally {
       older = null;
     }
@@ -58,14 +58,14 @@ async function open(session: string, signal: AbortSignal): Promise<void> {
     const { head } = await client.session(session);
     const page = head > 0 ? await client.eventsBefore(session, head + 1, PAGE, { signal }) : [];
     if (signal.aborted) return;
-    app.set({ conversation: reduceAll(emptyConversation(), page), events: page, state: "ready" });
+    setLive({ conversation: reduceAll(emptyConversation(), page), events: page, state: "ready" });
     await followSession(client, session, {
-      after: page.at(-1)?.seq ?? 0, onEvent: take, onEvents: takeAll, onLink: (link) => app.set({ link }), signal,
+      after: page.at(-1)?.seq ?? 0, onEvent: take, onEvents: takeAll, onLink: (link) => setLive({ link }), signal,
     });
   } catch (error) {
     if (signal.aborted) return;
     const isGone = error instanceof Refused && error.status === 404;
-    app.set({ state: isGone ? "gone" : "failed", error: error as Error });
+    setLive({ state: isGone ? "gone" : "failed", error: error as Error });
   }
 }
 
@@ -86,6 +86,6 @@ function show(here: typeof opened): void {
   const events = waiting;
   waiting = [];
   if (here !== opened) return;
-  const { conversation, events: known } = app.get();
-  app.set({ conversation: reduceAll(conversation, events), events: [...known, ...events] });
+  const { conversation, events: known } = live();
+  setLive({ conversation: reduceAll(conversation, events), events: [...known, ...events] });
 }

@@ -5,6 +5,7 @@ import { followAddress } from "./state";
 import { App } from "./App";
 import { readHealth } from "./health";
 import { followPlace } from "./live";
+import { takeRecordings } from "./inspector/drops";
 import { keepSettings } from "./settings";
 import "./theme.css";
 import "./app.css";
@@ -23,6 +24,7 @@ keepSettings();
 followAddress();
 followPlace();
 void readHealth();
+takeRecordings();
 
 const root = document.getElementById("root");
 if (root) createRoot(root).render(<StrictMode><App /></StrictMode>);

@@ -24,7 +24,10 @@ export interface Live {
   readonly link: Link | null;
 }
 
+// In a replay the fields of `Live` are those of what is played, and nothing can be sent, decided or changed.
 export interface AppState extends Live {
+  /** Of a replay: the session itself, which goes on beside it. `isFile`: it is a file's, of which nothing is sent. */
+  readonly replay: { readonly live: Live; readonly isFile: boolean } | null;
   readonly place: Place;
   readonly health: Health | null;
   /** The key dialog is open. */
@@ -37,11 +40,23 @@ export interface AppState extends Live {
 export const NOTHING: Live = { conversation: emptyConversation(), events: [], state: "none", error: null, link: null };
 
 export const app = createStore<AppState>({
-  ...NOTHING, place: NEW_CHAT, health: null, keyNeeded: null, settingsOpen: false, announcement: "",
+  ...NOTHING, replay: null, place: NEW_CHAT, health: null, keyNeeded: null, settingsOpen: false, announcement: "",
 });
 
 export function useApp<S>(select: (state: AppState) => S): S {
   return useStore(app, select);
+}
+
+// The session itself, on the screen or beside a replay.
+export function live(): Live {
+  const state = app.get();
+  return state.replay?.live ?? state;
+}
+
+export function setLive(change: Partial<Live>): void {
+  const { replay } = app.get();
+  if (replay) app.set({ replay: { ...replay, live: { ...replay.live, ...change } } });
+  else app.set(change);
 }
 
 // The words of a table in the reader's language.

@@ -2,6 +2,8 @@
 
 import { type ReactNode, useState } from "react";
 
+import { useApp } from "../state";
+
 interface Props {
   /** What goes wrong is told to `onTrouble`. */
   readonly act: () => Promise<unknown>;
@@ -15,6 +17,7 @@ interface Props {
 }
 
 export function ActionButton({ act, onTrouble, label, title, className = "small", disabled = false, expanded, children }: Props) {
+  const isReplay = useApp(({ replay }) => replay !== null);
   const [isBusy, setBusy] = useState(false);
   const press = async () => {
     setBusy(true);
@@ -28,7 +31,7 @@ export function ActionButton({ act, onTrouble, label, title, className = "small"
   };
   return (
     <button type="button" className={className} aria-label={label} title={title} aria-expanded={expanded}
-      disabled={disabled || isBusy} onClick={() => void press()}>
+      disabled={disabled || isBusy || isReplay} onClick={() => void press()}>
       {children}
     </button>
   );

@@ -28,6 +28,7 @@ export function AnswerView({ session, turn }: Props) {
   const { words } = speech;
   const { parts, attempts, outcome, state } = turn;
   const isOver = outcome !== undefined;
+  const isReplay = useApp(({ replay }) => replay !== null);
   const last = parts.at(-1);
   const isWriting = last !== undefined && (last.kind === "text" || last.kind === "thinking") && last.open;
   return (
@@ -40,7 +41,7 @@ export function AnswerView({ session, turn }: Props) {
       {isOver && (
         <div className="actions">
           {parts.some(({ kind }) => kind === "text") && <CopyButton text={() => answer(turn)} label={words.copyAnswer} />}
-          <Feedback session={session} turn={turn} />
+          {!isReplay && <Feedback session={session} turn={turn} />}
         </div>
       )}
     </div>

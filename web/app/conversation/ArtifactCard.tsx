@@ -4,7 +4,7 @@
 import type { Artifact } from "@chat-gateway/client";
 import { useEffect, useState } from "react";
 
-import { client } from "../state";
+import { client, useApp } from "../state";
 import { ActionButton, Trouble } from "./ActionButton";
 import { codeOf } from "./failures";
 import { isPicture, LARGEST_PICTURE, markGone, saveArtifact, useGone } from "./files";
@@ -18,6 +18,7 @@ export function ArtifactCard({ artifact }: { readonly artifact: Artifact }) {
   const { words } = speech;
   const { ref, name = ref, kind = "binary", mime, summary } = artifact;
   const isGone = useGone(ref);
+  const isFile = useApp(({ replay }) => replay?.isFile === true);
   const [isShown, setShown] = useState(false);
   const [trouble, setTrouble] = useState<unknown>(null);
   const told = (error: unknown) => codeOf(error) === "artifact_not_found" ? markGone(ref) : setTrouble(error);
@@ -29,7 +30,7 @@ export function ArtifactCard({ artifact }: { readonly artifact: Artifact }) {
       <div className="artifact-head">
         <b dir="auto">{name}</b>
         <small>{`${kindName} · ${speech.size(artifact)}`}</small>
-        {!isGone && (
+        {!isGone && !isFile && (
           <span className="choices">
             {(isText || isPicture(artifact, LARGEST_PICTURE)) && (
               <button type="button" className="small" aria-label={`${label}: ${name}`} aria-expanded={isShown}

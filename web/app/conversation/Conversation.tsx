@@ -26,10 +26,12 @@ export function Conversation({ session }: ConversationProps) {
   const { words } = speech;
   const state = useApp((value) => value.state);
   const error = useApp((value) => value.error);
-  const isEmpty = useApp(({ conversation }) => conversation.path.length === 0 && conversation.first <= 1);
+  const isEmpty = useApp(({ conversation, replay }) => !replay && conversation.path.length === 0 && conversation.first <= 1);
   const isGone = state === "gone";
-  const chat = isGone ? null : session;
-  const messages = useMessages().filter((message) => message.session === chat);
+  const isReplay = useApp(({ replay }) => replay !== null);
+  const played = useApp(({ conversation }) => conversation.sessionId ?? "");
+  const chat = isReplay ? played : isGone ? null : session;
+  const messages = useMessages().filter((message) => !isReplay && message.session === chat);
   const [sent, setSent] = useState(0);
   const isReady = state === "ready";
   useEffect(() => {
@@ -49,7 +51,7 @@ export function Conversation({ session }: ConversationProps) {
       {chat !== null && hasTurns ? <TurnList session={chat} sent={sent}>{pending}</TurnList>
         : messages.length === 0 ? <Welcome session={chat} />
           : <div className="scroll"><div id="messages">{pending}</div></div>}
-      <Composer session={chat} onSent={() => setSent((count) => count + 1)} />
+      {isReplay ? <p className="note" role="status">{words.replaying}</p> : <Composer session={chat} onSent={() => setSent((count) => count + 1)} />}
     </section>
   );
 }

@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from "react";
 
+import { useApp } from "../state";
 import { type FileInfo, pictureOf } from "./files";
 
 interface Props {
@@ -12,7 +13,9 @@ interface Props {
 export function Picture({ file, onTrouble }: Props) {
   const [address, setAddress] = useState<string | null>(null);
   const { ref, mime } = file;
+  const isFile = useApp(({ replay }) => replay?.isFile === true);
   useEffect(() => {
+    if (isFile) return;
     const ending = new AbortController();
     let made: string | null = null;
     pictureOf({ ref, mime }, ending.signal).then((found) => {
@@ -25,7 +28,7 @@ export function Picture({ file, onTrouble }: Props) {
       if (made !== null) URL.revokeObjectURL(made);
     };
     // eslint-disable-next-line react-hooks/exhaustive-deps -- `onTrouble` is another function with each drawing
-  }, [ref, mime]);
+  }, [ref, mime, isFile]);
   if (address === null) return null;
   return <img src={address} alt={file.name ?? ref} onError={() => onTrouble({ code: "no_picture" })} />;
 }

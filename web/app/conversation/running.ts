@@ -2,7 +2,11 @@
 
 import { openTurn } from "@chat-gateway/client";
 
-import { app, useApp } from "../state";
+import { app, type AppState, useApp } from "../state";
 
-export const openTurnId = (): string | undefined => openTurn(app.get().conversation)?.id;
-export const useOpenTurnId = (): string | undefined => useApp(({ conversation }) => openTurn(conversation)?.id);
+const REPLAY = "replay"; // nothing can be asked while one is on the screen
+
+const found = ({ conversation, replay }: AppState): string | undefined => replay ? REPLAY : openTurn(conversation)?.id;
+
+export const openTurnId = (): string | undefined => found(app.get());
+export const useOpenTurnId = (): string | undefined => useApp(found);

@@ -1,10 +1,109 @@
-// What happened in the session on the screen: its events are in the page's state.
+// What happened in the session on the screen, turn by turn: its events are in the page's state.
+
+import { X } from "lucide-react";
+import { type KeyboardEvent, useId, useMemo, useState } from "react";
+
+import { useApp, useWords } from "../state";
+import { EventsTab } from "./EventsTab";
+import { PromptTab } from "./PromptTab";
+import { ReplayTab } from "./ReplayTab";
+import { TimelineTab } from "./TimelineTab";
+import { eventsOf } from "./turn-events";
+import { UsageTab } from "./UsageTab";
+import { words as table } from "./words";
+import "./inspector.css";
 
 export interface InspectorProps {
-  readonly session: string;
+  /** null: a recording is played that is no session's. */
+  readonly session: string | null;
   readonly onClose: () => void;
 }
 
-export function Inspector({ session }: InspectorProps) {
-  return <section data-session={session} />;
+const TABS = ["timeline", "prompt", "usage", "events", "replay"] as const;
+type Tab = (typeof TABS)[number];
+
+const OFFERED = 100; // turns
+
+export function Inspector({ session, onClose }: InspectorProps) {
+  const words = useWords(table);
+  const id = useId();
+  const conversation = useApp((state) => state.conversation);
+  const events = useApp((state) => state.events);
+  const isReplay = useApp((state) => state.replay !== null);
+  const [tab, setTab] = useState<Tab>(isReplay ? "replay" : "timeline");
+  const [turnId, chooseTurn] = useTurn(conversation.path);
+  const turn = turnId === null ? undefined : conversation.turns.get(turnId);
+  const former = turnId === null ? undefined : conversation.path[conversation.path.indexOf(turnId) - 1];
+  const ofTurn = useMemo(() => eventsOf(events, turn), [events, turn]);
+  const before = useMemo(() => eventsOf(events, former === undefined ? undefined : conversation.turns.get(former)), [events, conversation, former]);
+
+  return (
+    <section className="inspect">
+      <header className="inspect-head">
+        <h2>{words.title}</h2>
+        {conversation.path.length > 0 && (
+          <label>
+            <span className="unseen">{words.turn}</span>
+            <select value={turnId ?? ""} onChange={(event) => chooseTurn(event.target.value)}>
+              {offered(conversation.path, turnId).map((each) => (
+                <option key={each} value={each}>{`${conversation.path.indexOf(each) + 1}. ${shortened(conversation.turns.get(each)?.input ?? each)}`}</option>
+              ))}
+            </select>
+          </label>
+        )}
+        <button type="button" className="icon" title={words.close} aria-label={words.close} onClick={onClose}><X /></button>
+      </header>
+      <Tabs id={id} chosen={tab} onChoose={setTab} />
+      <div className="inspect-panel" role="tabpanel" id={`${id}-panel`} aria-labelledby={`${id}-${tab}`} tabIndex={tab === "events" ? -1 : 0}>
+        {tab === "timeline" && <TimelineTab key={turnId} events={ofTurn} />}
+        {tab === "prompt" && <PromptTab key={turnId} events={ofTurn} before={before} />}
+        {tab === "usage" && <UsageTab session={isReplay ? null : session} ofTurn={ofTurn} />}
+        {tab === "events" && <EventsTab turnId={turnId} />}
+        {tab === "replay" && <ReplayTab session={session} />}
+      </div>
+    </section>
+  );
+}
+
+function Tabs({ id, chosen, onChoose }: { readonly id: string; readonly chosen: Tab; readonly onChoose: (tab: Tab) => void }) {
+  const words = useWords(table);
+  const pressed = (event: KeyboardEvent) => {
+    const here = TABS.indexOf(chosen);
+    const places: Readonly<Record<string, number>> = { ArrowRight: here + 1, ArrowLeft: here - 1, Home: 0, End: TABS.length - 1 };
+    const next = TABS.at((places[event.key] ?? NaN) % TABS.length);
+    if (places[event.key] === undefined || next === undefined) return;
+    event.preventDefault();
+    onChoose(next);
+    document.getElementById(`${id}-${next}`)?.focus();
+  };
+  return (
+    <div className="tabs" role="tablist" aria-label={words.title} onKeyDown={pressed}>
+      {TABS.map((each) => (
+        <button key={each} type="button" role="tab" id={`${id}-${each}`} aria-selected={each === chosen} aria-controls={`${id}-panel`}
+          tabIndex={each === chosen ? 0 : -1} onClick={() => onChoose(each)}>{words.tabs[each]}</button>
+      ))}
+    </div>
+  );
+}
+
+/** The newest turns, and the one that is looked at; a link in the conversation leads to older ones. */
+function offered(path: readonly string[], chosen: string | null): readonly string[] {
+  const newest = path.slice(-OFFERED);
+  return chosen === null || newest.includes(chosen) ? newest : [chosen, ...newest];
+}
+
+/** The turn that is looked at: the one of the address, or the one that was chosen since; else the newest, also when
+ * a newer one comes. */
+function useTurn(path: readonly string[]): [string | null, (turn: string) => void] {
+  const address = useApp((state) => state.place.turn);
+  const [choice, setChoice] = useState<{ readonly turn: string | null; readonly address: string | null }>({ turn: address, address });
+  const wanted = choice.address === address ? choice.turn : address;
+  const newest = path.at(-1) ?? null;
+  const choose = (turn: string) => setChoice({ turn: turn === newest ? null : turn, address });
+  return [wanted !== null && path.includes(wanted) ? wanted : newest, choose];
+}
+
+function shortened(text: string): string {
+  const line = text.replace(/\s+/g, " ").trim();
+  return line.length > 60 ? `${line.slice(0, 59)}…` : line;
 }

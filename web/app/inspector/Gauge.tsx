@@ -1,0 +1,30 @@
+// How full the model's window is.
+
+import { useWords } from "../state";
+import { count, share } from "./numbers";
+import { words as table } from "./words";
+
+export interface GaugeProps {
+  readonly used: number;
+  /** What the model can read at once; absent: not known. */
+  readonly window?: number | undefined;
+  /** From how many tokens on the history is compressed. */
+  readonly compressAt?: number | undefined;
+}
+
+export function Gauge({ used, window, compressAt }: GaugeProps) {
+  const words = useWords(table);
+  const told = window === undefined ? words.used(count(used)) : words.ofWindow(count(used), count(window));
+  return (
+    <div className="gauge">
+      <p><span className="quiet">{words.context}</span> {told}{window !== undefined && ` · ${share(used, window)}`}</p>
+      {window !== undefined && (
+        <div className="gauge-track" role="meter" aria-label={words.context} aria-valuemin={0} aria-valuemax={window} aria-valuenow={Math.min(used, window)} aria-valuetext={told}>
+          <span className="gauge-used" style={{ width: share(Math.min(used, window), window) }} />
+          {compressAt !== undefined && <span className="gauge-mark" style={{ insetInlineStart: share(compressAt, window) }} />}
+        </div>
+      )}
+      {compressAt !== undefined && <p className="quiet">{words.compressAt(count(compressAt))}</p>}
+    </div>
+  );
+}

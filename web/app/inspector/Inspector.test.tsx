@@ -1,0 +1,196 @@
+import { emptyConversation, type Event, reduceAll } from "@chat-gateway/client";
+import { act, fireEvent, render, screen, waitFor, within } from "@testing-library/react";
+import axe from "axe-core";
+import { beforeEach, describe, expect, it, vi } from "vitest";
+
+import { settings } from "../settings";
+import { app, NOTHING } from "../state";
+import { Inspector } from "./Inspector";
+import { recorder, wholeTurn } from "./recorded";
+
+function show(events: readonly Event[]): void {
+  app.set({ conversation: reduceAll(emptyConversation(), events), events, state: "ready" });
+}
+
+const open = () => render(<Inspector session="s_1" onClose={() => undefined} />);
+const give = (container: HTMLElement, file: File) => {
+  const input = container.querySelector("input[type=file]");
+  if (input) fireEvent.change(input, { target: { files: [file] } });
+};
+const recorded = () => new File([wholeTurn("t_9").map((event) => `${JSON.stringify(event)}\n`).join("")], "chat.jsonl");
+const choose = (name: string) => fireEvent.click(screen.getByRole("tab", { name }));
+
+beforeEach(() => {
+  settings.set({ language: "en" });
+  localStorage.clear();
+  app.set({ ...NOTHING, replay: null, place: { session: "s_1", turn: null, page: null } });
+  show(wholeTurn());
+});
+
+describe("the inspector", () => {
+  it("has no findings of axe in any of its tabs", async () => {
+    const { container } = open();
+    for (const name of ["Timeline", "Prompt", "Usage", "Events", "Replay"]) {
+      choose(name);
+      for (const button of within(container).queryAllByRole("button", { expanded: false })) fireEvent.click(button);
+      const { violations } = await axe.run(container, { rules: { "color-contrast": { enabled: false }, region: { enabled: false } } });
+      expect(violations.map(({ id, nodes }) => [name, id, nodes.map(({ html }) => html)])).toEqual([]);
+    }
+  });
+
+  it("goes from tab to tab by arrow keys", () => {
+    open();
+    const tab = (name: string) => screen.getByRole("tab", { name });
+    fireEvent.keyDown(tab("Timeline"), { key: "ArrowRight" });
+    expect(tab("Prompt").getAttribute("aria-selected")).toBe("true");
+    expect(document.activeElement).toBe(tab("Prompt"));
+    fireEvent.keyDown(tab("Prompt"), { key: "End" });
+    expect(document.activeElement).toBe(tab("Replay"));
+    fireEvent.keyDown(tab("Replay"), { key: "ArrowRight" });
+    expect(document.activeElement).toBe(tab("Timeline"));
+  });
+
+  it("looks at the newest turn until another one is chosen", () => {
+    const both = [...wholeTurn(), recorder("t_2", 19)("turn_start", 5000, { input: "And 3+3?", model: "m", trace_id: "cd".repeat(16) })];
+    show(both);
+    open();
+    expect(screen.getByText("cd".repeat(16))).toBeTruthy();
+    fireEvent.change(screen.getByRole("combobox", { name: "Turn" }), { target: { value: "t_1" } });
+    expect(screen.getByText("ab".repeat(16))).toBeTruthy();
+  });
+
+  it("says in Chinese what it says in English", () => {
+    settings.set({ language: "zh-Hans" });
+    open();
+    expect(screen.getByRole("tab", { name: "时间线" })).toBeTruthy();
+  });
+});
+
+describe("the timeline", () => {
+  it("speaks each row, and shows what is known of it when it is opened", () => {
+    open();
+    const retrieval = screen.getByRole("button", { name: /^Looked up: memory/ });
+    fireEvent.click(retrieval);
+    const row = within(screen.getByRole("row", { name: /Likes sums/ })).getAllByRole("cell").map((cell) => cell.textContent);
+    expect(row.slice(0, 3)).toEqual(["2", "1", "0.8"]);
+    expect(screen.getByText(/no room left/)).toBeTruthy();
+  });
+
+  it("leaves out what waited for people where that was most of the turn, and brings it back", () => {
+    open();
+    const box = screen.getByRole<HTMLInputElement>("checkbox");
+    expect(box.checked).toBe(true);
+    fireEvent.click(box);
+    expect(box.checked).toBe(false);
+  });
+
+  it("links to the trace by the reader's own address, and takes no other than http", () => {
+    open();
+    expect(screen.queryByRole("link")).toBeNull();
+    fireEvent.click(screen.getByRole("button", { name: "Address of your dashboard" }));
+    const field = screen.getByRole("textbox");
+    fireEvent.change(field, { target: { value: "javascript:alert('{trace_id}')" } });
+    fireEvent.click(screen.getByRole("button", { name: "Save" }));
+    expect(screen.getByRole("alert")).toBeTruthy();
+    fireEvent.change(field, { target: { value: "https://traces.example/t/{trace_id}" } });
+    fireEvent.click(screen.getByRole("button", { name: "Save" }));
+    expect(screen.getByRole("link").getAttribute("href")).toBe(`https://traces.example/t/${"ab".repeat(16)}`);
+  });
+});
+
+describe("the usage", () => {
+  it("tells of each call by class, and never takes what is unknown for 0", () => {
+    open();
+    choose("Usage");
+    const cells = (name: RegExp) => within(screen.getByRole("row", { name })).getAllByRole("cell").map((cell) => cell.textContent);
+    expect(cells(/^1 · attempt 2/)).toEqual(["100", "300", "50", "20", "470", "$0.25"]);
+    expect(cells(/^2 m/)).toEqual(["100", "300", "50", "20", "470", "unknown"]);
+    expect(cells(/^This turn/)).toEqual(["100", "300", "50", "60", "510", "unknown"]);
+  });
+});
+
+describe("the prompt", () => {
+  it("says what changed since the turn before", () => {
+    const make = recorder("t_2", 19);
+    const next = [
+      make("turn_start", 5000, { input: "And 3+3?", model: "m", trace_id: "cd".repeat(16) }),
+      make("iteration_start", 5001, { attempt: 1, model: "m", prefix_hash: "bb", components: { identity: "1", style: "3" } }, { iteration: 1 }),
+    ];
+    show([...wholeTurn(), ...next]);
+    open();
+    choose("Prompt");
+    expect(screen.getByText(/^Changed/).textContent).toBe("Changed: style");
+  });
+});
+
+describe("the raw events", () => {
+  const rows = () => within(screen.getByRole("listbox")).getAllByRole("option").map((row) => row.querySelector(".type")?.textContent);
+
+  it("are chosen by type, by words and by turn", async () => {
+    open();
+    choose("Events");
+    await waitFor(() => expect(rows()).toHaveLength(16));
+    fireEvent.change(screen.getByRole("searchbox"), { target: { value: "IS FOUR" } });
+    await waitFor(() => expect(rows()).toEqual(["text"]));
+    fireEvent.change(screen.getByRole("searchbox"), { target: { value: "" } });
+    fireEvent.click(screen.getByRole("checkbox", { name: /^done/ }));
+    await waitFor(() => expect(rows()).toEqual(["done"]));
+  });
+
+  it("are gone through by the keys of a list, and one is shown as it is", async () => {
+    open();
+    choose("Events");
+    const list = screen.getByRole("listbox");
+    await waitFor(() => expect(rows()).toHaveLength(16));
+    fireEvent.keyDown(list, { key: "Home" });
+    fireEvent.keyDown(list, { key: "ArrowDown" });
+    const active = list.getAttribute("aria-activedescendant") ?? "";
+    expect(document.getElementById(active)?.getAttribute("aria-selected")).toBe("true");
+    expect(screen.getByText(/"query": "2\+2"/)).toBeTruthy();
+  });
+
+  it("are drawn as far as they are on the screen, of a log of 100,000", async () => {
+    const make = recorder();
+    const many = Array.from({ length: 100_000 }, (_, place) => make("warning", place, { code: "x", message: String(place) }, { turn_id: `t_${place}` }));
+    app.set({ events: many });
+    open();
+    choose("Events");
+    await waitFor(() => expect(screen.getByText("100,000 of 100,000")).toBeTruthy());
+    expect(rows().length).toBeLessThan(100);
+  });
+});
+
+describe("the replay of a file", () => {
+  it("is drawn in the place of the session, which comes back afterwards; nothing is sent", async () => {
+    const sent = vi.spyOn(globalThis, "fetch");
+    const kept = app.get().events;
+    const { container } = open();
+    choose("Replay");
+    give(container, recorded());
+    await waitFor(() => expect(screen.getByRole("slider")).toBeTruthy());
+    fireEvent.click(screen.getByRole("button", { name: "One turn on" }));
+    expect(app.get().replay).not.toBeNull();
+    expect(app.get().events.length).toBeGreaterThan(0);
+    fireEvent.click(screen.getByRole("button", { name: "One turn on" }));
+    expect(screen.getByText(/Event 18 of 18/)).toBeTruthy();
+    fireEvent.click(screen.getByRole("button", { name: "End the replay" }));
+    expect([app.get().replay, app.get().events]).toEqual([null, kept]);
+    expect(sent).not.toHaveBeenCalled();
+  });
+
+  it("says why a file cannot be played", async () => {
+    const { container } = open();
+    choose("Replay");
+    give(container, new File(["hello\n"], "x.jsonl"));
+    await waitFor(() => expect(screen.getByRole("alert").textContent).toBe("It is not JSON (line 1)."));
+  });
+
+  it("ends when another session is opened", async () => {
+    const { container } = open();
+    choose("Replay");
+    give(container, recorded());
+    await waitFor(() => expect(screen.getByRole("slider")).toBeTruthy());
+    act(() => app.set({ ...NOTHING, replay: null }));
+    expect(screen.queryByRole("slider")).toBeNull();
+  });
+});
