@@ -8,6 +8,7 @@ The map, from the entry points inwards:
     wiring     settings -> concrete parts
     http       what both share: requests, event streams, refusals
     service    the verbs of all entries        sse_frames  events -> bytes of a dialect
+    session_pages  what happened in a session, in words, as HTML and as Markdown
     telemetry  spans, metrics, logs: a reader   demo      a keyless, deterministic model server
     turn       one turn, accepted to finished   (start with turn/run.py)
     prompt     the prompt of a call

@@ -11,10 +11,11 @@ from rich.table import Table
 from rich.text import Text
 
 from gateway import wiring
-from gateway.cli.transcript import NOTE_WIDTH, printable
+from gateway.cli.transcript import NOTE_WIDTH
 from gateway.demo.demo_tools import demo_tools
 from gateway.memory.services import MemoryServices
 from gateway.model.prices import window
+from gateway.session_pages.words import printable
 from gateway.settings import Settings, load_settings
 from gateway.skills.catalog import Catalog
 from gateway.telemetry.lines.logs import LogLevel, configure_logging

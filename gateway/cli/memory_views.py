@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from gateway.cli.catalog import show_table, to_stderr
-from gateway.cli.transcript import printable
 from gateway.memory.changes import Changed, Details
 from gateway.memory.search.query import SearchResult
 from gateway.memory.secrets import masked_row
+from gateway.session_pages.words import printable
 from gateway.storage.memories import MemoryRow, Tombstone
 from gateway.storage.memories import as_json as fields_of
 

@@ -14,13 +14,13 @@ from gateway.artifacts.content import bytes_content, measure, plain_name
 from gateway.artifacts.kinds import kind_of
 from gateway.auth import LOCAL_USER
 from gateway.cli.catalog import Offered, offered, to_stderr
-from gateway.cli.transcript import describe
 from gateway.errors import GatewayError, ServerUnreachable, ToolError, UnknownTool
 from gateway.events.calls import CallResult, ResultStatus
 from gateway.events.envelope import EventData
 from gateway.ids import new_session_id, new_turn_id
 from gateway.lexical import estimate_tokens
 from gateway.messages import clean_text
+from gateway.session_pages.words import describe
 from gateway.settings import Settings
 from gateway.skills.gate import refusal
 from gateway.tools.arguments import check_arguments

@@ -41,11 +41,11 @@ def replay(
             "Give --turn, or --from and --to, or --branch: a turn is a range of its own, in one branch."
         )
     from gateway.cli.client import Client
-    from gateway.cli.replay_page import write_page
     from gateway.cli.session_files import named_failures
     from gateway.cli.timeline import Timeline
     from gateway.files.replacement import replacing
     from gateway.history.replay import read_speed
+    from gateway.session_pages.html import write_page
 
     read_speed(speed)  # a page is made without waiting; a wrong speed is told all the same
     with Client(url, key) as client:

@@ -1,11 +1,18 @@
 """How a replayed turn looks in a terminal: every step with the time at which it happened."""
 
-from datetime import UTC, datetime
 from typing import Any, TextIO
 
-from gateway.cli.transcript import describe, printable
 from gateway.ids import OPERATION_PREFIX
 from gateway.messages import shortened
+from gateway.session_pages.words import (
+    compression_words,
+    describe,
+    measured,
+    moment,
+    offset,
+    placed,
+    printable,
+)
 
 WIDTH = 200
 """Characters of a line about a step; the answer itself is never cut."""
@@ -88,62 +95,3 @@ def lines_about(event: dict[str, Any]) -> list[str]:
             return [f"▣ {compression_words(data)}"]
         case _:
             return [line] if (line := describe(kind, data)) else []
-
-
-def placed(data: dict[str, Any]) -> str | None:
-    """Where a turn was asked, from the data of its `turn_start`; None: here, after the one before it."""
-    parent = data.get("parent_turn_id")
-    if parent == "root":
-        return "another branch, from the beginning"
-    if parent is not None:
-        return f"another branch, after turn {parent}"
-    return "brought along by the client" if data.get("seeded") else None
-
-
-def compression_words(data: dict[str, Any]) -> str:
-    """One line about a compression event."""
-    words = f"compression {data['phase']}"
-    if "version" in data:
-        words += f", version {data['version']}"
-    if covers := data.get("covers"):
-        words += f", messages {covers['first']} to {covers['last']}"
-    if "tokens_before" in data and "tokens_after" in data:
-        words += f", {data['tokens_before']} → {data['tokens_after']} tokens"
-    if "reason" in data:
-        words += f": {data['reason']}"
-    return words
-
-
-def measured(data: dict[str, Any]) -> str:
-    """How long something took and what it used; what is not known is said to be unknown."""
-    parts: list[str] = []
-    if "ttft_ms" in data:
-        parts.append(f"first token after {data['ttft_ms']} ms")
-    if "duration_ms" in data:
-        parts.append(f"{data['duration_ms'] / 1000:.2f} s")
-    return ", ".join([*parts, usage_words(data.get("usage")), cost_words(data.get("cost"))])
-
-
-def usage_words(usage: dict[str, int] | None) -> str:
-    if usage is None:
-        return "usage unknown"
-    words = f"{usage['input_tokens']} tokens in, {usage['output_tokens']} out"
-    if cached := usage.get("cache_read_input_tokens", 0):
-        words += f", {cached} from cache"
-    if written := usage.get("cache_creation_input_tokens", 0):
-        words += f", {written} to cache"
-    return words
-
-
-def cost_words(cost: float | None) -> str:
-    return "cost unknown" if cost is None else f"${cost:.6f}"
-
-
-def offset(milliseconds: int) -> str:
-    """A time since the beginning of a turn."""
-    return f"{milliseconds / 1000:+9.2f} s"
-
-
-def moment(ts: int) -> str:
-    """A time of day in UTC."""
-    return datetime.fromtimestamp(ts / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")

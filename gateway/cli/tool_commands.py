@@ -71,7 +71,7 @@ def _show(result: "CallResult", *, verbose: bool) -> None:
     import orjson
 
     from gateway.cli.catalog import to_stderr
-    from gateway.cli.transcript import printable
+    from gateway.session_pages.words import printable
 
     for step in result.steps or ():
         failed = f"  ✗ {step.error}" if step.error else ""

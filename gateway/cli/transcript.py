@@ -1,26 +1,15 @@
 """How a turn looks in a terminal: the answer on stdout, everything around it as dim lines on stderr."""
 
 import sys
-from typing import Any
 
-import orjson
 from rich.console import Console
 from rich.text import Text
 
 from gateway.cli.frames import Frame
-from gateway.messages import shortened
+from gateway.session_pages.words import describe, printable
 
 NOTE_WIDTH = 160  # characters, where there is no terminal to fit
-SNIPPETS, SNIPPET_WIDTH = 3, 40
-"""Memories that a line tells of, and the characters of each."""
 EXIT_CODES = {"completed": 0, "cancelled": 130}
-RATINGS = {"up": "▲ rated good", "down": "▼ rated bad", "none": "△ rating taken back"}
-_CONTROL = {code: None for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
-
-
-def printable(text: str) -> str:
-    """`text` without control characters: what a model or a tool says must not steer the terminal."""
-    return text.translate(_CONTROL)
 
 
 class Transcript:
@@ -64,59 +53,3 @@ class Transcript:
             sys.stdout.write("\n")
             sys.stdout.flush()
             self._mid_line = False
-
-
-def describe(event_type: str, data: dict[str, Any]) -> str | None:  # noqa: PLR0911, PLR0912 - a line for each
-    """One line about an event that is not text, None for those a reader need not see."""
-    match event_type:
-        case "turn_start" if files := data.get("attachments"):
-            return f"📎 {names_of(files)}"
-        case "retrieval":
-            return f"⌕ {data['source']}: {found(data)}"
-        case "tool_call":
-            return f"→ {data['name']} {orjson.dumps(data['arguments']).decode()}"
-        case "tool_progress":
-            share = f" {data['progress']:.0%}" if "progress" in data else ""
-            return f"…{share} {data.get('message', '')}".rstrip()
-        case "tool_result":
-            return f"← {data['name']} {data['status']} in {data['duration_ms']} ms: {data['content']}"
-        case "approval_request":
-            return f"? {data['name']} waits for approval"
-        case "iteration_superseded":
-            return f"↻ Starting this part again, please ignore what it said so far: {data['reason']}"
-        case "memory":
-            return f"✎ {data['op']} ({data['kind']}): {data.get('content', data['memory_id'])}"
-        case "title":
-            return f"≡ title: {data['title']}"
-        case "feedback":
-            reason = f": {data['reason']}" if "reason" in data else ""
-            return f"{RATINGS[data['rating']]} ({data['of']}){reason}"
-        case "warning":
-            return f"! {data['message']}"
-        case "error":
-            again = " Asking again may help." if data["retryable"] else ""
-            return f"✗ {data['message'].rstrip('.')}.{again}"
-        case "done" if data["status"] != "completed":
-            return {"cancelled": "■ stopped", "limit_reached": "■ stopped at a limit"}.get(
-                data["status"], f"■ {data['status']}"
-            )
-        case _:
-            return None
-
-
-def names_of(files: list[dict[str, Any]]) -> str:
-    """What was attached, by name."""
-    return ", ".join(str(each["name"]) for each in files)
-
-
-def found(data: dict[str, Any]) -> str:
-    """What a retrieval event found: titles, or of memories their number and the first of them."""
-    results: list[dict[str, Any]] = data["results"]
-    if data["source"] != "memory":
-        titles = ", ".join(str(hit.get("title") or hit["source"]) for hit in results)
-        return f"“{data['query']}” found {titles}"
-    # Of many, the event tells only the first: the others stand in the prompt as well.
-    standing = f"{len(results)}{'+' if data.get('omitted') else ''} in the prompt"
-    where = standing if data.get("mode") == "snapshot" else f"{len(results)} looked up"
-    snippets = [shortened(" ".join(hit["snippet"].split()), SNIPPET_WIDTH) for hit in results[:SNIPPETS]]
-    return f"{where}: {'; '.join([*snippets, '…'] if len(results) > SNIPPETS else snippets)}"

@@ -13,8 +13,9 @@ import httpx2
 import pytest
 
 from gateway.cli.client import Client
-from gateway.cli.replay_page import write_page
-from gateway.cli.timeline import Timeline, lines_about, measured
+from gateway.cli.timeline import Timeline, lines_about
+from gateway.session_pages.html import write_page
+from gateway.session_pages.words import measured
 from tests.cli.calling import Command
 from tests.running import Running
 

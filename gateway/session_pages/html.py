@@ -10,12 +10,20 @@ from typing import Any
 
 import orjson
 
-from gateway.cli.replay_turn import ReplayedStep, ReplayedTurn, read_turn
-from gateway.cli.timeline import compression_words, cost_words, measured, moment, offset, usage_words
-from gateway.cli.transcript import describe, printable
 from gateway.ids import OPERATION_PREFIX
+from gateway.session_pages.replayed_turn import ReplayedStep, ReplayedTurn, read_turn
+from gateway.session_pages.words import (
+    compression_words,
+    cost_words,
+    describe,
+    measured,
+    moment,
+    offset,
+    printable,
+    usage_words,
+)
 
-STYLE = Path(__file__).with_name("replay_page.css").read_text(encoding="utf-8")
+STYLE = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
 STYLE_HASH = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
 POLICY = f"default-src 'none'; style-src 'sha256-{STYLE_HASH}'; base-uri 'none'; form-action 'none'"
 BAR = 8

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from gateway.cli.timeline import placed
+from gateway.session_pages.words import placed
 
 
 class ReplayedSpan(NamedTuple):
