@@ -47,8 +47,9 @@ export class GatewayClient {
     return this.connection.ask("POST", "/api/sessions", { body });
   }
 
-  renameSession(session: string, title: string): Promise<api.Session> {
-    return this.connection.ask("PATCH", of(session), { body: { title } });
+  /** Another title, pinned or not, archived or not. */
+  changeSession(session: string, body: api.SessionChanges): Promise<api.Session> {
+    return this.connection.ask("PATCH", of(session), { body });
   }
 
   deleteSession(session: string): Promise<void> {
@@ -68,12 +69,15 @@ export class GatewayClient {
     return this.connection.ask("GET", `${of(session)}/events`, { query, signal });
   }
 
-  /** The page of the log right before event `first`; empty where `first` is the session's first one. */
+  /** The newest events before event `first`, in their order, at most `limit`: a page to prepend. Empty where there are
+   * none. A number beyond the head is the session's end. */
   async eventsBefore(session: string, first: number, limit = 1000, { signal }: Aborting = {}): Promise<readonly Event[]> {
-    if (first <= 1) return [];
-    const after = Math.max(0, first - 1 - limit);
-    const { events } = await this.events(session, { after, limit: first - 1 - after }, { signal });
-    return events.filter(({ seq }) => seq < first);
+    for (let before = first; before > 1;) {
+      const { events, previous = 1 } = await this.events(session, { before, limit }, { signal });
+      if (events.length) return events;
+      before = previous;
+    }
+    return [];
   }
 
   /** The newest summary of a session. */

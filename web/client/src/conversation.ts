@@ -182,6 +182,8 @@ export interface Turn {
  * same object. */
 export interface Conversation {
   readonly sessionId?: string;
+  /** As a model gave it, if it did. */
+  readonly title?: string;
   readonly first: number;
   /** The cursor from which to follow. */
   readonly last: number;

@@ -1,6 +1,7 @@
 // Events to a conversation. Each turn is folded by itself (turn.ts); here is how the turns stand to each other.
 
 import type { Call, Conversation, Event, EventChain, Turn } from "./conversation.js";
+import { isKnown } from "./known.js";
 import { PersistentMap } from "./persistent-map.js";
 import { begin, fold } from "./turn.js";
 
@@ -27,6 +28,7 @@ export function reduce(conversation: Conversation, event: Event): Conversation {
   const before = next.turns.get(event.turn_id);
   let turn = fold(before ?? begin(event), event);
   if (!turn.isWhole || turn.isOperation) remember(next, event);
+  if (isKnown(event) && event.type === "title") next.title = event.data.title;
   if (event.type === "compression") next.compressing = compressingAfter(turn, event);
   if (!before) turn = place(next, turn);
   next.turns = next.turns.with(turn.id, turn);
@@ -51,6 +53,7 @@ export function prepend(conversation: Conversation, older: readonly Event[]): Co
   next.order = [...before.order, ...conversation.order.filter((id) => !before.turns.has(id))];
   next.compressing = conversation.compressing ?? before.compressing;
   if (next.compressing === undefined) delete next.compressing;
+  if (next.title === undefined && before.title !== undefined) next.title = before.title;
   for (const [id, turn] of conversation.turns) {
     const chain = conversation.partial.get(id);
     if (!chain) next.turns = next.turns.with(id, turn);

@@ -47,6 +47,8 @@ export function fold(turn: Turn, event: Event): Turn {
     case "done": return over(closed(turn, event.ts), event);
     case "feedback":
       return event.data.rating === "none" ? without(turn, "feedback") : { ...turn, feedback: event.data };
+    case "title": return turn; // of the conversation
+    default: return add(turn, { kind: "unknown", ...placeOf(event), event });
   }
 }
 

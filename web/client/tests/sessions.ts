@@ -21,7 +21,7 @@ const STEP = fc.oneof(
 );
 const END = fc.constantFrom("completed", "failed", "cancelled", "limit_reached", "interrupted");
 const BESIDE = fc.oneof(
-  fc.record({ kind: fc.constant("memory") }),
+  fc.record({ kind: fc.constantFrom("memory", "title") }),
   fc.record({ kind: fc.constant("feedback"), turn: fc.nat(20) }),
   fc.record({ kind: fc.constant("compression"), phase: fc.constantFrom("started", "completed", "failed"), operation: fc.nat(2) }),
 );
@@ -41,7 +41,7 @@ export const SESSION: fc.Arbitrary<Event[]> = fc
         const turn_id = ids[(each.turn ?? 0) % Math.max(1, ids.length)];
         if (turn_id) said.push({ type: "feedback", turn_id, data: { rating: "up", of: "turn" } });
       } else {
-        const data = each.kind === "memory" ? { op: "remembered", memory_id: "m" } : { phase: each.phase };
+        const data = each.kind === "compression" ? { phase: each.phase } : { op: "remembered", memory_id: "m", title: `${said.length}` };
         said.push({ type: each.kind, turn_id: `c_${each.operation ?? said.length}`, data });
       }
     };
