@@ -97,7 +97,7 @@ function SkillCard({ skill, query, attempt, onChanged, onTry }: CardProps) {
       <p className="description" dir="auto"><Pieces pieces={marked(description, query)} /></p>
       <div className="buttons">
         <details>
-          <summary aria-label={words.about(name)}>{words.more}</summary>
+          <summary>{words.more}<span className="unseen"> {name}</span></summary>
           <dl className="facts">
             <dt>{words.location}</dt><dd><code>{location}</code></dd>
           </dl>
@@ -113,7 +113,7 @@ function Parameters({ parameters }: { readonly parameters: readonly Parameter[] 
   const { skills: words } = useWords(table);
   return (
     <>
-      <h3>{words.parameters}</h3>
+      <h2>{words.parameters}</h2>
       <dl className="facts">
         {parameters.map(({ name, type, description, isRequired }) => (
           <div key={name}>

@@ -1,15 +1,16 @@
 // A chat in the list: its title, how it stands, and a menu of what can be done with it.
 
 import { Ellipsis } from "lucide-react";
-import { memo } from "react";
+import { memo, useEffect, useRef, useState } from "react";
 
 import { hashOf, NEW_CHAT } from "../place";
-import { go, useWords } from "../state";
+import { client, go, useWords } from "../state";
 import { useActions } from "./actions";
 import type { Chat } from "./chats";
 import { marked } from "./highlight";
 import { Menu } from "./Menu";
 import { Pieces } from "./Pieces";
+import { snippetOf } from "./snippets";
 import { words as table } from "./words";
 
 interface Props {
@@ -26,7 +27,7 @@ export const ChatRow = memo(function ChatRow({ chat, isOpen, isUnread, isStop, q
   const words = useWords(table);
   const { actions, ask, dialog } = useActions(chat);
   const title = chat.title ?? words.untitled;
-  const state = chat.state === "running" ? "running" : chat.state === undefined ? isUnread ? "unread" : null : "waiting";
+  const state = chat.status === "running" ? "running" : chat.status === undefined ? isUnread ? "unread" : null : "waiting";
   return (
     <li className="chat-row" data-chat={chat.id} data-open={isOpen}>
       <a
@@ -45,7 +46,7 @@ export const ChatRow = memo(function ChatRow({ chat, isOpen, isUnread, isStop, q
         }}
       >
         <span className="chat-title" dir="auto"><Pieces pieces={marked(title, query)} /></span>
-        {chat.snippet !== undefined && <span className="chat-snippet" dir="auto"><Pieces pieces={marked(chat.snippet, query)} /></span>}
+        {query !== "" && <Snippet key={query} session={chat.id} query={query} />}
         {state && <span className="chat-state" data-state={state} title={words[state]}><span className="unseen">{words[state]}</span></span>}
       </a>
       <Menu label={words.actions(title)} icon={<Ellipsis />} actions={actions} tabIndex={isStop ? 0 : -1} />
@@ -53,3 +54,24 @@ export const ChatRow = memo(function ChatRow({ chat, isOpen, isUnread, isStop, q
     </li>
   );
 });
+
+// Where the words stand in the chat; it is looked up once the row is on the screen.
+function Snippet({ session, query }: { readonly session: string; readonly query: string }) {
+  const place = useRef<HTMLSpanElement>(null);
+  const [text, setText] = useState("");
+  useEffect(() => {
+    if (!place.current) return;
+    const ending = new AbortController();
+    const seen = new IntersectionObserver((entries) => {
+      if (!entries.some((entry) => entry.isIntersecting)) return;
+      seen.disconnect();
+      snippetOf(client, session, query, ending.signal).then((found) => setText(found ?? ""), () => undefined); // the title is there without it
+    });
+    seen.observe(place.current);
+    return () => {
+      seen.disconnect();
+      ending.abort();
+    };
+  }, [session, query]);
+  return <span ref={place} className="chat-snippet" dir="auto"><Pieces pieces={marked(text, query)} /></span>;
+}

@@ -61,7 +61,7 @@ function listen(): () => void {
 // Goes to the chat after, or before, the one on the screen.
 function step(by: 1 | -1): void {
   const { chats: known } = chats.store.get();
-  const all = [...known.filter(({ pinned }) => pinned === true), ...known.filter(({ pinned }) => pinned !== true)]; // as they are listed
+  const all = [...known.filter(({ pinned }) => pinned), ...known.filter(({ pinned }) => !pinned)]; // as they are listed
   const at = all.findIndex(({ id }) => id === app.get().place.session);
   const next = all[at < 0 ? 0 : at + by];
   if (next) go({ session: next.id });

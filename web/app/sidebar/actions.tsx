@@ -48,7 +48,7 @@ export function useActions(chat: Chat): { readonly actions: readonly Action[]; r
   });
   const actions: Action[] = [
     { label: words.rename, icon: <Pencil />, hint: "F2", act: () => ask("rename") },
-    chat.pinned === true
+    chat.pinned
       ? { label: words.unpin, icon: <PinOff />, act: () => pin(false) }
       : { label: words.pin, icon: <Pin />, act: () => pin(true) },
     { label: words.history, icon: <Layers />, act: () => ask("history") },
@@ -59,7 +59,7 @@ export function useActions(chat: Chat): { readonly actions: readonly Action[]; r
     }) },
     { label: words.shareMarkdown, icon: <FileText />, act: () => void share("markdown") },
     { label: words.shareHtml, icon: <FileCode2 />, act: () => void share("html") },
-    chat.archived === true
+    chat.archived
       ? { label: words.unarchive, icon: <ArchiveRestore />, act: () => void archive(false) }
       : { label: words.archive, icon: <Archive />, act: () => void archive(true) },
     { label: words.delete, icon: <Trash2 />, hint: "Del", isDangerous: true, act: () => ask("delete") },

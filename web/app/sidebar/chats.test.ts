@@ -6,7 +6,7 @@ import { pretend } from "./pretended";
 import { isUnread, keepSeen, keptSeen } from "./seen";
 
 const chat = (id: string, more: Partial<Chat> = {}): Chat =>
-  ({ id, title: `Chat ${id}`, created_at: 1, updated_at: 100, head: 4, active_branch: 0, ...more });
+  ({ id, title: `Chat ${id}`, created_at: 1, updated_at: 100, head: 4, active_branch: 0, pinned: false, archived: false, ...more });
 const waiting = { session_id: "a", turn_id: "t", tool_call_id: "c", name: "write_note", arguments: {}, requested_at: 1, expires_at: 2 };
 
 beforeEach(() => localStorage.clear());
@@ -19,9 +19,9 @@ describe("the list of chats", () => {
     const chats = createChats(new GatewayClient({ url: "http://localhost" }));
     await chats.refresh();
     await chats.refresh();
-    expect(asked.map(({ route }) => route)).toEqual(["GET /api/sessions", "GET /api/sessions"]);
+    expect(asked.map(({ query }) => query)).toEqual(["?limit=50", "?pinned=true&limit=200", "?limit=50"]);
 
-    rows = [chat("a", { state: "awaiting_approval", head: 7 }), chat("b")];
+    rows = [chat("a", { status: "awaiting_approval", head: 7 }), chat("b")];
     await chats.refresh();
     await chats.refresh();
     expect(asked.filter(({ route }) => route === "GET /api/approvals")).toHaveLength(1);
@@ -37,24 +37,40 @@ describe("the list of chats", () => {
     expect(chats.store.get().chats).toBe(before);
   });
 
+  test("a list that is as it was is not sent again", async () => {
+    const asked: Headers[] = [];
+    pretend({});
+    vi.stubGlobal("fetch", (_: string, init: RequestInit) => {
+      asked.push(new Headers(init.headers));
+      const isKnown = asked.at(-1)?.get("If-None-Match") === '"one"';
+      return Promise.resolve(isKnown ? new Response(null, { status: 304 }) : Response.json({ sessions: [chat("a")] }, { headers: { ETag: '"one"' } }));
+    });
+    const chats = createChats(new GatewayClient({ url: "http://localhost" }));
+    await chats.refresh();
+    await chats.refresh();
+    expect(asked.map((headers) => headers.get("If-None-Match"))).toEqual([null, null, '"one"']);
+    expect(chats.store.get()).toMatchObject({ chats: [{ id: "a" }], state: "ready", error: null });
+  });
+
   test("it is asked for again and again, sooner while something runs, and no more once nobody watches", async () => {
     vi.useFakeTimers();
-    let rows = [chat("a", { state: "running" })];
+    let rows = [chat("a", { status: "running" })];
     const asked = pretend({ "GET /api/sessions": () => ({ sessions: rows }) });
     const end = createChats(new GatewayClient({ url: "http://localhost" })).watch();
     await vi.advanceTimersByTimeAsync(0);
+    expect(asked).toHaveLength(2); // the newest, and those that are pinned
     await vi.advanceTimersByTimeAsync(3000);
-    expect(asked).toHaveLength(2);
+    expect(asked).toHaveLength(3);
     rows = [chat("a")];
     await vi.advanceTimersByTimeAsync(3000);
-    expect(asked).toHaveLength(3);
-    await vi.advanceTimersByTimeAsync(3000);
-    expect(asked).toHaveLength(3);
-    await vi.advanceTimersByTimeAsync(8000);
     expect(asked).toHaveLength(4);
+    await vi.advanceTimersByTimeAsync(3000);
+    expect(asked).toHaveLength(4);
+    await vi.advanceTimersByTimeAsync(8000);
+    expect(asked).toHaveLength(5);
     end();
     await vi.advanceTimersByTimeAsync(60_000);
-    expect(asked).toHaveLength(4);
+    expect(asked).toHaveLength(5);
   });
 
   test("a server that is away leaves what is known, and is asked again", async () => {

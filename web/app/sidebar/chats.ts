@@ -1,7 +1,7 @@
 // The reader's chats, kept as the server has them: one small request every few seconds tells of all of them, whichever
 // runs, waits or has something new.
 
-import type { api, GatewayClient } from "@chat-gateway/client";
+import { type api, type GatewayClient, Refused } from "@chat-gateway/client";
 
 import { client } from "../state";
 import { createStore, type Store } from "../store";
@@ -12,24 +12,7 @@ const BUSY_MS = 2_500; // between two requests while something runs or waits
 const IDLE_MS = 10_000;
 const HIDDEN_MS = 30_000; // while nobody looks at the tab: its title tells of what waits
 
-/** A session of the list, as far as the server tells of it. */
-export interface Chat extends api.Session {
-  /** Of its open turn; absent: none is. */
-  readonly state?: "running" | "awaiting_approval" | "awaiting_tool_result";
-  readonly pinned?: boolean;
-  readonly archived?: boolean;
-  /** Where the words of a search stand in it. */
-  readonly snippet?: string;
-}
-
-interface SessionsQuery extends api.SessionsQuery {
-  readonly archived?: boolean;
-}
-
-interface ChatPage {
-  readonly sessions: readonly Chat[];
-  readonly next?: string;
-}
+export type Chat = api.Session;
 
 export interface ChatList {
   readonly chats: readonly Chat[];
@@ -68,15 +51,9 @@ export interface Chats {
   /** The reader has seen the chat to event `head`. */
   see(id: string, head: number): void;
   /** What changes of a chat on the server: title, pinned, archived. */
-  change(id: string, change: Change): Promise<void>;
+  change(id: string, change: api.SessionChanges): Promise<void>;
   remove(id: string): Promise<void>;
   decide(approval: api.Approval, body: api.DecisionBody): Promise<void>;
-}
-
-export interface Change {
-  readonly title?: string;
-  readonly pinned?: boolean;
-  readonly archived?: boolean;
 }
 
 export function createChats(server: GatewayClient): Chats {
@@ -87,15 +64,31 @@ export function createChats(server: GatewayClient): Chats {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let searches = 0;
 
-  const sessions = (query: SessionsQuery): Promise<ChatPage> => server.sessions(query);
+  let etag: string | null = null;
+
+  // The first page; null: it is as it was.
+  async function newest(): Promise<api.SessionPage | null> {
+    try {
+      const headers: HeadersInit = { "Accept": "application/json", ...(etag === null ? {} : { "If-None-Match": etag }) };
+      const response = await server.connection.send("/api/sessions", { headers }, { limit: PAGE });
+      etag = response.headers.get("ETag");
+      return await response.json() as api.SessionPage;
+    } catch (error) {
+      if (error instanceof Refused && error.status === 304) return null;
+      throw error;
+    }
+  }
 
   async function ask(): Promise<void> {
     try {
-      const page = await sessions({ limit: PAGE });
-      const { chats, next, state } = store.get();
-      const merged = state === "loading" ? { chats: page.sessions, next: page.next ?? null } : mergePage(chats, next, page);
-      store.set({ ...merged, chats: alike(chats, merged.chats), state: "ready", error: null, day: midnight() });
-      await askApprovals(page.sessions);
+      const isFirst = store.get().state !== "ready";
+      const [page, pinned] = await Promise.all([newest(), isFirst ? server.sessions({ pinned: true, limit: 200 }) : null]);
+      const { chats, next } = store.get();
+      store.set({ state: "ready", error: null, day: midnight() });
+      if (page === null) return;
+      const merged = mergePage([...chats, ...pinned?.sessions ?? []], isFirst ? page.next ?? null : next, page);
+      store.set({ chats: alike(chats, merged.chats), next: merged.next });
+      await askApprovals(merged.chats);
     } catch (error) {
       const { state } = store.get();
       store.set({ state: state === "ready" ? "ready" : "failed", error: error as Error });
@@ -104,7 +97,7 @@ export function createChats(server: GatewayClient): Chats {
 
   // Only when another chat waits, or one waits for something else: the rest of the time nothing is asked for.
   async function askApprovals(sessions: readonly Chat[]): Promise<void> {
-    const now = sessions.filter(({ state }) => state === "awaiting_approval").map(({ id, head }) => `${id}:${head}`).join();
+    const now = sessions.filter(({ status }) => status === "awaiting_approval").map(({ id, head }) => `${id}:${head}`).join();
     if (now === waiting) return;
     const { approvals } = await server.approvals();
     waiting = now;
@@ -119,7 +112,7 @@ export function createChats(server: GatewayClient): Chats {
   function schedule(): void {
     clearTimeout(timer);
     const { chats, approvals } = store.get();
-    const isBusy = approvals.length > 0 || chats.some(({ state }) => state !== undefined);
+    const isBusy = approvals.length > 0 || chats.some(({ status }) => status !== undefined);
     const pause = document.hidden ? HIDDEN_MS : isBusy ? BUSY_MS : IDLE_MS;
     timer = setTimeout(() => void round(), pause);
   }
@@ -142,9 +135,9 @@ export function createChats(server: GatewayClient): Chats {
     };
   }
 
-  async function list(query: SessionsQuery, known: ChatList): Promise<ChatList> {
+  async function list(query: api.SessionsQuery, known: ChatList): Promise<ChatList> {
     try {
-      const page = await sessions({ limit: PAGE, ...query, ...(known.next === null ? {} : { before: known.next }) });
+      const page = await server.sessions({ limit: PAGE, ...query, ...(known.next === null ? {} : { before: known.next }) });
       const ids = new Set(known.chats.map(({ id }) => id));
       const chats = [...known.chats, ...page.sessions.filter(({ id }) => !ids.has(id))];
       return { chats, next: page.next ?? null, state: "ready", error: null };
@@ -156,10 +149,10 @@ export function createChats(server: GatewayClient): Chats {
   async function more(): Promise<void> {
     const { query, found, archived } = store.get();
     if (found) {
-      const longer = await list({ q: query }, found);
+      const longer = await list({ q: query.trim(), archived: "all" }, found);
       if (store.get().found === found) store.set({ found: longer });
     } else if (archived) {
-      const longer = await list({ archived: true }, archived);
+      const longer = await list({ archived: "true" }, archived);
       if (store.get().archived === archived) store.set({ archived: longer });
     } else {
       const { chats, next, state, error } = store.get();
@@ -172,14 +165,14 @@ export function createChats(server: GatewayClient): Chats {
     const mine = searches += 1; // an answer that was overtaken is dropped
     store.set({ query });
     if (query.trim() === "") { store.set({ found: null }); return; }
-    const found = await list({ q: query.trim() }, EMPTY);
+    const found = await list({ q: query.trim(), archived: "all" }, EMPTY);
     if (mine === searches) store.set({ found });
   }
 
   async function showArchived(isShown: boolean): Promise<void> {
     if (!isShown) { store.set({ archived: null }); return; }
     store.set({ archived: EMPTY });
-    const archived = await list({ archived: true }, EMPTY);
+    const archived = await list({ archived: "true" }, EMPTY);
     if (store.get().archived) store.set({ archived });
   }
 
@@ -201,7 +194,7 @@ export function createChats(server: GatewayClient): Chats {
     });
   }
 
-  async function change(id: string, given: Change): Promise<void> {
+  async function change(id: string, given: api.SessionChanges): Promise<void> {
     const changed = await server.connection.ask<Chat>("PATCH", `/api/sessions/${id}`, { body: given });
     put(id, (chat, where) => {
       if (where !== "found" && changed.archived !== (where === "archived")) return undefined;
@@ -224,15 +217,17 @@ export function createChats(server: GatewayClient): Chats {
   return { store, watch, refresh, more, search, showArchived, see, change, remove, decide };
 }
 
-// The first page as it is now, and what was loaded behind it: what is in the page's stretch of time and not in the page is gone.
+// The first page as it is now, and what was loaded behind it, the last used first: what is in the page's stretch of time
+// and not in the page is gone.
 export function mergePage(
-  known: readonly Chat[], next: string | null, page: ChatPage,
+  known: readonly Chat[], next: string | null, page: api.SessionPage,
 ): { readonly chats: readonly Chat[]; readonly next: string | null } {
   const last = page.sessions.at(-1);
   if (page.next === undefined || last === undefined) return { chats: page.sessions, next: null };
-  const ids = new Set(page.sessions.map(({ id }) => id));
-  const older = known.filter((chat) => !ids.has(chat.id) && chat.updated_at < last.updated_at);
-  return older.length > 0 ? { chats: [...page.sessions, ...older], next } : { chats: page.sessions, next: page.next };
+  const older = new Map(known.filter((chat) => chat.updated_at < last.updated_at).map((chat) => [chat.id, chat]));
+  for (const { id } of page.sessions) older.delete(id);
+  const sorted = [...older.values()].sort((one, other) => other.updated_at - one.updated_at);
+  return { chats: [...page.sessions, ...sorted], next: sorted.length > 0 ? next : page.next };
 }
 
 function midnight(): number {
@@ -241,10 +236,10 @@ function midnight(): number {
 
 // `next`, with the very objects of `known` where they say the same: what did not change is not drawn again.
 function alike(known: readonly Chat[], next: readonly Chat[]): readonly Chat[] {
-  const texts = new Map(known.map((chat) => [chat.id, chat]));
+  const before = new Map(known.map((chat) => [chat.id, chat]));
   const same = next.map((chat) => {
-    const before = texts.get(chat.id);
-    return before && JSON.stringify(before) === JSON.stringify(chat) ? before : chat;
+    const former = before.get(chat.id);
+    return former && JSON.stringify(former) === JSON.stringify(chat) ? former : chat;
   });
   return same.length === known.length && same.every((chat, at) => chat === known[at]) ? known : same;
 }

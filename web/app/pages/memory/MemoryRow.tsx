@@ -140,7 +140,7 @@ function About({ memory: { content, summary, flagged, tags, evidence, versions }
       {tags.length > 0 && <p className="faint">{tags.map((tag) => `#${tag}`).join(" ")}</p>}
       {evidence.length > 0 && (
         <>
-          <h3>{words.quotes}</h3>
+          <h2>{words.quotes}</h2>
           <ul>
             {evidence.map(({ session_id: session, position, quote, author }) => (
               <li key={`${session}-${position}-${quote}`}>
@@ -151,7 +151,7 @@ function About({ memory: { content, summary, flagged, tags, evidence, versions }
           </ul>
         </>
       )}
-      <h3>{words.history}</h3>
+      <h2>{words.history}</h2>
       <ol className="history">
         {versions.map((each, at) => (
           <li key={each.version}>

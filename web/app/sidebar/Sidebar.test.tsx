@@ -1,0 +1,140 @@
+import { fireEvent, render, screen, waitFor, within } from "@testing-library/react";
+import { beforeEach, expect, test, vi } from "vitest";
+
+import { app } from "../state";
+import { settings } from "../settings";
+import { type Chat, chats } from "./chats";
+import { Commands } from "./Commands";
+import { commands } from "./commands";
+import { No, pretend } from "./pretended";
+import { Sidebar } from "./Sidebar";
+
+const chat = (id: string, title: string, more: Partial<Chat> = {}): Chat =>
+  ({ id, title, created_at: 1, updated_at: Date.now(), head: 4, active_branch: 0, pinned: false, archived: false, ...more });
+const ROWS = [chat("a", "Herons"), chat("b", "Reeds", { status: "running" }), chat("c", "Door code", { status: "awaiting_approval" })];
+const waiting = { session_id: "c", turn_id: "t", tool_call_id: "x", name: "write_note", arguments: {}, requested_at: 1, expires_at: 2 };
+
+const answers = { "GET /api/sessions": { sessions: ROWS }, "GET /api/approvals": { approvals: [waiting] } };
+const shown = () => screen.getAllByRole("link").flatMap((link) => link.closest("[data-chat]") ? [link.textContent] : []);
+
+beforeEach(() => {
+  localStorage.clear();
+  settings.set({ language: "en" });
+  commands.set({ open: null, singleKeys: true });
+  chats.store.set({ chats: [], next: null, state: "loading", query: "", found: null, archived: null, approvals: [], seen: { since: 0, heads: { a: 4 } } });
+  vi.stubGlobal("IntersectionObserver", class {
+    constructor(private readonly tell: (entries: unknown[]) => void) {}
+    observe() { this.tell([{ isIntersecting: true }]); }
+    disconnect() { /* nothing is held */ }
+  });
+});
+
+async function open(more: Readonly<Record<string, unknown>> = {}) {
+  const asked = pretend({ ...answers, ...more });
+  render(<><Sidebar session="a" page={null} onClose={() => undefined} /><Commands /></>);
+  await screen.findByRole("link", { name: /Herons/ });
+  return asked;
+}
+
+test("chats say how they stand, and the inbox how many wait", async () => {
+  await open();
+  expect(shown()).toEqual(["Herons", "Reedsanswering", "Door codewaits for you"]);
+  expect(screen.getByRole("link", { name: "Herons" }).getAttribute("aria-current")).toBe("page");
+  await waitFor(() => expect(screen.getByRole("link", { name: /Inbox/ }).textContent).toBe("Inbox1"));
+  expect(document.title).toMatch(/^\(1\) /);
+});
+
+test("what came while the reader was elsewhere is unread until it is opened", async () => {
+  await open({ "GET /api/sessions": { sessions: [ROWS[0], chat("d", "News")] } });
+  expect(shown()).toEqual(["Herons", "Newsunread"]);
+  chats.see("d", 4);
+  await waitFor(() => expect(shown()).toEqual(["Herons", "News"]));
+});
+
+test("a search shows where the words stand", async () => {
+  await open({
+    "GET /api/sessions": (_: unknown, query: URLSearchParams) => ({ sessions: query.get("q") === "reeds" ? [ROWS[0]] : ROWS }),
+    "GET /api/sessions/a/events": { head: 4, events: [{ v: 1, seq: 1, type: "turn_start", ts: 1, session_id: "a", turn_id: "t", data: { input: "What stands in the reeds?", model: "m" } }] },
+  });
+  fireEvent.change(screen.getByRole("searchbox"), { target: { value: "reeds" } });
+  await screen.findByText("1 chat found");
+  await waitFor(() => expect(document.querySelector(".chat-snippet")?.textContent).toBe("What stands in the reeds?"));
+  expect(document.querySelector(".chat-snippet mark")?.textContent).toBe("reeds");
+  fireEvent.keyDown(screen.getByRole("searchbox"), { key: "Escape" });
+  await waitFor(() => expect(shown()).toHaveLength(3));
+});
+
+test("a title is text, whatever it says", async () => {
+  await open({ "GET /api/sessions": { sessions: [ROWS[0], chat("x", "<img src=x onerror=alert(1)>")] } });
+  expect(shown()[1]).toContain("<img src=x");
+  expect(document.querySelector(".chats-list img")).toBeNull();
+});
+
+test("arrow keys go through the list, F2 renames", async () => {
+  const asked = await open({ "PATCH /api/sessions/b": chat("b", "Rushes") });
+  const first = screen.getByRole("link", { name: "Herons" });
+  first.focus();
+  fireEvent.keyDown(first, { key: "ArrowDown" });
+  expect(document.activeElement?.textContent).toContain("Reeds");
+  fireEvent.keyDown(document.activeElement ?? first, { key: "F2" });
+  fireEvent.change(screen.getByLabelText("Title"), { target: { value: " Rushes " } });
+  fireEvent.submit(screen.getByLabelText("Title").closest("form") ?? first);
+  await screen.findByRole("link", { name: /Rushes/ });
+  expect(asked.find(({ route }) => route === "PATCH /api/sessions/b")?.body).toEqual({ title: "Rushes" });
+});
+
+test("to delete is asked for, and a refusal is told", async () => {
+  let isBusy = true;
+  await open({ "DELETE /api/sessions/b": () => isBusy ? new No(409, "turn_in_progress") : undefined });
+  fireEvent.click(screen.getByRole("button", { name: "Actions for Reeds" }));
+  fireEvent.click(screen.getByRole("menuitem", { name: /Delete/ }));
+  fireEvent.click(screen.getByRole("button", { name: "Delete it" }));
+  await screen.findByText(/An answer is still on its way/);
+  expect(shown()).toHaveLength(3);
+  isBusy = false;
+  fireEvent.click(screen.getByRole("button", { name: "Delete it" }));
+  await waitFor(() => expect(shown()).toHaveLength(2));
+});
+
+test("what was put away can be brought back", async () => {
+  const asked = await open({ "PATCH /api/sessions/a": (body: unknown) => chat("a", "Herons", body as Partial<Chat>) });
+  fireEvent.click(screen.getByRole("button", { name: "Actions for Herons" }));
+  fireEvent.click(screen.getByRole("menuitem", { name: "Archive" }));
+  fireEvent.click(await screen.findByRole("button", { name: "Undo" }));
+  await waitFor(() => expect(asked.filter(({ route }) => route === "PATCH /api/sessions/a").map(({ body }) => body))
+    .toEqual([{ archived: true }, { archived: false }]));
+});
+
+test("a menu is used with the keyboard, and gives the focus back", async () => {
+  await open();
+  const button = screen.getByRole("button", { name: "Actions for Herons" });
+  fireEvent.keyDown(button, { key: "ArrowDown" });
+  const menu = screen.getByRole("menu");
+  expect(document.activeElement).toBe(within(menu).getAllByRole("menuitem")[0]);
+  fireEvent.keyDown(menu, { key: "ArrowUp" });
+  expect(document.activeElement?.textContent).toContain("Delete");
+  fireEvent.keyDown(menu, { key: "Escape" });
+  expect(screen.queryByRole("menu")).toBeNull();
+  expect(document.activeElement).toBe(button);
+});
+
+test("the palette finds a chat by a few letters, and goes there", async () => {
+  await open();
+  fireEvent.keyDown(document.body, { key: "k", ctrlKey: true });
+  const box = screen.getByRole("combobox");
+  fireEvent.change(box, { target: { value: "drcd" } });
+  expect(screen.getAllByRole("option")[0]?.textContent).toContain("Door code");
+  expect(box.getAttribute("aria-activedescendant")).toBe(screen.getAllByRole("option")[0]?.id);
+  fireEvent.keyDown(box, { key: "Enter" });
+  expect(app.get().place.session).toBe("c");
+  expect(screen.queryByRole("combobox")).toBeNull();
+});
+
+test("a question mark lists the keys, and keys without a modifier can be switched off", async () => {
+  await open();
+  fireEvent.keyDown(document.body, { key: "?", shiftKey: true });
+  fireEvent.click(screen.getByRole("checkbox"));
+  fireEvent.click(screen.getByRole("button", { name: "Close" }));
+  fireEvent.keyDown(document.body, { key: "?", shiftKey: true });
+  expect(screen.queryByRole("checkbox")).toBeNull();
+});
