@@ -37,3 +37,10 @@ async def preview(request: ApiRequest) -> Response:
     wanted = PreviewRequest(**query.model_dump())
     shown = await request.gateway.prompts.preview(request.principal, wanted)
     return json_reply(preview_of(shown.assembled, shown.retrieved))
+
+
+async def sent(request: ApiRequest) -> Response:
+    """What the model was sent in a turn: the parts of its prompt and its messages by size, and the text of
+    what is known to be the same still."""
+    session_id, turn_id = request.path_id("session_id"), request.path_id("turn_id")
+    return json_reply(await request.gateway.sent_prompts.of_turn(request.principal, session_id, turn_id))

@@ -59,6 +59,7 @@ from gateway.api.tool_results_routes import ToolResultBody, ToolResultReply
 from gateway.http.endpoint import STREAM, Endpoint
 from gateway.http.requests import NDJSON
 from gateway.prompt.prompt_report import PromptPreview, PromptReport
+from gateway.prompt.sent_report import SentPrompt
 
 S = "/api/sessions/{session_id}"
 T = S + "/turns/{turn_id}"
@@ -250,6 +251,7 @@ ENDPOINTS = (
         query=PreviewQuery,
         refusals=(404,),
     ),
+    Endpoint("GET", T + "/prompt", prompts.sent, {200: (SentPrompt,)}, refusals=(404, 500)),
     Endpoint("GET", "/api/schema/events.json", health.event_schema, {200: ("application/schema+json",)}),
     Endpoint("GET", "/healthz", health.alive, {200: (Health,)}),
     Endpoint("GET", "/readyz", health.ready, {200: (Health,)}, refusals=(503,)),

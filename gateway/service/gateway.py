@@ -33,6 +33,7 @@ from gateway.service.prompts import Prompts
 from gateway.service.records import SessionRecords
 from gateway.service.releases import Releases
 from gateway.service.seeding import SeedMessage, seed
+from gateway.service.sent_prompts import SentPrompts
 from gateway.service.skills import SkillsOffered
 from gateway.shielding import finish
 from gateway.storage.branches import SessionBranches
@@ -69,6 +70,7 @@ class Gateway:
         self.client_results = ClientResults(deps, in_flight)
         self.skills = SkillsOffered(deps)
         self.prompts = Prompts(deps)
+        self.sent_prompts = SentPrompts(deps)
         self.memory = memory
         self.documents = documents
         self.artifacts = artifacts

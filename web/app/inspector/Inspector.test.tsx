@@ -1,10 +1,10 @@
-import { emptyConversation, type Event, reduceAll } from "@chat-gateway/client";
+import { type api, emptyConversation, type Event, reduceAll } from "@chat-gateway/client";
 import { act, fireEvent, render, screen, waitFor, within } from "@testing-library/react";
 import axe from "axe-core";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 
 import { settings } from "../settings";
-import { app, NOTHING } from "../state";
+import { app, client, NOTHING } from "../state";
 import { Inspector } from "./Inspector";
 import { recorder, wholeTurn } from "./recorded";
 
@@ -23,6 +23,7 @@ const choose = (name: string) => fireEvent.click(screen.getByRole("tab", { name 
 beforeEach(() => {
   settings.set({ language: "en" });
   localStorage.clear();
+  vi.spyOn(client, "sentPrompt").mockReturnValue(new Promise(() => undefined));
   app.set({ ...NOTHING, replay: null, place: { session: "s_1", turn: null, page: null } });
   show(wholeTurn());
 });
@@ -110,6 +111,37 @@ describe("the usage", () => {
 });
 
 describe("the prompt", () => {
+  const part = { digest: "1".repeat(64), tokens: 40, tokens_before: 40, truncated: false, layer: "SYSTEM" as const };
+  const sent: api.SentPrompt = {
+    session_id: "s_1", turn_id: "t_1", model: "m", window: 1000, exact: false, prefix_hash: "aa", gone: { user: "abc" },
+    parts: [
+      { ...part, name: "identity", same: true, text: "You are kind." },
+      { ...part, name: "style", same: false, truncated: true, tokens_before: 90 },
+    ],
+    tools: [{ name: "add", tokens: 12 }], summary_tokens: 0, earlier_messages: 3, earlier_tokens: 70,
+    messages: [{ role: "user", tokens: 9, blocks: [{ type: "text", tokens: 5, text: "What is 2+2?" }] }],
+  };
+
+  it("is shown by its parts, with a text only where that was sent, and against the window", async () => {
+    vi.spyOn(client, "sentPrompt").mockResolvedValue(sent);
+    const { container } = open();
+    choose("Prompt");
+    await waitFor(() => expect(screen.getByText("You are kind.")).toBeTruthy());
+    expect(screen.getByRole("meter").getAttribute("aria-valuetext")).toBe("450 of 1,000 tokens");
+    expect(screen.getByText("cut from 90")).toBeTruthy();
+    expect(screen.getByText(/The text is not known any more/)).toBeTruthy();
+    const { violations } = await axe.run(container, { rules: { "color-contrast": { enabled: false }, region: { enabled: false } } });
+    expect(violations.map(({ id }) => id)).toEqual([]);
+  });
+
+  it("is told by its digests where the server does not answer", async () => {
+    vi.spyOn(client, "sentPrompt").mockRejectedValue(new Error("gone"));
+    open();
+    choose("Prompt");
+    await waitFor(() => expect(screen.getByRole("alert")).toBeTruthy());
+    expect(screen.getByText(/^style/)).toBeTruthy();
+  });
+
   it("says what changed since the turn before", () => {
     const make = recorder("t_2", 19);
     const next = [

@@ -56,7 +56,7 @@ export function Inspector({ session, onClose }: InspectorProps) {
       <Tabs id={id} chosen={tab} onChoose={setTab} />
       <div className="inspect-panel" role="tabpanel" id={`${id}-panel`} aria-labelledby={`${id}-${tab}`} tabIndex={tab === "events" ? -1 : 0}>
         {tab === "timeline" && <TimelineTab key={turnId} events={ofTurn} />}
-        {tab === "prompt" && <PromptTab key={turnId} events={ofTurn} before={before} />}
+        {tab === "prompt" && <PromptTab key={turnId} session={isReplay ? null : session} turnId={turnId} events={ofTurn} before={before} />}
         {tab === "usage" && <UsageTab session={isReplay ? null : session} ofTurn={ofTurn} />}
         {tab === "events" && <EventsTab turnId={turnId} />}
         {tab === "replay" && <ReplayTab session={session} />}

@@ -27,7 +27,7 @@ export function ReplayTab({ session }: { readonly session: string | null }) {
       {playing && recording !== null && <p><span className="quiet">{words.recording}</span> {recording}</p>}
       {loading && <p className="quiet" role="status">{playing ? words.loadingEvents(count(playing.total), count(expected)) : words.loading}</p>}
       {problem && <p className="warn" role="alert">{problemOf(problem, words)}</p>}
-      <p className="actions">
+      <p className="sources">
         {playing ? <button type="button" className="small" onClick={endReplay}>{words.leave}</button>
           : session !== null && <button type="button" className="primary" onClick={() => void playSession(session)}>{words.start}</button>}
         <button type="button" className="small" onClick={() => input.current?.click()}>{words.chooseFile}</button>

@@ -128,7 +128,7 @@ function Found({ data }: { readonly data: Retrieval }) {
         [fields.query, data.query], [fields.source, data.source], [fields.tokens, count(data.tokens)], [fields.notes, data.notes?.join(" ")],
       ]} />
       {data.degraded === true && <p className="warn">{words.degraded}</p>}
-      <div className="scroll" tabIndex={0} role="region" aria-label={words.found}>
+      <div className="wide" tabIndex={0} role="region" aria-label={words.found}>
         <table>
           <thead>
             <tr>{[words.title2, words.byWords, words.byMeaning, words.score, words.freshness, words.shown].map((name) => <th key={name} scope="col">{name}</th>)}</tr>

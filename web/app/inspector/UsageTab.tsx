@@ -28,7 +28,7 @@ export function UsageTab({ session, ofTurn }: UsageTabProps) {
   const unreported = turn.unreported + (total === turn ? 0 : total.unreported);
   return (
     <>
-      <div className="scroll" tabIndex={0} role="region" aria-label={words.perCall}>
+      <div className="wide" tabIndex={0} role="region" aria-label={words.perCall}>
         <table className="usage">
           <caption className="unseen">{words.perCall}</caption>
           <thead>

@@ -33,10 +33,10 @@ export function cost({ cost: known, unpriced, calls }: Spent, words: { readonly 
   return known > 0 ? words.atLeast(money(known)) : words.unknown;
 }
 
-/** A time of day, with milliseconds, where the reader is. */
+/** A time of day where the reader is. */
 export function clock(ts: number): string {
   const date = new Date(ts), two = (part: number) => String(part).padStart(2, "0");
-  return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}.${String(date.getMilliseconds()).padStart(3, "0")}`;
+  return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
 }
 
 /** JSON to be read, of at most so many characters. */

@@ -976,6 +976,70 @@ export interface SeedBody {
   readonly attachments?: readonly AttachmentBody[];
 }
 
+/** A block of a message: its type, its size, and the beginning of its text. */
+export interface SentBlock {
+  readonly type: string;
+  readonly tokens: number;
+  /** Of the tool that is called. */
+  readonly name?: string;
+  readonly text: string;
+}
+
+export interface SentMessage {
+  readonly role: "user" | "assistant";
+  readonly tokens: number;
+  readonly blocks: readonly SentBlock[];
+}
+
+/** A part of the system prompt as it is now, beside what was sent. */
+export interface SentPart {
+  readonly name: string;
+  /** SHA-256 of the text before it was cut, in hex. */
+  readonly digest: string;
+  /** Estimated size in the prompt. */
+  readonly tokens: number;
+  /** Estimated size before it was cut. */
+  readonly tokens_before: number;
+  readonly truncated: boolean;
+  readonly layer: "SYSTEM" | "MEMORY" | "USER" | "TOOL INSTRUCTIONS" | "CLIENT";
+  /** Whether it is the one that was sent; absent: nobody can tell. */
+  readonly same?: boolean;
+  /** As it was sent; absent where `same` is not true. */
+  readonly text?: string;
+}
+
+/** Sizes are estimated tokens; what the endpoint counted is in the turn's `iteration_end` events. */
+export interface SentPrompt {
+  readonly session_id: string;
+  readonly turn_id: string;
+  readonly model: string;
+  /** Tokens that the model can read at once. */
+  readonly window: number;
+  /** From so many on the history is compressed; absent: never. */
+  readonly compress_at?: number;
+  /** Of its last model call; absent: the model was not asked. */
+  readonly prefix_hash?: string;
+  /** All before the messages is the same now, byte for byte. */
+  readonly exact: boolean;
+  readonly parts: readonly SentPart[];
+  /** Components that are not there any more, with their digests. */
+  readonly gone: Readonly<Record<string, string>>;
+  /** Those that would be offered now; as sent where `exact`. */
+  readonly tools: readonly SentTool[];
+  /** Of the summary in the place of compressed messages. */
+  readonly summary_tokens: number;
+  readonly earlier_messages: number;
+  readonly earlier_tokens: number;
+  /** Of the turn itself, as far as they were sent; absent once they are compressed. */
+  readonly messages?: readonly SentMessage[];
+}
+
+export interface SentTool {
+  readonly name: string;
+  /** Estimated size of its description and schema. */
+  readonly tokens: number;
+}
+
 export interface Session {
   readonly id: string;
   readonly title?: string;

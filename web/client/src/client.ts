@@ -302,6 +302,11 @@ export class GatewayClient {
     return this.connection.ask("GET", "/api/prompts");
   }
 
+  /** What the model was sent in a turn, as far as that is known. */
+  sentPrompt(session: string, turn: string, { signal }: Aborting = {}): Promise<api.SentPrompt> {
+    return this.connection.ask("GET", `${of(session)}/turns/${turn}/prompt`, { signal });
+  }
+
   promptPreview(query: api.PreviewQuery = {}): Promise<api.PromptPreview> {
     return this.connection.ask("GET", "/api/prompts/preview", { query });
   }
