@@ -3,6 +3,7 @@
 The map, from the entry points inwards:
 
     cli        one file per command             app       routes + middleware
+    client     a running gateway over HTTP, for Python: what the commands talk to one with
     lifespan   what lives as long as the process
     api        the HTTP API                     adapters  the same turns for other clients
     wiring     settings -> concrete parts

@@ -10,8 +10,8 @@ import typer
 from gateway.cli.options import LOCAL_URL, Key, Url
 
 if TYPE_CHECKING:
-    from gateway.cli.client import Client
-    from gateway.cli.frames import Frame
+    from gateway.client import GatewayClient
+    from gateway.client.frames import Frame
 
 
 def replay(
@@ -40,15 +40,15 @@ def replay(
         raise typer.BadParameter(
             "Give --turn, or --from and --to, or --branch: a turn is a range of its own, in one branch."
         )
-    from gateway.cli.client import Client
     from gateway.cli.session_files import named_failures
     from gateway.cli.timeline import Timeline
+    from gateway.client import GatewayClient
     from gateway.files.replacement import replacing
     from gateway.history.replay import read_speed
     from gateway.session_pages.html import write_page
 
     read_speed(speed)  # a page is made without waiting; a wrong speed is told all the same
-    with Client(url, key) as client:
+    with GatewayClient(url, key) as client:
         described = client.session(session)
         query: dict[str, str | int] = {"speed": "max" if html is not None else speed}
         given = {"from": first, "to": last, "branch": branch}
@@ -67,14 +67,14 @@ def replay(
 
 
 def _frames(
-    client: "Client", session_id: str, turn_id: str | None, query: dict[str, str | int]
+    client: "GatewayClient", session_id: str, turn_id: str | None, query: dict[str, str | int]
 ) -> Generator["Frame"]:
     """The session's events that `query` asks for, or the turn's. A stream that broke goes on from where it
     was."""
     from urllib.parse import urlencode
 
-    from gateway.cli.client import Unreachable
-    from gateway.cli.frames import read_frames
+    from gateway.client import Unreachable
+    from gateway.client.frames import read_frames
     from gateway.errors import RequestRefused
 
     if turn_id is not None:

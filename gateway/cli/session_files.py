@@ -33,10 +33,13 @@ def export(
     key: Key = None,
 ) -> None:
     """Write a session to a file, complete, that `gateway import` reads."""
-    from gateway.cli.client import Client
+    from gateway.client import GatewayClient
     from gateway.files.replacement import replacing
 
-    with Client(url, key) as client, client.stream("GET", f"/api/sessions/{session}/export") as response:
+    with (
+        GatewayClient(url, key) as client,
+        client.stream("GET", f"/api/sessions/{session}/export") as response,
+    ):
         lines = _whole(client.chunks(response))
         if output is None:
             for chunk in lines:
@@ -54,9 +57,9 @@ def import_(
     key: Key = None,
 ) -> None:
     """Make a session of an exported file. A damaged file is refused as a whole."""
-    from gateway.cli.client import Client
+    from gateway.client import GatewayClient
 
-    with named_failures(file, "read"), Client(url, key) as client, file.open("rb") as opened:
+    with named_failures(file, "read"), GatewayClient(url, key) as client, file.open("rb") as opened:
         session = client.import_session(iter(lambda: opened.read(CHUNK), b""))
     print(session["id"])
 

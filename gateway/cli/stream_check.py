@@ -7,9 +7,9 @@ were written, something has collected them: a proxy that buffers, or a compresso
 import time
 from typing import NamedTuple
 
-from gateway.cli.client import Client
 from gateway.cli.findings import Finding
-from gateway.cli.frames import read_frames
+from gateway.client import GatewayClient
+from gateway.client.frames import read_frames
 from gateway.errors import GatewayError
 
 DEMO_QUESTION = "/pieces 20 /pace 50"
@@ -27,7 +27,7 @@ class Arrival(NamedTuple):
 
 def check_streaming(url: str, key: str | None) -> list[Finding]:
     """Starts a turn there and watches its text arrive. The session it makes is deleted afterwards."""
-    with Client(url, key) as client:
+    with GatewayClient(url, key) as client:
         try:
             demo = bool(client.health().get("demo"))
             headers, arrivals, session_id = _watch(client, DEMO_QUESTION if demo else QUESTION)
@@ -38,7 +38,7 @@ def check_streaming(url: str, key: str | None) -> list[Finding]:
     return [judge(arrivals), *judge_headers(headers)]
 
 
-def _watch(client: Client, question: str) -> tuple[dict[str, str], list[Arrival], str | None]:
+def _watch(client: GatewayClient, question: str) -> tuple[dict[str, str], list[Arrival], str | None]:
     arrivals: list[Arrival] = []
     session_id: str | None = None
     started = time.monotonic()

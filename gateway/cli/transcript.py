@@ -5,7 +5,7 @@ import sys
 from rich.console import Console
 from rich.text import Text
 
-from gateway.cli.frames import Frame
+from gateway.client.frames import Frame
 from gateway.session_pages.words import describe, printable
 
 NOTE_WIDTH = 160  # characters, where there is no terminal to fit

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.cli.client import Client
+from gateway.client import GatewayClient
 from gateway.session_pages.words import SNIPPETS, describe, printable
 from tests.cli.calling import Command
 from tests.relay import relaying
@@ -105,7 +105,7 @@ def test_without_a_message_it_is_a_conversation(running: Running, tmp_path: Path
 
     session = talked.stderr.split()[1].removesuffix(".")
     with (
-        Client(running.url) as client,
+        GatewayClient(running.url) as client,
         client.stream("GET", f"/api/sessions/{session}/events?follow=0") as log,
     ):
         assert log.read().count(b"event: turn_start") == 2

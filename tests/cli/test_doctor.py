@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from gateway.cli.checks import check_documents, check_embeddings, check_model, check_storage
-from gateway.cli.client import Client
 from gateway.cli.findings import Finding
 from gateway.cli.stream_check import Arrival, judge
+from gateway.client import GatewayClient
 from gateway.demo.server import serve_demo
 from gateway.model.endpoint import OLDER_VERSION
 from gateway.settings import load_settings
@@ -22,7 +22,7 @@ from tests.running import Running
 
 
 def _sessions(url: str) -> bytes:
-    with Client(url) as client, client.stream("GET", "/api/sessions") as response:
+    with GatewayClient(url) as client, client.stream("GET", "/api/sessions") as response:
         return response.read()
 
 

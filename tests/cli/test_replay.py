@@ -12,8 +12,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from gateway.cli.client import Client
 from gateway.cli.timeline import Timeline, lines_about
+from gateway.client import GatewayClient
 from gateway.session_pages.html import write_page
 from gateway.session_pages.words import measured
 from tests.cli.calling import Command
@@ -26,11 +26,11 @@ NASTY = "<script>alert(1)</script> \"' & \x1b[31m 中文"
 @pytest.fixture(scope="module")
 def session(running: Running) -> str:
     """A session with three turns: a tool, a search, and plain text in Chinese."""
-    with Client(running.url) as client:
-        session_id = client.create_session()
+    with GatewayClient(running.url) as client:
+        session_id = client.create_session()["id"]
         for message in (ASKED, "How do I resume a stream?", "/say 你好，世界"):
             turn = client.start_turn(session_id, message)
-            for _ in client.follow(turn, after=turn.seq):
+            for _ in client.follow_session(session_id, after=turn["seq"], turn_id=turn["turn_id"]):
                 pass
     return session_id
 
@@ -111,7 +111,7 @@ def test_a_range_can_be_picked(command: Command, running: Running, session: str,
     """`--from` and `--to` are the seq of the first and last event, as of the route; a turn whose beginning
     is left out says so, in the terminal and on the page."""
     everything = command("replay", session, "--url", running.url).out
-    with Client(running.url) as client:
+    with GatewayClient(running.url) as client:
         first, second, _ = [client.turn(session, turn) for turn in re.findall(r"── (t_\w+)", everything)]
     begin, end = first["last_seq"] - 1, second["last_seq"]
     picked = ("replay", session, "--from", str(begin), "--to", str(end), "--url", running.url)
@@ -269,7 +269,7 @@ def test_a_session_goes_out_to_a_file_and_comes_back(
     kept = command("export", session, "-o", "kept.jsonl", "--url", running.url)
     shown = command("export", session, "--url", running.url)
     taken = command("import", "kept.jsonl", "--url", running.url)
-    with Client(running.url) as client:
+    with GatewayClient(running.url) as client:
         client.delete_session(session)
     back = command("import", "kept.jsonl", "--url", running.url)
     again = command("export", session, "--url", running.url)

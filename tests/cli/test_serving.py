@@ -9,7 +9,7 @@ import orjson
 import psycopg
 import pytest
 
-from gateway.cli.client import Client
+from gateway.client import GatewayClient
 from tests.cli.calling import Command
 from tests.postgres import new_database, on_postgres
 from tests.running import TIMEOUT, clean_environment, gateway_command, gateway_process, run
@@ -127,9 +127,9 @@ def test_migrate_makes_the_tables_of_a_server(command: Command) -> None:
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
 def test_a_running_turn_is_finished_before_the_server_stops(how: signal.Signals, tmp_path: Path) -> None:
     """On SIGTERM and Ctrl-C the reader gets the turn to its done, then the server ends with exit code 0."""
-    with gateway_process(tmp_path) as running, Client(running.url) as client:
-        turn = client.start_turn(client.create_session(), "/pieces 30 /pace 20")
-        frames = client.follow(turn, after=turn.seq)
+    with gateway_process(tmp_path) as running, GatewayClient(running.url) as client:
+        turn = client.start_turn(client.create_session()["id"], "/pieces 30 /pace 20")
+        frames = client.follow_session(turn["session_id"], after=turn["seq"], turn_id=turn["turn_id"])
         seen = [next(frames) for _ in range(4)]
         running.send(how)
         seen += frames
@@ -141,14 +141,14 @@ def test_a_running_turn_is_finished_before_the_server_stops(how: signal.Signals,
 
 def test_a_turn_that_outlasts_the_grace_goes_on_after_the_restart(tmp_path: Path) -> None:
     """With no grace the server stops at once, and the turn's reader finds its end at the next one."""
-    with gateway_process(tmp_path, GATEWAY_SHUTDOWN_GRACE="0") as first, Client(first.url) as client:
-        turn = client.start_turn(client.create_session(), "/pieces 100 /pace 10")
-        frames = client.follow(turn, after=turn.seq)
+    with gateway_process(tmp_path, GATEWAY_SHUTDOWN_GRACE="0") as first, GatewayClient(first.url) as client:
+        turn = client.start_turn(client.create_session()["id"], "/pieces 100 /pace 10")
+        frames = client.follow_session(turn["session_id"], after=turn["seq"], turn_id=turn["turn_id"])
         cursor = [next(frames) for _ in range(4)][-1].seq
         assert first.stop() == 0
         frames.close()
-    with gateway_process(tmp_path) as second, Client(second.url) as client:
-        rest = list(client.follow(turn, after=cursor or 0))
+    with gateway_process(tmp_path) as second, GatewayClient(second.url) as client:
+        rest = list(client.follow_session(turn["session_id"], after=cursor or 0, turn_id=turn["turn_id"]))
 
     seqs = [frame.seq for frame in rest]
     assert seqs == list(range((cursor or 0) + 1, (cursor or 0) + 1 + len(seqs)))
@@ -158,9 +158,12 @@ def test_a_turn_that_outlasts_the_grace_goes_on_after_the_restart(tmp_path: Path
 
 def test_a_second_control_c_stops_at_once(tmp_path: Path) -> None:
     """Whoever presses Ctrl-C twice does not wait for the turn that runs."""
-    with gateway_process(tmp_path, GATEWAY_SHUTDOWN_GRACE="600") as running, Client(running.url) as client:
-        turn = client.start_turn(client.create_session(), "/pieces 60000 /pace 50")
-        frames = client.follow(turn, after=turn.seq)
+    with (
+        gateway_process(tmp_path, GATEWAY_SHUTDOWN_GRACE="600") as running,
+        GatewayClient(running.url) as client,
+    ):
+        turn = client.start_turn(client.create_session()["id"], "/pieces 60000 /pace 50")
+        frames = client.follow_session(turn["session_id"], after=turn["seq"], turn_id=turn["turn_id"])
         next(frames)
         running.send(signal.SIGINT)
         while "draining" not in running.output.read_text():

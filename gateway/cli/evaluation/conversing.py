@@ -19,7 +19,7 @@ from gateway.cli.evaluation.answer_checks import check, missed
 from gateway.cli.evaluation.conversations import Conversation, ScriptedMessage
 from gateway.cli.evaluation.endpoints import DEMO, ModelEndpoint, settings_for
 from gateway.cli.evaluation.results import Failure, ModelResult, TurnResult
-from gateway.cli.frames import read_frames
+from gateway.client.frames import read_frames
 from gateway.demo.server import serve_demo
 from gateway.errors import GatewayError
 from gateway.settings import Settings

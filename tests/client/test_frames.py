@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.cli.frames import Frame, read_frames
+from gateway.client.frames import Frame, read_frames
 
 STREAM = (
     'retry: 2000\nid: 7\nevent: stream_open\ndata: {"cursor":7}\n\n'

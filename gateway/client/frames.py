@@ -17,15 +17,25 @@ class Frame(NamedTuple):
         return orjson.loads(self.data)
 
 
-def read_frames(chunks: Iterable[bytes]) -> Iterator[Frame]:
-    """Frames as they become complete. Comments and fields without data are skipped, and so is an unfinished
-    frame at the end: it comes again when the stream is resumed."""
-    rest = b""
-    for chunk in chunks:
-        *complete, rest = (rest + chunk).split(b"\n\n")
+class FrameReader:
+    """Takes bytes as they come and gives the frames that are complete. Comments and fields without data are
+    skipped, and so is an unfinished frame at the end: it comes again when the stream is resumed."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def take(self, chunk: bytes) -> Iterator[Frame]:
+        *complete, self._rest = (self._rest + chunk).split(b"\n\n")
         for block in complete:
             if frame := _frame(block):
                 yield frame
+
+
+def read_frames(chunks: Iterable[bytes]) -> Iterator[Frame]:
+    """The frames of a whole stream, as `FrameReader` gives them."""
+    reader = FrameReader()
+    for chunk in chunks:
+        yield from reader.take(chunk)
 
 
 def _frame(block: bytes) -> Frame | None:

@@ -1,0 +1,176 @@
+"""The verbs of the HTTP API, once for both clients."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, Generic, Literal, TypeVar
+from urllib.parse import quote, urlsplit
+from uuid import uuid4
+
+import httpx2
+
+from gateway.errors import GatewayError
+
+SILENCE_TIMEOUT = 60.0  # a stream carries a heartbeat every 15 s
+CONNECT_TIMEOUT = 10.0
+LOOPBACK = {"127.0.0.1", "::1", "localhost"}
+
+Json = dict[str, Any]
+Answer = TypeVar("Answer")
+
+
+class Verbs(ABC, Generic[Answer]):
+    """`Answer` is the JSON of a response, {} where it has none, or what gives that when it is awaited. What a
+    verb takes beside its arguments are fields of the body, or of the query, as docs/api.md has them.
+
+    Every verb raises RequestRefused with the server's own code and message, or Unreachable.
+    """
+
+    @abstractmethod
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        query: Mapping[str, Any] | None = None,
+        is_repeatable: bool = False,
+    ) -> Answer:
+        """A request without a verb of its own. One that is repeatable is sent again when nobody knows what
+        became of it."""
+
+    def health(self) -> Answer:
+        return self.ask("GET", "/healthz")
+
+    # Sessions
+
+    def create_session(self, **body: Any) -> Answer:
+        return self.ask("POST", "/api/sessions", body)
+
+    def sessions(self, **query: Any) -> Answer:
+        return self.ask("GET", "/api/sessions", query=query)
+
+    def session(self, session: str) -> Answer:
+        return self.ask("GET", _of(session))
+
+    def change_session(self, session: str, **body: Any) -> Answer:
+        return self.ask("PATCH", _of(session), body)
+
+    def delete_session(self, session: str) -> Answer:
+        return self.ask("DELETE", _of(session))
+
+    def snapshot(self, session: str) -> Answer:
+        return self.ask("GET", f"{_of(session)}/snapshot")
+
+    def messages(self, session: str, **query: Any) -> Answer:
+        return self.ask("GET", f"{_of(session)}/messages", query=query)
+
+    def events(self, session: str, **query: Any) -> Answer:
+        """A page of the log."""
+        return self.ask("GET", f"{_of(session)}/events", query=query)
+
+    def compress(self, session: str) -> Answer:
+        return self.ask("POST", f"{_of(session)}/compress")
+
+    def compressions(self, session: str) -> Answer:
+        return self.ask("GET", f"{_of(session)}/compressions")
+
+    # Turns
+
+    def start_turn(self, session: str, message: str, **body: Any) -> Answer:
+        """Starts a turn, once: what got lost on the way is sent again under the same client_message_id."""
+        body = {"message": message, "client_message_id": uuid4().hex, **body}
+        return self.ask("POST", f"{_of(session)}/turns", body, is_repeatable=True)
+
+    def regenerate(self, session: str, turn: str, **body: Any) -> Answer:
+        """Asks the message of a turn anew, in a branch of its own; once, as `start_turn`."""
+        body = {"client_message_id": uuid4().hex, **body}
+        return self.ask("POST", f"{_of(session)}/turns/{turn}/regenerate", body, is_repeatable=True)
+
+    def turn(self, session: str, turn: str) -> Answer:
+        return self.ask("GET", f"{_of(session)}/turns/{turn}")
+
+    def turns(self, **query: Any) -> Answer:
+        return self.ask("GET", "/api/turns", query=query)
+
+    def cancel(self, session: str, turn: str) -> Answer:
+        """Stops a turn; one that is over stays as it is."""
+        return self.ask("POST", f"{_of(session)}/turns/{turn}/cancel", is_repeatable=True)
+
+    def give_feedback(
+        self, session: str, turn: str, rating: Literal["up", "down", "none"], **body: Any
+    ) -> Answer:
+        return self.ask("POST", f"{_of(session)}/turns/{turn}/feedback", {"rating": rating, **body})
+
+    def branches(self, session: str) -> Answer:
+        return self.ask("GET", f"{_of(session)}/branches")
+
+    def activate_branch(self, session: str, branch: int) -> Answer:
+        return self.ask("POST", f"{_of(session)}/branches/{branch}/activate")
+
+    # Calls that wait
+
+    def approvals(self) -> Answer:
+        return self.ask("GET", "/api/approvals")
+
+    def decide(
+        self, session: str, turn: str, call: str, decision: Literal["approve", "deny"], **body: Any
+    ) -> Answer:
+        path = f"{_of(session)}/turns/{turn}/approvals/{quote(call, safe='')}"
+        return self.ask("POST", path, {"decision": decision, **body}, is_repeatable=True)
+
+    def give_tool_result(self, session: str, turn: str, call: str, content: Any, **body: Any) -> Answer:
+        """The result of a call that this client ran (`runs_on: client`)."""
+        path = f"{_of(session)}/turns/{turn}/tool_results/{quote(call, safe='')}"
+        return self.ask("POST", path, {"content": content, **body}, is_repeatable=True)
+
+    # Memories, artifacts, skills
+
+    def memories(self, **query: Any) -> Answer:
+        return self.ask("GET", "/api/memory", query=query)
+
+    def memory(self, memory: str) -> Answer:
+        return self.ask("GET", f"/api/memory/{memory}")
+
+    def remember(self, content: str, **body: Any) -> Answer:
+        return self.ask("POST", "/api/memory", {"content": content, **body})
+
+    def change_memory(self, memory: str, **body: Any) -> Answer:
+        return self.ask("PATCH", f"/api/memory/{memory}", body)
+
+    def forget(self, memory: str) -> Answer:
+        return self.ask("DELETE", f"/api/memory/{memory}")
+
+    def artifacts(self, **query: Any) -> Answer:
+        return self.ask("GET", "/api/artifacts", query=query)
+
+    def artifact_part(self, artifact: str, **query: Any) -> Answer:
+        return self.ask("GET", f"/api/artifacts/{artifact}", query=query)
+
+    def delete_artifact(self, artifact: str) -> Answer:
+        return self.ask("DELETE", f"/api/artifacts/{artifact}")
+
+    def skills(self, **query: Any) -> Answer:
+        return self.ask("GET", "/api/skills", query=query)
+
+
+def connection(url: str, key: str | None, user: str | None) -> dict[str, Any]:
+    """What a client of httpx2 is made with. Raises GatewayError: that is no address."""
+    parts = urlsplit(url)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise GatewayError(f"{url} is not an address such as http://127.0.0.1:8000.")
+    headers = {"authorization": f"Bearer {key}"} if key else {}
+    return {
+        "base_url": url,
+        "headers": headers | ({"x-user-id": user} if user else {}),
+        "timeout": httpx2.Timeout(SILENCE_TIMEOUT, connect=CONNECT_TIMEOUT),
+        "trust_env": parts.hostname not in LOOPBACK,  # no proxy stands between this machine and itself
+    }
+
+
+def given(query: Mapping[str, Any] | None) -> dict[str, Any]:
+    """A query without what has no value."""
+    return {name: value for name, value in (query or {}).items() if value is not None}
+
+
+def _of(session: str) -> str:
+    return f"/api/sessions/{quote(session, safe='')}"
