@@ -88,7 +88,7 @@ function SkillCard({ skill, query, attempt, onChanged, onTry }: CardProps) {
     return undefined;
   });
   return (
-    <li className="card skill">
+    <li className="card skill-card">
       <div className="card-head">
         <b className="name"><Pieces pieces={marked(name, query)} /></b>
         <small>{words.types[type]} · {source}</small>

@@ -23,7 +23,7 @@ const words = table(
     session_not_found: "This chat is no longer there.", forbidden: "You may not do this here.",
     memory_off: "Nothing is remembered here: the memory is switched off.", memory_not_found: "This is no longer remembered.",
     memory_changed: "It was changed meanwhile. Have a look at it first.", memory_duplicate: "The same is remembered already.",
-    memory_full: "The memory is full. Delete something first.", approval_decided: "This was decided already, or its time is over.",
+    memory_full: "The memory is full. Delete something first.",
     cannot_switch: "This one cannot be switched off.",
   },
   {
@@ -44,7 +44,7 @@ const words = table(
     session_not_found: "这个会话已不存在。", forbidden: "你没有权限执行此操作。",
     memory_off: "记忆功能已关闭，不会记住任何内容。", memory_not_found: "这条记忆已不存在。",
     memory_changed: "这条记忆刚被修改过，请先查看最新内容。", memory_duplicate: "已有相同的记忆。",
-    memory_full: "记忆已满，请先删除一些。", approval_decided: "已有决定，或已超过时限。",
+    memory_full: "记忆已满，请先删除一些。",
     cannot_switch: "这一项不能关闭。",
   },
   {
@@ -65,7 +65,7 @@ const words = table(
     session_not_found: "這個對話已不存在。", forbidden: "你沒有權限執行此操作。",
     memory_off: "記憶功能已關閉，不會記住任何內容。", memory_not_found: "這筆記憶已不存在。",
     memory_changed: "這筆記憶剛被修改過，請先查看最新內容。", memory_duplicate: "已有相同的記憶。",
-    memory_full: "記憶已滿，請先刪除一些。", approval_decided: "已有決定，或已超過時限。",
+    memory_full: "記憶已滿，請先刪除一些。",
     cannot_switch: "這一項無法關閉。",
   },
 );

@@ -53,7 +53,6 @@ export interface Chats {
   /** What changes of a chat on the server: title, pinned, archived. */
   change(id: string, change: api.SessionChanges): Promise<void>;
   remove(id: string): Promise<void>;
-  decide(approval: api.Approval, body: api.DecisionBody): Promise<void>;
 }
 
 export function createChats(server: GatewayClient): Chats {
@@ -208,13 +207,7 @@ export function createChats(server: GatewayClient): Chats {
     put(id, () => undefined);
   }
 
-  async function decide(approval: api.Approval, body: api.DecisionBody): Promise<void> {
-    await server.decide(approval.session_id, approval.turn_id, approval.tool_call_id, body);
-    store.set({ approvals: store.get().approvals.filter((each) => each.tool_call_id !== approval.tool_call_id) });
-    await refresh();
-  }
-
-  return { store, watch, refresh, more, search, showArchived, see, change, remove, decide };
+  return { store, watch, refresh, more, search, showArchived, see, change, remove };
 }
 
 // The first page as it is now, and what was loaded behind it, the last used first: what is in the page's stretch of time

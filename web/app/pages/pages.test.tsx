@@ -1,0 +1,280 @@
+import { fireEvent, render, screen, waitFor, within } from "@testing-library/react";
+import axe from "axe-core";
+import { beforeEach, describe, expect, test, vi } from "vitest";
+
+import { settings } from "../settings";
+import { chats } from "../sidebar/chats";
+import { No, pretend } from "../sidebar/pretended";
+import ArtifactsPage from "./ArtifactsPage";
+import InboxPage from "./InboxPage";
+import MemoryPage from "./MemoryPage";
+import PromptsPage from "./PromptsPage";
+import SkillsPage from "./SkillsPage";
+
+const SCRIPTED = "<img src=x onerror=alert(1)>";
+
+beforeEach(() => {
+  settings.set({ language: "en" });
+  chats.store.set({ chats: [], state: "loading", approvals: [] });
+});
+
+// Colours and sizes are looked at in a browser.
+async function violations(): Promise<string[]> {
+  const { violations: found } = await axe.run(document.body, { rules: { "color-contrast": { enabled: false }, "region": { enabled: false } } });
+  return found.map(({ id, nodes }) => `${id}: ${nodes[0]?.html ?? ""}`);
+}
+
+describe("memory", () => {
+  const memory = (id: string, more = {}) => ({
+    id, type: "fact", content: `Content of ${id}`, summary: `Content of ${id}`, owner_type: "user", owner_id: "local", visibility: "private", status: "active",
+    source: "user", importance: 3, confidence: 1, evidence_count: 0, tags: [], pinned: false, quarantined: false, tools: [], decisions: [], refs: [], version: 1,
+    created_at: 1, updated_at: 1, last_used: 1, secret: false, ...more,
+  });
+  const version = (number: number, operation: string, content: string) =>
+    ({ version: number, operation, actor: "local", reason: `reason ${number}`, at: 1, content, summary: content, type: "fact", status: "active", importance: 3, confidence: 1, tags: [] });
+  const whole = (id: string, more = {}) => ({ ...memory(id, more), versions: [version(1, "remembered", `Content of ${id}`)], evidence: [], links: [] });
+  const answers = (rows: object[]) => ({
+    "GET /api/memory": (_: unknown, query: URLSearchParams) => ({ memories: query.get("quarantined") === "true" ? rows.filter((row) => (row as { quarantined: boolean }).quarantined) : rows }),
+    "GET /api/profiles": { profiles: [{ kind: "user", id: "local", fields: { name: "李雷" }, version: 2 }] },
+  });
+  const openRow = async (text: string) => {
+    const row = (await screen.findByText(text)).closest("details");
+    if (!row) throw new Error("no row");
+    row.open = true;
+    fireEvent(row, new Event("toggle"));
+    await within(row).findByText("Versions");
+    return within(row);
+  };
+
+  test("a memory is edited only as it was seen; a newer one is shown instead", async () => {
+    let current = whole("m", { version: 4, content: SCRIPTED, summary: SCRIPTED });
+    const asked = pretend({
+      ...answers([memory("m", { content: SCRIPTED, summary: SCRIPTED })]),
+      "GET /api/memory/m": () => current, "PATCH /api/memory/m": () => new No(412, "memory_changed"),
+    });
+    render(<MemoryPage />);
+    const row = await openRow(SCRIPTED);
+    fireEvent.click(row.getByRole("button", { name: "Edit" }));
+    fireEvent.change(row.getByLabelText("What to remember"), { target: { value: "Tea" } });
+    current = whole("m", { version: 5, summary: "Coffee", content: "Coffee" });
+    fireEvent.click(row.getByRole("button", { name: "Save" }));
+    await screen.findByText("It was changed meanwhile. Have a look at it first.");
+    await screen.findByText("Coffee");
+    const patch = asked.find(({ route }) => route === "PATCH /api/memory/m");
+    expect(patch?.headers.get("If-Match")).toBe('"4"');
+    expect(patch?.body).toEqual({ content: "Tea", importance: 3, type: "fact" });
+    expect(document.querySelector(".page img")).toBeNull();
+  });
+
+  test("what waits for a person is told, and confirmed", async () => {
+    const waits = memory("g", { quarantined: true });
+    const asked = pretend({ ...answers([waits]), "GET /api/memory/g": whole("g", { quarantined: true }), "POST /api/memory/g/confirm": memory("g") });
+    render(<MemoryPage />);
+    await screen.findByText(/One memory waits/);
+    const row = await openRow("Content of g");
+    fireEvent.click(row.getByRole("button", { name: "Confirm" }));
+    await waitFor(() => expect(asked.some(({ route }) => route === "POST /api/memory/g/confirm")).toBe(true));
+  });
+
+  test("to erase is asked for twice, to forget once", async () => {
+    const asked = pretend({
+      ...answers([memory("a"), memory("b")]), "GET /api/memory/a": whole("a"), "GET /api/memory/b": whole("b"),
+      "POST /api/memory/a/erase": undefined, "DELETE /api/memory/b": undefined,
+    });
+    render(<MemoryPage />);
+    fireEvent.click((await openRow("Content of a")).getByRole("button", { name: "Erase…" }));
+    expect(asked.some(({ route }) => route.endsWith("/erase"))).toBe(false);
+    fireEvent.click(within(screen.getByRole("dialog")).getByRole("button", { name: "Erase" }));
+    await waitFor(() => expect(screen.queryByText("Content of a")).toBeNull());
+    fireEvent.click((await openRow("Content of b")).getByRole("button", { name: "Delete" }));
+    await waitFor(() => expect(screen.queryByText("Content of b")).toBeNull());
+    expect(asked.find(({ route }) => route === "DELETE /api/memory/b")?.headers.get("If-Match")).toBe('"1"');
+  });
+
+  test("a profile is written over the version that was shown, and only as facts", async () => {
+    const asked = pretend({ ...answers([]), "PUT /api/profiles/user/local": (body: unknown) => ({ kind: "user", id: "local", version: 3, ...body as object }) });
+    render(<MemoryPage />);
+    const box = await screen.findByLabelText<HTMLTextAreaElement>("About you, in every prompt");
+    expect(box.value).toBe("name: 李雷");
+    fireEvent.change(box, { target: { value: "no fact" } });
+    fireEvent.submit(box.form ?? box);
+    await screen.findByText("A line for each fact: name: value");
+    fireEvent.change(box, { target: { value: "name：韩梅梅" } });
+    fireEvent.submit(box.form ?? box);
+    await screen.findByText(/^Saved/);
+    expect(asked.find(({ route }) => route.startsWith("PUT"))).toMatchObject({ body: { fields: { name: "韩梅梅" } } });
+    expect(asked.find(({ route }) => route.startsWith("PUT"))?.headers.get("If-Match")).toBe('"2"');
+  });
+
+  test("it has no barriers, open or closed", async () => {
+    pretend({ ...answers([memory("m")]), "GET /api/memory/m": whole("m", { tags: ["x"], flagged: "why" }) });
+    render(<MemoryPage />);
+    await openRow("Content of m");
+    fireEvent.click(screen.getByRole("button", { name: "Remember something" }));
+    expect(await violations()).toEqual([]);
+  });
+});
+
+describe("skills", () => {
+  const skill = (name: string, more = {}) => ({ name, type: "function", description: `Does ${name}`, location: "x.py", source: "built-in", enabled: true, metadata: {}, ...more });
+  const parameters = { type: "object", properties: { plant: { type: "string", description: "Which one" }, litres: { type: "integer" } }, required: ["plant"] };
+
+  test("a switch holds, and one that is refused stays as it was with the reason", async () => {
+    pretend({
+      "GET /api/skills": { skills: [skill("water"), skill("read_skill")], warnings: ["broken: no name"] },
+      "PATCH /api/skills/water": skill("water", { enabled: false }), "PATCH /api/skills/read_skill": new No(409, "conflict"),
+    });
+    render(<SkillsPage />);
+    const water = await screen.findByRole("switch", { name: "Offer water to the model" });
+    fireEvent.click(water);
+    await waitFor(() => expect(water.getAttribute("aria-checked")).toBe("false"));
+    fireEvent.click(screen.getByRole("switch", { name: "Offer read_skill to the model" }));
+    await screen.findByText("This one cannot be switched off.");
+    expect(screen.getByRole("switch", { name: "Offer read_skill to the model" }).getAttribute("aria-checked")).toBe("true");
+    screen.getByText("broken: no name");
+    expect(await violations()).toEqual([]);
+  });
+
+  test("the list can be one kind, or what fits some letters", async () => {
+    pretend({ "GET /api/skills": { skills: [skill("water"), skill("roses", { type: "markdown" })], warnings: [] } });
+    render(<SkillsPage />);
+    await screen.findByRole("switch", { name: /water/ });
+    fireEvent.change(screen.getByLabelText("Kind"), { target: { value: "markdown" } });
+    expect(screen.queryByRole("switch", { name: /water/ })).toBeNull();
+    fireEvent.change(screen.getByRole("searchbox"), { target: { value: "zzz" } });
+    screen.getByText("Nothing found");
+  });
+
+  test("a try-out begins with arguments that fit, asks for the tool in a new chat, and shows its steps", async () => {
+    const event = (seq: number, type: string, data: object, more = {}) => `id: ${seq}\nevent: ${type}\ndata: ${JSON.stringify({ v: 1, seq, type, ts: seq, session_id: "s", turn_id: "t", ...more, data })}\n\n`;
+    const call = { iteration: 1, tool_call_id: "c" };
+    const stream = [
+      event(1, "turn_start", { input: "x", model: "demo" }), event(2, "iteration_start", { attempt: 1, model: "demo" }, { iteration: 1 }),
+      event(3, "tool_call", { name: "water", arguments: { plant: "rose" }, effect: "effectful" }, call),
+      event(4, "tool_result", { name: "water", status: "ok", content: "watered", duration_ms: 5, steps: [{ step_id: "1", step_name: "open the valve", duration_ms: 3 }] }, call),
+      event(5, "done", { status: "completed", iterations: 1, duration_ms: 9 }),
+    ].join("");
+    const asked = pretend({
+      "GET /api/skills": { skills: [skill("water", { metadata: { parameters } })], warnings: [] },
+      "POST /api/sessions": { id: "s" }, "POST /api/sessions/s/turns": { turn_id: "t", session_id: "s", status: "accepted", seq: 0 },
+      "GET /api/sessions": { sessions: [] },
+      "GET /api/sessions/s/events": () => new Response(stream, { headers: { "Content-Type": "text/event-stream" } }),
+    });
+    render(<SkillsPage />);
+    fireEvent.click(await screen.findByRole("button", { name: /Try it/ }));
+    const box = screen.getByLabelText<HTMLTextAreaElement>("Arguments (JSON)");
+    expect(JSON.parse(box.value)).toEqual({ plant: "" });
+    fireEvent.change(box, { target: { value: "[1]" } });
+    fireEvent.submit(box.form ?? box);
+    screen.getByText("The arguments must be a JSON object: {…}");
+    fireEvent.change(box, { target: { value: '{"plant": "rose", "litres": 12345678901234567890}' } });
+    fireEvent.submit(box.form ?? box);
+    await screen.findByText("open the valve", { exact: false });
+    screen.getByText("watered");
+    const { message } = asked.find(({ route }) => route === "POST /api/sessions/s/turns")?.body as { message: string };
+    expect(message).toContain("12345678901234567890");
+  });
+});
+
+describe("files", () => {
+  const artifact = (ref: string, more = {}) => ({ ref, mime: "text/plain", kind: "text", size: 10, lines: 2, sha256: "x", created_at: 1, expires_at: 2, ...more });
+  const page = (...artifacts: object[]) => ({ artifacts, used: 10, quota: 100 });
+
+  test("a CSV is a table, and a text on demand", async () => {
+    pretend({
+      "GET /api/artifacts": page(artifact("ART-1", { name: "people.csv", kind: "csv", mime: "text/csv" })),
+      "GET /api/artifacts/ART-1": (_: unknown, query: URLSearchParams) => query.has("lines")
+        ? { ref: "ART-1", how: "lines", content: "name;age\nAda;36", first: 1, last: 2, total: 2 } : new Response(`name;age\nAda;36\n${SCRIPTED};1\n`),
+    });
+    render(<ArtifactsPage />);
+    fireEvent.click(await screen.findByRole("button", { name: "Show: people.csv" }));
+    await screen.findByRole("columnheader", { name: "age" });
+    screen.getByRole("cell", { name: SCRIPTED });
+    expect(document.querySelector(".page img")).toBeNull();
+    expect(await violations()).toEqual([]);
+    fireEvent.click(screen.getByRole("button", { name: "Text" }));
+    await screen.findByText("Lines to 2 of 2");
+  });
+
+  test("a text comes in parts that join as they were", async () => {
+    pretend({
+      "GET /api/artifacts": page(artifact("ART-1")),
+      "GET /api/artifacts/ART-1": (_: unknown, query: URLSearchParams) => query.get("lines") === "2-3"
+        ? { ref: "ART-1", how: "lines", content: "b\nc", first: 2, last: 3, total: 3 } : { ref: "ART-1", how: "lines", content: "a", first: 1, last: 1, total: 3, next: "lines=2-3" },
+    });
+    render(<ArtifactsPage />);
+    fireEvent.click(await screen.findByRole("button", { name: "Show: ART-1" }));
+    fireEvent.click(await screen.findByRole("button", { name: "Show more" }));
+    await screen.findByText("Lines to 3 of 3");
+    expect(document.querySelector(".preview pre")?.textContent).toBe("a\nb\nc");
+  });
+
+  test("an image is one whatever it says it is, and one that is none says so", async () => {
+    const made: string[] = [];
+    vi.spyOn(URL, "createObjectURL").mockImplementation((blob) => `blob:${made.push((blob as Blob).type)}`);
+    pretend({
+      "GET /api/artifacts": page(artifact("ART-1", { name: "dot.png", kind: "image", mime: "image/png", lines: undefined })),
+      "GET /api/artifacts/ART-1": () => new Response("<script>", { headers: { "Content-Type": "text/html" } }),
+    });
+    render(<ArtifactsPage />);
+    fireEvent.click(await screen.findByRole("button", { name: "Show: dot.png" }));
+    const image = await screen.findByRole("img", { name: "dot.png" });
+    expect(made).toEqual(["image/png"]);
+    fireEvent.error(image);
+    await screen.findByText("This image cannot be shown.");
+  });
+
+  test("to delete is asked for, and what is gone already is gone", async () => {
+    pretend({ "GET /api/artifacts": page(artifact("ART-1")), "DELETE /api/artifacts/ART-1": new No(404, "artifact_not_found") });
+    render(<ArtifactsPage />);
+    fireEvent.click(await screen.findByRole("button", { name: "Delete: ART-1" }));
+    fireEvent.click(screen.getByRole("button", { name: "Delete for good: ART-1" }));
+    await screen.findByText("Nothing is kept here yet");
+  });
+});
+
+describe("prompts", () => {
+  const component = { name: "identity", layer: "SYSTEM", file: "identity.md", source: "default", digest: "abcdef0123456789", tokens: 10, tokens_before: 30, truncated: true, priority: 1, min_tokens: 0, max_tokens: 10, never_cut: false };
+  const preview = { layers: [{ layer: "SYSTEM", text: `You are. ${SCRIPTED}`, components: ["identity"], parts: [component] }], tools: ["water"], tokens: 10, prefix_hash: "ff", warnings: [] };
+
+  test("components say what was cut, the preview what the model is sent with a message", async () => {
+    const asked = pretend({
+      "GET /api/prompts": { components: [component], tokens: 10, prefix_hash: "ff", warnings: ["no file x.md"] },
+      "GET /api/prompts/preview": (_: unknown, query: URLSearchParams) => ({ ...preview, ...query.has("message") ? { retrieved: "You like tea." } : {} }),
+    });
+    render(<PromptsPage />);
+    await screen.findByText("cut from 30");
+    await screen.findByText(`You are. ${SCRIPTED}`);
+    fireEvent.change(screen.getByLabelText("Your message"), { target: { value: "Tea?" } });
+    fireEvent.click(screen.getByRole("button", { name: "Preview" }));
+    await screen.findByText("You like tea.");
+    expect(asked.at(-1)?.query).toBe("?message=Tea%3F");
+    expect(await violations()).toEqual([]);
+  });
+});
+
+describe("the inbox", () => {
+  const approval = { session_id: "c", turn_id: "t", tool_call_id: "x", name: "write_note", arguments: { text: "a\u202eb" }, requested_at: 1, expires_at: 2, reason: "It has effects." };
+  const answers = { "GET /api/sessions": { sessions: [] }, "GET /api/grants": { grants: [{ tool: "clock", granted_at: 1 }] }, "GET /api/approvals": { approvals: [] } };
+
+  test("a call is decided where it waits, and leaves the list", async () => {
+    const asked = pretend({ ...answers, "POST /api/sessions/c/turns/t/approvals/x": {} });
+    chats.store.set({ approvals: [approval] });
+    render(<InboxPage />);
+    expect(screen.getByRole("link").getAttribute("href")).toBe("#s=c");
+    expect(await violations()).toEqual([]);
+    fireEvent.click(screen.getByRole("button", { name: "Approve" }));
+    await waitFor(() => expect(asked.find(({ route }) => route.startsWith("POST"))?.body).toEqual({ decision: "approve", scope: "once" }));
+    chats.store.set({ approvals: [] });
+    await screen.findByText("Nothing waits for you");
+  });
+
+  test("what was allowed for longer can be taken back", async () => {
+    let grants = [{ tool: "clock", session_id: "a", granted_at: 1 }, { tool: "clock", session_id: "b", granted_at: 1 }];
+    pretend({ ...answers, "GET /api/grants": () => ({ grants }), "DELETE /api/grants/clock": () => { grants = []; } });
+    render(<InboxPage />);
+    await screen.findByText("in 2 chats");
+    fireEvent.click(screen.getByRole("button", { name: "Ask again before clock runs" }));
+    await waitFor(() => expect(screen.queryByText("clock")).toBeNull());
+  });
+});
