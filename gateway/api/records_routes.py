@@ -1,6 +1,11 @@
 """Whole sessions: replayed, exported, imported, archived."""
 
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import asdict
 from functools import partial
+from typing import Any, Literal
 
 from pydantic import Field
 from starlette.responses import Response
@@ -11,6 +16,10 @@ from gateway.http.downloads import Download, with_trouble
 from gateway.http.json_types import json_reply
 from gateway.http.requests import NDJSON, ApiRequest
 from gateway.http.stream import HEADERS, EventStream
+from gateway.session_pages.markdown import MARKDOWN
+from gateway.session_pages.replayed_turn import read_turn
+from gateway.session_pages.shared import SharedPages
+from gateway.session_pages.shared_html import HTML
 from gateway.sse_frames import encode_open
 from gateway.storage.archives import ArchiveRow
 from gateway.storage.branches import MAX_BRANCHES
@@ -30,6 +39,12 @@ class ReplayQuery(Query):
         None, ge=0, lt=MAX_BRANCHES, description="Only the turns of that branch; absent: all."
     )
     pause: float = Field(MAX_PAUSE, ge=0, le=3600, description="Longest wait between two events, in seconds.")
+
+
+class ExportQuery(Query):
+    format: Literal["jsonl", "markdown", "html"] = Field(
+        "jsonl", description="jsonl: all of it, to be imported. The others: to be read by people."
+    )
 
 
 class Moved(Reply):
@@ -78,8 +93,20 @@ async def replay(request: ApiRequest) -> Response:
 
 
 async def export(request: ApiRequest) -> Response:
-    """The whole session as a file, one JSON object a line, that can be imported; 409 while a turn runs."""
+    """The whole session as a file, one JSON object a line, that can be imported; 409 while a turn runs. As
+    `markdown` or `html` it is a page to share, of the active branch: what was said, with tools and sources
+    folded, and nothing that is remembered of you."""
     gateway, session_id = request.gateway, request.path_id("session_id")
+    form = request.read_query(ExportQuery).format
+    if form != "jsonl":
+        session, turns = await gateway.records.told(request.principal, session_id)
+        pages = HTML if form == "html" else MARKDOWN
+        return Download(
+            _drawn(pages, asdict(session), turns),
+            name=f"{session_id}.{pages.suffix}",
+            media_type=pages.media_type,
+            send_timeout=request.settings.send_timeout,
+        )
     exporting = await gateway.records.exporting(request.principal, session_id)
     return Download(
         with_trouble(gateway.records.export(exporting), "export_failed", session_id=session_id),
@@ -87,6 +114,18 @@ async def export(request: ApiRequest) -> Response:
         media_type=NDJSON,
         send_timeout=request.settings.send_timeout,
     )
+
+
+async def _drawn(
+    pages: SharedPages, session: dict[str, Any], turns: AsyncGenerator[tuple[str, list[dict[str, Any]]]]
+) -> AsyncGenerator[bytes]:
+    yield pages.begin(session).encode()
+    async with aclosing(turns):
+        async for turn_id, events in turns:
+            # In a thread: a long answer takes a while to format.
+            drawn = await asyncio.to_thread(pages.draw, read_turn(turn_id, events))
+            yield drawn.encode()
+    yield pages.ending.encode()
 
 
 async def import_(request: ApiRequest) -> Response:

@@ -52,7 +52,7 @@ from gateway.api.branches_routes import BranchList
 from gateway.api.compressions_routes import CompressionDetails, CompressionList
 from gateway.api.memory_url_table import MEMORIES
 from gateway.api.prompts_routes import PreviewQuery
-from gateway.api.records_routes import Archived, ReplayQuery
+from gateway.api.records_routes import Archived, ExportQuery, ReplayQuery
 from gateway.api.skills_routes import SkillList, SkillRow, SkillsQuery, SwitchBody
 from gateway.api.summaries_routes import SummariesQuery, SummariesReply, Summary, SummaryBody
 from gateway.api.tool_results_routes import ToolResultBody, ToolResultReply
@@ -199,7 +199,14 @@ ENDPOINTS = (
         refusals=(404,),
         headers=CURSOR,
     ),
-    Endpoint("GET", S + "/export", records.export, {200: (NDJSON,)}, refusals=(404, 409)),
+    Endpoint(
+        "GET",
+        S + "/export",
+        records.export,
+        {200: (NDJSON, "text/markdown", "text/html")},
+        query=ExportQuery,
+        refusals=(404, 409),
+    ),
     Endpoint(
         "POST",
         "/api/sessions/import",

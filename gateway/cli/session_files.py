@@ -29,18 +29,21 @@ def export(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="File to write. [default: stdout]")
     ] = None,
+    form: Annotated[
+        Literal["jsonl", "markdown", "html"],
+        typer.Option("--format", help="jsonl, or a page to share: markdown or html."),
+    ] = "jsonl",
     url: Url = LOCAL_URL,
     key: Key = None,
 ) -> None:
-    """Write a session to a file, complete, that `gateway import` reads."""
+    """Write a session to a file, complete, that `gateway import` reads, or as a page to share."""
     from gateway.client import GatewayClient
     from gateway.files.replacement import replacing
 
-    with (
-        GatewayClient(url, key) as client,
-        client.stream("GET", f"/api/sessions/{session}/export") as response,
-    ):
-        lines = _whole(client.chunks(response))
+    path = f"/api/sessions/{session}/export?format={form}"
+    with GatewayClient(url, key) as client, client.stream("GET", path) as response:
+        chunks = client.chunks(response)
+        lines = _whole(chunks) if form == "jsonl" else chunks
         if output is None:
             for chunk in lines:
                 sys.stdout.buffer.write(chunk)

@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, AsyncIterable
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from gateway.auth import Principal
 from gateway.errors import (
@@ -118,6 +118,37 @@ class SessionRecords:
                     if live.gone:
                         return
                     await take(events)
+
+    # Sharing
+
+    async def told(
+        self, who: Principal, session_id: str
+    ) -> tuple[SessionRow, AsyncGenerator[tuple[str, list[dict[str, Any]]]]]:
+        """A session, and the turns of its active branch, each with its events: those that are over in the
+        order of their ends, then what there is of one that runs. Raises errors.NotFound; while the turns are
+        read also errors.StorageError, errors.ArchiveDamaged."""
+        session = await self._deps.sessions.get(session_id, who.user_id)
+        turns = await self._deps.branches.turns(session.id, session.active_branch)
+        return session, self._turns(session, turns)
+
+    async def _turns(
+        self, session: SessionRow, turns: frozenset[str]
+    ) -> AsyncGenerator[tuple[str, list[dict[str, Any]]]]:
+        begun: dict[str, list[dict[str, Any]]] = {}
+        with self._deps.bus.subscribe(session.id) as live:
+            found = replay(self._deps.log, session.id, after=0, until=session.head, speed=None, turns=turns)
+            async with aclosing(found):
+                async for events in found:
+                    if live.gone:
+                        raise NotFound(f"Session {session.id} was deleted.", code="session_not_found")
+                    for event in events:
+                        if event.turn_id not in turns or event.type == "feedback":
+                            continue
+                        begun.setdefault(event.turn_id, []).append(event.load())
+                        if event.type == "done":
+                            yield event.turn_id, begun.pop(event.turn_id)
+        for each in begun.items():
+            yield each
 
     # Export and import
 

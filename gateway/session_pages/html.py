@@ -26,6 +26,7 @@ from gateway.session_pages.words import (
 STYLE = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
 STYLE_HASH = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
 POLICY = f"default-src 'none'; style-src 'sha256-{STYLE_HASH}'; base-uri 'none'; form-action 'none'"
+CLOSING = "</body>\n</html>\n"
 BAR = 8
 """Height of a bar of the timings, in units of which the whole is 1000 wide."""
 
@@ -33,19 +34,23 @@ BAR = 8
 def write_page(session: dict[str, Any], events: Iterable[dict[str, Any]]) -> Generator[str]:
     """The page in pieces, a turn at a time. `session` is what the server tells of it, `events` are all or
     some of its events, in order."""
+    yield opening(session, f"Session {session['id']}, made {moment(session['created_at'])}")
+    for turn_id, of_turn in groupby(events, key=_place()):
+        yield _turn(read_turn(turn_id, of_turn))
+    yield CLOSING
+
+
+def opening(session: dict[str, Any], about: str) -> str:
+    """How a page begins, with a line about the session."""
     title = text(session.get("title") or session["id"])
-    yield (
+    return (
         '<!doctype html>\n<html lang="und">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="referrer" content="no-referrer">\n'
         f"<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
-        f'<h1>{title}</h1>\n<p class="dim">Session {text(session["id"])}, '
-        f"made {moment(session['created_at'])}</p>\n"
+        f'<h1>{title}</h1>\n<p class="dim">{text(about)}</p>\n'
     )
-    for turn_id, of_turn in groupby(events, key=_place()):
-        yield _turn(read_turn(turn_id, of_turn))
-    yield "</body>\n</html>\n"
 
 
 def _place() -> Callable[[dict[str, Any]], str]:
@@ -81,9 +86,9 @@ def _turn(turn: ReplayedTurn) -> str:
         parts.append(f' <span class="badge{bad}">{text(turn.done["status"])}</span>')
     parts.append("</header>\n")
     if turn.input is not None:
-        parts.append(f'<div class="said user" dir="auto">{text(turn.input)}</div>\n')
+        parts.append(said(turn.input, "user") + "\n")
     if turn.files:
-        parts.append(f'<div class="said user" dir="auto">📎 {text(", ".join(turn.files))}</div>\n')
+        parts.append(said(f"📎 {', '.join(turn.files)}", "user") + "\n")
     parts.append(_bars(turn))
     parts += [_step(turn, step) for step in turn.steps]
     if turn.done is not None:
@@ -128,46 +133,54 @@ def _body(step: ReplayedStep) -> str | None:  # noqa: PLR0911 - one for each kin
     data = step.data
     match step.kind:
         case "text":
-            return f'<div class="said" dir="auto">{text(data["text"])}</div>'
+            return said(data["text"])
         case "thinking":
-            return _details("Thinking", f'<div class="said" dir="auto">{text(data["text"])}</div>')
+            return details("Thinking", said(data["text"]))
         case "tool_call":
             return _tool(data, step.result)
         case "retrieval":
             hits = "".join(_hit(hit) for hit in data["results"])
-            return _details(f"⌕ {data['source']}: {data['query']}", f"<ol>{hits}</ol>")
+            return details(f"⌕ {data['source']}: {data['query']}", f"<ol>{hits}</ol>")
         case "compression":
-            return _note(f"▣ {compression_words(data)}", bad=data["phase"] == "failed")
+            return note(f"▣ {compression_words(data)}", bad=data["phase"] == "failed")
         case "iteration_end":
-            return _note(f"model call {step.iteration}: {measured(data)}")
+            return note(f"model call {step.iteration}: {measured(data)}")
         case "feedback":
-            return _note(f"{describe(step.kind, data)} · turn {step.turn_id}")
+            return note(f"{describe(step.kind, data)} · turn {step.turn_id}")
         case "error" | "warning" | "iteration_superseded":
-            return _note(describe(step.kind, data) or step.kind, bad=step.kind == "error")
+            return note(describe(step.kind, data) or step.kind, bad=step.kind == "error")
         case _:
             line = describe(step.kind, data)
-            return _note(line) if line else None
+            return note(line) if line else None
 
 
 def _tool(call: dict[str, Any], result: dict[str, Any] | None) -> str:
     arguments = orjson.dumps(call["arguments"], option=orjson.OPT_INDENT_2).decode()
     inside = f"<pre>{text(arguments)}</pre>"
     if result is None:
-        return _details(f"→ {call['name']}", inside)
+        return details(f"→ {call['name']}", inside)
     inside += f'<pre dir="auto">{text(result["content"])}</pre>'
-    return _details(f"→ {call['name']}: {result['status']} in {result['duration_ms']} ms", inside)
+    return details(f"→ {call['name']}: {result['status']} in {result['duration_ms']} ms", inside)
 
 
 def _hit(hit: dict[str, Any]) -> str:
     title = hit.get("title") or hit["source"]
     return f'<li><strong>{text(title)}</strong> <span class="dim">{text(hit["source"])}, score ' + (
-        f'{text(hit["score"])}</span><div class="said" dir="auto">{text(hit["snippet"])}</div></li>'
+        f"{text(hit['score'])}</span>{said(hit['snippet'])}</li>"
     )
 
 
-def _details(summary: str, inside: str) -> str:
+def said(words: str, kind: str = "") -> str:
+    """What somebody wrote, as it was written."""
+    about = f"said {kind}".strip()
+    return f'<div class="{about}" dir="auto">{text(words)}</div>'
+
+
+def details(summary: str, inside: str) -> str:
+    """Something to unfold; `inside` is HTML."""
     return f"<details><summary>{text(summary)}</summary>{inside}</details>"
 
 
-def _note(line: str, *, bad: bool = False) -> str:
+def note(line: str, *, bad: bool = False) -> str:
+    """A line about how it went."""
     return f'<div class="note{" bad" if bad else ""}" dir="auto">{text(line)}</div>'

@@ -281,6 +281,22 @@ def test_a_session_goes_out_to_a_file_and_comes_back(
     assert (back.code, back.out) == (0, f"{session}\n")
 
 
+def test_a_session_goes_out_as_a_page_to_share(
+    command: Command, running: Running, session: str, tmp_path: Path
+) -> None:
+    """As one file, the same on stdout."""
+    kept = command("export", session, "--format", "html", "-o", "kept.html", "--url", running.url)
+    page = command("export", session, "--format", "html", "--url", running.url)
+    document = command("export", session, "--format", "markdown", "--url", running.url)
+
+    assert (kept.code, page.code, document.code) == (0, 0, 0)
+    assert (tmp_path / "kept.html").read_text() == page.out
+    assert "391" in page.out
+    assert page.out.endswith("</html>\n")
+    assert document.out.startswith(f"# {ASKED.replace('*', chr(92) + '*')}\n")
+    assert document.out.count("**User**") == 3
+
+
 def test_a_damaged_file_is_refused_with_its_line(command: Command, running: Running, tmp_path: Path) -> None:
     """So is one that is not there; nothing is made of either."""
     (tmp_path / "bad.jsonl").write_text('{"kind":"session"}\n')

@@ -454,6 +454,11 @@ export interface EvidenceItem {
   readonly author?: "assistant";
 }
 
+export interface ExportQuery {
+  /** jsonl: all of it, to be imported. The others: to be read by people. */
+  readonly format?: "jsonl" | "markdown" | "html";
+}
+
 /** Why the gateway is not ready. */
 export interface FailedCheck {
   readonly code: string;
