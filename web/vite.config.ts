@@ -12,7 +12,13 @@ const proxied = { target: GATEWAY, changeOrigin: true, headers: { origin: new UR
 export default defineConfig({
   base: "./", // the page works below any prefix
   plugins: [react()],
-  resolve: { alias: { "@chat-gateway/client": here("./client/src/index.ts") } },
+  resolve: {
+    alias: {
+      "@chat-gateway/client": here("./client/src/index.ts"),
+      // What it has for browsers asks the document, and Markdown is parsed in a worker, which has none.
+      "decode-named-character-reference": here("./node_modules/decode-named-character-reference/index.js"),
+    },
+  },
   build: {
     outDir: here("../gateway/ui/next"),
     emptyOutDir: true,
