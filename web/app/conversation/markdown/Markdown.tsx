@@ -3,8 +3,10 @@
  * is shown as it was written, links lead to http, https and mail addresses alone, and no image is loaded.
  */
 
-import type { Definition, FootnoteDefinition, Nodes, PhrasingContent, RootContent, Table } from "mdast";
+import type { Definition, FootnoteDefinition, ListItem, Nodes, PhrasingContent, RootContent, Table } from "mdast";
 import { createContext, memo, type ReactNode, use, useId, useMemo, useState } from "react";
+import { useWords } from "../../state";
+import { words as table } from "../words";
 import { cut, Definitions, footnotes, type Block, type Cut } from "./blocks";
 import { CodeBlock } from "./CodeBlock";
 import { Formula } from "./Formula";
@@ -84,17 +86,21 @@ function Flow({ node }: { node: RootContent }): ReactNode {
     case "code": return <CodeBlock code={node.value} language={node.lang ?? ""} />;
     case "math": return <Formula source={node.value} isBlock />;
     case "html": return <p className="plain" dir="auto">{node.value}</p>;
-    case "table": return <TableView table={node} />;
+    case "table": return <TableView node={node} />;
     case "footnoteDefinition": return <Footnote node={node} />;
     case "list": {
-      const items = node.children.map((item, index) => (
+      const drawItem = (item: ListItem, index: number) => (
         <li key={index} className={typeof item.checked === "boolean" ? "task" : undefined} dir="auto">
           {typeof item.checked === "boolean" && <input type="checkbox" checked={item.checked} disabled readOnly />}
           {item.children.map((child, at) => child.type === "paragraph" && node.spread !== true && item.spread !== true
             ? <Phrases key={at} nodes={child.children} /> : <Flow key={at} node={child} />)}
         </li>
-      ));
-      return node.ordered === true ? <ol start={node.start ?? 1}>{items}</ol> : <ul>{items}</ul>;
+      );
+      return (
+        <InParts rows={node.children} draw={drawItem}>
+          {(items) => node.ordered === true ? <ol start={node.start ?? 1}>{items}</ol> : <ul>{items}</ul>}
+        </InParts>
+      );
     }
     default: return <Phrase node={node as PhrasingContent | Definition} />;
   }
@@ -158,20 +164,44 @@ function Footnote({ node }: { node: FootnoteDefinition }) {
   );
 }
 
-function TableView({ table }: { table: Table }) {
-  const [head, ...rows] = table.children;
+function TableView({ node }: { node: Table }) {
+  const [head, ...rows] = node.children;
   const cells = (row: Table["children"][number], Cell: "th" | "td") => row.children.map((cell, index) => (
-    <Cell key={index} dir="auto" className={table.align?.[index] ?? undefined} scope={Cell === "th" ? "col" : undefined}>
+    <Cell key={index} dir="auto" className={node.align?.[index] ?? undefined} scope={Cell === "th" ? "col" : undefined}>
       {phrasing(cell.children)}
     </Cell>
   ));
   return (
-    <div className="table" tabIndex={0} role="group">
-      <table>
-        {head !== undefined && <thead><tr>{cells(head, "th")}</tr></thead>}
-        <tbody>{rows.map((row, index) => <tr key={index}>{cells(row, "td")}</tr>)}</tbody>
-      </table>
-    </div>
+    <InParts rows={rows} draw={(row, index) => <tr key={index}>{cells(row, "td")}</tr>}>
+      {(drawn) => (
+        <div className="table" tabIndex={0} role="group">
+          <table>
+            {head !== undefined && <thead><tr>{cells(head, "th")}</tr></thead>}
+            <tbody>{drawn}</tbody>
+          </table>
+        </div>
+      )}
+    </InParts>
+  );
+}
+
+const ROWS = 150; // that are drawn at once
+
+interface InPartsProps<Row> {
+  rows: readonly Row[];
+  draw: (row: Row, index: number) => ReactNode;
+  children: (drawn: ReactNode[]) => ReactNode;
+}
+
+/** The first rows of a long table or list, and a button that shows more. */
+function InParts<Row>({ rows, draw, children }: InPartsProps<Row>) {
+  const words = useWords(table);
+  const [count, setCount] = useState(ROWS);
+  return (
+    <>
+      {children(rows.slice(0, count).map(draw))}
+      {rows.length > count && <button type="button" className="small" onClick={() => setCount(count + ROWS)}>{words.showMore} ({rows.length - count})</button>}
+    </>
   );
 }
 

@@ -11,7 +11,8 @@ import { gfmStrikethroughCjkFriendly } from "micromark-extension-cjk-friendly-gf
 
 /** What is larger, deeper or of more parts is shown as it was written: drawing it would stop the page. */
 export const MAX_LENGTH = 64_000; // characters of a block
-const MAX_NODES = 4_000;
+const MAX_NODES = 4_000; // of a block, but for the rows of a table or list, which are drawn in parts
+const MAX_ROW_NODES = 40_000;
 const MAX_DEPTH = 32;
 
 const NESTED = /^(?:[ \t]*>){33}/m;
@@ -41,10 +42,12 @@ function simplified(root: Root): boolean {
   const targets = new Map<string, string>();
   const references: (LinkReference | ImageReference)[] = [];
   const open: [Nodes, number][] = [[root, 0]];
+  const [first] = root.children;
+  const most = first?.type === "table" || first?.type === "list" ? MAX_ROW_NODES : MAX_NODES;
   let count = 0;
   for (let each = open.pop(); each !== undefined; each = open.pop()) {
     const [node, depth] = each;
-    if ((count += 1) > MAX_NODES || depth > MAX_DEPTH) return false;
+    if ((count += 1) > most || depth > MAX_DEPTH) return false;
     delete node.position;
     if (node.type === "definition" && !targets.has(node.identifier)) targets.set(node.identifier, node.url);
     if (node.type === "linkReference" || node.type === "imageReference") references.push(node);

@@ -1,6 +1,6 @@
 /**
- * Work that may take long, done beside the page in a worker: one job at a time, each with an end. A job that takes
- * longer is given up with its worker, and the next one gets a new worker.
+ * Work that may take long, done beside the page in a worker: some jobs at a time, with an end. When they take longer
+ * their worker is given up, and each is tried alone in a new one; the one that takes too long then is not done.
  */
 
 export interface Job<Ask> {
@@ -17,13 +17,15 @@ interface Waiting<Ask, Answer> extends Job<Ask> {
   resolve: (answer: Answer | null) => void;
 }
 
-const PATIENCE_MS = 1_500; // of a job, its worker's start aside
+const PATIENCE_MS = 1_500; // of some jobs, their worker's start aside
+const TOGETHER = 40; // jobs that are done at once, so that the page is drawn once for all of them
 
 export class Workshop<Ask, Answer> {
   private worker: Worker | null = null;
   private isReady = false;
-  private running: Waiting<Ask, Answer> | null = null;
-  private readonly waiting: Waiting<Ask, Answer>[] = [];
+  private running: Waiting<Ask, Answer>[] = [];
+  private waiting: Waiting<Ask, Answer>[] = [];
+  private suspects = 0; // jobs that come first and alone: one of them took too long
   private timer: ReturnType<typeof setTimeout> | undefined;
   private count = 0;
 
@@ -35,29 +37,28 @@ export class Workshop<Ask, Answer> {
     if (typeof Worker === "undefined") return this.alone(ask).catch(() => null);
     return new Promise((resolve) => {
       this.waiting.push({ id: (this.count += 1), ask, resolve });
-      this.next();
+      queueMicrotask(() => this.next());
     });
   }
 
   private next(): void {
-    if (this.running !== null) return;
-    const job = this.waiting.shift();
-    if (job === undefined) return;
-    this.running = job;
+    if (this.running.length > 0 || this.waiting.length === 0) return;
+    this.running = this.waiting.splice(0, this.suspects > 0 ? 1 : TOGETHER);
+    this.suspects = Math.max(0, this.suspects - 1);
     this.worker ??= this.start();
-    this.worker.postMessage({ id: job.id, ask: job.ask } satisfies Job<Ask>);
+    this.worker.postMessage(this.running.map(({ id, ask }): Job<Ask> => ({ id, ask })));
     if (this.isReady) this.limit();
   }
 
   private start(): Worker {
     const worker = this.hire();
     this.isReady = false;
-    worker.addEventListener("message", ({ data }: MessageEvent<Done<Answer> | "ready">) => {
+    worker.addEventListener("message", ({ data }: MessageEvent<Done<Answer>[] | "ready">) => {
       if (worker !== this.worker) return;
       if (data === "ready") {
         this.isReady = true;
-        if (this.running !== null) this.limit();
-      } else if (data.id === this.running?.id) this.finish(data.answer);
+        if (this.running.length > 0) this.limit();
+      } else this.finish(data);
     });
     worker.addEventListener("error", () => worker === this.worker && this.giveUp());
     return worker;
@@ -71,14 +72,20 @@ export class Workshop<Ask, Answer> {
   private giveUp(): void {
     this.worker?.terminate();
     this.worker = null;
-    this.finish(null);
+    if (this.running.length === 1) {
+      this.finish([]);
+      return;
+    }
+    this.waiting = [...this.running, ...this.waiting];
+    this.suspects = this.running.length;
+    this.finish([], []);
   }
 
-  private finish(answer: Answer | null): void {
+  private finish(answers: readonly Done<Answer>[], jobs: readonly Waiting<Ask, Answer>[] = this.running): void {
     clearTimeout(this.timer);
-    const done = this.running;
-    this.running = null;
-    done?.resolve(answer);
+    const given = new Map(answers.map(({ id, answer }) => [id, answer]));
+    for (const { id, resolve } of jobs) resolve(given.get(id) ?? null);
+    this.running = [];
     this.next();
   }
 }
@@ -90,16 +97,18 @@ interface Scope {
 
 /** The worker's side: answers each job with what `work` makes of it, or null where that fails. */
 export function serve(scope: Scope, work: (ask: never) => unknown): void {
-  scope.onmessage = ({ data }: MessageEvent<Job<never>>) => {
-    let answer: unknown = null;
-    try {
-      answer = work(data.ask);
-    } catch {
-      // What cannot be read is shown as it was written.
-    }
-    scope.postMessage({ id: data.id, answer } satisfies Done<unknown>);
+  scope.onmessage = ({ data }: MessageEvent<Job<never>[]>) => {
+    scope.postMessage(data.map(({ id, ask }): Done<unknown> => ({ id, answer: tried(work, ask) })));
   };
   scope.postMessage("ready");
+}
+
+function tried(work: (ask: never) => unknown, ask: never): unknown {
+  try {
+    return work(ask);
+  } catch {
+    return null; // what cannot be read is shown as it was written
+  }
 }
 
 /** The newest `size` answers by their keys. */
