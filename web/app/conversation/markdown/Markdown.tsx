@@ -85,7 +85,7 @@ function Flow({ node }: { node: RootContent }): ReactNode {
     case "blockquote": return <blockquote dir="auto">{flow(node.children)}</blockquote>;
     case "code": return <CodeBlock code={node.value} language={node.lang ?? ""} />;
     case "math": return <Formula source={node.value} isBlock />;
-    case "html": return <p className="plain" dir="auto">{node.value}</p>;
+    case "html": return <p className="html" dir="auto">{node.value}</p>;
     case "table": return <TableView node={node} />;
     case "footnoteDefinition": return <Footnote node={node} />;
     case "list": {

@@ -44,7 +44,7 @@ describe("definitions", () => {
   it("go only with the blocks that use them", () => {
     const { blocks } = cut("see [A] and [^n]\n\nno\n\n[a]: https://example.org\n\n[^n]: note");
     const definitions = new Definitions(blocks);
-    expect(blocks.map((block) => definitions.of(block))).toEqual(["[a]: https://example.org\n\n[^n]: -", "", "", ""]);
+    expect(blocks.map((block) => definitions.of(block))).toEqual(["[a]: https://example.org\n\n[^n]: \u{e000}", "", "", ""]);
   });
 
   it("of footnotes are counted as the text comes to them", () => {

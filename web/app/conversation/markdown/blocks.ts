@@ -124,6 +124,8 @@ function indentOf(line: string): number {
 
 const DEFINITION = /^ {0,3}\[((?:[^\]\\\n]|\\.)+)\]:[^\n]*/gm;
 const MAX_DEFINITIONS = 200;
+/** What stands for a footnote where only references to it are: no text of a model. */
+export const STUB = "\u{e000}";
 
 /** What the links and footnotes of a block refer to elsewhere in the text: lines that follow it when it is parsed. */
 export class Definitions {
@@ -135,7 +137,7 @@ export class Definitions {
       for (const [line, label = ""] of block.source.matchAll(DEFINITION)) {
         if (this.lines.size >= MAX_DEFINITIONS) return;
         const name = label.toLowerCase();
-        if (!this.lines.has(name)) this.lines.set(name, name.startsWith("^") ? `[${label}]: -` : line.trim());
+        if (!this.lines.has(name)) this.lines.set(name, name.startsWith("^") ? `[${label}]: ${STUB}` : line.trim());
       }
     }
   }

@@ -9,6 +9,8 @@ import { math } from "micromark-extension-math";
 import { cjkFriendlyExtension } from "micromark-extension-cjk-friendly";
 import { gfmStrikethroughCjkFriendly } from "micromark-extension-cjk-friendly-gfm-strikethrough";
 
+import { STUB } from "./blocks";
+
 /** What is larger, deeper or of more parts is shown as it was written: drawing it would stop the page. */
 export const MAX_LENGTH = 64_000; // characters of a block
 const MAX_NODES = 4_000; // of a block, but for the rows of a table or list, which are drawn in parts
@@ -34,7 +36,7 @@ export function parse(source: string, context = ""): RootContent[] | null {
 function isStub(node: RootContent): boolean {
   if (node.type !== "footnoteDefinition") return false;
   const [paragraph] = node.children;
-  return paragraph?.type === "paragraph" && paragraph.children[0]?.type === "text" && paragraph.children[0].value === "-";
+  return paragraph?.type === "paragraph" && paragraph.children[0]?.type === "text" && paragraph.children[0].value === STUB;
 }
 
 /** Takes the positions out, which nobody needs, makes links of references, and ends addresses; false where the tree is too large. */
