@@ -1,0 +1,161 @@
+import { type Event, emptyConversation, reduceAll } from "@chat-gateway/client";
+import { act, fireEvent, render, screen, within } from "@testing-library/react";
+import { beforeEach, describe, expect, it, vi } from "vitest";
+
+import { app, client, NOTHING } from "../state";
+import { TurnView } from "./TurnView";
+
+type Given = [type: string, data: object, more?: { iteration?: number; tool_call_id?: string }];
+
+function eventsOf(...given: Given[]): Event[] {
+  return given.map(([type, data, more], at) => ({ v: 1, seq: at + 1, type, ts: 1_795_187_109_000 + at * 100, session_id: "s", turn_id: "t", ...more, data }) as Event);
+}
+
+const START: Given = ["turn_start", { input: "What is 17*23?", model: "m", trace_id: "x" }];
+const BEGIN: Given = ["iteration_start", { attempt: 1, model: "m" }, { iteration: 1 }];
+const CALL: Given = ["tool_call", { name: "water", arguments: { plant: "玫瑰 <b>", litres: 5 }, effect: "effectful" }, { iteration: 1, tool_call_id: "c" }];
+const RESULT: Given = ["tool_result", { name: "water", status: "ok", content: "watered", duration_ms: 3 }, { iteration: 1, tool_call_id: "c" }];
+const done = (more: object = {}): Given => ["done", { status: "completed", iterations: 1, duration_ms: 1500, ...more }];
+const text = (said: string): Given => ["text", { text: said }, { iteration: 1 }];
+
+function draw(...given: Given[]): HTMLElement {
+  app.set({ ...NOTHING, state: "ready", conversation: reduceAll(emptyConversation(), eventsOf(...given)) });
+  return render(<TurnView session="s" id="t" position={1} count={1} />).container;
+}
+
+const press = (name: string) => act(() => {
+  fireEvent.click(screen.getByRole("button", { name }));
+  return Promise.resolve();
+});
+const outcome = (root: HTMLElement) => root.querySelector(".outcome")?.textContent;
+
+beforeEach(() => localStorage.clear());
+
+describe("how a turn ended", () => {
+  const usage = { input_tokens: 10, output_tokens: 5, cache_read_input_tokens: 100, cache_creation_input_tokens: 20 };
+
+  it.each([
+    ["counts the cache among the tokens", { usage, cost: 0.0098 }, "1.5 s · 135 tokens · $0.0098"],
+    ["says that a cost is unknown, not nothing", { usage }, "1.5 s · 135 tokens · cost unknown"],
+    ["says that there were more tokens than it knows", { usage, usage_unreported: 1, cost: 0 }, "1.5 s · at least 135 tokens · $0.0000"],
+    ["says nothing of what nobody counted", {}, "1.5 s"],
+    ["says that it was stopped", { status: "cancelled" }, "Stopped · 1.5 s"],
+    ["says that it was cut short", { stop_reason: "max_tokens" }, "Cut short by a limit of length. · 1.5 s"],
+  ])("%s", (_, more, expected) => {
+    expect(outcome(draw(START, BEGIN, text("391"), done(more)))).toBe(expected);
+  });
+
+  it("is why, and whether trying again helps", () => {
+    const root = draw(START, ["error", { code: "upstream_overloaded", message: "Overloaded", retryable: true }], done({ status: "failed" }));
+    expect(root.querySelector(".note.error")?.textContent).toBe("Overloaded. Trying again may help. Try again");
+  });
+
+  it("is not told of what did not run here", () => {
+    expect(outcome(draw(["turn_start", { input: "a", model: "m", trace_id: "x", seeded: true }], done()))).toBe("Brought along from elsewhere");
+  });
+});
+
+describe("an answer", () => {
+  it("waits until something comes, and not when it is over", () => {
+    expect(draw(START).querySelector(".waiting")).not.toBeNull();
+    document.body.replaceChildren();
+    expect(draw(START, done()).querySelector(".waiting")).toBeNull();
+  });
+
+  it("drops what a withdrawn attempt had said, and tells of it", () => {
+    const root = draw(START, BEGIN, text("wrong"), ["iteration_superseded", { attempt: 1, reason: "upstream_timeout" }, { iteration: 1 }],
+      ["iteration_start", { attempt: 2, model: "m" }, { iteration: 1 }], text("right"), done());
+    expect(root.textContent).not.toContain("wrong");
+    expect(root.querySelector(".prose")?.textContent).toBe("right");
+    expect(root.querySelector(".withdrawn")?.textContent).toBe("Attempt 1 was withdrawn: upstream timeout");
+  });
+
+  it("shows an event of a later version as it is", () => {
+    const root = draw(START, ["constellation", { stars: 7 }], done());
+    expect(root.querySelector(".unknown")?.textContent).toContain("constellation (of a newer version)");
+    expect(root.querySelector(".unknown pre")?.textContent).toContain('"stars": 7');
+  });
+
+  it("tells sources, and memories with why they were told", () => {
+    const found = { query: "q", source: "docs", results: [{ id: "1", source: "docs/a.md", snippet: "text", score: 1, title: "A" }], tokens: 9 };
+    const memory = { id: "m", source: "memory", snippet: "likes tea", score: 1, type: "preference", importance: 3, told: "now", lexical_rank: 1 };
+    const root = draw(START, ["retrieval", found], ["retrieval", { query: "q", source: "memory", mode: "catalog", results: [memory], tokens: 3, omitted: 2 }], done());
+    expect(root.querySelector(".found")?.textContent).toContain("1 source");
+    expect(root.querySelector(".recalled")?.textContent).toContain("preference · importance 3 · told now · by words 1");
+    expect(root.querySelector(".recalled")?.textContent).toContain("Found and not told: 2");
+  });
+});
+
+describe("a call", () => {
+  it("is told with its arguments, its result and its steps", () => {
+    const steps = [{ step_id: "1", step_name: "open", duration_ms: 1 }, { step_id: "2", step_name: "look", duration_ms: 2, error: "LookupError" }];
+    const root = draw(START, BEGIN, CALL, ["tool_result", { name: "water", status: "ok", content: "<b>", duration_ms: 1, steps }, { iteration: 1, tool_call_id: "c" }], done());
+    expect(root.querySelector(".state")?.textContent).toBe("done");
+    expect(root.querySelector(".result")?.textContent).toBe("<b>");
+    expect(root.querySelector(".steps .trouble")?.textContent).toContain("LookupError");
+  });
+
+  it("asks for approval, with the arguments as they are", () => {
+    const root = draw(START, BEGIN, CALL, ["approval_request", { name: "water", arguments: { plant: "a\u202eb" }, reason: "It has effects." }, { iteration: 1, tool_call_id: "c" }]);
+    const card = root.querySelector<HTMLElement>(".approval");
+    expect(card?.querySelector("pre")?.textContent).toContain("a\\u202eb");
+    expect(card?.textContent).toContain("It may change something.");
+  });
+
+  it.each([
+    [{ decision: "approved", by: "ada" }, "Approved by ada"],
+    [{ decision: "approved", by: "grant", scope: "session" }, "Approved before, for this chat"],
+    [{ decision: "denied", by: "ada", reason: "It rains" }, "Denied by ada: It rains"],
+    [{ decision: "denied", by: "expiry", reason: "x" }, "Nobody approved it in time"],
+    [{ decision: "approved", by: "ada", arguments: { plant: "rose" } }, "Approved by ada, with edited arguments"],
+  ])("tells who decided: %o", (response, expected) => {
+    const root = draw(START, BEGIN, CALL, ["approval_response", response, { iteration: 1, tool_call_id: "c" }], RESULT, done());
+    expect(root.querySelector(".decision")?.textContent).toBe(expected);
+  });
+
+  it("sends edited arguments as they were written", async () => {
+    const sent = vi.spyOn(client.connection, "send").mockResolvedValue(new Response());
+    draw(START, BEGIN, CALL, ["approval_request", { name: "water", arguments: { cents: 1 } }, { iteration: 1, tool_call_id: "c" }]);
+    fireEvent.click(screen.getByRole("button", { name: "Edit arguments" }));
+    fireEvent.change(screen.getByLabelText("Arguments (JSON)"), { target: { value: '{"cents": 9007199254740995}' } });
+    await press("Approve");
+    expect(sent.mock.calls[0]?.[0]).toBe("/api/sessions/s/turns/t/approvals/c");
+    expect(sent.mock.calls[0]?.[1]?.body).toBe('{"decision":"approve","arguments":{"cents": 9007199254740995}}');
+  });
+
+  it("says that another app runs it", () => {
+    const root = draw(START, BEGIN, ["tool_call", { name: "locate", arguments: {}, effect: "effectful", runs_on: "client" }, { iteration: 1, tool_call_id: "c" }]);
+    expect(root.querySelector(".client")?.textContent).toContain("locate runs in the app that sent this message");
+  });
+});
+
+describe("what was remembered", () => {
+  it("can be taken back", async () => {
+    const forget = vi.spyOn(client, "forget").mockResolvedValue();
+    draw(START, ["memory", { op: "remembered", memory_id: "m", kind: "fact", content: "tea", reason: "said", version: 2 }], done());
+    await press("Undo");
+    expect(forget).toHaveBeenCalledWith("m", 2);
+    expect(screen.getByText("Forgotten again")).not.toBeNull();
+  });
+});
+
+describe("what a person thinks of an answer", () => {
+  it("is told the server, with a reason", async () => {
+    const asked = vi.spyOn(client.connection, "ask").mockResolvedValue(undefined);
+    draw(START, BEGIN, text("391"), done());
+    await press("Bad answer");
+    fireEvent.change(screen.getByLabelText("What was wrong? (optional)"), { target: { value: "too short" } });
+    await press("Send feedback");
+    expect(asked.mock.calls.map(([, path, options]) => [path, options?.body])).toEqual([
+      ["/api/sessions/s/turns/t/feedback", { rating: "down" }],
+      ["/api/sessions/s/turns/t/feedback", { rating: "down", reason: "too short" }],
+    ]);
+  });
+
+  it("is what the log says", () => {
+    const root = draw(START, BEGIN, text("391"), done(), ["feedback", { rating: "up", reason: "short", of: "turn" }]);
+    const actions = root.querySelector<HTMLElement>(".actions");
+    expect(actions && within(actions).getByRole("button", { name: "Good answer" }).getAttribute("aria-pressed")).toBe("true");
+    expect(actions?.querySelector(".reason")?.textContent).toBe("short");
+  });
+});
