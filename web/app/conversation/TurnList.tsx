@@ -10,7 +10,9 @@ import { useApp } from "../state";
 import { useSpeech } from "./format";
 import { TurnView } from "./TurnView";
 
-const AT_END = 80; // pixels from the end that count as being there
+const AT_END = 40; // pixels from the end that count as being there
+const MOUNTED = 20; // of the newest turns, which are always drawn: a short chat can be searched by the browser
+const UPWARDS = new Set(["ArrowUp", "PageUp", "Home"]);
 const AHEAD = 1500; // pixels before the first known turn at which older ones are read
 
 interface Props {
@@ -32,7 +34,7 @@ export function TurnList({ session, children, sent }: Props) {
   const content = useRef<HTMLDivElement>(null);
   const list = useRef<VirtualizerHandle>(null);
   const isStuck = useRef(true);
-  const lastTop = useRef(0);
+  const last = useRef({ top: 0, height: 0 });
   const [isAway, setAway] = useState(false);
   const isPrepended = usePrepended(path);
 
@@ -76,24 +78,32 @@ export function TurnList({ session, children, sent }: Props) {
     // eslint-disable-next-line react-hooks/exhaustive-deps -- not again for each new turn
   }, [wanted, first]);
 
+  // The reader goes up, unless there is nothing to go up to.
+  const leave = () => {
+    const place = scroller.current;
+    if (place && place.scrollHeight > place.clientHeight) isStuck.current = false;
+  };
+
   const look = () => {
     const place = scroller.current;
     if (!place) return;
-    const fromEnd = place.scrollHeight - place.scrollTop - place.clientHeight;
-    if (fromEnd < AT_END) isStuck.current = true;
-    else if (place.scrollTop < lastTop.current - 1) isStuck.current = false;
-    lastTop.current = place.scrollTop;
+    const { scrollTop: top, scrollHeight: height } = place;
+    if (height - top - place.clientHeight < AT_END) isStuck.current = true;
+    // Where the height changed, too, it was the list that moved, not the reader.
+    else if (top < last.current.top - 1 && height === last.current.height) isStuck.current = false;
+    last.current = { top, height };
     setAway(!isStuck.current);
     if (place.scrollTop < AHEAD && hasOlder) void loadOlder().catch(() => undefined);
   };
 
   return (
     <div className="scroll-frame">
-      <div ref={scroller} className="scroll" onScroll={look} tabIndex={0} role="feed" aria-label={words.conversation} aria-busy={hasOlder && !isFirstWhole}>
+      <div ref={scroller} className="scroll" onScroll={look} tabIndex={0}
+        onWheel={({ deltaY }) => deltaY < 0 && leave()} onTouchMove={leave} onKeyDown={({ key }) => UPWARDS.has(key) && leave()} role="feed" aria-label={words.conversation} aria-busy={hasOlder && !isFirstWhole}>
         <div ref={content} id="messages">
           {hasOlder && <p className="older">{words.loadingOlder}</p>}
           <Virtualizer ref={list} scrollRef={scroller} data={path} shift={isPrepended} bufferSize={800}
-            keepMounted={path.length > 0 ? [path.length - 1] : []}>
+            keepMounted={path.slice(-MOUNTED).map((_, index) => Math.max(0, path.length - MOUNTED) + index)}>
             {(id, index) => <TurnView key={id} session={session} id={id} position={index + 1} count={hasOlder ? -1 : path.length} />}
           </Virtualizer>
           {children}

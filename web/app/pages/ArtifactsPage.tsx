@@ -4,6 +4,7 @@ import type { api } from "@chat-gateway/client";
 import { Braces, Code2, Download, Eye, EyeOff, File as FileIcon, FileText, Image, ScrollText, Sheet, Trash2 } from "lucide-react";
 import { useCallback, useEffect, useState } from "react";
 
+import { markGone } from "../conversation/files";
 import { hashOf, NEW_CHAT } from "../place";
 import { useLanguage } from "../settings";
 import { client, useWords } from "../state";
@@ -79,6 +80,7 @@ function ArtifactCard({ artifact, attempt, onGone }: CardProps) {
       if (codeOf(error) !== "artifact_not_found") throw error; // it is gone already
     }
     onGone(ref);
+    markGone(ref);
     return words.deleted(name);
   });
   const length = lines === 1 ? words.oneLine : lines !== undefined && words.lines(lines.toLocaleString(localeOf(language)));

@@ -1,0 +1,100 @@
+"""A question is asked anew, or otherwise, on the page; what was there before can be gone back to."""
+
+from collections.abc import Generator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.running import Running
+from tests.ui.conversation.chat import ask, in_a_browser, opened
+
+pytestmark = [*in_a_browser]
+
+
+@pytest.fixture
+def page(browser: Browser, garden: Running) -> Generator[Page]:
+    with opened(browser, garden.url) as page:
+        yield page
+
+
+def button(page: Page, name: str, at: int = -1) -> None:
+    page.locator(".branching").nth(at).get_by_role("button", name=name).click()
+
+
+def test_an_answer_is_asked_for_anew_and_the_former_one_shown_again(page: Page) -> None:
+    """Each is one of two; the question stays as it is, also after a reload."""
+    ask(page, "/say one")
+    expect(page.locator(".outcome.completed")).to_have_count(1)
+    ask(page, "What is 17*23?")
+    expect(page.locator(".outcome.completed")).to_have_count(2)
+
+    button(page, "Ask anew")
+    expect(page.locator(".branching .place")).to_have_text("2/2")
+    expect(page.locator(".question")).to_have_text(["/say one", "What is 17*23?"])
+    expect(page.locator(".answer").last).to_contain_text("391")
+    expect(page.locator(".outcome.completed")).to_have_count(1)
+    button(page, "Earlier variant")
+    expect(page.locator(".branching .place")).to_have_text("1/2")
+    page.reload()
+    expect(page.locator(".branching .place")).to_have_text("1/2")
+    button(page, "Later variant")
+    expect(page.locator(".branching .place")).to_have_text("2/2")
+    expect(page.locator(".branching button:disabled")).to_have_text(["›"])
+
+
+def test_a_question_is_changed(page: Page) -> None:
+    """The first one too: what came after it is in the other branch."""
+    ask(page, "/say one")
+    expect(page.locator(".outcome.completed")).to_have_count(1)
+    ask(page, "/say two")
+    expect(page.locator(".outcome.completed")).to_have_count(2)
+
+    button(page, "Change", 0)
+    page.locator(".branching textarea").fill("/say three")
+    button(page, "Ask this", 0)
+    expect(page.locator(".question")).to_have_text(["/say three"])
+    expect(page.locator(".prose")).to_have_text(["three"])
+    expect(page.locator(".outcome.completed")).to_have_count(1)
+    ask(page, "/say four")
+    expect(page.locator(".outcome.completed")).to_have_count(2)
+    button(page, "Earlier variant", 0)
+    expect(page.locator(".question")).to_have_text(["/say one", "/say two"])
+    ask(page, "/say five")
+    expect(page.locator(".prose")).to_have_text(["one", "two", "five"])
+
+
+def test_a_change_is_given_up(page: Page) -> None:
+    """Nothing is sent."""
+    ask(page, "/say one")
+    expect(page.locator(".outcome.completed")).to_be_visible()
+
+    button(page, "Change")
+    page.locator(".branching textarea").fill("/say other")
+    button(page, "Cancel")
+
+    expect(page.locator(".branching textarea")).to_have_count(0)
+    expect(page.locator(".question")).to_have_text(["/say one"])
+
+
+def test_another_tab_follows_to_the_branch(page: Page, browser: Browser) -> None:
+    """What it shows is what comes before the new turn."""
+    ask(page, "/say one")
+    expect(page.locator(".outcome.completed")).to_be_visible()
+    with opened(browser, page.url) as other:
+        expect(other.locator(".question")).to_have_text(["/say one"])
+        button(page, "Change")
+        page.locator(".branching textarea").fill("/say other")
+        button(page, "Ask this")
+
+        expect(other.locator(".question")).to_have_text(["/say other"])
+        expect(other.locator(".prose")).to_have_text(["other"])
+        expect(other.locator(".branching .place")).to_have_text("2/2")
+
+
+@pytest.mark.parametrize(("locale", "label"), [("zh-CN", "重新回答"), ("en-GB", "Ask anew")])
+def test_the_words_are_those_of_the_reader(browser: Browser, page: Page, locale: str, label: str) -> None:
+    """In Chinese, too."""
+    ask(page, "/say one")
+    expect(page.locator(".outcome.completed")).to_be_visible()
+    with opened(browser, page.url, locale) as other:
+        expect(other.locator(".branching button").first).to_have_text(label)
