@@ -1,7 +1,7 @@
 // How full the model's window is.
 
 import { useWords } from "../state";
-import { count, share } from "./numbers";
+import { count, extent, share } from "./numbers";
 import { words as table } from "./words";
 
 export interface GaugeProps {
@@ -20,8 +20,8 @@ export function Gauge({ used, window, compressAt }: GaugeProps) {
       <p><span className="quiet">{words.context}</span> {told}{window !== undefined && ` · ${share(used, window)}`}</p>
       {window !== undefined && (
         <div className="gauge-track" role="meter" aria-label={words.context} aria-valuemin={0} aria-valuemax={window} aria-valuenow={Math.min(used, window)} aria-valuetext={told}>
-          <span className="gauge-used" style={{ width: share(Math.min(used, window), window) }} />
-          {compressAt !== undefined && <span className="gauge-mark" style={{ insetInlineStart: share(compressAt, window) }} />}
+          <span className="gauge-used" style={{ width: extent(used, window) }} />
+          {compressAt !== undefined && <span className="gauge-mark" style={{ insetInlineStart: extent(compressAt, window) }} />}
         </div>
       )}
       {compressAt !== undefined && <p className="quiet">{words.compressAt(count(compressAt))}</p>}

@@ -128,6 +128,7 @@ describe("the prompt", () => {
     choose("Prompt");
     await waitFor(() => expect(screen.getByText("You are kind.")).toBeTruthy());
     expect(screen.getByRole("meter").getAttribute("aria-valuetext")).toBe("450 of 1,000 tokens");
+    expect(container.querySelector<HTMLElement>(".gauge-used")?.style.width).toBe("45%");
     expect(screen.getByText("cut from 90")).toBeTruthy();
     expect(screen.getByText(/The text is not known any more/)).toBeTruthy();
     const { violations } = await axe.run(container, { rules: { "color-contrast": { enabled: false }, region: { enabled: false } } });

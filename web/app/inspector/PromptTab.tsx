@@ -5,7 +5,7 @@ import { useEffect, useMemo, useState } from "react";
 
 import { client, useWords } from "../state";
 import { Gauge } from "./Gauge";
-import { count, share } from "./numbers";
+import { count, extent } from "./numbers";
 import { changeOf, type Prefix, prefixOf, type PrefixChange } from "./prefix";
 import { SentParts } from "./SentParts";
 import { callsOf, contextOf, type Tokens } from "./usage";
@@ -62,7 +62,7 @@ function CacheLine({ tokens }: { readonly tokens: Tokens }) {
   return (
     <>
       <p className="cache-line" aria-hidden="true">
-        {parts.map(([each]) => <span key={each} className={each} style={{ width: share(tokens[each], whole) }} />)}
+        {parts.map(([each]) => <span key={each} className={each} style={{ width: extent(tokens[each], whole) }} />)}
       </p>
       <p className="quiet">{words.cachePrefix}: {parts.map(([each, name]) => `${count(tokens[each])} ${name}`).join(" · ")}</p>
     </>

@@ -22,7 +22,7 @@ function detailOf(row: Row): ReactNode {
     case "step": return <Step step={row.step} />;
     case "retrieval": return <Found data={row.data} />;
     case "compression": return <Compressed row={row} />;
-    case "mark": return <pre>{pretty(row.event.data)}</pre>;
+    case "mark": return <pre tabIndex={0}>{pretty(row.event.data)}</pre>;
   }
 }
 
@@ -36,7 +36,7 @@ function Facts({ facts }: { readonly facts: readonly (readonly [name: string, va
 
 function Block({ name, value }: { readonly name: string; readonly value: unknown }) {
   if (value === undefined) return null;
-  return <><h3>{name}</h3><pre>{pretty(value)}</pre></>;
+  return <><h3>{name}</h3><pre tabIndex={0} dir="auto">{pretty(value)}</pre></>;
 }
 
 function Stretches({ row }: { readonly row: Row }) {

@@ -4,7 +4,7 @@ import type { api } from "@chat-gateway/client";
 import { type ReactNode } from "react";
 
 import { useWords } from "../state";
-import { count, share } from "./numbers";
+import { count, extent } from "./numbers";
 import type { PrefixChange } from "./prefix";
 import { words as table } from "./words";
 
@@ -75,7 +75,7 @@ function Part({ name, note = "", tokens, whole, cut = "", change = "", children 
     <>
       <span className="part-name">{name} {note && <span className="quiet">{note}</span>} {[cut, change].filter(Boolean).map((text) => <span key={text} className="change">{text} </span>)}</span>
       <span className="part-size">{count(tokens)}</span>
-      <span className="part-track" aria-hidden="true"><span style={{ width: share(tokens, whole) }} /></span>
+      <span className="part-track" aria-hidden="true"><span style={{ width: extent(tokens, whole) }} /></span>
     </>
   );
   return <li>{children === undefined ? <div className="part">{head}</div> : <details><summary className="part">{head}</summary>{children}</details>}</li>;

@@ -66,11 +66,12 @@ function Bar({ row, axis, zero, isOpen, onToggle }: BarProps) {
   const words = useWords(table);
   const name = nameOf(row, words);
   const took = row.from === row.to && !row.open ? "" : duration(row.to - row.from);
-  const spoken = [name, stateOf(row, words), `${words.startsAt} ${duration(row.from - zero)}`, took && `${words.took} ${took}`, row.open && words.running].filter(Boolean).join(", ");
+  const spoken = [stateOf(row, words), `${words.startsAt} ${duration(row.from - zero)}`, row.open ? words.running : took && words.took].filter(Boolean).join(", ");
   return (
-    <button type="button" className="bar" aria-expanded={isOpen} aria-label={spoken} data-state={stateNameOf(row)} onClick={onToggle}>
+    <button type="button" className="bar" aria-expanded={isOpen} data-state={stateNameOf(row)} onClick={onToggle}>
       <span className="bar-name">{name}</span>
-      <span className="bar-track">
+      <span className="unseen">, {spoken} </span>
+      <span className="bar-track" aria-hidden="true">
         {row.segments.map(({ kind, from, to }, place) => {
           const start = axis.place(from), end = axis.place(to);
           return (

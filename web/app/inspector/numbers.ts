@@ -20,6 +20,11 @@ export function share(part: number, whole: number): string {
   return whole > 0 ? `${Math.round(part / whole * 100)} %` : "0 %";
 }
 
+/** As CSS has it. */
+export function extent(part: number, whole: number): string {
+  return `${whole > 0 ? Math.min(100, part / whole * 100) : 0}%`;
+}
+
 /** $1.25, $0.0031: at least two digits that are not 0. */
 export function money(dollars: number): string {
   if (dollars === 0) return "$0";
