@@ -213,7 +213,7 @@ class Fold:
                     span = self._open_span(kind, parts)
                 body = event.body
                 parts.append(Grew(span, body[body.index(_TEXT) + len(_TEXT) : -2]))
-            else:
+            elif kind != "feedback":  # of a turn that is over
                 self._take(event, parts)
         return parts
 

@@ -227,6 +227,21 @@ async def test_a_client_with_ids_of_its_own_for_answers_is_known_by_its_question
     assert turns[0] == second[0]["metadata"]["gateway"]["turn_id"]
 
 
+async def test_a_run_ends_with_its_end_though_it_was_rated_later(client: Client) -> None:
+    """A thread is shown as it would be otherwise."""
+    one, two = question("/say one"), question("/say two", "m2")
+    await client.post("/ag-ui", input_of(one))
+    await client.post("/ag-ui", input_of(one, answer("one", "a1"), two, runId="r2"))
+    before = events_in(await client.post("/ag-ui/connect", input_of()))
+    for turn in (await client.get("/api/turns")).json()["turns"]:
+        path = f"/api/sessions/{turn['session_id']}/turns/{turn['turn_id']}/feedback"
+        assert (await client.post(path, {"rating": "up"})).status_code == 200
+    after = events_in(await client.post("/ag-ui/connect", input_of()))
+
+    assert [event["type"] for event in after] == [event["type"] for event in before]
+    assert [event["type"] for event in after].count("RUN_FINISHED") == 2
+
+
 async def test_threads_of_others_are_not_found(settings: Settings) -> None:
     """Under the same id: nothing is told of it, nothing stopped, nothing added."""
     keys = SecretStr("ada:the-secret-of-ada,bob:the-secret-of-bob")
