@@ -44,7 +44,7 @@ export function Menu({ label, icon, actions, tabIndex, className }: Props) {
         }}
       >{icon}</button>
       {isOpen && button && createPortal(
-        <Items id={id} label={label} actions={actions} button={button} onClose={close} />, document.body,
+        <Items id={id} label={label} actions={actions} button={button} onClose={close} />, button.closest("nav, main") ?? document.body, // within a landmark
       )}
     </>
   );

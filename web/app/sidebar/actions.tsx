@@ -41,7 +41,7 @@ export function useActions(chat: Chat): { readonly actions: readonly Action[]; r
     return undefined;
   });
   const share = (format: "html" | "markdown") => attempt(async () => {
-    const response = await client.connection.send(`/api/sessions/${chat.id}/share`, {}, { format });
+    const response = await client.connection.send(`/api/sessions/${chat.id}/export`, {}, { format });
     const suffix = format === "html" ? "html" : "md";
     save(new File([await response.blob()], `${fileName(title)}.${suffix}`));
     return words.exported;
@@ -118,8 +118,9 @@ function Delete({ chat, onClose }: Props) {
   const remove = async () => {
     setBusy(true);
     try {
-      await chats.remove(chat.id);
-      if (app.get().place.session === chat.id) go({});
+      await chats.remove(chat.id, () => {
+        if (app.get().place.session === chat.id) go({});
+      });
       tell({ text: words.deleted(title) });
       onClose();
     } catch (error) {

@@ -52,6 +52,20 @@ describe("the list of chats", () => {
     expect(chats.store.get()).toMatchObject({ chats: [{ id: "a" }], state: "ready", error: null });
   });
 
+  test("what was changed here and then undone elsewhere is asked for anew", async () => {
+    vi.stubGlobal("fetch", (_: string, init: RequestInit) => {
+      if (init.method === "DELETE") return Promise.resolve(new Response(null, { status: 204 }));
+      const isKnown = new Headers(init.headers).get("If-None-Match") === '"one"';
+      return Promise.resolve(isKnown ? new Response(null, { status: 304 }) : Response.json({ sessions: [chat("a")] }, { headers: { ETag: '"one"' } }));
+    });
+    const chats = createChats(new GatewayClient({ url: "http://localhost" }));
+    await chats.refresh();
+    await chats.remove("a");
+    expect(chats.store.get().chats).toEqual([]);
+    await chats.refresh();
+    expect(chats.store.get().chats.map(({ id }) => id)).toEqual(["a"]);
+  });
+
   test("it is asked for again and again, sooner while something runs, and no more once nobody watches", async () => {
     vi.useFakeTimers();
     let rows = [chat("a", { status: "running" })];

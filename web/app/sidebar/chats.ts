@@ -52,7 +52,8 @@ export interface Chats {
   see(id: string, head: number): void;
   /** What changes of a chat on the server: title, pinned, archived. */
   change(id: string, change: api.SessionChanges): Promise<void>;
-  remove(id: string): Promise<void>;
+  /** `onGone` is called when it is gone, before the lists tell of it. */
+  remove(id: string, onGone?: () => void): Promise<void>;
 }
 
 export function createChats(server: GatewayClient): Chats {
@@ -186,6 +187,7 @@ export function createChats(server: GatewayClient): Chats {
     const edited = (chats: readonly Chat[], where: "chats" | "archived" | "found") =>
       chats.flatMap((chat) => chat.id === id ? edit(chat, where) ?? [] : [chat]);
     const { chats, found, archived } = store.get();
+    etag = null; // the list is no longer the one that the server knows by it
     store.set({
       chats: edited(chats, "chats"),
       found: found && { ...found, chats: edited(found.chats, "found") },
@@ -202,8 +204,9 @@ export function createChats(server: GatewayClient): Chats {
     if (given.archived !== undefined) await refresh();
   }
 
-  async function remove(id: string): Promise<void> {
+  async function remove(id: string, onGone?: () => void): Promise<void> {
     await server.deleteSession(id);
+    onGone?.();
     put(id, () => undefined);
   }
 

@@ -5,13 +5,14 @@ import { type Event, type GatewayClient, isKnown } from "@chat-gateway/client";
 import { marked } from "./highlight";
 
 const EVENTS = 1000; // of the newest ones that are looked through, of each of the two kinds
+const END = 1e12; // beyond the last event of any chat: the server takes no larger number
 const BEFORE = 30; // characters before the first hit
 const LENGTH = 160;
 
 // A piece of what was said around the first hit; null where the words stand further back, or in the title alone.
 export async function snippetOf(client: GatewayClient, session: string, query: string, signal: AbortSignal): Promise<string | null> {
   for (const types of ["turn_start", "text"]) { // what the reader wrote is shorter, and says most
-    const { events } = await client.events(session, { types, before: Number.MAX_SAFE_INTEGER, limit: EVENTS }, { signal });
+    const { events } = await client.events(session, { types, before: END, limit: EVENTS }, { signal });
     const best = textsOf(events).map((text) => around(text, query)).filter((each) => each !== null).sort((one, other) => other.hits - one.hits)[0];
     if (best) return best.text;
   }
