@@ -51,7 +51,9 @@ export function Palette() {
     close();
     choice.act();
   };
-  useEffect(() => list.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" }), [at]);
+  useEffect(() => {
+    list.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" }); // in new browsers this returns a promise
+  }, [at]);
   const move = (event: KeyboardEvent) => {
     if (event.nativeEvent.isComposing) return;
     const to = { ArrowDown: at + 1, ArrowUp: at - 1 }[event.key];
