@@ -9,24 +9,28 @@ from urllib.parse import urlsplit
 
 
 class Relay(socketserver.ThreadingTCPServer):
-    """One request per connection. With `holds` a response is passed on when it is complete; `cuts` says after
-    how many bytes the next event streams are cut off, one number for each."""
+    """One request per connection, of paths below `prefix`, which ends here. With `holds` a response is passed
+    on when it is complete; `cuts` says after how many bytes the next event streams are cut off, one number for
+    each."""
 
     daemon_threads = False  # closing the relay waits for what it is relaying
     allow_reuse_address = True
     request_queue_size = 64  # a browser asks for all parts of a page at once
 
-    def __init__(self, upstream: str, *, holds: bool = False, cuts: tuple[int, ...] = ()) -> None:
+    def __init__(
+        self, upstream: str, *, holds: bool = False, cuts: tuple[int, ...] = (), prefix: str = ""
+    ) -> None:
         parts = urlsplit(upstream)
         self.upstream = (str(parts.hostname), int(parts.port or 80))
         self.holds = holds
         self.cuts = list(cuts)
+        self.prefix = prefix
         self.open: set[socket.socket] = set()
         super().__init__(("127.0.0.1", 0), _Connection)
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.socket.getsockname()[1]}"
+        return f"http://127.0.0.1:{self.socket.getsockname()[1]}{self.prefix}"
 
 
 class _Connection(socketserver.BaseRequestHandler):
@@ -34,8 +38,10 @@ class _Connection(socketserver.BaseRequestHandler):
         relay = self.server
         assert isinstance(relay, Relay)
         request = _read_request(self.request)
-        if not request:
+        method, _, rest = request.partition(b" ")
+        if not rest.startswith(relay.prefix.encode() + b"/"):
             return
+        request = method + b" " + rest[len(relay.prefix) :]
         with socket.create_connection(relay.upstream) as upstream, suppress(ConnectionError):
             relay.open.add(upstream)
             upstream.sendall(request.replace(b"\r\n", b"\r\nConnection: close\r\n", 1))
@@ -82,9 +88,11 @@ def _read_request(client: socket.socket) -> bytes:
 
 
 @contextmanager
-def relaying(upstream: str, *, holds: bool = False, cuts: tuple[int, ...] = ()) -> Generator[Relay]:
+def relaying(
+    upstream: str, *, holds: bool = False, cuts: tuple[int, ...] = (), prefix: str = ""
+) -> Generator[Relay]:
     """A relay in front of the gateway at `upstream`."""
-    with Relay(upstream, holds=holds, cuts=cuts) as relay:
+    with Relay(upstream, holds=holds, cuts=cuts, prefix=prefix) as relay:
         thread = threading.Thread(target=relay.serve_forever, args=(0.05,))
         thread.start()
         try:

@@ -1,0 +1,212 @@
+"""The frame of the page: its address, its parts on wide and narrow screens, its settings, what it asks for."""
+
+from collections.abc import Generator
+from pathlib import Path
+
+import httpx2
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.relay import relaying
+from tests.running import Running, gateway_process
+from tests.ui.axe import findings
+from tests.ui.page import in_a_browser, opened
+
+KEY = "0123456789abcdef"
+SCREENS = {"wide": (1280, 800), "narrow": (390, 800), "narrowest": (320, 640)}
+
+pytestmark = in_a_browser
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Generator[Running]:
+    """`gateway dev` with the demo model."""
+    with gateway_process(tmp_path_factory.mktemp("shell")) as gateway:
+        yield gateway
+
+
+@pytest.fixture(scope="module")
+def session(running: Running) -> str:
+    """A chat with one turn that is over."""
+    with httpx2.Client(base_url=running.url, trust_env=False) as http:
+        session = http.post("/api/sessions", json={}).json()["id"]
+        http.post(f"/api/sessions/{session}/turns", json={"message": "What is 17*23?"})
+        with http.stream("GET", f"/api/sessions/{session}/events", timeout=60) as events:
+            assert any(line == "event: done" for line in events.iter_lines())
+    return session
+
+
+@pytest.fixture
+def page(browser: Browser, running: Running) -> Generator[Page]:
+    """The page, opened fresh."""
+    with opened(browser, f"{running.url}/next") as page:
+        yield page
+
+
+def test_everything_comes_from_below_the_path_of_the_page(
+    browser: Browser, running: Running, session: str
+) -> None:
+    """Behind a proxy that gives the gateway a prefix, the page asks for nothing else, nor of another host."""
+    asked: list[str] = []
+    with relaying(running.url, prefix="/tools/chat") as relay, opened(browser, "about:blank") as page:
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(f"{relay.url}/next#s={session}")
+        expect(page.locator(".answer strong", has_text="391")).to_be_visible()
+
+        assert asked
+        assert [url for url in asked if not url.startswith((f"{relay.url}/", "blob:"))] == []
+
+
+def test_no_script_or_style_can_run_that_is_not_of_the_gateway(page: Page, running: Running) -> None:
+    """The policy names the gateway alone; the page has no script, style or handler within."""
+    policy = httpx2.get(f"{running.url}/next", trust_env=False).headers["content-security-policy"]
+
+    assert "unsafe" not in policy
+    assert "script-src 'self'; style-src 'self';" in policy
+    assert page.locator("script:not([src]), style").count() == 0
+
+
+def test_back_leads_to_the_place_before(page: Page, session: str) -> None:
+    """A chat has the address it always had; leaving it for a new one can be taken back."""
+    page.evaluate("id => { location.hash = `s=${id}`; }", session)
+    expect(page.locator(".answer strong", has_text="391")).to_be_visible()
+    page.get_by_role("banner").get_by_role("button", name="New chat").click()
+    expect(page.locator(".answer")).to_have_count(0)
+    assert "#" not in page.url
+
+    page.go_back()
+
+    expect(page.locator(".answer strong", has_text="391")).to_be_visible()
+    assert page.url.endswith(f"#s={session}")
+
+
+def test_the_last_chat_is_opened_again(page: Page, running: Running, session: str) -> None:
+    """Also from an address without one; not after a new chat was begun."""
+    page.evaluate("id => { location.hash = `s=${id}`; }", session)
+    expect(page.locator(".answer strong", has_text="391")).to_be_visible()
+
+    page.goto("about:blank")
+    page.goto(f"{running.url}/next")
+    expect(page.locator(".answer strong", has_text="391")).to_be_visible()
+    page.get_by_role("banner").get_by_role("button", name="New chat").click()
+    page.goto("about:blank")
+    page.goto(f"{running.url}/next")
+
+    expect(page.get_by_role("main")).to_be_visible()
+    assert "#" not in page.url
+
+
+def test_theme_and_language_are_chosen_and_kept(page: Page) -> None:
+    """At once, and after a reload."""
+    page.get_by_role("button", name="Settings", exact=True).click()
+    page.get_by_role("radio", name="Dark").check()
+    page.get_by_role("radio", name="繁體中文").check()
+    for _ in range(2):
+        expect(page.locator("html")).to_have_attribute("lang", "zh-Hant")
+        expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+        assert page.evaluate("getComputedStyle(document.body).colorScheme") == "dark"
+        page.reload()
+
+    page.get_by_role("button", name="設定", exact=True).click()
+    page.get_by_role("radio", name="跟隨瀏覽器").check()
+
+    expect(page.locator("html")).to_have_attribute("lang", "en")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+@pytest.mark.parametrize(
+    ("locale", "language"), [("zh-CN", "zh-Hans"), ("zh-TW", "zh-Hant"), ("fr-FR", "en")]
+)
+def test_the_page_speaks_the_language_of_the_browser(
+    browser: Browser, running: Running, locale: str, language: str
+) -> None:
+    """Simplified or traditional Chinese, else English."""
+    with opened(browser, f"{running.url}/next", locale) as page:
+        expect(page.locator("html")).to_have_attribute("lang", language)
+
+
+def test_on_a_narrow_screen_the_chats_lie_over_the_conversation(page: Page) -> None:
+    """They are taken away by Escape, and the focus is back where it was."""
+    page.set_viewport_size({"width": 390, "height": 800})
+    chats = page.get_by_role("navigation", name="Chats")
+    expect(chats).to_have_count(0)
+    page.get_by_role("button", name="Show chats").click()
+    expect(chats).to_be_visible()
+    assert page.evaluate("document.querySelector('main').inert")
+
+    page.keyboard.press("Escape")
+
+    expect(chats).to_have_count(0)
+    expect(page.get_by_role("button", name="Show chats")).to_be_focused()
+
+
+def test_a_key_is_asked_for_and_kept_in_the_tab(browser: Browser, tmp_path: Path) -> None:
+    """Again after a wrong one; a reload needs none."""
+    with (
+        gateway_process(tmp_path, GATEWAY_API_KEYS=f"ada={KEY}") as gateway,
+        opened(browser, f"{gateway.url}/next") as page,
+    ):
+        for key in ("wrong-wrong-wrong", KEY):
+            expect(page.get_by_role("dialog")).to_be_visible()
+            page.get_by_label("API key").fill(key)
+            page.get_by_label("API key").press("Enter")
+        expect(page.get_by_role("dialog")).to_have_count(0)
+        assert page.evaluate("sessionStorage.getItem('gateway.key')") == KEY
+
+        page.reload()
+
+        expect(page.get_by_role("textbox", name="Message")).to_be_visible()
+        expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_a_lost_connection_is_told_and_comes_back(browser: Browser, running: Running, session: str) -> None:
+    """The line goes by itself when the gateway is there again."""
+    with (
+        relaying(running.url, cuts=(200,)) as relay,
+        opened(browser, f"{relay.url}/next#s={session}") as page,
+    ):
+        expect(page.locator(".answer strong", has_text="391")).to_be_visible()
+        page.context.set_offline(True)
+        relay.cuts = [0] * 100
+        for followed in list(relay.open):
+            followed.close()
+        expect(page.get_by_text("No connection, trying again…")).to_be_visible()
+
+        relay.cuts = []
+        page.context.set_offline(False)
+
+        expect(page.get_by_text("No connection, trying again…")).to_have_count(0)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("screen", SCREENS)
+def test_nothing_is_in_the_way_of_anybody(
+    browser: Browser, running: Running, session: str, screen: str, scheme: str
+) -> None:
+    """axe finds nothing in a new chat, an old one, the settings, the chats and the inspector; no screen is
+    too narrow for what is on it."""
+    width, height = SCREENS[screen]
+    with opened(browser, f"{running.url}/next") as page:
+        page.set_viewport_size({"width": width, "height": height})
+        page.emulate_media(color_scheme=scheme)  # pyright: ignore[reportArgumentType]
+        expect(page.get_by_role("textbox").first).to_be_visible()
+        found = {"new chat": findings(page)}
+        page.evaluate("id => { location.hash = `s=${id}`; }", session)
+        expect(page.locator(".answer strong", has_text="391")).to_be_visible()
+        found["chat"] = findings(page)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        page.get_by_role("button", name="Settings", exact=True).first.click()
+        expect(page.get_by_role("dialog")).to_be_visible()
+        found["settings"] = findings(page)
+        page.keyboard.press("Escape")
+        page.get_by_role("button", name="Show inspector").click()
+        expect(page.get_by_role("complementary")).to_be_visible()
+        found["inspector"] = findings(page)
+        page.keyboard.press("Escape")
+        if screen != "wide":
+            page.get_by_role("button", name="Show chats").click()
+            expect(page.get_by_role("navigation", name="Chats")).to_be_visible()
+            found["chats"] = findings(page)
+
+    assert {name: lines for name, lines in found.items() if lines} == {}
