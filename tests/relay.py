@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 
 class Relay(socketserver.ThreadingTCPServer):
     """One request per connection, of paths below `prefix`, which ends here. With `holds` a response is passed
-    on when it is complete; `cuts` says after how many bytes the next event streams are cut off, one number for
-    each."""
+    on when it is complete; `cuts` says after how many bytes the next event streams are cut off, one number
+    for each."""
 
     daemon_threads = False  # closing the relay waits for what it is relaying
     allow_reuse_address = True

@@ -1,4 +1,4 @@
-"""The frame of the page: its address, its parts on wide and narrow screens, its settings, what it asks for."""
+"""The frame of the page: its address, its parts on wide and narrow screens, its settings, what it loads."""
 
 from collections.abc import Generator
 from pathlib import Path
@@ -51,7 +51,7 @@ def test_everything_comes_from_below_the_path_of_the_page(
     with relaying(running.url, prefix="/tools/chat") as relay, opened(browser, "about:blank") as page:
         page.on("request", lambda request: asked.append(request.url))
         page.goto(f"{relay.url}/next#s={session}")
-        expect(page.locator(".answer strong", has_text="391")).to_be_visible()
+        expect(page.locator(".answer .prose", has_text="391")).to_be_visible()
 
         assert asked
         assert [url for url in asked if not url.startswith((f"{relay.url}/", "blob:"))] == []
@@ -69,26 +69,26 @@ def test_no_script_or_style_can_run_that_is_not_of_the_gateway(page: Page, runni
 def test_back_leads_to_the_place_before(page: Page, session: str) -> None:
     """A chat has the address it always had; leaving it for a new one can be taken back."""
     page.evaluate("id => { location.hash = `s=${id}`; }", session)
-    expect(page.locator(".answer strong", has_text="391")).to_be_visible()
-    page.get_by_role("banner").get_by_role("button", name="New chat").click()
+    expect(page.locator(".answer .prose", has_text="391")).to_be_visible()
+    page.locator(".head").get_by_role("button", name="New chat").click()
     expect(page.locator(".answer")).to_have_count(0)
     assert "#" not in page.url
 
     page.go_back()
 
-    expect(page.locator(".answer strong", has_text="391")).to_be_visible()
+    expect(page.locator(".answer .prose", has_text="391")).to_be_visible()
     assert page.url.endswith(f"#s={session}")
 
 
 def test_the_last_chat_is_opened_again(page: Page, running: Running, session: str) -> None:
     """Also from an address without one; not after a new chat was begun."""
     page.evaluate("id => { location.hash = `s=${id}`; }", session)
-    expect(page.locator(".answer strong", has_text="391")).to_be_visible()
+    expect(page.locator(".answer .prose", has_text="391")).to_be_visible()
 
     page.goto("about:blank")
     page.goto(f"{running.url}/next")
-    expect(page.locator(".answer strong", has_text="391")).to_be_visible()
-    page.get_by_role("banner").get_by_role("button", name="New chat").click()
+    expect(page.locator(".answer .prose", has_text="391")).to_be_visible()
+    page.locator(".head").get_by_role("button", name="New chat").click()
     page.goto("about:blank")
     page.goto(f"{running.url}/next")
 
@@ -144,13 +144,13 @@ def test_on_a_narrow_screen_the_chats_lie_over_the_conversation(page: Page) -> N
 def test_a_key_is_asked_for_and_kept_in_the_tab(browser: Browser, tmp_path: Path) -> None:
     """Again after a wrong one; a reload needs none."""
     with (
-        gateway_process(tmp_path, GATEWAY_API_KEYS=f"ada={KEY}") as gateway,
+        gateway_process(tmp_path, GATEWAY_API_KEYS=f"ada:{KEY}") as gateway,
         opened(browser, f"{gateway.url}/next") as page,
     ):
         for key in ("wrong-wrong-wrong", KEY):
             expect(page.get_by_role("dialog")).to_be_visible()
-            page.get_by_label("API key").fill(key)
-            page.get_by_label("API key").press("Enter")
+            page.get_by_label("API key", exact=True).fill(key)
+            page.get_by_label("API key", exact=True).press("Enter")
         expect(page.get_by_role("dialog")).to_have_count(0)
         assert page.evaluate("sessionStorage.getItem('gateway.key')") == KEY
 
@@ -166,7 +166,7 @@ def test_a_lost_connection_is_told_and_comes_back(browser: Browser, running: Run
         relaying(running.url, cuts=(200,)) as relay,
         opened(browser, f"{relay.url}/next#s={session}") as page,
     ):
-        expect(page.locator(".answer strong", has_text="391")).to_be_visible()
+        expect(page.locator(".answer .prose", has_text="391")).to_be_visible()
         page.context.set_offline(True)
         relay.cuts = [0] * 100
         for followed in list(relay.open):
@@ -193,7 +193,7 @@ def test_nothing_is_in_the_way_of_anybody(
         expect(page.get_by_role("textbox").first).to_be_visible()
         found = {"new chat": findings(page)}
         page.evaluate("id => { location.hash = `s=${id}`; }", session)
-        expect(page.locator(".answer strong", has_text="391")).to_be_visible()
+        expect(page.locator(".answer .prose", has_text="391")).to_be_visible()
         found["chat"] = findings(page)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         page.get_by_role("button", name="Settings", exact=True).first.click()

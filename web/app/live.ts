@@ -1,6 +1,6 @@
 // The session on the screen: the newest page of its log, older pages as they are asked for, and what happens now.
 
-import { type Event, emptyConversation, followSession, prepend, reduceAll, Refused } from "@chat-gateway/client";
+import { type Event, emptyConversation, followSession, prepend, reduceAll, Refused, Unreachable } from "@chat-gateway/client";
 
 import { app, client, live, NOTHING, setLive } from "./state";
 
@@ -53,39 +53,64 @@ export function loadOlder(): Promise<void> {
   return older;
 }
 
+const FIRST_WAIT_MS = 500;
+const MAX_WAIT_MS = 15_000;
+
 async function open(session: string, signal: AbortSignal): Promise<void> {
-  try {
-    const { head } = await client.session(session);
-    const page = head > 0 ? await client.eventsBefore(session, head + 1, PAGE, { signal }) : [];
-    if (signal.aborted) return;
-    setLive({ conversation: reduceAll(emptyConversation(), page), events: page, state: "ready" });
-    await followSession(client, session, {
-      after: page.at(-1)?.seq ?? 0, onEvent: take, onEvents: takeAll, onLink: (link) => setLive({ link }), signal,
-    });
-  } catch (error) {
-    if (signal.aborted) return;
-    const isGone = error instanceof Refused && error.status === 404;
-    setLive({ state: isGone ? "gone" : "failed", error: error as Error });
+  for (let wait = FIRST_WAIT_MS; ; wait = Math.min(2 * wait, MAX_WAIT_MS)) {
+    try {
+      const { head } = await client.session(session);
+      const page = head > 0 ? await client.eventsBefore(session, head + 1, PAGE, { signal }) : [];
+      if (signal.aborted) return;
+      setLive({ conversation: reduceAll(emptyConversation(), page), events: page, state: "ready" });
+      await followSession(client, session, {
+        after: page.at(-1)?.seq ?? 0, onEvents: take, onLink: (link) => setLive({ link }), signal,
+      });
+      return;
+    } catch (error) {
+      if (signal.aborted) return;
+      if (!mayHelpLater(error)) {
+        const isGone = error instanceof Refused && error.status === 404;
+        setLive({ state: isGone ? "gone" : "failed", error: error as Error });
+        return;
+      }
+      setLive({ link: { state: "lost", error, retryAt: Date.now() + wait } });
+    }
+    if (await pause(wait, signal)) return;
   }
+}
+
+function mayHelpLater(error: unknown): error is Refused | Unreachable {
+  return error instanceof Unreachable || (error instanceof Refused && error.retryable);
+}
+
+// Whether it was called off; it also ends when the browser is online again.
+function pause(ms: number, signal: AbortSignal): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(end, ms);
+    function end() {
+      clearTimeout(timer);
+      removeEventListener("online", end);
+      resolve(signal.aborted);
+    }
+    addEventListener("online", end);
+    signal.addEventListener("abort", end, { once: true });
+  });
 }
 
 const FRAME_MS = 16;
 let waiting: Event[] = [];
 
-function take(event: Event): void {
-  takeAll([event]);
-}
-
 // One update of the screen for all that came within a frame.
-function takeAll(events: readonly Event[]): void {
+function take(events: readonly Event[]): void {
   if (waiting.length === 0) setTimeout(show, FRAME_MS, opened);
   waiting.push(...events);
 }
 
 function show(here: typeof opened): void {
+  if (here !== opened) return; // what waits is of another session
   const events = waiting;
   waiting = [];
-  if (here !== opened) return;
   const { conversation, events: known } = live();
   setLive({ conversation: reduceAll(conversation, events), events: [...known, ...events] });
 }
