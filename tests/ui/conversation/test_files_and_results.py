@@ -88,7 +88,7 @@ def test_files_go_with_a_message_and_stay_with_it(page: Page) -> None:
     page.get_by_role("button", name="Download: orders.json").click()
     expect(page.locator(".attached .gone")).to_have_text("orders.jsonThis file is no longer there.")
     expect(page.locator(".attached .gone button")).to_have_count(0)
-    assert page.title() == "Chat Gateway"
+    assert page.title().endswith("Chat Gateway")
 
 
 def test_a_file_that_is_refused_keeps_the_message_back(page: Page) -> None:
@@ -151,7 +151,7 @@ def test_a_message_whose_file_is_gone_can_be_mended(page: Page) -> None:
 
     page.get_by_label("Message", exact=True).fill("to be continued")
     attach(page, "mine.txt", b"mine")
-    page.get_by_role("button", name="New chat").click()
+    page.get_by_role("button", name="New chat").first.click()
     expect(page.get_by_label("Message", exact=True)).to_have_value("")
     expect(page.locator("#tray")).to_be_hidden()
     page.go_back()
