@@ -206,6 +206,10 @@ describe("the replay of a file", () => {
     expect(app.get().events.length).toBeGreaterThan(0);
     fireEvent.click(screen.getByRole("button", { name: "One turn on" }));
     expect(screen.getByText(/Event 18 of 18/)).toBeTruthy();
+    fireEvent.keyDown(screen.getByRole("slider"), { key: "ArrowLeft" });
+    expect(screen.getByText(/Event 14 of 18/)).toBeTruthy();
+    fireEvent.change(screen.getByRole("slider"), { target: { value: "2741" } });
+    expect(screen.getByText(/Event 18 of 18/)).toBeTruthy();
     fireEvent.click(screen.getByRole("button", { name: "End the replay" }));
     expect([app.get().replay, app.get().events]).toEqual([null, kept]);
     expect(sent).not.toHaveBeenCalled();

@@ -1,7 +1,7 @@
 // Play, pause, speed, seek and step: the conversation beside it is drawn again from what has happened so far.
 
 import { ChevronLeft, ChevronRight, Pause, Play, SkipBack, SkipForward } from "lucide-react";
-import { type ChangeEvent, type ReactNode, useId, useRef } from "react";
+import { type ChangeEvent, type KeyboardEvent, type ReactNode, useId, useRef } from "react";
 
 import { useWords } from "../state";
 import { BadFile } from "./export-file";
@@ -10,7 +10,7 @@ import { type Playing, SPEEDS } from "./player";
 import { control, endReplay, playFile, playSession, useReplay } from "./replay";
 import { words as table } from "./words";
 
-const SEEK = 5000; // milliseconds of the arrow keys
+const SEEK = 5000; // milliseconds of the arrow keys, or a part of a short replay
 
 export function ReplayTab({ session }: { readonly session: string | null }) {
   const words = useWords(table);
@@ -43,6 +43,13 @@ function Controls({ playing }: { readonly playing: Playing }) {
   const id = useId();
   const { position, total, at, length, isPlaying, speed } = playing;
   const place = words.eventOf(count(position), count(total));
+  // By its own step the slider would go on by a millisecond.
+  const pressed = (event: KeyboardEvent) => {
+    const way = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 10, PageDown: -10 }[event.key];
+    if (way === undefined) return;
+    event.preventDefault();
+    control((player) => player.seek(at + way * Math.min(SEEK, length / 50)));
+  };
   return (
     <div className="player" role="group" aria-label={words.tabs.replay}>
       <p className="buttons">
@@ -58,7 +65,7 @@ function Controls({ playing }: { readonly playing: Playing }) {
           {SPEEDS.map((each) => <option key={each} value={each}>{`${each}×`}</option>)}
         </select>
       </p>
-      <input type="range" min={0} max={length} step={Math.min(SEEK, Math.max(1, length / 100))} value={at} aria-label={words.position}
+      <input type="range" min={0} max={length} step={1} value={at} aria-label={words.position} onKeyDown={pressed}
         aria-valuetext={`${duration(at)}, ${place}`} onChange={(event) => control((player) => player.seek(Number(event.target.value)))} />
       <p className="quiet">{`${duration(at)} / ${duration(length)} · ${place}`}</p>
     </div>
