@@ -201,7 +201,7 @@ def test_nothing_is_in_the_way_of_anybody(
         found["settings"] = findings(page)
         page.keyboard.press("Escape")
         page.get_by_role("button", name="Show inspector").click()
-        expect(page.get_by_role("complementary")).to_be_visible()
+        expect(page.get_by_role("complementary").get_by_role("tabpanel")).to_be_visible()
         found["inspector"] = findings(page)
         page.keyboard.press("Escape")
         if screen != "wide":
