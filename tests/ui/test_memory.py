@@ -219,6 +219,7 @@ def test_what_a_tool_suggests_waits_for_a_person(page: Page) -> None:
     expect(page.locator(".outcome.completed")).to_be_visible()
     menu = panel(page)
     menu.get_by_label("Which").select_option("To confirm")
+    expect(menu.locator("#memory-note")).to_be_empty()  # the list that was asked for is there
     row = menu.locator("#memory-list > li")
     expect(row.locator(".waits")).to_have_text("To confirm")
     row = whole(menu, "Owns a red bicycle.")
