@@ -20,15 +20,15 @@ from bench.cache import PROGRAM, cached
 from bench.client import A2A, AG_UI, AI_SDK, GATEWAY, MESSAGES, OPENAI, RESPONSES, Dialect
 from bench.figures import Figure, show
 from bench.servers import Server
-from gateway.adapters.a2a_frames import TaskStream
-from gateway.adapters.ag_ui_events import Run
-from gateway.adapters.ag_ui_frames import RunStream
-from gateway.adapters.ai_sdk_frames import UiMessageStream
+from gateway.adapters.a2a.a2a_frames import TaskStream
+from gateway.adapters.ag_ui.ag_ui_events import Run
+from gateway.adapters.ag_ui.ag_ui_frames import RunStream
+from gateway.adapters.ai_sdk.ai_sdk_frames import UiMessageStream
 from gateway.adapters.answering import Encoder
-from gateway.adapters.anthropic_frames import MessageStream
-from gateway.adapters.openai_frames import CompletionChunks
+from gateway.adapters.anthropic.anthropic_frames import MessageStream
+from gateway.adapters.openai.openai_frames import CompletionChunks
+from gateway.adapters.openai.responses_frames import ResponseEvents
 from gateway.adapters.parts import Fold
-from gateway.adapters.responses_frames import ResponseEvents
 from gateway.events.envelope import StoredEvent, encode, encode_scope
 from gateway.sse_frames import encode_frames
 

@@ -9,8 +9,8 @@ from a2a.types.a2a_pb2 import StreamResponse, Task, TaskState
 from google.protobuf.json_format import ParseDict
 from hypothesis import given
 
-from gateway.adapters.a2a_frames import TaskStream, error_of
-from gateway.adapters.a2a_requests import A2aCall, SendBody, content_of, decisions_of, params_of
+from gateway.adapters.a2a.a2a_frames import TaskStream, error_of
+from gateway.adapters.a2a.a2a_requests import A2aCall, SendBody, content_of, decisions_of, params_of
 from gateway.adapters.conversation import MAX_RESULTS
 from gateway.adapters.parts import ApprovalAsked, Call, Fold
 from gateway.adapters.user_content import MAX_MESSAGES

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from gateway.adapters.anthropic_blocks import call_named, stop_reason_of, tool_use_id, usage_of
-from gateway.adapters.anthropic_frames import MessageStream, WholeMessage
+from gateway.adapters.anthropic.anthropic_blocks import call_named, stop_reason_of, tool_use_id, usage_of
+from gateway.adapters.anthropic.anthropic_frames import MessageStream, WholeMessage
 from gateway.adapters.parts import Fold, TurnEnded
 from gateway.events.envelope import StoredEvent
 from tests.adapters.test_parts import stored, turns

@@ -13,8 +13,13 @@ from hypothesis import strategies as st
 from pydantic import SecretStr
 
 from bench.cache import PROGRAM, cached
-from gateway.adapters import durable_streams_routes
-from gateway.adapters.durable_streams_frames import CURSOR_EPOCH, next_cursor, offset_of, read_offset
+from gateway.adapters.durable_streams import durable_streams_routes
+from gateway.adapters.durable_streams.durable_streams_frames import (
+    CURSOR_EPOCH,
+    next_cursor,
+    offset_of,
+    read_offset,
+)
 from gateway.settings import Settings, load_settings
 from tests.adapters.test_cuts import Gates
 from tests.clients.programs import needs_npm, run, run_documented

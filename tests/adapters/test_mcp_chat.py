@@ -15,7 +15,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult, TextContent, TextResourceContents
 
-from gateway.adapters import mcp_chat, mcp_resources
+from gateway.adapters.mcp import mcp_chat, mcp_resources
 from gateway.demo.demo_tools import demo_tools
 from gateway.settings import Settings
 from tests.clients.programs import run_documented_python

@@ -9,7 +9,7 @@ from hypothesis import given
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
 from gateway.adapters.asides import STARTS_OVER, comparable, without_asides
-from gateway.adapters.openai_frames import Completion, CompletionChunks, usage_of
+from gateway.adapters.openai.openai_frames import Completion, CompletionChunks, usage_of
 from gateway.adapters.parts import Fold
 from gateway.events.envelope import StoredEvent
 from tests.adapters.test_parts import stored, turns

@@ -19,9 +19,9 @@ from openai.types.responses import (
 )
 from pydantic import BaseModel
 
+from gateway.adapters.openai.responses_frames import ResponseEvents
+from gateway.adapters.openai.responses_reader import ResponseReader, Waits
 from gateway.adapters.parts import AttemptWithdrawn, Fold, Grew
-from gateway.adapters.responses_frames import ResponseEvents
-from gateway.adapters.responses_reader import ResponseReader, Waits
 from gateway.errors import Draining
 from gateway.events.envelope import StoredEvent
 from tests.adapters.test_parts import stored, turns

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gateway.adapters.responses_requests import (
+from gateway.adapters.openai.responses_requests import (
     Decision,
     ResponseBody,
     check_possible,

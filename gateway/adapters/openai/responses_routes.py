@@ -12,10 +12,10 @@ from gateway.adapters.conversation import refuse
 from gateway.adapters.foreign_ids import call_name, call_of, session_of
 from gateway.adapters.history_places import Naming
 from gateway.adapters.models_routes import JSON, check_model
-from gateway.adapters.openai_frames import NO_RETRY, STATUSES, error_body
-from gateway.adapters.responses_frames import ResponseEvents
-from gateway.adapters.responses_reader import ResponseReader, places_waited, read_so_far
-from gateway.adapters.responses_requests import (
+from gateway.adapters.openai.openai_frames import NO_RETRY, STATUSES, error_body
+from gateway.adapters.openai.responses_frames import ResponseEvents
+from gateway.adapters.openai.responses_reader import ResponseReader, places_waited, read_so_far
+from gateway.adapters.openai.responses_requests import (
     RESPONSES,
     Input,
     ResponseBody,

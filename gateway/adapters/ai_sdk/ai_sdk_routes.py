@@ -7,9 +7,9 @@ import orjson
 from starlette.responses import Response
 
 from gateway.adapters.adapter import Adapter
-from gateway.adapters.ai_sdk_frames import UiMessageStream
-from gateway.adapters.ai_sdk_messages import USER, AssistantMessage, UiMessage, user_message
-from gateway.adapters.ai_sdk_requests import (
+from gateway.adapters.ai_sdk.ai_sdk_frames import UiMessageStream
+from gateway.adapters.ai_sdk.ai_sdk_messages import USER, AssistantMessage, UiMessage, user_message
+from gateway.adapters.ai_sdk.ai_sdk_requests import (
     MessageBody,
     UiChatBody,
     content_of,

@@ -26,8 +26,8 @@ from mcp_types import (
 from starlette.types import Message, Receive, Scope, Send
 
 from gateway import __version__
-from gateway.adapters import mcp_chat, mcp_resources
-from gateway.adapters.mcp_server import Caller, call, memory_tool, no_tool, offered, result
+from gateway.adapters.mcp import mcp_chat, mcp_resources
+from gateway.adapters.mcp.mcp_server import Caller, call, memory_tool, no_tool, offered, result
 from gateway.errors import GatewayError, NotFound
 from gateway.http.requests import ApiRequest
 from gateway.tools.base import FunctionTool

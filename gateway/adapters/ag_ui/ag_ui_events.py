@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import orjson
 
-from gateway.adapters.ag_ui_messages import RESULT, ClientMessages, Event, Message, user_message
+from gateway.adapters.ag_ui.ag_ui_messages import RESULT, ClientMessages, Event, Message, user_message
 from gateway.adapters.foreign_ids import call_name
 from gateway.adapters.parts import (
     ApprovalAsked,

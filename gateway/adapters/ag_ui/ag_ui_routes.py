@@ -8,10 +8,10 @@ from itertools import groupby
 from starlette.responses import Response
 
 from gateway.adapters.adapter import Adapter
-from gateway.adapters.ag_ui_events import Run
-from gateway.adapters.ag_ui_frames import RunStream, failed_frame
-from gateway.adapters.ag_ui_messages import Message
-from gateway.adapters.ag_ui_requests import (
+from gateway.adapters.ag_ui.ag_ui_events import Run
+from gateway.adapters.ag_ui.ag_ui_frames import RunStream, failed_frame
+from gateway.adapters.ag_ui.ag_ui_messages import Message
+from gateway.adapters.ag_ui.ag_ui_requests import (
     RunBody,
     StopBody,
     decisions_of,

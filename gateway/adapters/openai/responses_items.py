@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from gateway.adapters.openai_frames import usage_of
+from gateway.adapters.openai.openai_frames import usage_of
 from gateway.adapters.parts import Data
 
 Json = dict[str, Any]

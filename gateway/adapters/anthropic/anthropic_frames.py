@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import orjson
 
-from gateway.adapters.anthropic_blocks import (
+from gateway.adapters.anthropic.anthropic_blocks import (
     Json,
     called,
     citations_of,

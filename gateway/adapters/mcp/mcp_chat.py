@@ -23,7 +23,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from gateway.adapters.answering import Answer, decided_calls, follow_to_end
 from gateway.adapters.conversation import MAX_RESULTS
 from gateway.adapters.foreign_ids import id_of
-from gateway.adapters.mcp_server import FORMS, idempotency_key
+from gateway.adapters.mcp.mcp_server import FORMS, idempotency_key
 from gateway.adapters.parts import (
     ApprovalAsked,
     AttemptWithdrawn,

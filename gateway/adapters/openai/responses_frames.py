@@ -15,7 +15,16 @@ from collections.abc import Iterator, Mapping, Sequence
 import orjson
 
 from gateway.adapters.foreign_ids import call_name
-from gateway.adapters.openai_frames import REASONS
+from gateway.adapters.openai.openai_frames import REASONS
+from gateway.adapters.openai.responses_items import (
+    CONSTANT,
+    FORMS,
+    SERVER,
+    Item,
+    Json,
+    response_id,
+    usage_of_response,
+)
 from gateway.adapters.parts import (
     ApprovalAsked,
     ApprovalGiven,
@@ -34,15 +43,6 @@ from gateway.adapters.parts import (
     TurnEnded,
     Waiting,
     runs_on_client,
-)
-from gateway.adapters.responses_items import (
-    CONSTANT,
-    FORMS,
-    SERVER,
-    Item,
-    Json,
-    response_id,
-    usage_of_response,
 )
 from gateway.adapters.turn_usage import TurnUsage
 from gateway.errors import GatewayError

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import orjson
 
-from gateway.adapters.ag_ui_events import MESSAGES, Run, RunEvents, failed
-from gateway.adapters.ag_ui_messages import Event
+from gateway.adapters.ag_ui.ag_ui_events import MESSAGES, Run, RunEvents, failed
+from gateway.adapters.ag_ui.ag_ui_messages import Event
 from gateway.adapters.parts import Grew, Opened, Part, Waiting
 from gateway.errors import GatewayError
 

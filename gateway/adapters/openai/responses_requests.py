@@ -8,8 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from gateway.adapters.conversation import Conversation, Question, refuse
 from gateway.adapters.foreign_ids import turn_of
-from gateway.adapters.openai_requests import CHAT, conversation_of, tools_of
-from gateway.adapters.responses_items import SERVER
+from gateway.adapters.openai.openai_requests import CHAT, conversation_of, tools_of
+from gateway.adapters.openai.responses_items import SERVER
 from gateway.adapters.user_content import Messages, Tools
 from gateway.messages import ToolSpec
 

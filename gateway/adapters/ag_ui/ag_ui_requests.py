@@ -5,7 +5,7 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import Field, field_validator
 
-from gateway.adapters.ag_ui_messages import RESULT, Message
+from gateway.adapters.ag_ui.ag_ui_messages import RESULT, Message
 from gateway.adapters.conversation import MAX_RESULTS
 from gateway.adapters.foreign_ids import call_of, turn_of
 from gateway.adapters.user_content import MAX_MESSAGES, Lenient, Messages, checked_content, file_at, uploaded

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from gateway.adapters.adapter import Adapter
-from gateway.adapters.durable_streams_frames import (
+from gateway.adapters.durable_streams.durable_streams_frames import (
     BEGINNING,
     Frames,
     encode_messages,

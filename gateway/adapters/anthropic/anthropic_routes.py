@@ -5,9 +5,9 @@ from starlette.responses import Response
 
 from gateway.adapters.adapter import Adapter
 from gateway.adapters.answering import answer_stream, whole_answer
-from gateway.adapters.anthropic_blocks import STATUSES, error_body
-from gateway.adapters.anthropic_frames import MessageStream, WholeMessage
-from gateway.adapters.anthropic_requests import (
+from gateway.adapters.anthropic.anthropic_blocks import STATUSES, error_body
+from gateway.adapters.anthropic.anthropic_frames import MessageStream, WholeMessage
+from gateway.adapters.anthropic.anthropic_requests import (
     MessagesBody,
     check_possible,
     conversation_of,

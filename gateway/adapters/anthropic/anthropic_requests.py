@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 from pydantic import BaseModel, ConfigDict, Field
 
-from gateway.adapters.anthropic_blocks import call_named
+from gateway.adapters.anthropic.anthropic_blocks import call_named
 from gateway.adapters.conversation import Conversation, Dialect, Exchange, Question, ToolResult, refuse
 from gateway.adapters.foreign_ids import turn_of
 from gateway.adapters.user_content import Messages, Tools, file_at, file_of, uploaded

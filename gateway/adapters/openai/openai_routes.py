@@ -5,13 +5,13 @@ from collections.abc import Mapping
 
 from starlette.responses import Response
 
-from gateway.adapters import responses_routes
 from gateway.adapters.adapter import Adapter
 from gateway.adapters.answering import answer_stream, whole_answer
 from gateway.adapters.asking import HEADERS, Asking, ask, worked
 from gateway.adapters.models_routes import JSON, check_model
-from gateway.adapters.openai_frames import NO_RETRY, STATUSES, Completion, CompletionChunks, error_body
-from gateway.adapters.openai_requests import (
+from gateway.adapters.openai import responses_routes
+from gateway.adapters.openai.openai_frames import NO_RETRY, STATUSES, Completion, CompletionChunks, error_body
+from gateway.adapters.openai.openai_requests import (
     CHAT,
     ChatCompletionBody,
     check_possible,

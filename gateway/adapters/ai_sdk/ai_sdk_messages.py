@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from gateway.adapters.ai_sdk_frames import Chunk, Chunks
+from gateway.adapters.ai_sdk.ai_sdk_frames import Chunk, Chunks
 from gateway.adapters.foreign_ids import call_of
 from gateway.adapters.parts import Part, TurnBegan
 

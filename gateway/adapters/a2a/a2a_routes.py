@@ -7,14 +7,14 @@ import orjson
 from starlette.responses import Response
 
 from gateway import __version__
-from gateway.adapters.a2a_frames import (
+from gateway.adapters.a2a.a2a_frames import (
     SUBMITTED,
     WORKING,
     Subscription,
     TaskStream,
     error_of,
 )
-from gateway.adapters.a2a_requests import (
+from gateway.adapters.a2a.a2a_requests import (
     A2aCall,
     MessageBody,
     SendBody,
