@@ -224,7 +224,7 @@ async def test_a_client_that_closes_the_connection_stops_the_turn(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After the grace, but for one in the background."""
-    monkeypatch.setattr("gateway.adapters.asking.GRACE", 0.0)
+    monkeypatch.setattr("gateway.adapters.conversation_turn.GRACE", 0.0)
     async with sdk(client) as api:
         turns: list[dict[str, Any]] = []
         for background in (True, False):

@@ -9,8 +9,7 @@ from typing import Any
 
 import orjson
 
-from gateway.adapters.answering import Answer
-from gateway.adapters.parts import (
+from gateway.adapters.turn_parts import (
     ApprovalAsked,
     AttemptWithdrawn,
     CallAnswered,
@@ -27,6 +26,7 @@ from gateway.adapters.parts import (
     TurnEnded,
     Waiting,
 )
+from gateway.adapters.turn_response import TurnAnswer
 from gateway.errors import (
     Conflict,
     GatewayError,
@@ -215,7 +215,7 @@ class TaskStream:
         return self._head + orjson.dumps(result) + b"}\n\n"
 
 
-class Subscription(Answer):
+class TaskSubscription(TurnAnswer):
     """Tells a task as it is, and then what becomes of it."""
 
     def __init__(self, stream: TaskStream, head: int, decided: frozenset[str]) -> None:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from gateway.adapters.conversation import MAX_RESULTS
+from gateway.adapters.client_conversation import MAX_RESULTS
 from gateway.adapters.user_content import MAX_MESSAGES, Lenient, checked_content, file_at, uploaded
 from gateway.artifacts.attached_files import Upload
 from gateway.errors import InvalidRequest, plain_words
@@ -42,7 +42,7 @@ class PartBody(Lenient):
     media_type: str | None = None
 
 
-class MessageBody(Lenient):
+class A2aMessage(Lenient):
     message_id: str = Field(min_length=1, max_length=MAX_ID)
     context_id: str = ""
     task_id: str = ""
@@ -56,7 +56,7 @@ class Configuration(Lenient):
 
 
 class SendBody(Lenient):
-    message: MessageBody
+    message: A2aMessage
     configuration: Configuration = Configuration()
     metadata: Mapping[str, Any] = Field(default_factory=dict[str, Any])
 
@@ -66,7 +66,7 @@ class TaskBody(Lenient):
     history_length: int | None = None
 
 
-class Decision(NamedTuple):
+class A2aDecision(NamedTuple):
     """Of a person, about the call of that id."""
 
     call_id: str
@@ -85,7 +85,7 @@ def params_of(call: A2aCall, model: type[P]) -> P:
         raise InvalidRequest(f"params.{where}: {said}"[:500]) from None
 
 
-def content_of(message: MessageBody) -> tuple[str, list[str | Upload]]:
+def content_of(message: A2aMessage) -> tuple[str, list[str | Upload]]:
     """Text and files of a message that begins a turn; data becomes text. Raises errors.InvalidRequest."""
     texts: list[str] = []
     files: list[str | Upload] = []
@@ -101,7 +101,7 @@ def content_of(message: MessageBody) -> tuple[str, list[str | Upload]]:
     return checked_content("\n\n".join(texts), files)
 
 
-def decisions_of(message: MessageBody) -> Sequence[Decision]:
+def decisions_of(message: A2aMessage) -> Sequence[A2aDecision]:
     """What a message to a task that waits says of its calls; none where any of it is no decision. Raises
     errors.InvalidRequest where there are more than a model makes calls."""
     given: list[Any] = []
@@ -115,7 +115,7 @@ def decisions_of(message: MessageBody) -> Sequence[Decision]:
     return decisions if len(decisions) == len(given) else ()
 
 
-def _decision(given: object) -> Decision | None:
+def _decision(given: object) -> A2aDecision | None:
     if not isinstance(given, Mapping):
         return None
     said: Mapping[str, Any] = given
@@ -124,4 +124,6 @@ def _decision(given: object) -> Decision | None:
         return None
     if not (name.isprintable() and len(name) <= MAX_ID):
         return None
-    return Decision(name, approved, reason if isinstance(reason, str) and reason and not approved else None)
+    return A2aDecision(
+        name, approved, reason if isinstance(reason, str) and reason and not approved else None
+    )

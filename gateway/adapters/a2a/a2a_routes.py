@@ -10,13 +10,13 @@ from gateway import __version__
 from gateway.adapters.a2a.a2a_frames import (
     SUBMITTED,
     WORKING,
-    Subscription,
     TaskStream,
+    TaskSubscription,
     error_of,
 )
 from gateway.adapters.a2a.a2a_requests import (
     A2aCall,
-    MessageBody,
+    A2aMessage,
     SendBody,
     TaskBody,
     content_of,
@@ -24,10 +24,16 @@ from gateway.adapters.a2a.a2a_requests import (
     params_of,
 )
 from gateway.adapters.adapter import Adapter
-from gateway.adapters.answering import answer_stream, decided_calls, open_turn, stream_response, whole_answer
-from gateway.adapters.asking import worked
+from gateway.adapters.conversation_turn import worked
 from gateway.adapters.foreign_ids import id_of
-from gateway.adapters.parts import Fold
+from gateway.adapters.turn_parts import Fold
+from gateway.adapters.turn_response import (
+    answer_stream,
+    decided_calls,
+    open_turn,
+    stream_response,
+    whole_answer,
+)
 from gateway.errors import Conflict, Draining, GatewayError, InvalidRequest, NotFound, QueueFull, TooLarge
 from gateway.http.endpoint import STREAM, Endpoint
 from gateway.http.requests import ApiRequest
@@ -146,7 +152,7 @@ async def _subscribe(request: ApiRequest, asked: A2aCall) -> Response:
     place = await gateway.following(who, turn.session_id, turn_id=turn.id)
     stream = _stream(request, asked, turn)
     request.span.follows(turn.id)
-    reader = Subscription(stream, place.head, decided)
+    reader = TaskSubscription(stream, place.head, decided)
     return stream_response(request, place, reader, stream.trouble, headers={"x-turn-id": turn.id})
 
 
@@ -179,7 +185,7 @@ async def _begun(request: ApiRequest, body: SendBody) -> tuple[TurnRow, frozense
     return turn, frozenset(), turn.created_at
 
 
-async def _decided(request: ApiRequest, message: MessageBody) -> tuple[TurnRow, frozenset[str], int | None]:
+async def _decided(request: ApiRequest, message: A2aMessage) -> tuple[TurnRow, frozenset[str], int | None]:
     gateway, who = request.gateway, request.principal
     turn = await _turn(request, message.task_id)
     if message.context_id not in {"", turn.session_id}:

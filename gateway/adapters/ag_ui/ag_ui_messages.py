@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from gateway.adapters.foreign_ids import turn_of
-from gateway.adapters.parts import TurnBegan
+from gateway.adapters.turn_parts import TurnBegan
 
 Event = dict[str, Any]
 Message = Mapping[str, Any]

@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 from pydantic import Field, field_validator
 
 from gateway.adapters.ag_ui.ag_ui_messages import RESULT, Message
-from gateway.adapters.conversation import MAX_RESULTS
+from gateway.adapters.client_conversation import MAX_RESULTS
 from gateway.adapters.foreign_ids import call_of, turn_of
 from gateway.adapters.user_content import MAX_MESSAGES, Lenient, Messages, checked_content, file_at, uploaded
 from gateway.artifacts.attached_files import Upload
@@ -18,7 +18,7 @@ from gateway.tools.client_tools import MAX_TOOLS
 MEDIA = ("image", "audio", "video", "document")  # no set: what a client sends need not be hashable
 
 
-class ToolBody(Lenient):
+class AgUiToolBody(Lenient):
     name: str
     description: str = ""
     parameters: dict[str, Any] | None = None
@@ -44,8 +44,8 @@ class RunBody(Lenient):
     run_id: str = Field("", max_length=1000, description="Repeated in the events of the run.")
     protocol_version: str | None = Field(None, description="Absent in drafts before 1.0.")
     messages: Messages = Field(default_factory=list[dict[str, Any]])
-    tools: list[ToolBody] = Field(
-        default_factory=list[ToolBody], max_length=MAX_TOOLS, description="Tools that the client runs."
+    tools: list[AgUiToolBody] = Field(
+        default_factory=list[AgUiToolBody], max_length=MAX_TOOLS, description="Tools that the client runs."
     )
     context: list[ContextBody] = Field(
         default_factory=list[ContextBody],
@@ -91,7 +91,7 @@ class StopBody(Lenient):
     thread_id: str = Field(min_length=1, max_length=1000)
 
 
-class Decided(NamedTuple):
+class AgUiDecision(NamedTuple):
     """A person's word about a call, or (`is_given_up`) that there will be none."""
 
     turn_id: str
@@ -102,7 +102,7 @@ class Decided(NamedTuple):
     is_given_up: bool
 
 
-class Result(NamedTuple):
+class AgUiToolResult(NamedTuple):
     """What a tool of the client gave."""
 
     turn_id: str
@@ -111,7 +111,7 @@ class Result(NamedTuple):
     is_error: bool
 
 
-def decisions_of(resume: Sequence[ResumeBody]) -> Iterator[Decided]:
+def decisions_of(resume: Sequence[ResumeBody]) -> Iterator[AgUiDecision]:
     """Raises errors.InvalidRequest."""
     for each in resume:
         turn_id = turn_of(each.interrupt_id)
@@ -123,7 +123,7 @@ def decisions_of(resume: Sequence[ResumeBody]) -> Iterator[Decided]:
         if not is_given_up and not isinstance(approved, bool):
             raise InvalidRequest("resume: the payload must have `approved`, true or false.")
         reason, edited = payload.get("reason"), payload.get("editedArgs")
-        yield Decided(
+        yield AgUiDecision(
             turn_id,
             call_of(each.interrupt_id),
             approved=not is_given_up and approved is True,
@@ -133,9 +133,9 @@ def decisions_of(resume: Sequence[ResumeBody]) -> Iterator[Decided]:
         )
 
 
-def results_of(messages: Sequence[Message]) -> list[Result]:
+def results_of(messages: Sequence[Message]) -> list[AgUiToolResult]:
     """The results that the client gave behind the last answer. Raises errors.InvalidRequest."""
-    found: list[Result] = []
+    found: list[AgUiToolResult] = []
     for message in reversed(messages):
         if message["role"] not in {"tool", "user"}:
             break
@@ -146,7 +146,7 @@ def results_of(messages: Sequence[Message]) -> list[Result]:
         error = message.get("error")
         if isinstance(error, str) and error:
             text = f"{text}\n\n{error}" if text else error
-        found.append(Result(turn_id, call_of(name), text, is_error=bool(error)))
+        found.append(AgUiToolResult(turn_id, call_of(name), text, is_error=bool(error)))
         if len(found) > MAX_RESULTS:
             raise InvalidRequest(f"messages: there may be {MAX_RESULTS} results of tools.")
     return found[::-1]

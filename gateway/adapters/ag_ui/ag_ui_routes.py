@@ -8,8 +8,7 @@ from itertools import groupby
 from starlette.responses import Response
 
 from gateway.adapters.adapter import Adapter
-from gateway.adapters.ag_ui.ag_ui_events import Run
-from gateway.adapters.ag_ui.ag_ui_frames import RunStream, failed_frame
+from gateway.adapters.ag_ui.ag_ui_frames import AgUiRun, RunStream, failed_frame
 from gateway.adapters.ag_ui.ag_ui_messages import Message
 from gateway.adapters.ag_ui.ag_ui_requests import (
     RunBody,
@@ -19,10 +18,10 @@ from gateway.adapters.ag_ui.ag_ui_requests import (
     seeds_of,
     user_content,
 )
-from gateway.adapters.answering import answer_stream, open_turn, stop_turn, stream_response
-from gateway.adapters.asking import worked
+from gateway.adapters.conversation_turn import worked
 from gateway.adapters.foreign_ids import id_of, session_of, turn_of
-from gateway.adapters.parts import AttemptWithdrawn, Closed, Fold, Grew, Noted, Opened, Part
+from gateway.adapters.turn_parts import AttemptWithdrawn, Closed, Fold, Grew, Noted, Opened, Part
+from gateway.adapters.turn_response import answer_stream, open_turn, stop_turn, stream_response
 from gateway.errors import Conflict, InvalidRequest, NotFound
 from gateway.events.envelope import StoredEvent
 from gateway.http.endpoint import STREAM, Endpoint
@@ -276,8 +275,8 @@ async def _last_turn(request: ApiRequest, session_id: str, body: RunBody) -> Tur
         raise _differs() from None
 
 
-def _run(body: RunBody, known: Collection[str] = ()) -> Run:
-    return Run(body.thread_id, body.run_id, body.protocol_version is not None, body.messages, known)
+def _run(body: RunBody, known: Collection[str] = ()) -> AgUiRun:
+    return AgUiRun(body.thread_id, body.run_id, body.protocol_version is not None, body.messages, known)
 
 
 def _session_of(request: ApiRequest, thread_id: str) -> str:

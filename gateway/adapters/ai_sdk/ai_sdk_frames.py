@@ -10,11 +10,10 @@ from typing import Any
 import orjson
 
 from gateway.adapters.foreign_ids import call_name
-from gateway.adapters.parts import (
+from gateway.adapters.turn_parts import (
     ApprovalAsked,
     ApprovalGiven,
     AttemptWithdrawn,
-    Call,
     CallAnswered,
     CallMade,
     CallProgressed,
@@ -28,6 +27,7 @@ from gateway.adapters.parts import (
     StepEnded,
     TurnBegan,
     TurnEnded,
+    TurnToolCall,
     Waiting,
     runs_on_client,
 )
@@ -119,7 +119,7 @@ class Chunks:
             self._in_step = False
             yield {"type": "finish-step"}
 
-    def _answered(self, call: Call, data: Data) -> Chunk:
+    def _answered(self, call: TurnToolCall, data: Data) -> Chunk:
         about = {"toolCallId": call.id, **_whose(call)}
         if data["status"] == "ok":
             return {"type": "tool-output-available", **about, "output": data["content"]}
@@ -159,7 +159,7 @@ class UiMessageStream:
         return b"".join(map(_frame, _failed(error.code, error.message, retryable=error.retryable))) + DONE
 
 
-def _whose(call: Call) -> Mapping[str, bool]:
+def _whose(call: TurnToolCall) -> Mapping[str, bool]:
     return {} if runs_on_client(call) else OURS
 
 

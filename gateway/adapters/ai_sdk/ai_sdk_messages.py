@@ -5,7 +5,7 @@ from typing import Any
 
 from gateway.adapters.ai_sdk.ai_sdk_frames import Chunk, Chunks
 from gateway.adapters.foreign_ids import call_of
-from gateway.adapters.parts import Part, TurnBegan
+from gateway.adapters.turn_parts import Part, TurnBegan
 
 UiMessage = dict[str, Any]
 

@@ -15,13 +15,13 @@ from gateway.service.seeding import MAX_SEEDED, SeedMessage
 from gateway.tools.client_tools import MAX_TOOLS
 
 
-class MessageBody(Lenient):
+class AiSdkMessage(Lenient):
     id: str = ""
     role: Literal["user", "assistant", "system"]
     parts: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
 
 
-class ToolBody(Lenient):
+class AiSdkToolBody(Lenient):
     description: str = ""
     parameters: dict[str, Any] = Field(
         default_factory=lambda: {"type": "object"},
@@ -38,8 +38,8 @@ class UiChatBody(Lenient):
     trigger: Literal["submit-message", "regenerate-message"] = "submit-message"
     message_id: str | None = Field(None, description="The message that is edited, or answered anew.")
     model: str | None = Field(None, description="One of the allowed models.")
-    tools: dict[str, ToolBody] = Field(
-        default_factory=dict[str, ToolBody],
+    tools: dict[str, AiSdkToolBody] = Field(
+        default_factory=dict[str, AiSdkToolBody],
         max_length=MAX_TOOLS,
         description="Tools that the page runs, by name.",
     )
@@ -61,7 +61,7 @@ def seeds_of(given: Sequence[Mapping[str, Any]]) -> list[SeedMessage]:
     return found if len(found) <= MAX_SEEDED else []
 
 
-class Decided(NamedTuple):
+class AiSdkDecision(NamedTuple):
     """A person's word about a call."""
 
     call_id: str
@@ -69,7 +69,7 @@ class Decided(NamedTuple):
     reason: str | None
 
 
-class Result(NamedTuple):
+class AiSdkToolResult(NamedTuple):
     """What a tool of the page gave."""
 
     call_id: str
@@ -77,19 +77,19 @@ class Result(NamedTuple):
     is_error: bool
 
 
-def decisions_of(message: MessageBody) -> list[Decided]:
+def decisions_of(message: AiSdkMessage) -> list[AiSdkDecision]:
     """The decisions that an assistant's message has, and that were not carried out when it was sent."""
-    found: list[Decided] = []
+    found: list[AiSdkDecision] = []
     for part in message.parts:
         approval = part.get("approval")
         if part.get("state") == "approval-responded" and isinstance(approval, Mapping):
             approved, reason = approval.get("approved") is True, approval.get("reason")
             told = reason if isinstance(reason, str) and not approved else None
-            found.append(Decided(call_of(str(approval.get("id"))), approved, told))
+            found.append(AiSdkDecision(call_of(str(approval.get("id"))), approved, told))
     return found
 
 
-def results_of(message: MessageBody) -> Iterator[Result]:
+def results_of(message: AiSdkMessage) -> Iterator[AiSdkToolResult]:
     """The results of the page's own tools that an assistant's message has, also those that are known."""
     for part in message.parts:
         state, call_id = part.get("state"), part.get("toolCallId")
@@ -98,12 +98,12 @@ def results_of(message: MessageBody) -> Iterator[Result]:
         if state == "output-available":
             output = part.get("output")
             text = output if isinstance(output, str) else orjson.dumps(output).decode()
-            yield Result(call_id, text, is_error=False)
+            yield AiSdkToolResult(call_id, text, is_error=False)
         elif state == "output-error":
-            yield Result(call_id, str(part.get("errorText")), is_error=True)
+            yield AiSdkToolResult(call_id, str(part.get("errorText")), is_error=True)
 
 
-def content_of(message: MessageBody) -> tuple[str, list[str | Upload]]:
+def content_of(message: AiSdkMessage) -> tuple[str, list[str | Upload]]:
     """The text of a user's message, and the files that come with it."""
     files = (
         file_at(part["url"], part.get("mediaType"), part.get("filename"))
@@ -113,7 +113,7 @@ def content_of(message: MessageBody) -> tuple[str, list[str | Upload]]:
     return checked_content(_text_of(message), [*files])
 
 
-def _text_of(message: MessageBody) -> str:
+def _text_of(message: AiSdkMessage) -> str:
     return "\n\n".join(part["text"] for part in message.parts if _is(part, "text", "text"))
 
 
@@ -121,8 +121,8 @@ def _is(part: Mapping[str, Any], kind: str, content: str) -> bool:
     return part.get("type") == kind and isinstance(part.get(content), str)
 
 
-def read_message(given: Mapping[str, Any]) -> MessageBody:
+def read_message(given: Mapping[str, Any]) -> AiSdkMessage:
     try:
-        return MessageBody.model_validate(given)
+        return AiSdkMessage.model_validate(given)
     except ValueError:
         raise InvalidRequest("A message must have a role and parts.") from None

@@ -10,7 +10,7 @@ from gateway.adapters.adapter import Adapter
 from gateway.adapters.ai_sdk.ai_sdk_frames import UiMessageStream
 from gateway.adapters.ai_sdk.ai_sdk_messages import USER, AssistantMessage, UiMessage, user_message
 from gateway.adapters.ai_sdk.ai_sdk_requests import (
-    MessageBody,
+    AiSdkMessage,
     UiChatBody,
     content_of,
     decisions_of,
@@ -18,9 +18,9 @@ from gateway.adapters.ai_sdk.ai_sdk_requests import (
     results_of,
     seeds_of,
 )
-from gateway.adapters.answering import answer_stream, open_turn, stop_turn
 from gateway.adapters.foreign_ids import id_of, session_of
-from gateway.adapters.parts import Fold, TurnBegan
+from gateway.adapters.turn_parts import Fold, TurnBegan
+from gateway.adapters.turn_response import answer_stream, open_turn, stop_turn
 from gateway.errors import Conflict, GatewayError, InvalidRequest, NotFound
 from gateway.http.downloads import StreamedBody
 from gateway.http.endpoint import STREAM, Endpoint
@@ -90,7 +90,7 @@ async def messages(request: ApiRequest) -> Response:
     )
 
 
-async def _go_on(request: ApiRequest, session_id: str, message: MessageBody) -> Response:
+async def _go_on(request: ApiRequest, session_id: str, message: AiSdkMessage) -> Response:
     """Carries out what was decided about calls of a turn, gives the results of the page's tools, and goes
     on."""
     gateway, who = request.gateway, request.principal

@@ -11,14 +11,14 @@ from urllib.parse import quote, unquote
 import orjson
 
 from gateway.adapters.foreign_ids import call_name, turn_of
-from gateway.adapters.parts import (
-    Call,
+from gateway.adapters.turn_parts import (
     CallAnswered,
     CallMade,
     Data,
     Part,
     Span,
     TurnEnded,
+    TurnToolCall,
     runs_on_client,
 )
 
@@ -68,7 +68,7 @@ def call_named(name: str) -> str:
     return call_name(turn_id, unquote(name.removeprefix(f"{turn_id}-").replace("-", "%")))
 
 
-def tool_use(turn_id: str, call: Call) -> Json:
+def tool_use(turn_id: str, call: TurnToolCall) -> Json:
     """A call for the client to run."""
     name = tool_use_id(turn_id, call.id)
     return {"type": "tool_use", "id": name, "name": call.name, "input": call.arguments}

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 
 import orjson
 
+from gateway.adapters.answer_remarks import STARTS_OVER, asks_approval
+from gateway.adapters.answer_usage import AnswerUsage
 from gateway.adapters.anthropic.anthropic_blocks import (
     Json,
     called,
@@ -18,8 +20,7 @@ from gateway.adapters.anthropic.anthropic_blocks import (
     tool_use,
     usage_of,
 )
-from gateway.adapters.asides import STARTS_OVER, asks_approval
-from gateway.adapters.parts import (
+from gateway.adapters.turn_parts import (
     AttemptWithdrawn,
     CallMade,
     Closed,
@@ -33,7 +34,6 @@ from gateway.adapters.parts import (
     TurnEnded,
     Waiting,
 )
-from gateway.adapters.turn_usage import TurnUsage
 from gateway.errors import GatewayError
 
 GAP = "\n\n"
@@ -51,7 +51,7 @@ class _Message:
         self._page = page
         self._estimate = estimate
         self._shows_calls = shows_calls
-        self._usage = TurnUsage()
+        self._usage = AnswerUsage()
         self._step = 0
 
     def _about(self) -> Json:
@@ -78,7 +78,7 @@ class _Message:
         return usage_of(self._usage.of(ended), self._estimate)
 
 
-class MessageStream(_Message):
+class AnthropicMessageStream(_Message):
     """Encodes a turn as server-sent events."""
 
     def __init__(self, turn_id: str, model: str, page: str, estimate: int, *, shows_calls: bool) -> None:

@@ -8,7 +8,14 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field
 
 from gateway.adapters.anthropic.anthropic_blocks import call_named
-from gateway.adapters.conversation import Conversation, Dialect, Exchange, Question, ToolResult, refuse
+from gateway.adapters.client_conversation import (
+    ClientConversation,
+    ClientExchange,
+    ClientQuestion,
+    ClientToolResult,
+    ConversationDialect,
+    refuse,
+)
 from gateway.adapters.foreign_ids import turn_of
 from gateway.adapters.user_content import Messages, Tools, file_at, file_of, uploaded
 from gateway.artifacts.attached_files import Upload
@@ -37,10 +44,10 @@ class MessagesBody(BaseModel):
     mcp_servers: list[Any] | None = Field(None, description="Not to be had: the operators connect them.")
 
 
-def conversation_of(body: MessagesBody) -> Conversation:
+def conversation_of(body: MessagesBody) -> ClientConversation:
     """Raises errors.InvalidRequest."""
     told = [_text_of(body.system, "system")]
-    exchanges: list[tuple[Question, list[str]]] = []
+    exchanges: list[tuple[ClientQuestion, list[str]]] = []
     results: list[Block] = []
     asks = False
     for number, message in enumerate(body.messages):
@@ -63,13 +70,13 @@ def conversation_of(body: MessagesBody) -> Conversation:
             case _:
                 refuse("messages", f"{where}: the role must be user, assistant or system.")
     instructions = "\n\n".join(filter(None, told))
-    answered = [Exchange(question, "\n\n".join(filter(None, said))) for question, said in exchanges]
+    answered = [ClientExchange(question, "\n\n".join(filter(None, said))) for question, said in exchanges]
     if asks:
         ours = [_result(each) for each in results if turn_of(str(each.get("tool_use_id"))) is not None]
-        return Conversation(MESSAGES, instructions, answered[:-1], answered[-1].question, ours)
+        return ClientConversation(MESSAGES, instructions, answered[:-1], answered[-1].question, ours)
     if not results:
         refuse("messages", "The last of messages must be the user's.")
-    return Conversation(MESSAGES, instructions, answered, None, [*map(_result, results)])
+    return ClientConversation(MESSAGES, instructions, answered, None, [*map(_result, results)])
 
 
 def tools_of(body: MessagesBody) -> list[ToolSpec]:
@@ -106,7 +113,7 @@ def counted_messages(body: MessagesBody) -> list[Message]:
     ]
 
 
-def _said(content: object, where: str) -> tuple[Question | None, Sequence[Block]]:
+def _said(content: object, where: str) -> tuple[ClientQuestion | None, Sequence[Block]]:
     """What a user's message asks, and the results of tools in it."""
     results, parts = list[Block](), list[Block]()
     for block in _blocks(content):
@@ -119,18 +126,20 @@ def _said(content: object, where: str) -> tuple[Question | None, Sequence[Block]
             refuse("messages", f"{where}: blocks of type {str(kind)[:100]!r} are not read.")
     text = _text_of(content, where)
     if text.strip() or parts:
-        return Question(text, parts, MESSAGES), results
+        return ClientQuestion(text, parts, MESSAGES), results
     if not results:
         refuse("messages", f"{where}: the user's message must have text, or a file.")
     return None, results
 
 
-def _result(block: Block) -> ToolResult:
+def _result(block: Block) -> ClientToolResult:
     """Raises errors.InvalidRequest."""
     content = block.get("content")
     files = [file for each in _blocks(content) if (file := _file_of_result(each)) is not None]
     text = _text_of(content, "tool_result")
-    return ToolResult(call_named(str(block.get("tool_use_id"))), text, block.get("is_error") is True, files)
+    return ClientToolResult(
+        call_named(str(block.get("tool_use_id"))), text, block.get("is_error") is True, files
+    )
 
 
 def _file_of_result(block: Block) -> File | None:
@@ -197,4 +206,4 @@ def _counted(block: Block) -> Block:
     return block
 
 
-MESSAGES = Dialect("an", "messages", _file)
+MESSAGES = ConversationDialect("an", "messages", _file)

@@ -4,9 +4,8 @@ import orjson
 from starlette.responses import Response
 
 from gateway.adapters.adapter import Adapter
-from gateway.adapters.answering import answer_stream, whole_answer
 from gateway.adapters.anthropic.anthropic_blocks import STATUSES, error_body
-from gateway.adapters.anthropic.anthropic_frames import MessageStream, WholeMessage
+from gateway.adapters.anthropic.anthropic_frames import AnthropicMessageStream, WholeMessage
 from gateway.adapters.anthropic.anthropic_requests import (
     MessagesBody,
     check_possible,
@@ -14,9 +13,10 @@ from gateway.adapters.anthropic.anthropic_requests import (
     counted_messages,
     tools_of,
 )
-from gateway.adapters.asking import HEADERS, Asking, ask, worked
-from gateway.adapters.conversation import Conversation
+from gateway.adapters.client_conversation import ClientConversation
+from gateway.adapters.conversation_turn import HEADERS, AskedTurn, ask, worked
 from gateway.adapters.models_routes import JSON, check_model
+from gateway.adapters.turn_response import answer_stream, whole_answer
 from gateway.errors import GatewayError
 from gateway.http.endpoint import STREAM, Endpoint
 from gateway.http.requests import ApiRequest
@@ -48,7 +48,9 @@ async def count_tokens(request: ApiRequest) -> Response:
     return Response(orjson.dumps({"input_tokens": found}), 200, {"cache-control": "no-store"}, JSON)
 
 
-async def _tokens(request: ApiRequest, body: MessagesBody, said: Conversation, tools: list[ToolSpec]) -> int:
+async def _tokens(
+    request: ApiRequest, body: MessagesBody, said: ClientConversation, tools: list[ToolSpec]
+) -> int:
     model, prompts = body.model or request.settings.model, request.gateway.prompts
     usable = await prompts.usable(tools)
     return await worked(
@@ -56,14 +58,14 @@ async def _tokens(request: ApiRequest, body: MessagesBody, said: Conversation, t
     )
 
 
-async def _answer(request: ApiRequest, body: MessagesBody, asking: Asking, estimate: int) -> Response:
+async def _answer(request: ApiRequest, body: MessagesBody, asking: AskedTurn, estimate: int) -> Response:
     place, decided, accepted_at = asking
     turn = place.turn
     assert turn is not None
     about = turn.id, turn.model, f"{request.base_url}#s={turn.session_id}", estimate
     shows_calls = _knows_mcp(request)
     if body.stream:
-        stream = MessageStream(*about, shows_calls=shows_calls)
+        stream = AnthropicMessageStream(*about, shows_calls=shows_calls)
         return answer_stream(request, place, stream, decided=decided, accepted_at=accepted_at)
     message = WholeMessage(*about, shows_calls=shows_calls)
     await whole_answer(request, place, message, decided=decided)

@@ -69,7 +69,7 @@ async def read(request: ApiRequest) -> Response:
         return _stream(request, place, next_cursor(query.cursor, time.time()))
     if is_tail and query.live is None:
         return _answer(200, after, b"[]", {"stream-up-to-date": "true"})
-    reader = Reader(request, session_id, after)
+    reader = DurableStreamReader(request, session_id, after)
     events, is_whole = await (reader.page() if query.live is None else reader.poll())
     headers: dict[str, str] = {"stream-up-to-date": "true"} if is_whole else {}
     if query.live is not None:
@@ -85,7 +85,7 @@ async def read(request: ApiRequest) -> Response:
     return _answer(200, end, encode_messages(events), headers)
 
 
-class Reader(NamedTuple):
+class DurableStreamReader(NamedTuple):
     """Somebody who has seen the events up to `after`."""
 
     request: ApiRequest

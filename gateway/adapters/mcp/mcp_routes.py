@@ -37,7 +37,7 @@ async def message(request: ApiRequest) -> Response:
         )
     body = await request.read_body(McpMessage)
     # In a thread: the SDK takes a second to load.
-    server = await asyncio.to_thread(import_module, "gateway.adapters.mcp.mcp_gateway")
+    server = await asyncio.to_thread(import_module, "gateway.adapters.mcp.mcp_gateway_server")
     return server.McpResponse(body.model_dump(exclude_unset=True))
 
 

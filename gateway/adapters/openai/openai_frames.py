@@ -8,8 +8,9 @@ from typing import Any
 
 import orjson
 
-from gateway.adapters.asides import STARTS_OVER, asks_approval
-from gateway.adapters.parts import (
+from gateway.adapters.answer_remarks import STARTS_OVER, asks_approval
+from gateway.adapters.answer_usage import AnswerUsage
+from gateway.adapters.turn_parts import (
     AttemptWithdrawn,
     CallMade,
     Data,
@@ -21,7 +22,6 @@ from gateway.adapters.parts import (
     TurnEnded,
     Waiting,
 )
-from gateway.adapters.turn_usage import TurnUsage
 from gateway.errors import GatewayError
 
 Json = dict[str, Any]
@@ -53,7 +53,7 @@ class _Completion:
         self.about = {"id": f"chatcmpl-{turn_id}", "created": created, "model": model}
         self._turn_id = turn_id
         self._page = page
-        self._usage = TurnUsage()
+        self._usage = AnswerUsage()
 
     def _used(self, ended: TurnEnded | None) -> Json:
         return usage_of(self._usage.of(ended))
@@ -147,7 +147,7 @@ class CompletionChunks(_Completion):
         yield DONE
 
 
-class Completion(_Completion):
+class WholeCompletion(_Completion):
     """Collects a turn for an answer in one piece. What was withdrawn is not in it."""
 
     def __init__(self, turn_id: str, model: str, created: int, page: str) -> None:

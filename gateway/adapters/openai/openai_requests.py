@@ -6,7 +6,14 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from gateway.adapters.conversation import Conversation, Dialect, Exchange, Question, ToolResult, refuse
+from gateway.adapters.client_conversation import (
+    ClientConversation,
+    ClientExchange,
+    ClientQuestion,
+    ClientToolResult,
+    ConversationDialect,
+    refuse,
+)
 from gateway.adapters.user_content import Messages, Tools, file_at, uploaded
 from gateway.artifacts.attached_files import Upload
 from gateway.errors import InvalidRequest
@@ -39,12 +46,14 @@ class ChatCompletionBody(BaseModel):
     functions: list[Any] | None = Field(None, description="Not to be had: see tools.")
 
 
-def conversation_of(messages: Iterable[tuple[int, Mapping[str, Any]]], dialect: Dialect) -> Conversation:
+def conversation_of(
+    messages: Iterable[tuple[int, Mapping[str, Any]]], dialect: ConversationDialect
+) -> ClientConversation:
     """What the messages come to, which stand in the client's request in these places. Raises
     errors.InvalidRequest."""
     told: list[str] = []
-    exchanges: list[tuple[Question, list[str]]] = []
-    results: list[ToolResult] = []
+    exchanges: list[tuple[ClientQuestion, list[str]]] = []
+    results: list[ClientToolResult] = []
     role = ""
     field = dialect.field
     for number, message in messages:
@@ -54,7 +63,9 @@ def conversation_of(messages: Iterable[tuple[int, Mapping[str, Any]]], dialect: 
                 told.append(_text_of(message, field, where))
                 continue
             case "user":
-                question = Question(_text_of(message, field, where), [*_files_of(message, field)], dialect)
+                question = ClientQuestion(
+                    _text_of(message, field, where), [*_files_of(message, field)], dialect
+                )
                 if not question.text.strip() and not question.parts:
                     refuse(field, f"{where}: the user's message must have text, or a file.")
                 exchanges.append((question, []))
@@ -63,17 +74,19 @@ def conversation_of(messages: Iterable[tuple[int, Mapping[str, Any]]], dialect: 
                     exchanges[-1][1].append(_text_of(message, field, where))
                 results.clear()
             case "tool":
-                results.append(ToolResult(str(message.get("tool_call_id")), _text_of(message, field, where)))
+                results.append(
+                    ClientToolResult(str(message.get("tool_call_id")), _text_of(message, field, where))
+                )
             case _:
                 refuse(field, f"{where}: the role must be system, developer, user, assistant or tool.")
         role = role_of_this
     instructions = "\n\n".join(filter(None, told))
-    answered = [Exchange(question, "\n\n".join(filter(None, said))) for question, said in exchanges]
+    answered = [ClientExchange(question, "\n\n".join(filter(None, said))) for question, said in exchanges]
     if role == "tool" and results:
-        return Conversation(dialect, instructions, answered, None, results)
+        return ClientConversation(dialect, instructions, answered, None, results)
     if role != "user":
         refuse(field, f"The last of {field} must be the user's, or results of tools.")
-    return Conversation(dialect, instructions, answered[:-1], answered[-1].question, ())
+    return ClientConversation(dialect, instructions, answered[:-1], answered[-1].question, ())
 
 
 def tools_of(given: Sequence[Mapping[str, Any]], choice: object) -> list[ToolSpec]:
@@ -145,4 +158,4 @@ def _file(part: Mapping[str, Any]) -> str | Upload:
             raise InvalidRequest(f"{kind}: its content must be in the message itself.")
 
 
-CHAT = Dialect("oa", "messages", _file)
+CHAT = ConversationDialect("oa", "messages", _file)

@@ -6,11 +6,16 @@ from collections.abc import Mapping
 from starlette.responses import Response
 
 from gateway.adapters.adapter import Adapter
-from gateway.adapters.answering import answer_stream, whole_answer
-from gateway.adapters.asking import HEADERS, Asking, ask, worked
+from gateway.adapters.conversation_turn import HEADERS, AskedTurn, ask, worked
 from gateway.adapters.models_routes import JSON, check_model
 from gateway.adapters.openai import responses_routes
-from gateway.adapters.openai.openai_frames import NO_RETRY, STATUSES, Completion, CompletionChunks, error_body
+from gateway.adapters.openai.openai_frames import (
+    NO_RETRY,
+    STATUSES,
+    CompletionChunks,
+    WholeCompletion,
+    error_body,
+)
 from gateway.adapters.openai.openai_requests import (
     CHAT,
     ChatCompletionBody,
@@ -18,6 +23,7 @@ from gateway.adapters.openai.openai_requests import (
     conversation_of,
     tools_of,
 )
+from gateway.adapters.turn_response import answer_stream, whole_answer
 from gateway.errors import GatewayError, InvalidRequest
 from gateway.http.endpoint import STREAM, Endpoint
 from gateway.http.requests import ApiRequest
@@ -40,7 +46,7 @@ async def complete(request: ApiRequest) -> Response:
     return await _answer(request, body, await ask(request, said, model=body.model, tools=tools))
 
 
-async def _answer(request: ApiRequest, body: ChatCompletionBody, asking: Asking) -> Response:
+async def _answer(request: ApiRequest, body: ChatCompletionBody, asking: AskedTurn) -> Response:
     place, decided, accepted_at = asking
     turn = place.turn
     assert turn is not None
@@ -49,7 +55,7 @@ async def _answer(request: ApiRequest, body: ChatCompletionBody, asking: Asking)
         with_usage = body.stream_options is not None and body.stream_options.include_usage is True
         chunks = CompletionChunks(*about, with_usage=with_usage)
         return answer_stream(request, place, chunks, decided=decided, accepted_at=accepted_at)
-    completion = Completion(*about)
+    completion = WholeCompletion(*about)
     await whole_answer(request, place, completion, decided=decided)
     named = {"x-session-id": turn.session_id, "x-turn-id": turn.id, "cache-control": "no-store"}
     if completion.failure is not None:

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import orjson
 
+from gateway.adapters.answer_usage import AnswerUsage
 from gateway.adapters.foreign_ids import call_name
 from gateway.adapters.openai.openai_frames import REASONS
 from gateway.adapters.openai.responses_items import (
@@ -25,11 +26,10 @@ from gateway.adapters.openai.responses_items import (
     response_id,
     usage_of_response,
 )
-from gateway.adapters.parts import (
+from gateway.adapters.turn_parts import (
     ApprovalAsked,
     ApprovalGiven,
     AttemptWithdrawn,
-    Call,
     CallAnswered,
     CallMade,
     Closed,
@@ -41,10 +41,10 @@ from gateway.adapters.parts import (
     Span,
     TurnBegan,
     TurnEnded,
+    TurnToolCall,
     Waiting,
     runs_on_client,
 )
-from gateway.adapters.turn_usage import TurnUsage
 from gateway.errors import GatewayError
 from gateway.events.calls import DECIDERS
 
@@ -82,7 +82,7 @@ class ResponseEvents:
         self._status = "queued"
         self.failure: tuple[str, str] | None = None
         self._details: Json | None = None
-        self._usage = TurnUsage()
+        self._usage = AnswerUsage()
         if behind is not None:
             self._usage.waits()
         self._total: Json | None = None
@@ -203,7 +203,7 @@ class ResponseEvents:
         yield from self._of_item(item, f"{form.parts}.done", form.place + b'"part":' + form.content % text)
         yield from self._done(item, "completed" if is_whole else "incomplete")
 
-    def _begin_call(self, call: Call, kind: str, prefix: str, about: Json) -> Iterator[bytes]:
+    def _begin_call(self, call: TurnToolCall, kind: str, prefix: str, about: Json) -> Iterator[bytes]:
         """A call, with all of its arguments."""
         item_id = f"{prefix}_{self._turn_id}-{call.id}"
         item = self._calls[call.id] = self._new({"id": item_id, "type": kind, **about, "arguments": ""})
@@ -294,5 +294,5 @@ def _written(kind: str, number: int, told: bytes) -> bytes:
     return b'event: %b\ndata: {"type":"%b","sequence_number":%d,%b}\n\n' % (name, name, number, told)
 
 
-def _on_server(call: Call) -> Json:
+def _on_server(call: TurnToolCall) -> Json:
     return {"name": call.name, "server_label": SERVER}

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from gateway.adapters.openai.openai_frames import usage_of
-from gateway.adapters.parts import Data
+from gateway.adapters.turn_parts import Data
 
 Json = dict[str, Any]
 

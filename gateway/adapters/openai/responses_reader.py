@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gateway.adapters.openai.responses_frames import ResponseEvents
-from gateway.adapters.parts import Fold, Part, TurnBegan, Waiting
+from gateway.adapters.turn_parts import Fold, Part, TurnBegan, Waiting
 from gateway.events.envelope import StoredEvent
 from gateway.http.requests import ApiRequest
 from gateway.service.follower import PAGE, Following

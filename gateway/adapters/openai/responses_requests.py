@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from gateway.adapters.conversation import Conversation, Question, refuse
+from gateway.adapters.client_conversation import ClientConversation, ClientQuestion, refuse
 from gateway.adapters.foreign_ids import turn_of
 from gateway.adapters.openai.openai_requests import CHAT, conversation_of, tools_of
 from gateway.adapters.openai.responses_items import SERVER
@@ -51,7 +51,7 @@ class RetrieveQuery(BaseModel):
     )
 
 
-class Decision(NamedTuple):
+class ResponsesDecision(NamedTuple):
     """What a person decided about a call."""
 
     is_approved: bool
@@ -62,8 +62,8 @@ class Input(NamedTuple):
     """What is said; the `results` among it of which there is a decision are those. `after`: the turn of an
     answer that the client does not repeat, but only names."""
 
-    said: Conversation
-    decisions: Mapping[str, Decision]
+    said: ClientConversation
+    decisions: Mapping[str, ResponsesDecision]
     after: str | None
 
 
@@ -79,7 +79,7 @@ def input_of(body: ResponseBody) -> Input:
     """Raises errors.InvalidRequest."""
     given = body.input
     items = [{"role": "user", "content": given}] if isinstance(given, str) else given
-    decisions: dict[str, Decision] = {}
+    decisions: dict[str, ResponsesDecision] = {}
     said = conversation_of(_messages(items, decisions), RESPONSES)
     if body.instructions:
         told = "\n\n".join(filter(None, (body.instructions, said.instructions)))
@@ -132,7 +132,7 @@ def _referred(items: Sequence[Mapping[str, Any]]) -> str | None:
 
 
 def _messages(
-    items: Sequence[Mapping[str, Any]], decisions: dict[str, Decision]
+    items: Sequence[Mapping[str, Any]], decisions: dict[str, ResponsesDecision]
 ) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Items as messages of a chat completion. Other output that comes back says only that the model had its
     say: the log has it. Between the results of one turn it says nothing, in whichever order they come."""
@@ -154,7 +154,7 @@ def _messages(
                 name, reason = str(item.get("approval_request_id")), item.get("reason")
                 if not isinstance(approves := item.get("approve"), bool):
                     refuse("input", f"input.{number}: approve must be true or false.")
-                decisions[name] = Decision(approves, reason if isinstance(reason, str) else None)
+                decisions[name] = ResponsesDecision(approves, reason if isinstance(reason, str) else None)
                 has_results = True
                 yield number, {"role": "tool", "tool_call_id": name}
             case _ if not has_results:
@@ -181,7 +181,7 @@ def _part(part: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": kind, kind: part.get(kind)}
 
 
-def _new_alone(said: Conversation) -> Conversation:
+def _new_alone(said: ClientConversation) -> ClientConversation:
     """After a response that is named: messages of the user that follow each other are one."""
     if any(each.answer for each in said.before):
         refuse("input", "With previous_response_id the input must be new: it has an answer.")
@@ -189,5 +189,5 @@ def _new_alone(said: Conversation) -> Conversation:
         return said
     asked = [*(each.question for each in said.before), said.question]
     text = "\n\n".join(each.text for each in asked if each.text)
-    question = Question(text, [part for each in asked for part in each.parts], RESPONSES)
+    question = ClientQuestion(text, [part for each in asked for part in each.parts], RESPONSES)
     return said._replace(before=(), question=question)

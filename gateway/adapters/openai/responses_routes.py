@@ -6,11 +6,9 @@ from dataclasses import replace
 from pydantic import ValidationError
 from starlette.responses import Response
 
-from gateway.adapters.answering import read_whole, stream_response
-from gateway.adapters.asking import HEADERS, Asking, ask, turn_of_results, worked
-from gateway.adapters.conversation import refuse
+from gateway.adapters.client_conversation import refuse
+from gateway.adapters.conversation_turn import HEADERS, AskedTurn, ask, turn_of_results, worked
 from gateway.adapters.foreign_ids import call_name, call_of, session_of
-from gateway.adapters.history_places import Naming
 from gateway.adapters.models_routes import JSON, check_model
 from gateway.adapters.openai.openai_frames import NO_RETRY, STATUSES, error_body
 from gateway.adapters.openai.responses_frames import ResponseEvents
@@ -26,6 +24,8 @@ from gateway.adapters.openai.responses_requests import (
     input_of,
     read_response_id,
 )
+from gateway.adapters.session_lookup import Naming
+from gateway.adapters.turn_response import read_whole, stream_response
 from gateway.errors import InvalidRequest, NotFound
 from gateway.http.endpoint import STREAM, Endpoint
 from gateway.http.requests import ApiRequest
@@ -77,7 +77,7 @@ async def cancel(request: ApiRequest) -> Response:
     return _json(place, events)
 
 
-async def _ask(request: ApiRequest, body: ResponseBody, given: Input) -> Asking | None:
+async def _ask(request: ApiRequest, body: ResponseBody, given: Input) -> AskedTurn | None:
     """None where there is nothing new to be asked."""
     if given.said.question is None:
         return None
@@ -103,7 +103,7 @@ async def _named(request: ApiRequest, name: str | None) -> TurnRow | None:
     )
 
 
-async def _go_on(request: ApiRequest, given: Input) -> tuple[Asking, int]:
+async def _go_on(request: ApiRequest, given: Input) -> tuple[AskedTurn, int]:
     """Hands results and decisions to the turn that waits for all of them; and the event behind which it is
     told."""
     gateway, who = request.gateway, request.principal
@@ -126,7 +126,7 @@ async def _go_on(request: ApiRequest, given: Input) -> tuple[Asking, int]:
         verdict = "approved" if decision.is_approved else "denied"
         reason = None if decision.is_approved else decision.reason
         await gateway.approvals.decide(who, turn.session_id, turn.id, call_id, verdict, reason=reason)
-    return Asking(replace(place, release_after=GRACE)), behind
+    return AskedTurn(replace(place, release_after=GRACE)), behind
 
 
 async def _place(request: ApiRequest) -> tuple[Following, int | None]:

@@ -35,7 +35,7 @@ from gateway.tools.mcp import bounds
 from gateway.tools.mcp.connection_ending import ConnectionEnding, scrubbed
 from gateway.tools.mcp.ending_reasons import has_broken_off, reason_of
 from gateway.tools.mcp.http import http_client
-from gateway.tools.mcp.remote_tools import LeftOut, ListedTool
+from gateway.tools.mcp.remote_tools import LeftOutTool, ListedTool
 from gateway.tools.mcp.results import output_of, outside_output
 from gateway.tools.mcp.stdio import stdio_transport
 from gateway.tools.mcp.tasks import put_to_end
@@ -81,7 +81,7 @@ class McpConnection:
         self._news = asyncio.Event()
         self._is_open = False
         self._is_over = False
-        self._left_out: list[LeftOut] = []
+        self._left_out: list[LeftOutTool] = []
         self._looked_at = 0
         self._budget = bounds.LIST
         self._check: asyncio.Task[None] | None = None
@@ -131,7 +131,7 @@ class McpConnection:
         if self._is_over:
             raise ServerUnreachable("it closed the connection")
 
-    async def list_tools(self) -> tuple[list[ListedTool], list[LeftOut]]:
+    async def list_tools(self) -> tuple[list[ListedTool], list[LeftOutTool]]:
         """What the server offers, in its own order, and what of it is no tool."""
         listed: list[ListedTool] = []
         self._left_out, self._looked_at, self._budget = [], 0, bounds.LIST
@@ -274,7 +274,7 @@ class McpConnection:
             reason = str(error)
         else:
             return kept
-        self._left_out.append(LeftOut(str(kept.get("name", "?"))[: bounds.LINE], reason[: bounds.LINE]))
+        self._left_out.append(LeftOutTool(str(kept.get("name", "?"))[: bounds.LINE], reason[: bounds.LINE]))
         return None
 
 

@@ -14,7 +14,7 @@ from gateway.ids import now_ms
 from gateway.settings.value_types import McpServer
 from gateway.tools.base import ToolContext, ToolOutput
 from gateway.tools.mcp.connection_ending import scrubbed
-from gateway.tools.mcp.remote_tools import LeftOut, ListedTool, RemoteTool, offer
+from gateway.tools.mcp.remote_tools import LeftOutTool, ListedTool, RemoteTool, offer
 from gateway.tools.mcp.tasks import put_to_end
 
 if TYPE_CHECKING:
@@ -57,8 +57,8 @@ class Server:
         self._settings = settings
         self._changed = changed
         self._connection: McpConnection | None = None
-        self._listed: tuple[list[ListedTool], list[LeftOut]] | None = None
-        self._left_out: list[LeftOut] = []
+        self._listed: tuple[list[ListedTool], list[LeftOutTool]] | None = None
+        self._left_out: list[LeftOutTool] = []
         self._is_reported = False
 
     async def run(self) -> NoReturn:
@@ -146,7 +146,7 @@ class Server:
         self.state = ServerState(self.name, status, len(self.tools), error, since)
         self.tried.set()
 
-    def _log_left_out(self, left_out: list[LeftOut]) -> None:
+    def _log_left_out(self, left_out: list[LeftOutTool]) -> None:
         if left_out != self._left_out:
             self._left_out = left_out
             named = [scrubbed(f"{tool}: {reason}", self._settings) for tool, reason in left_out[:_MAX_NAMED]]

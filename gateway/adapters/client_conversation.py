@@ -6,8 +6,8 @@ from typing import Any, NamedTuple, NoReturn
 
 import orjson
 
-from gateway.adapters.asides import comparable, without_asides
-from gateway.adapters.history_places import Said
+from gateway.adapters.answer_remarks import comparable, without_remarks
+from gateway.adapters.session_lookup import Said
 from gateway.artifacts.attached_files import MAX_FILES, Upload
 from gateway.errors import InvalidRequest
 from gateway.service.seeding import SeedMessage
@@ -18,7 +18,7 @@ MAX_RESULTS = 1024
 (the setting max_tool_calls)."""
 
 
-class Dialect(NamedTuple):
+class ConversationDialect(NamedTuple):
     """`prefix` begins the ids of sessions that are derived from a client's, `field` of a body has the
     conversation, and `read_file` reads a part of a message that is a file (raises errors.InvalidRequest)."""
 
@@ -27,12 +27,12 @@ class Dialect(NamedTuple):
     read_file: Callable[[Mapping[str, Any]], str | Upload]
 
 
-class Question(NamedTuple):
+class ClientQuestion(NamedTuple):
     """A message of the user. `parts` are its files, as the client sent them."""
 
     text: str
     parts: Sequence[Mapping[str, Any]]
-    dialect: Dialect
+    dialect: ConversationDialect
 
     def files(self) -> list[str | Upload]:
         """Raises errors.InvalidRequest."""
@@ -58,14 +58,14 @@ class Question(NamedTuple):
         return " ".join(f"[{name}]" for name in names)
 
 
-class Exchange(NamedTuple):
+class ClientExchange(NamedTuple):
     """What the user said, and what the client was answered; "": nothing."""
 
-    question: Question
+    question: ClientQuestion
     answer: str
 
 
-class ToolResult(NamedTuple):
+class ClientToolResult(NamedTuple):
     """What a tool of the client gave. `call_id` is the one that the client was told."""
 
     call_id: str
@@ -74,7 +74,7 @@ class ToolResult(NamedTuple):
     files: Sequence[File] = ()
 
 
-class Asked(NamedTuple):
+class NewQuestion(NamedTuple):
     """A new question with its files, by its digest, and what was said before it."""
 
     text: str
@@ -83,28 +83,28 @@ class Asked(NamedTuple):
     before: Sequence[Said]
 
 
-class Conversation(NamedTuple):
+class ClientConversation(NamedTuple):
     """All that a client sends: what was said before, and a new question, or results of its tools, or both."""
 
-    dialect: Dialect
+    dialect: ConversationDialect
     instructions: str
-    before: Sequence[Exchange]
-    question: Question | None
-    results: Sequence[ToolResult]
+    before: Sequence[ClientExchange]
+    question: ClientQuestion | None
+    results: Sequence[ClientToolResult]
 
-    def asked(self) -> Asked | None:
+    def asked(self) -> NewQuestion | None:
         """None where there are results of tools alone. Raises errors.InvalidRequest."""
         if self.question is None:
             return None
         question, files = self.question, self.question.files()
         before = [Said(each.question.digest(), comparable(each.answer)) for each in self.before]
-        return Asked(question.shown(), files, question.digest(), before)
+        return NewQuestion(question.shown(), files, question.digest(), before)
 
     def seeds(self) -> Iterator[SeedMessage]:
         """What was said before, as the beginning of a session. Raises errors.InvalidRequest."""
         for question, answer in self.before:
             yield SeedMessage("user", question.shown(), question.files())
-            if answer := without_asides(answer).strip():
+            if answer := without_remarks(answer).strip():
                 yield SeedMessage("assistant", answer)
 
 

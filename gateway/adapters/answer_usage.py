@@ -1,9 +1,9 @@
 """The tokens that one answer tells of: a turn that waited is told in several. Pure."""
 
-from gateway.adapters.parts import Data, ModelAnswered, Part, TurnBegan, TurnEnded
+from gateway.adapters.turn_parts import Data, ModelAnswered, Part, TurnBegan, TurnEnded
 
 
-class TurnUsage:
+class AnswerUsage:
     def __init__(self) -> None:
         self._has_waited = False
         self._used: list[Data] = []

@@ -11,7 +11,7 @@ import httpx2
 import orjson
 import pytest
 
-from gateway.adapters.asides import STARTS_OVER
+from gateway.adapters.answer_remarks import STARTS_OVER
 from gateway.settings import Settings
 from tests.harness import Client, client_at, running_gateway
 from tests.running import gateway_process

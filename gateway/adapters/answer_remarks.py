@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from gateway.adapters.parts import CallMade, Waiting
+from gateway.adapters.turn_parts import CallMade, Waiting
 
 STARTS_OVER = "[The answer starts over.]"
 _APPROVAL = "[Waiting for approval of "
-_ASIDES = (
+_REMARKS = (
     ("<think>", "</think>"),
     ('<details type="reasoning"', "</details>"),
     (_APPROVAL, "]"),
@@ -23,9 +23,9 @@ def asks_approval(waits_for: Sequence[Waiting], page: str) -> str:
     return f"{_APPROVAL}{', '.join(names)}: {page}]" if names else ""
 
 
-def without_asides(answer: str) -> str:
+def without_remarks(answer: str) -> str:
     """An answer without thinking and remarks."""
-    for beginning, end in _ASIDES:
+    for beginning, end in _REMARKS:
         kept: list[str] = []
         at = 0
         while (begins := answer.find(beginning, at)) >= 0:
@@ -40,4 +40,4 @@ def without_asides(answer: str) -> str:
 
 def comparable(answer: str) -> str:
     """An answer without what clients and proxies change of it."""
-    return "".join(without_asides(answer).split())
+    return "".join(without_remarks(answer).split())

@@ -15,7 +15,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult, TextContent, TextResourceContents
 
-from gateway.adapters.mcp import mcp_chat, mcp_resources
+from gateway.adapters.mcp import mcp_chat_tool, mcp_resources
 from gateway.demo.demo_tools import demo_tools
 from gateway.settings import Settings
 from tests.clients.programs import run_documented_python
@@ -142,7 +142,7 @@ async def test_a_call_that_is_cancelled_ends_its_turn(
     client: Client, monkeypatch: pytest.MonkeyPatch, era: Any
 ) -> None:
     """What was written is kept."""
-    monkeypatch.setattr(mcp_chat, "GRACE", 0.05)
+    monkeypatch.setattr(mcp_chat_tool, "GRACE", 0.05)
     begun = asyncio.Event()
 
     async def heard(progress: float, total: float | None, message: str | None) -> None:

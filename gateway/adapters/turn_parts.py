@@ -29,7 +29,7 @@ class Span(NamedTuple):
     step: int
 
 
-class Call(NamedTuple):
+class TurnToolCall(NamedTuple):
     """A call of a tool. `id` is the model's, unique in its turn."""
 
     id: str
@@ -86,32 +86,32 @@ class Closed(NamedTuple):
 class CallMade(NamedTuple):
     """The reader's client runs it, and gives its result, where `runs_on` in its data says so."""
 
-    call: Call
+    call: TurnToolCall
 
 
 class CallProgressed(NamedTuple):
-    call: Call
+    call: TurnToolCall
     data: Data
 
 
 class CallAnswered(NamedTuple):
     """`data` is that of tool_result: status, content, and the rest."""
 
-    call: Call
+    call: TurnToolCall
     data: Data
 
 
 class ApprovalAsked(NamedTuple):
     """A person shall decide about the call; `data` has the reason and the end of its time."""
 
-    call: Call
+    call: TurnToolCall
     data: Data
 
 
 class ApprovalGiven(NamedTuple):
     """It was decided, also by a rule or by the end of its time; `data` is that of approval_response."""
 
-    call: Call
+    call: TurnToolCall
     data: Data
 
 
@@ -168,7 +168,7 @@ Part = (
 Waiting = ApprovalAsked | CallMade
 
 
-def runs_on_client(call: Call) -> bool:
+def runs_on_client(call: TurnToolCall) -> bool:
     """Whether the client has to run it."""
     return call.data.get("runs_on") == "client"
 
@@ -185,7 +185,7 @@ class Fold:
         self._span: Span | None = None
         self._spans = 0
         self._shown: list[Span] = []
-        self._calls: dict[str, Call] = {}
+        self._calls: dict[str, TurnToolCall] = {}
         self._open: dict[str, Waiting | None] = {}
         self._error: Data | None = None
 
@@ -243,7 +243,7 @@ class Fold:
                 self._open.clear()
             case "tool_call":
                 self._close_span(parts)
-                call = Call(loaded["tool_call_id"], data["name"], data["arguments"], data)
+                call = TurnToolCall(loaded["tool_call_id"], data["name"], data["arguments"], data)
                 made = CallMade(call)
                 self._calls[call.id] = call
                 self._open[call.id] = made if runs_on_client(call) else None
@@ -293,7 +293,7 @@ class Fold:
             self._span = None
 
 
-_OF_CALLS: Mapping[str, Callable[[Call, Data], Part]] = {
+_OF_CALLS: Mapping[str, Callable[[TurnToolCall, Data], Part]] = {
     "tool_progress": CallProgressed,
     "tool_result": CallAnswered,
     "approval_request": ApprovalAsked,

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from starlette.responses import Response
 
-from gateway.adapters.parts import CallAnswered, Fold, Part, TurnBegan, Waiting
+from gateway.adapters.turn_parts import CallAnswered, Fold, Part, TurnBegan, Waiting
 from gateway.errors import ClientLeft, Draining, GatewayError, NotFound
 from gateway.events.envelope import StoredEvent
 from gateway.http.requests import ApiRequest
@@ -35,7 +35,7 @@ class Encoder(Protocol):
         ...
 
 
-class Reader(Protocol):
+class AnswerReader(Protocol):
     """What a response tells of the events that it is handed."""
 
     is_finished: bool
@@ -59,7 +59,7 @@ class Reader(Protocol):
         ...
 
 
-class Answer:
+class TurnAnswer:
     """What one reader is told of a turn, whose events it is handed from the first on.
 
     Where the reader has `decided` about calls, or answered them, this begins where the turn waited for that:
@@ -138,7 +138,7 @@ def answer_stream(
     return stream_response(
         request,
         place,
-        Answer(encoder, place.head, decided),
+        TurnAnswer(encoder, place.head, decided),
         encoder.trouble,
         accepted_at=accepted_at,
         headers={"x-turn-id": turn.id, **(headers or {})},
@@ -148,7 +148,7 @@ def answer_stream(
 def stream_response(
     request: ApiRequest,
     place: Following,
-    reader: Reader,
+    reader: AnswerReader,
     trouble: Callable[[GatewayError], bytes],
     *,
     accepted_at: int | None = None,
@@ -180,10 +180,10 @@ async def whole_answer(
     request: ApiRequest, place: Following, encoder: Encoder, *, decided: Collection[str] = ()
 ) -> None:
     """Waits for what `answer_stream` would tell, and hands it to `encoder`. Raises as `read_whole`."""
-    await read_whole(request, place, Answer(encoder, place.head, decided))
+    await read_whole(request, place, TurnAnswer(encoder, place.head, decided))
 
 
-async def read_whole(request: ApiRequest, place: Following, reader: Reader) -> None:
+async def read_whole(request: ApiRequest, place: Following, reader: AnswerReader) -> None:
     """Waits until `reader` has finished with the turn that `place` is scoped to.
 
     Raises:
@@ -216,7 +216,7 @@ async def _left(request: ApiRequest) -> None:
         pass
 
 
-async def follow_to_end(request: ApiRequest, place: Following, reader: Reader, take: Take) -> None:
+async def follow_to_end(request: ApiRequest, place: Following, reader: AnswerReader, take: Take) -> None:
     """Hands on what comes until the reader has finished. Raises errors.StorageError, and errors.Draining
     where the server ends before."""
     gateway, told = request.gateway, 0

@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 import orjson
 
-from gateway.adapters.asides import comparable
-from gateway.adapters.parts import AttemptWithdrawn, Fold, Grew
+from gateway.adapters.answer_remarks import comparable
+from gateway.adapters.turn_parts import AttemptWithdrawn, Fold, Grew
 from gateway.auth import Principal
 from gateway.errors import Conflict, NotFound
 from gateway.events.envelope import StoredEvent
@@ -56,7 +56,7 @@ class Naming(NamedTuple):
     is_beside: bool = False
 
 
-class Place(NamedTuple):
+class NextTurnPlace(NamedTuple):
     """Where a turn comes, or (`same`) has come before. Without `is_known` what was said before is nowhere."""
 
     mark: str
@@ -67,7 +67,7 @@ class Place(NamedTuple):
     is_beside: bool = False
 
 
-class Places:
+class SessionLookup:
     """Those of one request."""
 
     def __init__(
@@ -91,12 +91,12 @@ class Places:
         self._is_retry = is_retry
         self._found: dict[str, Sequence[TurnRow]] = {}
 
-    async def find(self, marks: Sequence[str], answer: str) -> Place:
+    async def find(self, marks: Sequence[str], answer: str) -> NextTurnPlace:
         """Where the last of the questions with these marks comes, before which that was answered."""
         is_first = len(marks) == 1
         if self._named.is_beside:
             same = await self._same(marks[-1], None, attach=False)
-            return Place(marks[-1], same=same, is_known=is_first, is_beside=True)
+            return NextTurnPlace(marks[-1], same=same, is_known=is_first, is_beside=True)
         if is_first:
             return await self._alone(marks[-1])
         await asyncio.gather(*map(self._marked, marks[-2:]))
@@ -104,33 +104,35 @@ class Places:
         if parent is None:
             return await self._beside(marks[-1])
         same = await self._same(marks[-1], parent.session_id, attach=True)
-        return Place(marks[-1], parent.session_id, parent.id, same)
+        return NextTurnPlace(marks[-1], parent.session_id, parent.id, same)
 
-    async def after(self, turn: TurnRow, question: str) -> Place:
+    async def after(self, turn: TurnRow, question: str) -> NextTurnPlace:
         """Where the question comes that names the turn before it."""
         mark = marks_of(self._who, [Said(turn.id, "")], question)[-1]
-        return Place(mark, turn.session_id, turn.id, await self._same(mark, turn.session_id, attach=True))
+        return NextTurnPlace(
+            mark, turn.session_id, turn.id, await self._same(mark, turn.session_id, attach=True)
+        )
 
-    async def _beside(self, mark: str) -> Place:
+    async def _beside(self, mark: str) -> NextTurnPlace:
         """Where the very same was asked before, after what was said elsewhere."""
         for turn in await self._marked(mark):
             with suppress(Conflict):  # nothing can come there any more
                 parent = await self._gateway.asked_after(self._who, turn.session_id, turn.id)
                 same = await self._same(mark, turn.session_id, attach=True)
-                return Place(mark, turn.session_id, parent, same)
-        return Place(mark, self._named.session_id, is_known=False)
+                return NextTurnPlace(mark, turn.session_id, parent, same)
+        return NextTurnPlace(mark, self._named.session_id, is_known=False)
 
-    async def _alone(self, mark: str) -> Place:
+    async def _alone(self, mark: str) -> NextTurnPlace:
         session_id, is_chat, _ = self._named
         if session_id is None:
-            return Place(mark, same=await self._same(mark, None, attach=False))
+            return NextTurnPlace(mark, same=await self._same(mark, None, attach=False))
         same = await self._same(mark, session_id, attach=is_chat)
         if not is_chat or same is not None or not await self._has_turns(session_id):
-            return Place(mark, session_id, same=same)
+            return NextTurnPlace(mark, session_id, same=same)
         asked = [turn for turn in await self._marked(mark) if turn.session_id == session_id]
         if asked:
-            return Place(mark, session_id, ROOT)
-        return Place(mark, is_beside=True)
+            return NextTurnPlace(mark, session_id, ROOT)
+        return NextTurnPlace(mark, is_beside=True)
 
     async def _has_turns(self, session_id: str) -> bool:
         try:

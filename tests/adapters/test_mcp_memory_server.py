@@ -18,7 +18,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import ElicitRequestParams, ElicitResult, TextContent
 
-from gateway.adapters.mcp.mcp_server import Caller, http_app, memory_server
+from gateway.adapters.mcp.mcp_memory_server import Caller, http_app, memory_server
 from gateway.auth import ApiKeys
 from gateway.memory.tool import manage_memory
 from gateway.settings import Settings, load_settings

@@ -30,7 +30,7 @@ from mcp_types import (
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from gateway import __version__
-from gateway.adapters.mcp.mcp_server import FORMS, PATH, serve_stdio
+from gateway.adapters.mcp.mcp_memory_server import FORMS, PATH, serve_stdio
 from gateway.errors import GatewayError
 from gateway.settings import LOOPBACK_HOSTS
 from gateway.tools.mcp.connection import IDEMPOTENCY_KEY

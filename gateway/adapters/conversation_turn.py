@@ -8,9 +8,9 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
-from gateway.adapters.conversation import MAX_RESULTS, Conversation, refuse
+from gateway.adapters.client_conversation import MAX_RESULTS, ClientConversation, refuse
 from gateway.adapters.foreign_ids import session_of
-from gateway.adapters.history_places import Naming, Place, Places, marks_of
+from gateway.adapters.session_lookup import Naming, NextTurnPlace, SessionLookup, marks_of
 from gateway.errors import Conflict, GatewayError, NotFound, TurnInProgress
 from gateway.events.envelope import StoredEvent
 from gateway.http.requests import MAX_READ_AT_ONCE, ApiRequest
@@ -36,7 +36,7 @@ _CALL = re.compile(r"[A-Za-z0-9_-]{1,64}:[!-~]{1,256}")
 """The id of a turn, and what the model calls the call."""
 
 
-class Asking(NamedTuple):
+class AskedTurn(NamedTuple):
     """The turn to tell, from `place` on, and of it not what came before the calls `decided`; when it was
     accepted, if it is new (Unix milliseconds)."""
 
@@ -47,13 +47,13 @@ class Asking(NamedTuple):
 
 async def ask(
     request: ApiRequest,
-    said: Conversation,
+    said: ClientConversation,
     *,
     model: str | None,
     tools: Sequence[ToolSpec],
     naming: Naming | None = None,
     after: TurnRow | None = None,
-) -> Asking:
+) -> AskedTurn:
     """The answer to the newest message: with results of the client's tools, what comes after them. The turn
     ends when nobody has read it for a while. `naming` goes before the headers; the message comes behind the
     turn `after`, where the client names it.
@@ -69,7 +69,7 @@ async def ask(
             await _until_recorded(request, await _give_results(request, said))
     is_beside = filled_in(request, "x-task") is not None
     naming = Naming(is_beside=True) if is_beside else naming or named(request, said.dialect.prefix)
-    places = Places(
+    places = SessionLookup(
         request.gateway,
         request.principal,
         naming,
@@ -85,7 +85,7 @@ async def ask(
     if place.same is not None:
         turn = place.same
         following = await request.gateway.following(request.principal, turn.session_id, turn_id=turn.id)
-        return Asking(replace(following, release_after=GRACE))
+        return AskedTurn(replace(following, release_after=GRACE))
     session_id = place.session_id if place.is_known else await _seeded(request, said, place)
     whole = bool(asked.before) or naming.is_chat or session_id is None
     turn = TurnRequest(
@@ -134,7 +134,7 @@ async def _on_conflict(request: ApiRequest, session_id: str) -> OnConflict:
     return "interrupt" if gives_way else "queue"
 
 
-async def _start(request: ApiRequest, turn: TurnRequest, *, made_session: str | None) -> Asking:
+async def _start(request: ApiRequest, turn: TurnRequest, *, made_session: str | None) -> AskedTurn:
     """Only where a turn runs already it is looked at. `made_session` was made for this turn alone."""
     gateway, who = request.gateway, request.principal
     try:
@@ -152,10 +152,10 @@ async def _start(request: ApiRequest, turn: TurnRequest, *, made_session: str | 
         raise
     request.span.starts(accepted.turn.id)
     place = gateway.following_turn(accepted, release_after=GRACE)
-    return Asking(place, accepted_at=accepted.turn.created_at)
+    return AskedTurn(place, accepted_at=accepted.turn.created_at)
 
 
-async def _seeded(request: ApiRequest, said: Conversation, place: Place) -> str:
+async def _seeded(request: ApiRequest, said: ClientConversation, place: NextTurnPlace) -> str:
     """A session that begins with what was said elsewhere: the one that is named, if it is not there yet."""
     history = await worked(request, lambda: [*said.seeds()])
     if len(history) > MAX_SEEDED:
@@ -170,7 +170,7 @@ async def _seeded(request: ApiRequest, said: Conversation, place: Place) -> str:
     return (await request.gateway.seed(request.principal, session_id, None, history, role_id=role_id)).id
 
 
-async def turn_of_results(request: ApiRequest, said: Conversation) -> TurnRow:
+async def turn_of_results(request: ApiRequest, said: ClientConversation) -> TurnRow:
     """The turn that the results are for. Raises errors.InvalidRequest, errors.NotFound."""
     if len(said.results) > MAX_RESULTS:
         refuse(said.dialect.field, f"There may be {MAX_RESULTS} results of tools.")
@@ -180,7 +180,7 @@ async def turn_of_results(request: ApiRequest, said: Conversation) -> TurnRow:
     return await request.gateway.turn(request.principal, None, turn_ids.pop())
 
 
-async def _until_recorded(request: ApiRequest, given: Asking) -> None:
+async def _until_recorded(request: ApiRequest, given: AskedTurn) -> None:
     """Returns when the results are in the log, or their turn is over: one that has to make way before has
     none of them."""
     left = set(given.decided)
@@ -200,7 +200,7 @@ class _Recorded(Exception):
     """All results are in the log."""
 
 
-async def _give_results(request: ApiRequest, said: Conversation) -> Asking:
+async def _give_results(request: ApiRequest, said: ClientConversation) -> AskedTurn:
     """Hands the results of the client's tools to their turn."""
     gateway, who = request.gateway, request.principal
     turn = await turn_of_results(request, said)
@@ -212,4 +212,4 @@ async def _give_results(request: ApiRequest, said: Conversation) -> Asking:
         )
         decided.append(call_id)
     place = await gateway.following(who, turn.session_id, turn_id=turn.id)
-    return Asking(replace(place, release_after=GRACE), decided)
+    return AskedTurn(replace(place, release_after=GRACE), decided)

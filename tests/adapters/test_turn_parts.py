@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.adapters.parts import (
+from gateway.adapters.turn_parts import (
     ApprovalAsked,
     AttemptWithdrawn,
     CallAnswered,

@@ -20,11 +20,10 @@ from mcp_types import (
 )
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
-from gateway.adapters.answering import Answer, decided_calls, follow_to_end
-from gateway.adapters.conversation import MAX_RESULTS
+from gateway.adapters.client_conversation import MAX_RESULTS
 from gateway.adapters.foreign_ids import id_of
-from gateway.adapters.mcp.mcp_server import FORMS, idempotency_key
-from gateway.adapters.parts import (
+from gateway.adapters.mcp.mcp_memory_server import FORMS, idempotency_key
+from gateway.adapters.turn_parts import (
     ApprovalAsked,
     AttemptWithdrawn,
     CallAnswered,
@@ -36,6 +35,7 @@ from gateway.adapters.parts import (
     TurnEnded,
     Waiting,
 )
+from gateway.adapters.turn_response import TurnAnswer, decided_calls, follow_to_end
 from gateway.adapters.user_content import checked_content
 from gateway.errors import GatewayError, InvalidRequest, NotFound
 from gateway.events.envelope import StoredEvent
@@ -147,7 +147,7 @@ class ChatAnswer:
                 pass
 
 
-class Asked(NamedTuple):
+class ChatTurn(NamedTuple):
     """A turn to be told, from its first event on; behind what was `decided` about, if anything was. `asks`:
     the client's user may be asked about what it waits for."""
 
@@ -182,7 +182,7 @@ async def chat(
 
 async def _begun(
     request: ApiRequest, context: ServerRequestContext[Any], params: CallToolRequestParams
-) -> Asked:
+) -> ChatTurn:
     gateway, who = request.gateway, request.principal
     given = params.arguments or {}
     if unknown := given.keys() - {"message", "session_id"}:
@@ -200,7 +200,7 @@ async def _begun(
         assert session_id is not None
         turn = await gateway.turn(who, session_id, await _newest(request, session_id))
         decided = await decided_calls(request, turn)
-        return Asked(await gateway.following(who, session_id, turn_id=turn.id), decided)
+        return ChatTurn(await gateway.following(who, session_id, turn_id=turn.id), decided)
     text, _ = checked_content(message, ())
     key = idempotency_key(context)
     accepted = await gateway.start(
@@ -211,7 +211,7 @@ async def _begun(
     )
     if not accepted.repeated:
         request.span.starts(accepted.turn.id)
-    return Asked(gateway.following_turn(accepted))
+    return ChatTurn(gateway.following_turn(accepted))
 
 
 async def _newest(request: ApiRequest, session_id: str) -> str:
@@ -224,7 +224,7 @@ async def _newest(request: ApiRequest, session_id: str) -> str:
 
 async def _decided(
     request: ApiRequest, _context: ServerRequestContext[Any], params: CallToolRequestParams
-) -> Asked:
+) -> ChatTurn:
     """Takes what the user answered in the client. The state that comes back is the turn's id alone: whose it
     is is looked up. Somebody who closed a form has not decided."""
     gateway, who = request.gateway, request.principal
@@ -249,15 +249,15 @@ async def _decided(
             reason=why if isinstance(why, str) and why and not is_allowed else None,
         )
     place = await gateway.following(who, turn.session_id, turn_id=turn.id)
-    return Asked(place, frozenset(decisions), asks=len(decisions) == len(given))
+    return ChatTurn(place, frozenset(decisions), asks=len(decisions) == len(given))
 
 
 async def _tell(
-    request: ApiRequest, context: ServerRequestContext[Any], asked: Asked, told: ChatAnswer
+    request: ApiRequest, context: ServerRequestContext[Any], asked: ChatTurn, told: ChatAnswer
 ) -> None:
     """Collects the answer, and reports what comes of it. A call that is cancelled releases the turn: at once
     where closing the connection says so (2026-07-28), else as for a client that may have lost it."""
-    answer = Answer(told, asked.place.head, asked.decided)
+    answer = TurnAnswer(told, asked.place.head, asked.decided)
     changed = asyncio.Event()
 
     async def take(_: Sequence[StoredEvent]) -> None:

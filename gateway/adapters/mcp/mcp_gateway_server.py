@@ -26,8 +26,8 @@ from mcp_types import (
 from starlette.types import Message, Receive, Scope, Send
 
 from gateway import __version__
-from gateway.adapters.mcp import mcp_chat, mcp_resources
-from gateway.adapters.mcp.mcp_server import Caller, call, memory_tool, no_tool, offered, result
+from gateway.adapters.mcp import mcp_chat_tool, mcp_resources
+from gateway.adapters.mcp.mcp_memory_server import Caller, call, memory_tool, no_tool, offered, result
 from gateway.errors import GatewayError, NotFound
 from gateway.http.requests import ApiRequest
 from gateway.tools.base import FunctionTool
@@ -69,7 +69,7 @@ async def _list_tools(
     context: ServerRequestContext[Any], _params: PaginatedRequestParams | None
 ) -> ListToolsResult:
     memory = _memory_tool(_request_of(context))
-    return ListToolsResult(tools=[mcp_chat.CHAT, *([offered(memory)] if memory is not None else [])])
+    return ListToolsResult(tools=[mcp_chat_tool.CHAT, *([offered(memory)] if memory is not None else [])])
 
 
 async def _call_tool(
@@ -77,13 +77,13 @@ async def _call_tool(
 ) -> CallToolResult | InputRequiredResult:
     request = _request_of(context)
     memory = _memory_tool(request)
-    if params.name == mcp_chat.NAME:
+    if params.name == mcp_chat_tool.NAME:
         try:
-            return await mcp_chat.chat(request, context, params)
+            return await mcp_chat_tool.chat(request, context, params)
         except GatewayError as error:
             return result(f"{error.code}: {error.message}", is_error=True)
     if memory is None or params.name != memory.spec.name:
-        known = mcp_chat.NAME if memory is None else f"{mcp_chat.NAME} and {memory.spec.name}"
+        known = mcp_chat_tool.NAME if memory is None else f"{mcp_chat_tool.NAME} and {memory.spec.name}"
         return no_tool(params.name, known)
     return await call(memory, NOBODY, context, params)
 
