@@ -14,7 +14,7 @@ from bench.report import Rounds
 from bench.sampled import Profile
 from bench.scale import __main__ as scale
 
-LOOP = ("asyncio.runners:Runner.run", "gateway.cli.listen:run", "gateway.cli:main", "__main__:<module>")
+LOOP = ("asyncio.runners:Runner.run", "gateway.cli.http_server:run", "gateway.cli:main", "__main__:<module>")
 
 STACKS = (
     (("gateway.turn.emitter:Emitter.emit", "gateway.turn.model_call:ask"), "emit"),

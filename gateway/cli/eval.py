@@ -70,7 +70,7 @@ def _evaluate(
 
     from gateway.cli.catalog import to_stderr
     from gateway.cli.evaluation.answer_checks import Kind, missed
-    from gateway.cli.evaluation.conversing import EvaluationTimeouts, converse
+    from gateway.cli.evaluation.conversation_run import EvaluationTimeouts, converse
     from gateway.cli.evaluation.endpoints import DEMO, check_askable, endpoint_of, shown
     from gateway.cli.evaluation.results import Failure, ModelResult, progress
     from gateway.settings import load_settings

@@ -113,7 +113,7 @@ async def _over_stdio(settings: "Settings", caller: "Caller") -> None:
 def _over_http(settings: "Settings", caller: "Caller") -> None:
     """Raises SettingsError where others could reach it and no key protects it."""
     from gateway.auth import ApiKeys
-    from gateway.cli.listen import bind, refuse_open_address
+    from gateway.cli.http_server import bind, refuse_open_address
 
     keys = ApiKeys.of(settings)
     refuse_open_address(settings)

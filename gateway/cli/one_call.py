@@ -25,7 +25,7 @@ from gateway.settings import Settings
 from gateway.skills.gate import refusal
 from gateway.tools.arguments import check_arguments
 from gateway.tools.base import File, Tool, ToolContext, ToolOutput
-from gateway.tools.in_time import run_in_time
+from gateway.tools.time_limit import run_in_time
 from gateway.tools.wrapping import wrap
 from gateway.turn.tool_results import tool_result
 from gateway.turn.tool_run import failure

@@ -37,7 +37,7 @@ from gateway.storage.log.group_commit import Flushed
 from gateway.storage.orphans import Orphans
 from gateway.storage.orphans.statements import SqlOrphans
 from gateway.storage.replicas import Replicas
-from gateway.storage.replicas.sole import SoleReplica
+from gateway.storage.replicas.single_process import SoleReplica
 from gateway.storage.sessions import LearnedSessions, Purges, Search, Sessions
 from gateway.storage.sessions.copies import Copies
 from gateway.storage.sessions.imports import SqlCopies

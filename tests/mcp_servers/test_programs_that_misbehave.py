@@ -8,8 +8,8 @@ from structlog.testing import capture_logs
 
 from gateway.errors import ServerUnreachable, ToolError, ToolTimedOut
 from gateway.settings.value_types import McpServer
-from gateway.tools.in_time import run_in_time
 from gateway.tools.mcp import bounds, server_connection, stdio
+from gateway.tools.time_limit import run_in_time
 from tests.loopback import TIMEOUT
 from tests.mcp_servers.serving import attached, body, context, program
 

@@ -13,7 +13,7 @@ from gateway.settings import Settings
 from gateway.storage.decisions.approvals import SqlApprovals
 from gateway.storage.log import Append, OutboxEntry
 from gateway.storage.log.event_log import SqlEventLog
-from gateway.storage.replicas.sole import SoleReplica
+from gateway.storage.replicas.single_process import SoleReplica
 from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
 from gateway.turn import runner
 from gateway.turn.emitter import Emitter

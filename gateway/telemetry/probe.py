@@ -33,7 +33,7 @@ NAME = "gateway.doctor"
 _TRANSIENT = re.compile(r"Transient error (.*) encountered")
 
 
-class Trial(NamedTuple):
+class Probe(NamedTuple):
     """What became of a signal that was sent to `endpoint`, which `variable` names. `reason` is in the words
     of the server or of the network; empty when it was accepted without a word. `not understood` is a
     success in words that are no OTLP: a page to log in, most often."""
@@ -55,7 +55,7 @@ class _Answer(Protocol):
     def headers(self) -> Mapping[str, str]: ...
 
 
-def send_trials(seconds: float = 3) -> list[Trial]:
+def send_probes(seconds: float = 3) -> list[Probe]:
     """Sends every signal that has an endpoint, with the exporters, headers and certificates that the gateway
     uses, and waits at most so long for each."""
     resource = resource_of_process()
@@ -66,7 +66,7 @@ def send_trials(seconds: float = 3) -> list[Trial]:
     ]
 
 
-def _send(signal: Signal, variable: str, resource: Resource, seconds: float) -> Trial:
+def _send(signal: Signal, variable: str, resource: Resource, seconds: float) -> Probe:
     endpoint = str(redact(address_of(signal, variable)))
     answers: list[_Answer] = []
     with _exporters_words() as messages:
@@ -75,12 +75,12 @@ def _send(signal: Signal, variable: str, resource: Resource, seconds: float) -> 
         last = answers[-1]
         content_type = last.headers().get("content-type", "").lower()
         verdict = verdict_on(signal, status, last.reason or "", content_type, last.content())
-        return Trial(signal, variable, endpoint, *verdict)
+        return Probe(signal, variable, endpoint, *verdict)
     if accepted:
-        return Trial(signal, variable, endpoint, "accepted")
+        return Probe(signal, variable, endpoint, "accepted")
     transient = [found[1] for line in messages if (found := _TRANSIENT.search(line))]
     reason = str(redact((transient or messages or ["no answer"])[-1]))
-    return Trial(signal, variable, endpoint, "unreachable", reason)
+    return Probe(signal, variable, endpoint, "unreachable", reason)
 
 
 def _keep_answers(exporter: object, answers: list[_Answer]) -> None:

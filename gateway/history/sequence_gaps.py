@@ -9,7 +9,7 @@ from gateway.events.envelope import StoredEvent
 from gateway.events.lifecycle import EVENTS_LOST
 
 
-class LeftOut:
+class SequenceGaps:
     """What is left out between events that are taken in order, from the number behind `after` on. Each gap
     has to be named by a warning: what nobody knows to be lost is missing."""
 

@@ -11,10 +11,10 @@ import structlog
 from gateway.errors import StorageError, ToolError, ToolTimedOut
 from gateway.events.calls import Effect, ToolProgress
 from gateway.events.envelope import EventData
-from gateway.tools import in_time
+from gateway.tools import time_limit
 from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
 from gateway.tools.function import tool
-from gateway.tools.in_time import MAX_ABANDONED, run_in_time
+from gateway.tools.time_limit import MAX_ABANDONED, run_in_time
 from tests.tools.calling import context
 
 pytestmark = pytest.mark.anyio
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.anyio
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A cancelled call gets no more than a moment to end."""
-    monkeypatch.setattr(in_time, "STOP_TIMEOUT", 0.02)
+    monkeypatch.setattr(time_limit, "STOP_TIMEOUT", 0.02)
 
 
 def raising(error: BaseException, *, plain: bool) -> FunctionTool:
@@ -167,7 +167,7 @@ async def test_a_tool_with_too_many_calls_left_behind_is_not_called_until_one_ha
     with pytest.raises(ToolError, match="as always"):
         await run_in_time(other, {}, context())
     end.set()
-    while in_time._left_behind["deafer"]:  # pyright: ignore[reportPrivateUsage]
+    while time_limit._left_behind["deafer"]:  # pyright: ignore[reportPrivateUsage]
         await asyncio.sleep(0)
     assert await run_in_time(deaf, {}, context()) == ToolOutput("at last")
 
@@ -244,7 +244,7 @@ async def test_a_thread_that_the_loop_itself_waits_for_does_not_hang_the_server(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A tool that blocks the loop until its thread has emitted fails, instead of waiting for itself."""
-    monkeypatch.setattr(in_time, "EMIT_TIMEOUT", 0.02)
+    monkeypatch.setattr(time_limit, "EMIT_TIMEOUT", 0.02)
 
     @tool(effect="read_only")
     async def blocking(context: ToolContext) -> str:
