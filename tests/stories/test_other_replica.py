@@ -143,8 +143,9 @@ async def test_two_gateways_behind_a_pooler(shared: Settings, url: str, tmp_path
             reading = asyncio.create_task(following(b, session, opened, done=2))
             await opened.wait()
             await a.chat("/pieces 40\n/pace 3", session_id=session)
+            head = len(await stored(a, session))
             turn = (await a.begin(session, SLOW))["turn_id"]
-            await until(b, session, "text", 40)
+            await until(b, session, "text", head)
             await b.post(f"/api/sessions/{session}/turns/{turn}/cancel")
             seen = await reading
             assert raw_of(seen) == await stored(a, session)
@@ -164,11 +165,13 @@ async def test_a_stream_that_was_cut_goes_on_elsewhere(shared: Settings) -> None
                     break
         whole = raw_of(seen)
         turn = seen[-1].data["turn_id"]
-        for last_id in (9, 30):
+        last_id = 9
+        for _ in range(2):
             path = f"/api/sessions/{session}/events?turn_id={turn}"
             rest = await b.all_frames(path, headers={"Last-Event-ID": str(last_id)})
             whole = whole[:last_id] + raw_of(rest)
             assert whole == await stored(a, session)
+            last_id = len(whole) // 2
 
 
 async def test_a_reader_where_an_older_head_is_remembered_misses_nothing(shared: Settings) -> None:
