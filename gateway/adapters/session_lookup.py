@@ -25,7 +25,7 @@ from gateway.auth import Principal
 from gateway.errors import Conflict, NotFound
 from gateway.events.envelope import StoredEvent
 from gateway.ids import now_ms
-from gateway.prompt.clean import clean
+from gateway.prompt.text_cleaning import clean
 from gateway.service.follower import PAGE, following_from
 from gateway.service.gateway import Gateway
 from gateway.storage.branches import ROOT

@@ -22,7 +22,7 @@ from gateway.ids import new_session_id, new_turn_id
 from gateway.lexical import estimate_tokens
 from gateway.messages import clean_text
 from gateway.settings import Settings
-from gateway.skills.gate import refusal
+from gateway.skills.call_gate import refusal
 from gateway.tools.arguments import check_arguments
 from gateway.tools.base import File, Tool, ToolContext, ToolOutput
 from gateway.tools.time_limit import run_in_time

@@ -22,7 +22,7 @@ from gateway.events.lifecycle import (
     TurnStartEvent,
     WarningEvent,
 )
-from gateway.events.upkeep import ArtifactEvent, CompressionEvent, MemoryEvent, SkillEvent
+from gateway.events.memory_and_context import ArtifactEvent, CompressionEvent, MemoryEvent, SkillEvent
 
 AnyEvent = Annotated[
     TurnStartEvent

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from secrets import token_hex
 from typing import TypeVar
 
+from gateway.cancellation_shield import finish
 from gateway.errors import BlobMissing, Conflict, StorageError
 from gateway.events.envelope import StoredEvent
 from gateway.history.sequence_gaps import SequenceGaps
 from gateway.ids import now_ms
-from gateway.shielding import finish
 from gateway.storage.archives import ArchiveRow, Archives, CompressionRow
 from gateway.storage.archives.lines import event_line, message_line
 from gateway.storage.archives.segments import Packer, damaged, unpacked

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from gateway.artifacts.attached_files import Upload
 from gateway.auth import Principal
+from gateway.cancellation_shield import finish
 from gateway.errors import Draining, NotFound, TurnInProgress
 from gateway.events.envelope import StoredEvent
 from gateway.history.message_view import messages_of
@@ -25,7 +26,6 @@ from gateway.service.records import SessionRecords
 from gateway.service.releases import Releases
 from gateway.service.seeding import SeedMessage, seed
 from gateway.service.skills import SkillsOffered
-from gateway.shielding import finish
 from gateway.storage.branches import SessionBranches
 from gateway.storage.sessions import SessionRow
 from gateway.storage.turns import Accepted, NewTurn, OnConflict, TurnRow, TurnState

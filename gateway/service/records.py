@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from gateway.auth import Principal
+from gateway.cancellation_shield import finish
 from gateway.errors import (
     BadImport,
     CursorAhead,
@@ -20,7 +21,6 @@ from gateway.service.archiver import Archiver
 from gateway.service.dependencies import Dependencies
 from gateway.service.follower import Take
 from gateway.service.upload_buffer import UploadBuffer
-from gateway.shielding import finish
 from gateway.storage.archives import ArchiveRow
 from gateway.storage.sessions import SessionRow
 from gateway.turn.in_flight import InFlight

@@ -8,7 +8,7 @@ from typing import Any
 
 from opentelemetry.trace import INVALID_SPAN, Span
 
-from gateway.artifacts.events import ArtifactEvent
+from gateway.artifacts.store_events import ArtifactEvent
 from gateway.events.envelope import StoredEvent
 from gateway.ids import trace_id_of
 from gateway.memory.changes import Changed

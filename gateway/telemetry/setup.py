@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 
 from gateway import __version__
-from gateway.artifacts.events import ArtifactEvent
+from gateway.artifacts.store_events import ArtifactEvent
 from gateway.events.envelope import StoredEvent
 from gateway.memory.changes import Changed
 from gateway.memory.learning.report import LearningReport

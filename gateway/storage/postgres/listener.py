@@ -25,9 +25,9 @@ from typing import Any, Self
 
 from sqlalchemy import Connection
 
+from gateway.cancellation_shield import finish
 from gateway.errors import StorageError
 from gateway.events.envelope import StoredEvent
-from gateway.shielding import finish
 from gateway.storage.log import Bus
 from gateway.storage.postgres.connections import ServerAddress, raw_of
 from gateway.storage.postgres.database import PostgresDatabase

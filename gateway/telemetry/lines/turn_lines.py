@@ -5,7 +5,7 @@ from typing import Any
 import structlog
 from opentelemetry.trace import Span
 
-from gateway.artifacts.events import ArtifactEvent, Damaged, Stored, StoreFailed, Swept
+from gateway.artifacts.store_events import ArtifactEvent, Damaged, Stored, StoreFailed, Swept
 from gateway.ids import root_span_id, trace_id_of
 from gateway.memory.changes import Changed
 from gateway.messages import Usage

@@ -4,7 +4,7 @@ wrong, and how much there is. Never by whose it is.
 
 from typing import Any
 
-from gateway.artifacts.events import (
+from gateway.artifacts.store_events import (
     ArtifactEvent,
     Damaged,
     PartRead,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.skills.gate import refusal
+from gateway.skills.call_gate import refusal
 from tests.skills.writing import catalog_of, function, served, skill
 
 CATALOG = catalog_of(

@@ -7,7 +7,8 @@ import pytest
 
 from gateway.artifacts.artifact_store import CANDIDATE_TIME, Origin
 from gateway.artifacts.content import text_content
-from gateway.artifacts.events import (
+from gateway.artifacts.reading import read_part, selector_of
+from gateway.artifacts.store_events import (
     ArtifactEvent,
     Damaged,
     PartRead,
@@ -17,7 +18,6 @@ from gateway.artifacts.events import (
     StoreFailed,
     Swept,
 )
-from gateway.artifacts.reading import read_part, selector_of
 from gateway.artifacts.tool_arguments import References
 from gateway.errors import ArtifactDamaged, InvalidRequest, TooLarge
 from gateway.storage.artifacts import Stock

@@ -18,7 +18,7 @@ from pydantic import Field
 
 from gateway import bm25
 from gateway.events.content import Retrieval, RetrievalHit
-from gateway.files.inside import read_file, state_at
+from gateway.files.confined_read import read_file, state_at
 from gateway.lexical import estimate_tokens, query_tokens, tokens
 from gateway.tools.base import FunctionTool, ToolContext
 from gateway.tools.function import tool

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from structlog.testing import capture_logs
 
-from gateway.shielding import finish
+from gateway.cancellation_shield import finish
 
 pytestmark = pytest.mark.anyio
 

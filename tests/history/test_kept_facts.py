@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gateway.history.summaries.kept_facts import MAX_IDENTIFIERS, complete
 from gateway.history.summaries.summary import SessionSummary, to_markdown
-from gateway.history.summaries.survivors import MAX_IDENTIFIERS, complete
 from gateway.lexical import estimate_tokens
 from gateway.messages import Message
 from tests.history.conversations import conversations

@@ -8,7 +8,7 @@ import pytest
 from gateway.events.content import Retrieval
 from gateway.events.envelope import EventData
 from gateway.tools.base import ToolContext
-from gateway.tools.docs import SNIPPET, Docs, docs_search
+from gateway.tools.search_docs import SNIPPET, Docs, docs_search
 
 pytestmark = pytest.mark.anyio
 

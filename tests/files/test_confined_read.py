@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.files.inside import Read, as_text, read_file, read_real, real_path
+from gateway.files.confined_read import Read, as_text, read_file, read_real, real_path
 
 
 @pytest.fixture
