@@ -36,7 +36,7 @@ BUDGETS: Mapping[str, int] = {
     "settings": 550,
     "skills": 1075,
     "storage": 11967,
-    "telemetry": 4324,
+    "telemetry": 4332,
     "tools": 3130,
     "turn": 2601,
     "wiring": 640,

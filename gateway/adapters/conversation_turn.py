@@ -15,8 +15,8 @@ from gateway.errors import Conflict, GatewayError, NotFound, TurnInProgress
 from gateway.events.envelope import StoredEvent
 from gateway.http.requests import MAX_READ_AT_ONCE, ApiRequest
 from gateway.messages import ToolSpec
+from gateway.service.abandoned_turns import GRACE
 from gateway.service.follower import Following
-from gateway.service.releases import GRACE
 from gateway.service.seeding import MAX_SEEDED
 from gateway.storage.sessions import BESIDE
 from gateway.storage.turns import OnConflict, TurnRow

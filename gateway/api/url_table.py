@@ -24,14 +24,19 @@ from gateway.api.artifact_bodies import (
     PartQuery,
     UploadQuery,
 )
-from gateway.api.bodies import (
+from gateway.api.branches_routes import BranchList
+from gateway.api.compressions_routes import CompressionDetails, CompressionList
+from gateway.api.health_routes import Health
+from gateway.api.memory_url_table import MEMORIES
+from gateway.api.prompts_routes import PreviewQuery
+from gateway.api.records_routes import Archived, ReplayQuery
+from gateway.api.session_bodies import (
     AcceptedTurn,
     BranchQuery,
     ChatBody,
     CursorQuery,
     EventPage,
     EventsQuery,
-    Health,
     Messages,
     RegenerateBody,
     ReleaseBody,
@@ -47,11 +52,6 @@ from gateway.api.bodies import (
     TurnPage,
     TurnsQuery,
 )
-from gateway.api.branches_routes import BranchList
-from gateway.api.compressions_routes import CompressionDetails, CompressionList
-from gateway.api.memory_url_table import MEMORIES
-from gateway.api.prompts_routes import PreviewQuery
-from gateway.api.records_routes import Archived, ReplayQuery
 from gateway.api.skills_routes import SkillList, SkillRow, SkillsQuery, SwitchBody
 from gateway.api.summaries_routes import SummariesQuery, SummariesReply, Summary, SummaryBody
 from gateway.api.tool_results_routes import ToolResultBody, ToolResultReply

@@ -96,7 +96,7 @@ def _group(name: str, *commands: Callable[..., None]) -> "typer.Typer":
 
 
 def _leave(error: Exception, code: int) -> NoReturn:
-    from gateway.cli.transcript import printable
+    from gateway.cli.turn_view import printable
 
     print(printable(f"gateway: {error}"), file=sys.stderr)
     sys.exit(code)

@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 
 from rich.console import Console
 
-from gateway.cli.transcript import printable
+from gateway.cli.turn_view import printable
 
 State = Literal["good", "warning", "bad"]
 _MARKS: dict[State, str] = {"good": "[green]✓[/]", "warning": "[yellow]![/]", "bad": "[red]✗[/]"}

@@ -21,7 +21,7 @@ from starlette.applications import Starlette
 
 from gateway.app import build_app
 from gateway.cli.banner import page_url, show_banner
-from gateway.cli.connections import Connections
+from gateway.cli.http_connections import Connections
 from gateway.cli.workers import Worker, become_worker
 from gateway.errors import GatewayError, SettingsError
 from gateway.settings import Settings

@@ -125,9 +125,9 @@ async def _listen(settings: "Settings", caller: "Caller", keys: "ApiKeys", liste
     import uvicorn
 
     from gateway.adapters.mcp.mcp_memory_server import PATH, http_app, memory_server, memory_tool
-    from gateway.cli.catalog import to_stderr
-    from gateway.cli.connections import Connections
+    from gateway.cli.http_connections import Connections
     from gateway.cli.memory_context import check_there
+    from gateway.cli.skill_catalog import to_stderr
     from gateway.wiring import open_memory
 
     host, port = listener.getsockname()[:2]

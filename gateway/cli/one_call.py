@@ -13,8 +13,8 @@ import typer
 from gateway.artifacts.content import bytes_content, measure, plain_name
 from gateway.artifacts.kinds import kind_of
 from gateway.auth import LOCAL_USER
-from gateway.cli.catalog import Offered, offered, to_stderr
-from gateway.cli.transcript import describe
+from gateway.cli.skill_catalog import Offered, offered, to_stderr
+from gateway.cli.turn_view import describe
 from gateway.errors import GatewayError, ServerUnreachable, ToolError, UnknownTool
 from gateway.events.calls import CallResult, ResultStatus
 from gateway.events.envelope import EventData

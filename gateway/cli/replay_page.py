@@ -12,7 +12,7 @@ import orjson
 
 from gateway.cli.replay_turn import ReplayedStep, ReplayedTurn, read_turn
 from gateway.cli.timeline import compression_words, cost_words, measured, moment, offset, usage_words
-from gateway.cli.transcript import describe, printable
+from gateway.cli.turn_view import describe, printable
 from gateway.ids import OPERATION_PREFIX
 
 STYLE = Path(__file__).with_name("replay_page.css").read_text(encoding="utf-8")

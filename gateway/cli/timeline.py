@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
-from gateway.cli.transcript import describe, printable
+from gateway.cli.turn_view import describe, printable
 from gateway.ids import OPERATION_PREFIX
 from gateway.messages import shortened
 

@@ -11,6 +11,7 @@ from gateway.events.envelope import StoredEvent
 from gateway.history.message_view import messages_of
 from gateway.ids import new_session_id, now_ms
 from gateway.messages import Attached, ToolSpec
+from gateway.service.abandoned_turns import Releases
 from gateway.service.acceptance import accept_with, new_turn
 from gateway.service.approvals import TurnApprovals
 from gateway.service.archiver import Archiver
@@ -22,10 +23,9 @@ from gateway.service.follower import Follower, Following, Snapshot, Take, follow
 from gateway.service.history import SessionHistory
 from gateway.service.memory import UserMemories
 from gateway.service.prompts import Prompts
-from gateway.service.records import SessionRecords
-from gateway.service.releases import Releases
 from gateway.service.seeding import SeedMessage, seed
 from gateway.service.skills import SkillsOffered
+from gateway.service.whole_sessions import SessionRecords
 from gateway.storage.branches import SessionBranches
 from gateway.storage.sessions import SessionRow
 from gateway.storage.turns import Accepted, NewTurn, OnConflict, TurnRow, TurnState

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from gateway.adapters.anthropic.anthropic_blocks import call_named, stop_reason_of, tool_use_id, usage_of
 from gateway.adapters.anthropic.anthropic_frames import AnthropicMessageStream, WholeMessage
+from gateway.adapters.anthropic.anthropic_message import call_named, stop_reason_of, tool_use_id, usage_of
 from gateway.adapters.turn_parts import Fold, TurnEnded
 from gateway.events.envelope import StoredEvent
 from tests.adapters.test_turn_parts import stored, turns

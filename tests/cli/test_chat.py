@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gateway.cli.client import Client
-from gateway.cli.transcript import SNIPPETS, describe, printable
+from gateway.cli.turn_view import SNIPPETS, describe, printable
 from tests.cli.calling import Command
 from tests.relay import relaying
 from tests.running import TIMEOUT, Running, clean_environment

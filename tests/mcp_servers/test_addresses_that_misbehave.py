@@ -17,7 +17,7 @@ from starlette.types import ASGIApp
 from structlog.testing import capture_logs
 
 from gateway.errors import ServerUnreachable
-from gateway.tools.mcp import bounds, server_connection
+from gateway.tools.mcp import bounds, connected_server
 from tests.loopback import free_port, served
 from tests.mcp_servers.serving import (
     Attached,
@@ -35,8 +35,8 @@ Answer = Callable[[str, dict[str, Any]], Response | None]
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing here has to wait as long as a person would let it."""
-    monkeypatch.setattr(server_connection, "PAUSES", (0.01,))
-    monkeypatch.setattr(server_connection, "SETTLING", 0.05)
+    monkeypatch.setattr(connected_server, "PAUSES", (0.01,))
+    monkeypatch.setattr(connected_server, "SETTLING", 0.05)
 
 
 def as_json(message: dict[str, Any], result: dict[str, Any]) -> bytes:

@@ -323,7 +323,7 @@ async def test_a_reader_elsewhere_keeps_a_released_turn(
     """The replica where it was released asks the others; where none has a reader the turn ends."""
     message = "/pieces 200\n/pace 20"
     if not is_read:
-        monkeypatch.setattr("gateway.service.releases.ANSWER_TIMEOUT", 1)
+        monkeypatch.setattr("gateway.service.abandoned_turns.ANSWER_TIMEOUT", 1)
     async with two(shared) as (a, b):
         session = await a.session()
         turn = (await a.begin(session, message))["turn_id"]
@@ -345,7 +345,7 @@ async def test_a_replica_that_hears_nothing_cancels_no_released_turn(
     shared: Settings, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its direct address leads to a pooler too: a reader elsewhere is asked, and its answer does not come."""
-    monkeypatch.setattr("gateway.service.releases.ANSWER_TIMEOUT", 0.2)
+    monkeypatch.setattr("gateway.service.abandoned_turns.ANSWER_TIMEOUT", 0.2)
     monkeypatch.setattr(listener, "POLL", 0.05)  # who writes does not hear of the reader
     with pooled(url, tmp_path) as pooler:
         deaf = shared.model_copy(update={"database_direct_url": pooler})

@@ -9,7 +9,7 @@ import orjson
 
 from gateway.adapters.answer_remarks import STARTS_OVER, asks_approval
 from gateway.adapters.answer_usage import AnswerUsage
-from gateway.adapters.anthropic.anthropic_blocks import (
+from gateway.adapters.anthropic.anthropic_message import (
     Json,
     called,
     citations_of,

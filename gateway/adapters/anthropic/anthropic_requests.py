@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 from pydantic import BaseModel, ConfigDict, Field
 
-from gateway.adapters.anthropic.anthropic_blocks import call_named
+from gateway.adapters.anthropic.anthropic_message import call_named
 from gateway.adapters.client_conversation import (
     ClientConversation,
     ClientExchange,

@@ -4,8 +4,8 @@ import orjson
 from starlette.responses import Response
 
 from gateway.adapters.adapter import Adapter
-from gateway.adapters.anthropic.anthropic_blocks import STATUSES, error_body
 from gateway.adapters.anthropic.anthropic_frames import AnthropicMessageStream, WholeMessage
+from gateway.adapters.anthropic.anthropic_message import STATUSES, error_body
 from gateway.adapters.anthropic.anthropic_requests import (
     MessagesBody,
     check_possible,

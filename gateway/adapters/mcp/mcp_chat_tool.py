@@ -42,8 +42,8 @@ from gateway.events.envelope import StoredEvent
 from gateway.http.requests import MAX_NAME_LENGTH, ApiRequest
 from gateway.ids import is_id
 from gateway.messages import shortened
+from gateway.service.abandoned_turns import GRACE
 from gateway.service.follower import Following
-from gateway.service.releases import GRACE
 from gateway.storage.turns import TurnRow
 from gateway.turn.request import TurnRequest
 

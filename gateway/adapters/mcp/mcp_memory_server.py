@@ -40,7 +40,7 @@ from gateway.memory.tool import manage_memory
 from gateway.messages import clean_text
 from gateway.settings import LOOPBACK_HOSTS, Settings
 from gateway.tools.base import FunctionTool, ToolContext
-from gateway.tools.mcp.connection import IDEMPOTENCY_KEY
+from gateway.tools.mcp.sdk_connection import IDEMPOTENCY_KEY
 from gateway.tools.policy import is_trusted
 from gateway.tools.time_limit import run_in_time
 from gateway.tools.wrapping import Wrapped, defuse

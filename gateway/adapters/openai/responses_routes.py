@@ -29,8 +29,8 @@ from gateway.adapters.turn_response import read_whole, stream_response
 from gateway.errors import InvalidRequest, NotFound
 from gateway.http.endpoint import STREAM, Endpoint
 from gateway.http.requests import ApiRequest
+from gateway.service.abandoned_turns import GRACE
 from gateway.service.follower import Following
-from gateway.service.releases import GRACE
 from gateway.storage.turns import TurnRow
 
 

@@ -32,7 +32,7 @@ from gateway.storage.log import Bus
 from gateway.storage.postgres.connections import ServerAddress, raw_of
 from gateway.storage.postgres.database import PostgresDatabase
 from gateway.storage.postgres.notifications import LOG, Ear, Notifier
-from gateway.storage.signals import Signal
+from gateway.storage.replica_signals import Signal
 
 PAGE = 500
 """Events of a session that are read at a time."""

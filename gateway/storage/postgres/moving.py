@@ -10,7 +10,7 @@ from sqlalchemy import Connection, NullPool, Table, create_engine, text
 from sqlalchemy.exc import DBAPIError
 
 from gateway.errors import StorageError
-from gateway.storage.memories.engine import Words
+from gateway.storage.memories.memory_database import Words
 from gateway.storage.migrations import MOVING, SESSIONS
 from gateway.storage.moving import Values, not_own
 from gateway.storage.postgres.connections import AS_LONG_AS_IT_TAKES, NAME, Raw, ServerAddress, raw_of

@@ -20,7 +20,7 @@ import psycopg
 
 from gateway.storage.postgres.connections import Raw, ServerAddress
 from gateway.storage.postgres.failures import storage_error
-from gateway.storage.signals import Signal
+from gateway.storage.replica_signals import Signal
 
 LOG, SIGNALS = "gateway_log", "gateway_signals"
 MAX_SESSIONS = 48

@@ -7,7 +7,7 @@ import pytest
 
 from gateway.errors import TurnInProgress
 from gateway.events.content import Text
-from gateway.storage.signals import Kind
+from gateway.storage.replica_signals import Kind
 from gateway.wiring import Storage
 from tests.storage.writing import OWNER, accepted, running
 

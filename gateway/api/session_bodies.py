@@ -1,4 +1,4 @@
-"""What comes in and goes out as JSON: snake_case out, snake_case or camelCase in, strict either way."""
+"""Sessions and their turns as JSON: snake_case out, snake_case or camelCase in, strict either way."""
 
 from typing import Annotated, Any, Literal
 
@@ -9,7 +9,7 @@ from gateway.artifacts.attached_files import MAX_FILES
 from gateway.http.json_types import Body, Query, Reply, no_nul, not_blank
 from gateway.ids import ID_PATTERN, USER_PATTERN
 from gateway.messages import Usage
-from gateway.service.releases import GRACE, MAX_GRACE
+from gateway.service.abandoned_turns import GRACE, MAX_GRACE
 from gateway.service.seeding import MAX_SEEDED, SeedMessage
 from gateway.storage.branches import MAX_BRANCHES
 from gateway.storage.turns import MAX_INSTRUCTIONS, TurnRow, TurnState, TurnStatus
@@ -243,44 +243,3 @@ class EventPage(Reply):
     events: list[dict[str, Any]]
     head: int
     next: int | None = Field(None, description="Cursor of the next page; absent on the last one.")
-
-
-class FailedCheck(Reply):
-    """Why the gateway is not ready."""
-
-    code: str
-    message: str
-
-
-class FailingTask(Reply):
-    """A background task that failed and has not been steady since: since when (Unix ms), how often in a row,
-    and the type or code of its newest failure."""
-
-    since: int
-    failures: int
-    why: str
-
-
-class ReplicasSeen(Reply):
-    """How many replicas of one database live, this one among them, and in what they `differ`: `version`,
-    `schema` (the newest that each knows), `lease`, `prompts`, `skills`. While one version takes the place of
-    another they do. Each judges the others by its own lease: `GATEWAY_LEASE` must be the same on all."""
-
-    alive: int
-    differ: list[str]
-
-
-class Health(Reply):
-    """Whether turns are taken. `failed` has the checks that say no, by name, and `failing_tasks` the
-    background tasks that fail; only `/readyz` names them, with PostgreSQL the `replicas`, also when there is
-    one, and in `newer_schema` what of its schema is newer than this version: `sessions`, `memories`, each
-    with its revision."""
-
-    status: Literal["ok", "draining", "unavailable"]
-    version: str
-    model: str
-    demo: bool
-    failed: dict[str, FailedCheck] | None = None
-    failing_tasks: dict[str, FailingTask] | None = None
-    replicas: ReplicasSeen | None = None
-    newer_schema: dict[str, str] | None = None

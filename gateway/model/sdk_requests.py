@@ -6,7 +6,7 @@ from typing import Any
 import anthropic
 import httpx2
 
-from gateway.model.transport import PreparedRequest, prepared
+from gateway.model.http_client import PreparedRequest, prepared
 
 # Below these levels they log whole requests, or a line for each.
 logging.getLogger("anthropic").setLevel(logging.INFO)

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gateway import wiring
-from gateway.cli.transcript import NOTE_WIDTH, printable
+from gateway.cli.turn_view import NOTE_WIDTH, printable
 from gateway.demo.demo_tools import demo_tools
 from gateway.memory.services import MemoryServices
 from gateway.model.prices import window

@@ -33,10 +33,10 @@ from gateway.settings.value_types import McpServer
 from gateway.tools.base import ToolContext, ToolOutput
 from gateway.tools.mcp import bounds
 from gateway.tools.mcp.connection_ending import ConnectionEnding, scrubbed
-from gateway.tools.mcp.ending_reasons import has_broken_off, reason_of
 from gateway.tools.mcp.http import http_client
 from gateway.tools.mcp.remote_tools import LeftOutTool, ListedTool
 from gateway.tools.mcp.results import output_of, outside_output
+from gateway.tools.mcp.sdk_failures import has_broken_off, reason_of
 from gateway.tools.mcp.stdio import stdio_transport
 from gateway.tools.mcp.tasks import put_to_end
 from gateway.tools.progress import Progress

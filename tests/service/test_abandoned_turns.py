@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from gateway.service.abandoned_turns import Releases
 from gateway.service.follower import Following
-from gateway.service.releases import Releases
-from gateway.storage.signals import Signal, Signals
+from gateway.storage.replica_signals import Signal, Signals
 from gateway.storage.turns import TurnRow
 from gateway.wiring import Storage
 from tests.storage.writing import OWNER, accepted, sqlite_storage
@@ -70,7 +70,7 @@ async def _replica(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> Replica
 async def test_the_others_are_asked_before_a_turn_is_cancelled(
     replica: Replica, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gateway.service.releases.ANSWER_TIMEOUT", 0.01)
+    monkeypatch.setattr("gateway.service.abandoned_turns.ANSWER_TIMEOUT", 0.01)
     replica.releases.release(replica.turn, 0)
 
     await replica.until(ASKED, cancelled=["t"])
@@ -135,7 +135,7 @@ async def test_a_turn_that_waits_for_a_person_is_not_cancelled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The other one, which was released after it, is."""
-    monkeypatch.setattr("gateway.service.releases.ANSWER_TIMEOUT", 0)
+    monkeypatch.setattr("gateway.service.abandoned_turns.ANSWER_TIMEOUT", 0)
     async with sqlite_storage(tmp_path) as storage:
         replica = await _replica(storage, monkeypatch)
         other = (await accepted(storage, "s2", "t2")).turn

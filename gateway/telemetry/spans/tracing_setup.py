@@ -5,20 +5,20 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SpanExporter
 from opentelemetry.trace import Span, SpanContext
 
-from gateway.model.endpoint import takes_sampling
+from gateway.model.endpoint_profile import takes_sampling
 from gateway.settings import Settings
-from gateway.telemetry.facts import TelemetryReader, TurnFacts
 from gateway.telemetry.metrics.exemplars import of_span
 from gateway.telemetry.metrics.registry import endpoint_of
 from gateway.telemetry.spans.call_spans import CallSpans
 from gateway.telemetry.spans.http_spans import HttpSpans
 from gateway.telemetry.spans.message_content import Content
 from gateway.telemetry.spans.sampling import OutcomeSampler, Policy
+from gateway.telemetry.spans.span_creation import Traces, TurnIds
 from gateway.telemetry.spans.span_export import SpanExport
 from gateway.telemetry.spans.tool_spans import ToolSpans
-from gateway.telemetry.spans.traces import Traces, TurnIds
 from gateway.telemetry.spans.turn_spans import Called, Spans
 from gateway.telemetry.spans.upkeep_spans import UpkeepSpans
+from gateway.telemetry.turn_facts import TelemetryReader, TurnFacts
 
 MAX_WAIT = 3600.0
 """Seconds a trace may wait for its turn's end, at least."""

@@ -21,7 +21,13 @@ from gateway.errors import ModelError, SettingsError
 from gateway.messages import Message, text_block
 from gateway.model.anthropic import AnthropicModel
 from gateway.model.base import Answer, Delta, Model, ModelRequest
-from gateway.model.endpoint import MAX_MODELS, NEWEST_VERSION, OLDER_VERSION, EndpointProfile, left_out
+from gateway.model.endpoint_profile import (
+    MAX_MODELS,
+    NEWEST_VERSION,
+    OLDER_VERSION,
+    EndpointProfile,
+    left_out,
+)
 from gateway.settings import load_settings
 from tests.loopback import served
 

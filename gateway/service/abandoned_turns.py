@@ -15,7 +15,7 @@ import structlog
 
 from gateway.errors import GatewayError
 from gateway.service.follower import Following
-from gateway.storage.signals import Signal, Signals
+from gateway.storage.replica_signals import Signal, Signals
 from gateway.storage.turns import TurnRow, Turns
 
 GRACE = 15.0
