@@ -35,7 +35,7 @@ BUDGETS: Mapping[str, int] = {
     "service": 2357,
     "settings": 550,
     "skills": 1075,
-    "storage": 11967,
+    "storage": 11_970,
     "telemetry": 4332,
     "tools": 3130,
     "turn": 2601,
