@@ -20,15 +20,14 @@ from bench.cache import PROGRAM, cached
 from bench.client import A2A, AG_UI, AI_SDK, GATEWAY, MESSAGES, OPENAI, RESPONSES, Dialect
 from bench.figures import Figure, show
 from bench.servers import Server
-from gateway.adapters.a2a_frames import TaskStream
-from gateway.adapters.ag_ui_events import Run
-from gateway.adapters.ag_ui_frames import RunStream
-from gateway.adapters.ai_sdk_frames import UiMessageStream
-from gateway.adapters.answering import Encoder
-from gateway.adapters.anthropic_frames import MessageStream
-from gateway.adapters.openai_frames import CompletionChunks
-from gateway.adapters.parts import Fold
-from gateway.adapters.responses_frames import ResponseEvents
+from gateway.adapters.a2a.a2a_frames import TaskStream
+from gateway.adapters.ag_ui.ag_ui_frames import AgUiRun, RunStream
+from gateway.adapters.ai_sdk.ai_sdk_frames import UiMessageStream
+from gateway.adapters.anthropic.anthropic_frames import AnthropicMessageStream
+from gateway.adapters.openai.openai_frames import CompletionChunks
+from gateway.adapters.openai.responses_frames import ResponseEvents
+from gateway.adapters.turn_parts import Fold
+from gateway.adapters.turn_response import Encoder
 from gateway.events.envelope import StoredEvent, encode, encode_scope
 from gateway.sse_frames import encode_frames
 
@@ -43,8 +42,10 @@ DIALECTS: Mapping[str, Dialect] = {
 ENCODERS: Mapping[str, Callable[[], Encoder]] = {
     "a2a": lambda: TaskStream("t_bench", "s_bench", 1, "http://localhost/#s=s_bench"),
     "ai-sdk": lambda: UiMessageStream(7),
-    "ag-ui": lambda: RunStream(Run("t", "r")),
-    "anthropic": lambda: MessageStream("t_bench", "m", "http://localhost/#s=s_bench", 1, shows_calls=True),
+    "ag-ui": lambda: RunStream(AgUiRun("t", "r")),
+    "anthropic": lambda: AnthropicMessageStream(
+        "t_bench", "m", "http://localhost/#s=s_bench", 1, shows_calls=True
+    ),
     "openai": lambda: CompletionChunks("t_bench", "m", 1, "http://localhost/#s=s_bench", with_usage=True),
     "responses": lambda: ResponseEvents("t_bench", "m", 1, "s_bench"),
 }

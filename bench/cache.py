@@ -8,7 +8,8 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from bench.servers import START_TIMEOUT, free_port
+from bench.servers import START_TIMEOUT
+from tests.loopback import free_port
 
 # Debian keeps it out of an ordinary user's path.
 PROGRAM = shutil.which("nginx", path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin")

@@ -2,7 +2,6 @@
 
 import os
 import resource
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from pathlib import Path
 
 from bench.client import GATEWAY, MESSAGES, Dialect
 from gateway.settings import load_settings
+from tests.loopback import free_port
 
 START_TIMEOUT = 180.0
 """Seconds a server gets until it answers."""
@@ -56,13 +56,6 @@ class Server:
         """Samples on the gateway's /metrics."""
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics", timeout=30) as answer:
             return sum(not line.startswith(b"#") for line in answer)
-
-
-def free_port() -> int:
-    """A port nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def pin(pid: int, core: int) -> None:

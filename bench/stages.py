@@ -23,7 +23,7 @@ from bench.servers import Server
 OTHER = "other"
 
 STAGES: Sequence[tuple[str, Sequence[str]]] = (
-    ("HTTP in", ("uvicorn", "starlette", "gateway.api", "gateway.cli.connections")),
+    ("HTTP in", ("uvicorn", "starlette", "gateway.api", "gateway.cli.http_connections")),
     ("accept", ("gateway.service", "gateway.auth")),
     (
         "prepare",
@@ -40,7 +40,7 @@ STAGES: Sequence[tuple[str, Sequence[str]]] = (
         (
             *("gateway.model.sse", "gateway.model.message_stream", "gateway.model.content_block"),
             *("gateway.model.strict_json", "gateway.model.watchdog", "gateway.model.usage"),
-            *("gateway.model.upstream", "gateway.model.text_deltas", "gateway.model.event_fields"),
+            *("gateway.model.response_chunks", "gateway.model.text_deltas", "gateway.model.event_fields"),
             "gateway.model.http_response",
         ),
     ),

@@ -15,7 +15,7 @@ from bench import servers
 from tests.disk import Disk, power_cut
 from tests.forked import forked
 from tests.harness import client_at
-from tests.loopback import TIMEOUT
+from tests.loopback import TIMEOUT, free_port
 from tests.running import run_command
 
 
@@ -24,7 +24,7 @@ class Victim:
 
     def __init__(self, model_port: int, folder: Path, synced: Path | None = None, **more: str) -> None:
         """With `synced` its disk is one that may lose its power; `more` are further settings."""
-        self.port = servers.free_port()
+        self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.log = folder / "log"
         self.folder, self.synced = folder, synced

@@ -19,7 +19,7 @@ The map, from the entry points inwards:
     auth       who is asking
     events     everything that can be said about a turn
     supervisor background tasks that nothing ends but their cancellation
-    shielding  work that is waited for to its end
+    cancellation_shield  work that is waited for to its end
     backlog    work that waits in the background, and for how long after a failure
     bounded_dict  a dict that keeps its newest entries
     bm25       how well a text answers a question

@@ -22,7 +22,7 @@ from gateway.memory.services import MemoryServices
 from gateway.messages import Usage
 from gateway.model.base import Model
 from gateway.model.calls import ModelCalls
-from gateway.model.endpoint import left_out
+from gateway.model.endpoint_profile import left_out
 from gateway.model.prices import cost_of
 from gateway.model.prices import window as window_in_force
 from gateway.service.archiver import Archiver

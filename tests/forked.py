@@ -13,14 +13,14 @@ from typing import TextIO
 import anthropic
 
 import gateway.app
-import gateway.cli.listen
+import gateway.cli.http_server
 from gateway.messages import Usage
 from gateway.model.prices import cost_of
 from tests.blank import Blanks, blanks, copy_blanks
 
 # What a gateway would load when it starts, to be forked with the rest.
 assert anthropic.__version__
-assert gateway.cli.listen.build_app is gateway.app.build_app
+assert gateway.cli.http_server.build_app is gateway.app.build_app
 cost_of("claude-sonnet-5-5", Usage(input_tokens=1, output_tokens=1))
 
 ROOT = Path(__file__).parent.parent

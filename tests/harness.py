@@ -15,7 +15,7 @@ import orjson
 from starlette.applications import Starlette
 
 from gateway.app import build_app
-from gateway.cli.connections import Connections
+from gateway.cli.http_connections import Connections
 from gateway.settings import Settings, load_settings
 from gateway.tools.base import FunctionTool
 from tests.loopback import TIMEOUT, served

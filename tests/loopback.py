@@ -1,9 +1,10 @@
 """What a test serves on loopback."""
 
 import asyncio
+import secrets
 import socket
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import uvicorn
@@ -57,7 +58,9 @@ async def served(
 
 
 def free_port() -> int:
-    """A port that nobody listens on, for a program that cannot choose one itself."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port that nobody listens on, for a program that cannot choose one itself or comes back to it. It is
+    none of those that the system chooses (ip(7): from 32768 on), which another may get meanwhile."""
+    while True:
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port := 20_000 + secrets.randbelow(12_000)))
+            return port

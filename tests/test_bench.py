@@ -14,14 +14,17 @@ from bench.report import Rounds
 from bench.sampled import Profile
 from bench.scale import __main__ as scale
 
-LOOP = ("asyncio.runners:Runner.run", "gateway.cli.listen:run", "gateway.cli:main", "__main__:<module>")
+LOOP = ("asyncio.runners:Runner.run", "gateway.cli.http_server:run", "gateway.cli:main", "__main__:<module>")
 
 STACKS = (
     (("gateway.turn.emitter:Emitter.emit", "gateway.turn.model_call:ask"), "emit"),
     (("orjson:dumps", "gateway.turn.emitter:Emitter.emit", "gateway.turn.run:run"), "emit"),
     (("httpx2._models:Headers.__init__", "gateway.model.anthropic:AnthropicModel._post"), "ask the model"),
-    (("aiohttp.helpers:TimerNoop.__enter__", "gateway.model.upstream:_read"), "read the model's stream"),
-    (("aiohttp.helpers:TimerNoop.__enter__", "gateway.model.transport:Wire.send"), "ask the model"),
+    (
+        ("aiohttp.helpers:TimerNoop.__enter__", "gateway.model.response_chunks:_read"),
+        "read the model's stream",
+    ),
+    (("aiohttp.helpers:TimerNoop.__enter__", "gateway.model.http_client:Wire.send"), "ask the model"),
     (("uvicorn.protocols.http.httptools_impl:RequestResponseCycle.send",), "send to the reader"),
     (("uvicorn.protocols.http.httptools_impl:RequestResponseCycle.send.<locals>.f",), "send to the reader"),
     (("uvicorn.protocols.http.httptools_impl:RequestResponseCycle.sender",), "HTTP in"),

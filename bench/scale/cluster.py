@@ -12,8 +12,8 @@ from typing import Any
 
 import psycopg
 
-from bench import servers
 from tests import postgres
+from tests.loopback import free_port
 
 CONFIGURATION = {"max_connections": "200", "shared_buffers": "128MB", "max_wal_size": "4GB"}
 STOP_TIMEOUT = 60.0
@@ -24,7 +24,7 @@ class Cluster:
     """A server that can be stopped, and started again over the same data. Made by `running`."""
 
     def __init__(self, folder: Path) -> None:
-        self.port = servers.free_port()
+        self.port = free_port()
         self._folder = folder
         self._process: subprocess.Popen[Any]
         self._databases = 0

@@ -1,9 +1,9 @@
 """Dialects of clients that other people have made: the same turns in their words.
 
-`NAME_routes.py` has the routes, `NAME_requests.py` reads what they are sent, `NAME_frames.py` writes; other
-files of that name are beside these because of their length. `responses_…` is OpenAI's second API. Of MCP,
-`mcp_chat`, `mcp_server` (the memory) and `mcp_resources` are what is offered, `mcp_gateway` offers all of it
-over HTTP and `mcp_forwarding` over the standard streams.
+A package for each: `NAME_routes.py` has the routes, `NAME_requests.py` reads what they are sent,
+`NAME_frames.py` writes; other files are beside these because of their length. The names of the files are
+whole, as the operations of `/openapi.json` are called by those of the routes.
 
-What they share: `parts` and `answering`; `conversation`, `asking` and `history_places` for clients that send
-all of a conversation each time; and the rest, which these need."""
+Beside the packages is what the dialects share. For all: `turn_parts` and `turn_response`. For clients that
+send all of a conversation each time: `client_conversation`, `conversation_turn`, which begins or finds its
+turn, and `session_lookup`. The rest is what these need."""

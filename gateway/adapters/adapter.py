@@ -8,14 +8,14 @@ from gateway.http.endpoint import Endpoint
 from gateway.http.problems import ProblemWriter, native_problem
 
 MODULES = {
-    "a2a": "gateway.adapters.a2a_routes",
-    "ag-ui": "gateway.adapters.ag_ui_routes",
-    "ai-sdk": "gateway.adapters.ai_sdk_routes",
-    "anthropic": "gateway.adapters.anthropic_routes",
-    "durable-streams": "gateway.adapters.durable_streams_routes",
-    "mcp": "gateway.adapters.mcp_routes",
+    "a2a": "gateway.adapters.a2a.a2a_routes",
+    "ag-ui": "gateway.adapters.ag_ui.ag_ui_routes",
+    "ai-sdk": "gateway.adapters.ai_sdk.ai_sdk_routes",
+    "anthropic": "gateway.adapters.anthropic.anthropic_routes",
+    "durable-streams": "gateway.adapters.durable_streams.durable_streams_routes",
+    "mcp": "gateway.adapters.mcp.mcp_routes",
     "models": "gateway.adapters.models_routes",
-    "openai": "gateway.adapters.openai_routes",
+    "openai": "gateway.adapters.openai.openai_routes",
 }
 """By the names of the setting `adapters`. They are imported when they are switched on: some need an extra."""
 WITH_MODELS = frozenset({"anthropic", "openai"})

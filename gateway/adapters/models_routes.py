@@ -6,7 +6,7 @@ import orjson
 from starlette.responses import Response
 
 from gateway.adapters.adapter import Adapter
-from gateway.adapters.anthropic_blocks import error_body
+from gateway.adapters.anthropic.anthropic_message import error_body
 from gateway.errors import GatewayError, NotFound
 from gateway.http.endpoint import Endpoint
 from gateway.http.requests import ApiRequest

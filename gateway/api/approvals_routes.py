@@ -5,7 +5,7 @@ from typing import Any, Literal
 from pydantic import Field
 from starlette.responses import Response
 
-from gateway.api.bodies import Body, Reply
+from gateway.api.session_bodies import Body, Reply
 from gateway.events.calls import Decision, Scope
 from gateway.http.json_types import json_reply
 from gateway.http.requests import ApiRequest

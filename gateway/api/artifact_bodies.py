@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 import orjson
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from gateway.api.bodies import Id, UserId
+from gateway.api.session_bodies import Id, UserId
 from gateway.artifacts.artifact_store import EXAMPLES
 from gateway.artifacts.content import ArtifactContent, bytes_content, text_content
 from gateway.artifacts.reading import MAX_TOKENS, MIN_TOKENS, ContentPart

@@ -24,7 +24,7 @@ from gateway.http.json_types import artifact_ref, json_reply
 from gateway.http.problems import refusal
 from gateway.http.ranges import Unsatisfiable, is_known, range_of
 from gateway.http.requests import ApiRequest
-from gateway.service.artifacts import Place
+from gateway.service.artifacts import UploadPlace
 
 SUFFIXES = {
     "text/plain": ".txt",
@@ -79,8 +79,8 @@ async def keep(request: ApiRequest) -> Response:
     return json_reply(ArtifactCompact.whole(row), 201, headers={"location": f"/api/artifacts/{row.ref}"})
 
 
-def _place(given: PlaceFields) -> Place:
-    return Place(**{name: getattr(given, name) for name in PlaceFields.model_fields})
+def _place(given: PlaceFields) -> UploadPlace:
+    return UploadPlace(**{name: getattr(given, name) for name in PlaceFields.model_fields})
 
 
 async def _described(request: ApiRequest) -> ArtifactBody:

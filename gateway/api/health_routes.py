@@ -4,16 +4,16 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
 from functools import cache
+from typing import Literal
 
 import orjson
 import structlog
 from starlette.responses import Response
 
 from gateway import __version__
-from gateway.api.bodies import FailedCheck, Health, ReplicasSeen
 from gateway.errors import GatewayError
 from gateway.events.contract import json_schema
-from gateway.http.json_types import json_reply
+from gateway.http.json_types import Reply, json_reply
 from gateway.http.requests import ApiRequest
 from gateway.supervisor import Supervisor
 
@@ -24,6 +24,47 @@ Check = Callable[[], Awaitable[None]]
 
 CHECK_TIMEOUT = 5.0
 """Seconds after which a check has failed that says nothing."""
+
+
+class FailedCheck(Reply):
+    """Why the gateway is not ready."""
+
+    code: str
+    message: str
+
+
+class FailingTask(Reply):
+    """A background task that failed and has not been steady since: since when (Unix ms), how often in a row,
+    and the type or code of its newest failure."""
+
+    since: int
+    failures: int
+    why: str
+
+
+class ReplicasSeen(Reply):
+    """How many replicas of one database live, this one among them, and in what they `differ`: `version`,
+    `schema` (the newest that each knows), `lease`, `prompts`, `skills`. While one version takes the place of
+    another they do. Each judges the others by its own lease: `GATEWAY_LEASE` must be the same on all."""
+
+    alive: int
+    differ: list[str]
+
+
+class Health(Reply):
+    """Whether turns are taken. `failed` has the checks that say no, by name, and `failing_tasks` the
+    background tasks that fail; only `/readyz` names them, with PostgreSQL the `replicas`, also when there is
+    one, and in `newer_schema` what of its schema is newer than this version: `sessions`, `memories`, each
+    with its revision."""
+
+    status: Literal["ok", "draining", "unavailable"]
+    version: str
+    model: str
+    demo: bool
+    failed: dict[str, FailedCheck] | None = None
+    failing_tasks: dict[str, FailingTask] | None = None
+    replicas: ReplicasSeen | None = None
+    newer_schema: dict[str, str] | None = None
 
 
 async def alive(request: ApiRequest) -> Response:

@@ -8,7 +8,7 @@ from contextlib import aclosing
 import orjson
 from starlette.responses import Response
 
-from gateway.api.bodies import Messages
+from gateway.api.session_bodies import Messages
 from gateway.http.downloads import StreamedBody
 from gateway.http.json_types import json_body
 from gateway.http.requests import ApiRequest

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, StringConstraints
 
-from gateway.api.bodies import Body, Id, Query, UserId
+from gateway.api.session_bodies import Body, Id, Query, UserId
 from gateway.http.json_types import no_nul
 from gateway.memory.corrections.corrections import Action
 from gateway.memory.export import MAX_QUOTES

@@ -3,7 +3,7 @@
 from pydantic import Field
 from starlette.responses import Response
 
-from gateway.api.bodies import Reply
+from gateway.api.session_bodies import Reply
 from gateway.http.downloads import Download, with_trouble
 from gateway.http.json_types import json_reply
 from gateway.http.requests import NDJSON, ApiRequest

@@ -3,7 +3,7 @@
 from pydantic import Field
 from starlette.responses import Response
 
-from gateway.api.bodies import Id, Query
+from gateway.api.session_bodies import Id, Query
 from gateway.http.json_types import json_reply
 from gateway.http.requests import ApiRequest
 from gateway.prompt.prompt_report import describe

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pydantic import Field
 from starlette.responses import Response
 
-from gateway.api.bodies import Query, Reply, Session
+from gateway.api.session_bodies import Query, Reply, Session
 from gateway.history.replay import MAX_PAUSE, SPEED, read_speed
 from gateway.http.downloads import Download, with_trouble
 from gateway.http.json_types import json_reply

@@ -2,7 +2,8 @@
 
 from starlette.responses import Response
 
-from gateway.api.bodies import (
+from gateway.api.long_replies import messages_reply
+from gateway.api.session_bodies import (
     BranchQuery,
     EventPage,
     EventsQuery,
@@ -16,7 +17,6 @@ from gateway.api.bodies import (
     SnapshotReply,
     Turn,
 )
-from gateway.api.long_replies import messages_reply
 from gateway.errors import InvalidRequest
 from gateway.events.contract import event_types
 from gateway.history.summaries.summary import render

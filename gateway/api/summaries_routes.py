@@ -6,8 +6,8 @@ import orjson
 from pydantic import Field, model_validator
 from starlette.responses import Response
 
-from gateway.api.bodies import Body, Id, Query, Reply, UserId
-from gateway.api.conversations import Conversation
+from gateway.api.conversation_body import Conversation
+from gateway.api.session_bodies import Body, Id, Query, Reply, UserId
 from gateway.errors import Forbidden
 from gateway.http.json_types import json_reply
 from gateway.http.requests import ApiRequest

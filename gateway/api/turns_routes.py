@@ -2,7 +2,7 @@
 
 from starlette.responses import Response
 
-from gateway.api.bodies import (
+from gateway.api.session_bodies import (
     AcceptedTurn,
     ChatBody,
     CursorQuery,
@@ -19,7 +19,7 @@ from gateway.http.json_types import json_reply
 from gateway.http.requests import ApiRequest
 from gateway.http.stream import stream_response
 from gateway.messages import ToolSpec
-from gateway.service.releases import GRACE
+from gateway.service.abandoned_turns import GRACE
 from gateway.storage.turns import Accepted
 from gateway.turn.request import TurnRequest
 

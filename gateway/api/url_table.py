@@ -24,7 +24,13 @@ from gateway.api.artifact_bodies import (
     PartQuery,
     UploadQuery,
 )
-from gateway.api.bodies import (
+from gateway.api.branches_routes import BranchList
+from gateway.api.compressions_routes import CompressionDetails, CompressionList
+from gateway.api.health_routes import Health
+from gateway.api.memory_url_table import MEMORIES
+from gateway.api.prompts_routes import PreviewQuery
+from gateway.api.records_routes import Archived, ExportQuery, ReplayQuery
+from gateway.api.session_bodies import (
     AcceptedTurn,
     BranchQuery,
     ChatBody,
@@ -32,7 +38,6 @@ from gateway.api.bodies import (
     EventPage,
     EventsQuery,
     FeedbackBody,
-    Health,
     Messages,
     RegenerateBody,
     ReleaseBody,
@@ -48,11 +53,6 @@ from gateway.api.bodies import (
     TurnPage,
     TurnsQuery,
 )
-from gateway.api.branches_routes import BranchList
-from gateway.api.compressions_routes import CompressionDetails, CompressionList
-from gateway.api.memory_url_table import MEMORIES
-from gateway.api.prompts_routes import PreviewQuery
-from gateway.api.records_routes import Archived, ExportQuery, ReplayQuery
 from gateway.api.skills_routes import SkillList, SkillRow, SkillsQuery, SwitchBody
 from gateway.api.summaries_routes import SummariesQuery, SummariesReply, Summary, SummaryBody
 from gateway.api.tool_results_routes import ToolResultBody, ToolResultReply

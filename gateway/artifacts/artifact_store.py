@@ -18,8 +18,8 @@ import structlog
 
 from gateway.artifacts.compact import compact_of
 from gateway.artifacts.content import ArtifactContent, measure, plain_name
-from gateway.artifacts.events import ArtifactEvent, Damaged, Stored, StoreFailed, Swept, source_of
 from gateway.artifacts.kinds import kind_of
+from gateway.artifacts.store_events import ArtifactEvent, Damaged, Stored, StoreFailed, Swept, source_of
 from gateway.errors import ArtifactDamaged, BlobMissing, Conflict, GatewayError, StorageError
 from gateway.ids import new_artifact_ref, now_ms
 from gateway.settings import Settings
@@ -49,7 +49,8 @@ class Origin:
 
 
 class ArtifactStore:
-    """The artifacts of all users. One for a process. `on_event` is called with each event of events.py."""
+    """The artifacts of all users. One for a process. `on_event` is called with each event of
+    store_events.py."""
 
     def __init__(
         self,

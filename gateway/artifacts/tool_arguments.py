@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from gateway.artifacts.artifact_store import ArtifactStore
-from gateway.artifacts.events import PassedOn
 from gateway.artifacts.reading.json_path import values_at
+from gateway.artifacts.store_events import PassedOn
 from gateway.errors import BadArguments, NotFound, RequestRefused, StorageError, ToolError
 from gateway.storage.artifacts import TEXTS, ArtifactRow
 

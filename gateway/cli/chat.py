@@ -41,7 +41,7 @@ def _read_line() -> str | None:
 
 def _ask(client: "GatewayClient", session_id: str, message: str, *, raw: bool) -> int:
     """One turn, shown as it comes; what it returns is the exit code."""
-    from gateway.cli.transcript import Transcript
+    from gateway.cli.turn_view import Transcript
 
     turn = client.start_turn(session_id, message)
     transcript = Transcript(raw=raw)

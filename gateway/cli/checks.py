@@ -18,7 +18,7 @@ from gateway.memory.documents.folder import DocumentFolder
 from gateway.memory.search.embeddings import embeddings_of
 from gateway.messages import Message, text_block
 from gateway.model.base import Answer, ModelRequest
-from gateway.model.endpoint import left_out
+from gateway.model.endpoint_profile import left_out
 from gateway.settings import Settings
 from gateway.storage.blobs.addresses import NOT_SHARED, is_bucket, open_blobs, try_blobs
 from gateway.storage.folder import FolderLock

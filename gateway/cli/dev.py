@@ -17,7 +17,7 @@ def dev(
 ) -> None:
     """Run the server here. Without a model key it answers through a built-in demo model."""
     gc.disable()  # what is loaded stays: nothing is collected before the server has started
-    from gateway.cli.listen import run
+    from gateway.cli.http_server import run
     from gateway.settings import load_settings
 
     settings = load_settings(host=host, port=port, data_dir=data_dir)

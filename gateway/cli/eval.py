@@ -68,11 +68,11 @@ def _evaluate(
     import logging
     from collections import Counter
 
-    from gateway.cli.catalog import to_stderr
     from gateway.cli.evaluation.answer_checks import Kind, missed
-    from gateway.cli.evaluation.conversing import EvaluationTimeouts, converse
+    from gateway.cli.evaluation.conversation_run import EvaluationTimeouts, converse
     from gateway.cli.evaluation.endpoints import DEMO, check_askable, endpoint_of, shown
     from gateway.cli.evaluation.results import Failure, ModelResult, progress
+    from gateway.cli.skill_catalog import to_stderr
     from gateway.settings import load_settings
 
     settings = load_settings()
@@ -102,8 +102,8 @@ def _evaluate(
 
 
 def _show(results: "Sequence[ModelResult]", source: str, *, as_json: bool) -> None:
-    from gateway.cli.catalog import show_table, to_stderr
     from gateway.cli.evaluation.results import described, remarks, table
+    from gateway.cli.skill_catalog import show_table, to_stderr
 
     if as_json:
         import orjson

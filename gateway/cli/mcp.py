@@ -10,7 +10,7 @@ from gateway.cli.options import Key
 if TYPE_CHECKING:
     from socket import socket
 
-    from gateway.adapters.mcp_server import Caller
+    from gateway.adapters.mcp.mcp_memory_server import Caller
     from gateway.auth import ApiKeys
     from gateway.settings import Settings
 
@@ -55,7 +55,7 @@ def mcp(
             raise typer.BadParameter("With --url the key says who asks: give nothing but --key.")
         _forward(url, key)
         return
-    from gateway.adapters.mcp_server import Caller
+    from gateway.adapters.mcp.mcp_memory_server import Caller
     from gateway.auth import LOCAL_USER
 
     host, port = _address(http) if http is not None else (None, None)
@@ -85,7 +85,7 @@ def _end_at_interrupt() -> None:
 
 
 def _forward(url: str, key: str | None) -> None:
-    from gateway.adapters.mcp_forwarding import forward_stdio
+    from gateway.adapters.mcp.mcp_stdio_proxy import forward_stdio
     from gateway.telemetry.lines.logs import configure_logging
 
     configure_logging("warning", "auto")
@@ -101,7 +101,7 @@ def _address(http: str) -> tuple[str, int]:
 
 
 async def _over_stdio(settings: "Settings", caller: "Caller") -> None:
-    from gateway.adapters.mcp_server import memory_server, memory_tool, serve_stdio
+    from gateway.adapters.mcp.mcp_memory_server import memory_server, memory_tool, serve_stdio
     from gateway.cli.memory_context import check_there
     from gateway.wiring import open_memory
 
@@ -113,7 +113,7 @@ async def _over_stdio(settings: "Settings", caller: "Caller") -> None:
 def _over_http(settings: "Settings", caller: "Caller") -> None:
     """Raises SettingsError where others could reach it and no key protects it."""
     from gateway.auth import ApiKeys
-    from gateway.cli.listen import bind, refuse_open_address
+    from gateway.cli.http_server import bind, refuse_open_address
 
     keys = ApiKeys.of(settings)
     refuse_open_address(settings)
@@ -124,10 +124,10 @@ def _over_http(settings: "Settings", caller: "Caller") -> None:
 async def _listen(settings: "Settings", caller: "Caller", keys: "ApiKeys", listener: "socket") -> None:
     import uvicorn
 
-    from gateway.adapters.mcp_server import PATH, http_app, memory_server, memory_tool
-    from gateway.cli.catalog import to_stderr
-    from gateway.cli.connections import Connections
+    from gateway.adapters.mcp.mcp_memory_server import PATH, http_app, memory_server, memory_tool
+    from gateway.cli.http_connections import Connections
     from gateway.cli.memory_context import check_there
+    from gateway.cli.skill_catalog import to_stderr
     from gateway.wiring import open_memory
 
     host, port = listener.getsockname()[:2]

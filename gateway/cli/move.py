@@ -23,7 +23,7 @@ def move(
 ) -> None:
     """Move sessions, events, memories and, if asked, archives and artifacts. No gateway may run on either
     side. What was interrupted goes on when it is called again; the source stays as it is."""
-    from gateway.cli.catalog import to_stderr
+    from gateway.cli.skill_catalog import to_stderr
     from gateway.wiring.moving import move_everything
 
     moved = move_everything(source, target, blobs, _Shown().told)

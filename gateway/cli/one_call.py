@@ -13,7 +13,7 @@ import typer
 from gateway.artifacts.content import bytes_content, measure, plain_name
 from gateway.artifacts.kinds import kind_of
 from gateway.auth import LOCAL_USER
-from gateway.cli.catalog import Offered, offered, to_stderr
+from gateway.cli.skill_catalog import Offered, offered, to_stderr
 from gateway.errors import GatewayError, ServerUnreachable, ToolError, UnknownTool
 from gateway.events.calls import CallResult, ResultStatus
 from gateway.events.envelope import EventData
@@ -22,10 +22,10 @@ from gateway.lexical import estimate_tokens
 from gateway.messages import clean_text
 from gateway.session_pages.words import describe
 from gateway.settings import Settings
-from gateway.skills.gate import refusal
+from gateway.skills.call_gate import refusal
 from gateway.tools.arguments import check_arguments
 from gateway.tools.base import File, Tool, ToolContext, ToolOutput
-from gateway.tools.in_time import run_in_time
+from gateway.tools.time_limit import run_in_time
 from gateway.tools.wrapping import wrap
 from gateway.turn.tool_results import tool_result
 from gateway.turn.tool_run import failure

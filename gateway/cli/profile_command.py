@@ -57,7 +57,7 @@ def _fact(given: str) -> tuple[str, str]:
 
 def _show(found: "Profile", *, as_json: bool) -> None:
     from gateway.api.profiles_routes import ProfileReply
-    from gateway.cli.catalog import show_table, to_stderr
+    from gateway.cli.skill_catalog import show_table, to_stderr
 
     if as_json:
         print(ProfileReply.of(found).model_dump_json(exclude_none=True, indent=2))

@@ -28,7 +28,7 @@ def serve(
 ) -> None:
     """Run the server in production: it needs a model, and keys when others can reach it."""
     gc.disable()  # what is loaded stays: nothing is collected before the server has started
-    from gateway.cli.listen import run
+    from gateway.cli.http_server import run
     from gateway.errors import SettingsError
     from gateway.settings import load_settings
 

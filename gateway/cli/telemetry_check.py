@@ -1,7 +1,7 @@
 """What `gateway doctor` finds out about traces, metrics and logs: it sends one of each."""
 
 from gateway.cli.findings import Finding
-from gateway.telemetry.trial import Trial, send_trials
+from gateway.telemetry.probe import Probe, send_probes
 
 NOT_SENT = (
     "nothing is sent: OTEL_EXPORTER_OTLP_ENDPOINT is not set. Metrics are at /metrics all the same, "
@@ -16,15 +16,15 @@ ADVICE = {
 
 def check_telemetry() -> list[Finding]:
     """Sends a test span, metric and log record to wherever the OTEL_* variables lead."""
-    return [_finding(trial) for trial in send_trials()] or [Finding("good", "telemetry", NOT_SENT)]
+    return [_finding(probe) for probe in send_probes()] or [Finding("good", "telemetry", NOT_SENT)]
 
 
-def _finding(trial: Trial) -> Finding:
-    place = f"{trial.signal} to {trial.endpoint} ({trial.variable})"
-    if trial.outcome == "accepted":
-        note = f". It says: {trial.reason}" if trial.reason else ""
+def _finding(probe: Probe) -> Finding:
+    place = f"{probe.signal} to {probe.endpoint} ({probe.variable})"
+    if probe.outcome == "accepted":
+        note = f". It says: {probe.reason}" if probe.reason else ""
         return Finding("good", "telemetry", f"{place}: accepted{note}")
     # A backend for traces that takes no logs is no trouble: none will come.
-    state = "warning" if trial.signal == "logs" else "bad"
-    says = f"{place}: {trial.outcome}, {trial.reason}. {ADVICE[trial.signal]}"
+    state = "warning" if probe.signal == "logs" else "bad"
+    says = f"{place}: {probe.outcome}, {probe.reason}. {ADVICE[probe.signal]}"
     return Finding(state, "telemetry", says)

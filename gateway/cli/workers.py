@@ -153,7 +153,8 @@ class _Parent:
             code = os.waitstatus_to_exitcode(status)
             if self._asked_to_stop or not self._served:
                 self._asked_to_stop = True
-                self._code = max(self._code, abs(code))
+                # One that is asked while it starts knows no other end yet: that is no failure.
+                self._code = max(self._code, abs(code) if child.serves or code != -signal.SIGTERM else 0)
                 continue
             self._failures = 1 if child.serves and monotonic() - child.since > STEADY else self._failures + 1
             pause = doubled(FIRST_PAUSE, self._failures, LAST_PAUSE) if self._failures > 1 else 0

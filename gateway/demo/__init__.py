@@ -7,7 +7,7 @@ versions        headers, versions of the API    signatures     signed thinking
 question        what a request asks             answers        what the demo shows by itself
 skill_steps     written skills, step by step    demo_tools     what `gateway dev` adds
 result_report   answers about results           usage          token counts
-asides          what is asked beside a turn     record         what it was asked
+side_requests   what is asked beside a turn     record         what it was asked
 directives      the directive language          faults         scripted misbehaviour
 phrases         sentences in two languages
 """

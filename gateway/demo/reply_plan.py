@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from gateway.demo import answers, asides
+from gateway.demo import answers, side_requests
 from gateway.demo.directives import (
     ARTIFACT,
     UNSET,
@@ -51,7 +51,7 @@ def plan(body: Mapping[str, Any], script: str | None, usage: InputUsage, pace: f
         directives.BadDirective: the script cannot be read.
     """
     question = read(body)
-    if not script and (answer := asides.answer(body)) is not None:
+    if not script and (answer := side_requests.answer(body)) is not None:
         step = ScriptedStep([text_block(answer)], burst=True)
     else:
         lines = script.split(_HEADER_LINES) if script else question.text.split("\n")

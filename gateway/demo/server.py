@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from gateway.demo import asides, wire
+from gateway.demo import side_requests, wire
 from gateway.demo.connection import Act, ClientConnection, ConnectionCounts, Pacer, Request, Script, whole
 from gateway.demo.directives import BadDirective, ScriptedStep, parse
 from gateway.demo.faults import FOR_ALL_REQUESTS, FOR_STREAMS, Case
@@ -89,7 +89,7 @@ class Demo:
         body = checked_body(request, self._versions)
         _fit(body, self._window)
         script = request.headers.get("x-demo")
-        if self._next_summaries and asides.wants_summary(body):
+        if self._next_summaries and side_requests.wants_summary(body):
             script = self._next_summaries.popleft().replace("\n", ";;")
         try:
             planned = plan(body, script, self._cache.usage(body), self._pace)

@@ -23,7 +23,13 @@ from gateway.events.lifecycle import (
     TurnStartEvent,
     WarningEvent,
 )
-from gateway.events.upkeep import ArtifactEvent, CompressionEvent, MemoryEvent, SkillEvent, TitleEvent
+from gateway.events.memory_and_context import (
+    ArtifactEvent,
+    CompressionEvent,
+    MemoryEvent,
+    SkillEvent,
+    TitleEvent,
+)
 
 AnyEvent = Annotated[
     TurnStartEvent

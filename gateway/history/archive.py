@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from secrets import token_hex
 from typing import TypeVar
 
+from gateway.cancellation_shield import finish
 from gateway.errors import BlobMissing, Conflict, StorageError
 from gateway.events.envelope import StoredEvent
-from gateway.history.left_out import LeftOut
+from gateway.history.sequence_gaps import SequenceGaps
 from gateway.ids import now_ms
-from gateway.shielding import finish
 from gateway.storage.archives import ArchiveRow, Archives, CompressionRow
 from gateway.storage.archives.lines import event_line, message_line
 from gateway.storage.archives.segments import Packer, damaged, unpacked
@@ -193,11 +193,11 @@ def _events(log: EventLog, session_id: str, after: int) -> Iterator[Line]:
     found = _drawn(page, lambda event: event.seq, after)
 
     def lines() -> Iterator[Line]:
-        left_out = LeftOut(after)
+        gaps = SequenceGaps(after)
         for event in found:
-            left_out.take(event)
+            gaps.take(event)
             yield event.seq, event_line(event)
-        if (gap := left_out.unnamed) is not None:
+        if (gap := gaps.unnamed) is not None:
             raise StorageError(f"The events {gap[0]} to {gap[1]} are missing.", retryable=False)
 
     return lines()

@@ -7,9 +7,9 @@ import re
 
 from gateway.lexical import plain_form, query_tokens, tokens
 from gateway.memory.assents import is_yes
+from gateway.memory.injection_cues import ADDRESS, directs
 from gateway.memory.sentences import QUESTION_END, clauses, sentences, word_share
 from gateway.memory.similarity.comparison import contradicts
-from gateway.memory.steering import ADDRESS, directs
 from gateway.tools.base import Exchange
 
 MIN_SHARE = 0.6

@@ -1,8 +1,9 @@
 """The Anthropic Messages API, or any endpoint that speaks it.
 
-The SDK does authentication, headers and request building, once for each way to ask (`sdk.py`); sending is
-the wire's (`transport.py`). Retries are ours (`retry.py`), and so is reading the stream (`upstream.py`): the
-SDK takes a cut stream and half a tool input for good ones, and costs 20 times as much.
+The SDK does authentication, headers and request building, once for each way to ask (`sdk_requests.py`);
+sending is the wire's (`http_client.py`). Retries are ours (`retry.py`), and so is reading the stream
+(`response_chunks.py`): the SDK takes a cut stream and half a tool input for good ones, and costs 20 times as
+much.
 """
 
 import asyncio
@@ -17,9 +18,9 @@ from gateway.errors import ModelError, SettingsError
 from gateway.model.base import Chunk, ModelRequest, Take
 from gateway.model.body import counted_body, in_way, streamed_body
 from gateway.model.bounds import Bounds
-from gateway.model.endpoint import EndpointProfile, Way, refuses_key
+from gateway.model.endpoint_profile import EndpointProfile, Way, refuses_key
 from gateway.model.message_stream import MessageStream
-from gateway.model.upstream import chunks_of
+from gateway.model.response_chunks import chunks_of
 from gateway.model.upstream_failures import (
     decoded_body,
     failure_of_status,
@@ -31,9 +32,9 @@ from gateway.model.upstream_failures import (
 from gateway.model.watchdog import Watchdog
 
 if TYPE_CHECKING:
+    from gateway.model.http_client import PreparedRequest
     from gateway.model.http_response import HttpResponse
-    from gateway.model.sdk import SdkRequests
-    from gateway.model.transport import PreparedRequest
+    from gateway.model.sdk_requests import SdkRequests
 
 _MESSAGES, _COUNT = "/v1/messages", "/v1/messages/count_tokens"
 END_TIMEOUT = 0.02
@@ -44,9 +45,9 @@ class AnthropicModel:
     """A `Model` (see base.py). Times are in seconds: `first_byte_timeout` runs from the call to the first
     event, `progress_timeout` between events; pings are not events. Without `api_key` no credential is sent,
     never those of the environment. `base_url` None means Anthropic's own; `proxy` is the address of an HTTP
-    proxy on the way there. `api_version` None and `key_header` "auto" are found out (see endpoint.py) and
-    reported to `adapted`. `max_answer_size` is in bytes (None: see bounds.py), `max_tool_calls` those of one
-    message.
+    proxy on the way there. `api_version` None and `key_header` "auto" are found out (see endpoint_profile.py)
+    and reported to `adapted`. `max_answer_size` is in bytes (None: see bounds.py), `max_tool_calls` those of
+    one message.
 
     Raises:
         SettingsError: `base_url` or `proxy` is not the address of a web server.
@@ -72,7 +73,7 @@ class AnthropicModel:
         if proxy is not None:
             _origin(proxy, "GATEWAY_MODEL_PROXY", "http://proxy.example:3128")
         # Slow to import, and only a gateway with a model needs it.
-        from gateway.model.transport import Wire  # noqa: PLC0415
+        from gateway.model.http_client import Wire  # noqa: PLC0415
 
         self._wire, self._prepared = Wire(connect_timeout, proxy), {}
         self._key, self._base_url = api_key, base_url
@@ -153,7 +154,7 @@ class AnthropicModel:
                 return response
 
     async def _post(self, path: str, body: dict[str, Any], way: Way) -> "tuple[HttpResponse, bytes]":
-        from gateway.model.transport import whole_body  # noqa: PLC0415 - already imported by now
+        from gateway.model.http_client import whole_body  # noqa: PLC0415 - already imported by now
 
         try:
             content = orjson.dumps(in_way(body, way))
@@ -182,7 +183,7 @@ class AnthropicModel:
             del failure
 
     def _load(self) -> "SdkRequests":
-        from gateway.model.sdk import SdkRequests  # noqa: PLC0415 - on a thread, beside the event loop
+        from gateway.model.sdk_requests import SdkRequests  # noqa: PLC0415 - on a thread, beside the event loop
 
         return SdkRequests(self._key, self._base_url, self._first_byte_timeout)
 

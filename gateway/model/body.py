@@ -5,7 +5,7 @@ from typing import Any
 
 from gateway.messages import Block, Message
 from gateway.model.base import ModelRequest
-from gateway.model.endpoint import Way
+from gateway.model.endpoint_profile import Way
 
 ADAPTIVE = {"type": "adaptive", "display": "summarized"}
 """Thinking without a budget. By default the models that take none show nothing of it."""

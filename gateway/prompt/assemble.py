@@ -21,10 +21,10 @@ import orjson
 from gateway.lexical import estimate_tokens
 from gateway.messages import Block, Message, ToolSpec, text_block
 from gateway.prompt.cache_points import mark_messages, mark_system
-from gateway.prompt.clean import clean
 from gateway.prompt.components import Component, Components
 from gateway.prompt.cut import cut, smallest
 from gateway.prompt.manifest import Layer
+from gateway.prompt.text_cleaning import clean
 from gateway.tools.wrapping import wrap
 
 CLIENT = "client instructions"

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Literal
 
 from gateway.errors import SettingsError
-from gateway.files.inside import as_text, read_file, state_at
+from gateway.files.confined_read import as_text, read_file, state_at
 from gateway.lexical import estimate_tokens
-from gateway.prompt.clean import clean
 from gateway.prompt.manifest import Layer, Manifest, ManifestEntry, read_manifest
+from gateway.prompt.text_cleaning import clean
 
 MANIFEST = "manifest.yaml"
 MAX_FILE_SIZE = 1_048_576

@@ -12,7 +12,7 @@ from gateway.auth import Principal
 from gateway.errors import Conflict, GatewayError, InvalidRequest, NotFound, TooLarge
 from gateway.ids import new_session_id, new_turn_id, now_ms
 from gateway.messages import Attached
-from gateway.prompt.clean import clean
+from gateway.prompt.text_cleaning import clean
 from gateway.service.dependencies import Dependencies
 from gateway.settings import Settings
 from gateway.storage.turns import MAX_INSTRUCTIONS, Accepted, NewTurn, TurnRow

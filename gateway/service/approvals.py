@@ -8,13 +8,13 @@ import orjson
 import structlog
 
 from gateway.auth import Principal
+from gateway.cancellation_shield import finish
 from gateway.errors import BadArguments, GatewayError, InvalidRequest, NotFound
 from gateway.events.calls import Decision, Scope
 from gateway.ids import now_ms
 from gateway.messages import clean_text
 from gateway.model.strict_json import parse_object
 from gateway.service.dependencies import Dependencies
-from gateway.shielding import finish
 from gateway.storage.decisions import ApprovalRow, Grant, Verdict
 from gateway.tools.arguments import check_arguments
 from gateway.turn.in_flight import InFlight

@@ -30,7 +30,7 @@ class FoundArtifacts(NamedTuple):
     quota: int
 
 
-class Place(NamedTuple):
+class UploadPlace(NamedTuple):
     """Where a content that is sent belongs, as far as the sender says so. `user_id` may only repeat who
     sends; `expires_at` is in Unix milliseconds."""
 
@@ -68,7 +68,7 @@ class UserArtifacts:
         self,
         who: Principal,
         content: ArtifactContent,
-        place: Place,
+        place: UploadPlace,
         *,
         metadata: Mapping[str, Any] | None = None,
     ) -> ArtifactRow:
@@ -82,7 +82,7 @@ class UserArtifacts:
         self,
         who: Principal,
         chunks: AsyncIterable[bytes],
-        place: Place,
+        place: UploadPlace,
         *,
         name: str | None = None,
         mime: str | None = None,
@@ -150,7 +150,7 @@ class UserArtifacts:
         """Removes it, whichever session uses it. Raises errors.NotFound (artifact_not_found)."""
         await self._deps.artifact_store.delete(who.user_id, ref)
 
-    async def _origin(self, who: Principal, place: Place) -> Origin:
+    async def _origin(self, who: Principal, place: UploadPlace) -> Origin:
         """Raises errors.Forbidden (for another user), errors.NotFound (session_not_found), and
         errors.InvalidRequest: it expires in the past, or the session is in another project."""
         if place.user_id not in {None, who.user_id}:

@@ -5,11 +5,11 @@ import hashlib
 from collections.abc import Sequence
 
 from gateway.auth import Principal
+from gateway.cancellation_shield import finish
 from gateway.errors import InvalidRequest, TooLarge
 from gateway.ids import now_ms
 from gateway.messages import ToolSpec, clean_text
 from gateway.service.dependencies import Dependencies
-from gateway.shielding import finish
 from gateway.skills.catalog import Catalog
 from gateway.skills.skill import READ_SKILL
 from gateway.storage.decisions import ClientCall, ClientResult

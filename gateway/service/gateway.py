@@ -6,12 +6,14 @@ from typing import Literal
 
 from gateway.artifacts.attached_files import Upload
 from gateway.auth import Principal
+from gateway.cancellation_shield import finish
 from gateway.errors import Draining, NotFound, TurnInProgress
 from gateway.events.envelope import StoredEvent
 from gateway.events.lifecycle import Feedback, Rating
 from gateway.history.message_view import messages_of
 from gateway.ids import new_session_id, now_ms
 from gateway.messages import Attached, ToolSpec, clean_text
+from gateway.service.abandoned_turns import Releases
 from gateway.service.acceptance import accept_with, new_turn
 from gateway.service.approvals import TurnApprovals
 from gateway.service.archiver import Archiver
@@ -30,12 +32,10 @@ from gateway.service.follower import (
 from gateway.service.history import SessionHistory
 from gateway.service.memory import UserMemories
 from gateway.service.prompts import Prompts
-from gateway.service.records import SessionRecords
-from gateway.service.releases import Releases
 from gateway.service.seeding import SeedMessage, seed
 from gateway.service.sent_prompts import SentPrompts
 from gateway.service.skills import SkillsOffered
-from gateway.shielding import finish
+from gateway.service.whole_sessions import SessionRecords
 from gateway.storage.branches import SessionBranches
 from gateway.storage.sessions import Order, SessionRow
 from gateway.storage.turns import Accepted, NewTurn, OnConflict, TurnRow, TurnState

@@ -10,8 +10,8 @@ from gateway.memory.recall import InContext, Recall
 from gateway.memory.services import households_of
 from gateway.messages import Message, ToolSpec, recalled_block
 from gateway.prompt.assemble import Assembled, assemble
-from gateway.prompt.clean import clean
 from gateway.prompt.components import Components
+from gateway.prompt.text_cleaning import clean
 from gateway.service.client_tools import client_tools
 from gateway.service.dependencies import Dependencies
 from gateway.storage.memories import Scope

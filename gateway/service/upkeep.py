@@ -6,7 +6,7 @@ from time import monotonic
 
 import structlog
 
-from gateway.artifacts.events import Swept
+from gateway.artifacts.store_events import Swept
 from gateway.backlog import Failures
 from gateway.errors import GatewayError
 from gateway.ids import now_ms

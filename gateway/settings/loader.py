@@ -10,7 +10,7 @@ from pydantic.fields import FieldInfo
 from pydantic_settings import SettingsError as UnreadableSetting
 
 from gateway.errors import SettingsError, plain_words
-from gateway.settings.defaults import Settings, config_file
+from gateway.settings.settings_table import Settings, config_file
 
 
 def load_settings(**given: Any) -> Settings:

@@ -11,8 +11,8 @@ from collections import deque
 from itertools import islice
 from pathlib import Path
 
-from gateway.files.inside import as_text as inside_text
-from gateway.files.inside import read_real, real_path
+from gateway.files.confined_read import as_text as inside_text
+from gateway.files.confined_read import read_real, real_path
 from gateway.tools.wrapping import visible
 
 MAX_NAME = 256

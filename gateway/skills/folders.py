@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
-from gateway.files.inside import State, state_at
+from gateway.files.confined_read import State, state_at
 from gateway.skills.definition import SKILL_FILE, TIERS, MarkdownSkill, Tier, read_definition
 from gateway.skills.files import NotNow
 

@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.expression import ClauseElement
 
-from gateway.storage.signals import Signal, Signals
+from gateway.storage.replica_signals import Signal, Signals
 
 T = TypeVar("T")
 P = ParamSpec("P")

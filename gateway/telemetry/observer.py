@@ -11,9 +11,9 @@ from gateway.bounded_dict import BoundedDict
 from gateway.events.envelope import StoredEvent
 from gateway.ids import DAY_MS, OPERATION_PREFIX
 from gateway.messages import Usage
-from gateway.telemetry.facts import Call, TelemetryReader, TurnFacts
 from gateway.telemetry.semconv import OTHER
 from gateway.telemetry.tool_events import ToolEvents
+from gateway.telemetry.turn_facts import Call, TelemetryReader, TurnFacts
 
 FAILURES = frozenset({"failed", "interrupted"})
 """Outcomes of a turn that are errors. A cancel or a limit is somebody's decision."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 
 from gateway import __version__
-from gateway.artifacts.events import ArtifactEvent
+from gateway.artifacts.store_events import ArtifactEvent
 from gateway.events.envelope import StoredEvent
 from gateway.memory.changes import Changed
 from gateway.memory.learning.report import LearningReport
@@ -17,14 +17,14 @@ from gateway.model.calls import ModelCall
 from gateway.settings import Settings
 from gateway.storage.turns import TurnRow
 from gateway.telemetry.endpoints import variable_of
-from gateway.telemetry.facts import SessionArchived, TelemetryReader
 from gateway.telemetry.lines.turn_lines import Lines
 from gateway.telemetry.metrics.exemplars import of_span
 from gateway.telemetry.metrics.registry import MetricsRegistry
 from gateway.telemetry.observer import Observer
 from gateway.telemetry.spans.http_spans import HttpSpans
 from gateway.telemetry.spans.message_content import content_wanted
-from gateway.telemetry.spans.tracing import TraceExport, open_tracing
+from gateway.telemetry.spans.tracing_setup import TraceExport, open_tracing
+from gateway.telemetry.turn_facts import SessionArchived, TelemetryReader
 
 
 @dataclass(frozen=True, slots=True)

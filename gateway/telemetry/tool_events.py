@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from gateway.telemetry.facts import TelemetryReader, TurnFacts
 from gateway.telemetry.semconv import TOOL_ERRORS
 from gateway.telemetry.tool_runs import ApprovalState, SkillUse, ToolRun, steps_of
+from gateway.telemetry.turn_facts import TelemetryReader, TurnFacts
 
 
 class ToolEvents:

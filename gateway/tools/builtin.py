@@ -5,7 +5,7 @@ from pathlib import Path
 from gateway.tools.arithmetic import calculate
 from gateway.tools.base import FunctionTool
 from gateway.tools.clock import current_time
-from gateway.tools.docs import Docs, docs_search
+from gateway.tools.search_docs import Docs, docs_search
 
 
 def builtin_tools(docs_dir: Path | None = None) -> tuple[FunctionTool, ...]:

@@ -18,8 +18,8 @@ from gateway.tools.progress import Progress
 from gateway.tools.registry import Tools
 from gateway.tools.result import ToolResult, as_file
 from gateway.tools.result_content import content_of
+from gateway.tools.schema_unions import explodes
 from gateway.tools.threads import in_thread
-from gateway.tools.unions import explodes
 
 __all__ = [  # what authors import
     "File",

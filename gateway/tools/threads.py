@@ -11,7 +11,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from gateway.errors import ToolError, ToolTimedOut
-from gateway.tools.in_time import leave_behind, refuse_stuck
+from gateway.tools.time_limit import leave_behind, refuse_stuck
 
 MAX_THREADS = 32
 """Plain functions that run at the same time, in all turns together and with those that were left behind; more

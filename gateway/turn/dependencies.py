@@ -15,9 +15,9 @@ from gateway.skills.library import SkillLibrary
 from gateway.storage.archives import Summaries
 from gateway.storage.decisions import Approvals, ClientCalls
 from gateway.storage.log import Bus, EventLog
+from gateway.storage.replica_signals import Signals
 from gateway.storage.replicas import Replicas
 from gateway.storage.sessions import Sessions
-from gateway.storage.signals import Signals
 from gateway.storage.turns import Turns
 from gateway.tools.base import Tool
 from gateway.turn.suggestions import Suggestions

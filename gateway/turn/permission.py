@@ -5,9 +5,9 @@ from collections.abc import Mapping
 import structlog
 
 from gateway.events.calls import DECIDERS, ApprovalRequest, ApprovalResponse, Scope
-from gateway.events.upkeep import Skill
+from gateway.events.memory_and_context import Skill
 from gateway.ids import now_ms
-from gateway.skills.gate import refusal
+from gateway.skills.call_gate import refusal
 from gateway.storage.decisions import ApprovalRow, Verdict
 from gateway.tools.policy import Ruling, verdict_of
 from gateway.turn.context import TurnContext

@@ -16,8 +16,8 @@ from gateway.events.envelope import EventData
 from gateway.events.lifecycle import TurnWarning
 from gateway.tools.arguments import check_arguments
 from gateway.tools.base import Tool, ToolContext, ToolOutput
-from gateway.tools.in_time import run_in_time
 from gateway.tools.policy import is_trusted
+from gateway.tools.time_limit import run_in_time
 from gateway.tools.wrapping import defuse
 from gateway.turn.context import TurnContext
 from gateway.turn.memories import note_found

@@ -40,6 +40,7 @@ let head = 0; // seq of the last event of the session that was seen
 let openTurn = null; // id of the turn in flight, "" while it is being asked for
 let drawn = Promise.resolve(); // settled when the session's history is on the screen
 let drawnFor = null; // id of the turn that the history on the screen comes before
+let isDrawn = true; // the history is on the screen, and the last turn in the panel
 
 // --- the session -----------------------------------------------------------------------------------------------
 
@@ -54,6 +55,7 @@ async function openSession(id) {
   branches.clear();
   replay.stop();
   panel.clear();
+  isDrawn = id === null;
   setOpenTurn(null);
   byId("link").textContent = "";
   byId("welcome").hidden = id !== null;
@@ -88,6 +90,8 @@ async function drawHistory(id, { signal }) {
     if (signal.aborted) return;
     chat.finishHistory(events.findLast(({ type }) => type === "done"));
   }
+  isDrawn = true;
+  allowReplay();
   requestAnimationFrame(() => scroll.scrollTo(0, scroll.scrollHeight));
 }
 
@@ -245,7 +249,11 @@ function setOpenTurn(id) {
   byId("stop").disabled = !id;
   byId("stop").textContent = words.stop;
   branches.draw();
-  replay.allow(session !== null && id === null && head > 0);
+  allowReplay();
+}
+
+function allowReplay() {
+  replay.allow(isDrawn && session !== null && openTurn === null && head > 0);
 }
 
 // --- the rest of the page --------------------------------------------------------------------------------------

@@ -64,8 +64,8 @@ export class Branches {
 
   // Whether a turn that begins comes after another one than the last on the screen.
   isElsewhere({ data: { parent_turn_id: parent } }) {
-    const shown = [...this.list.querySelectorAll(".question[data-turn]")].at(-1)?.dataset.turn;
-    return parent !== undefined && parent !== (shown ?? "root");
+    const shown = [...this.list.querySelectorAll(".question:not(.pending, .refused)")].at(-1);
+    return parent !== undefined && parent !== (shown ? shown.dataset.turn : "root");
   }
 
   draw() {

@@ -37,7 +37,7 @@ export class Memories {
     try {
       const { memories, next } = await request("GET", this.path(cursor));
       if (asked !== this.asked) return; // an answer that was overtaken is dropped
-      this.tell("");
+      if (this.note.textContent === words.working) this.tell(""); // what was told meanwhile stays
       const rows = memories.map((memory) => this.row(memory));
       if (cursor) this.list.append(...rows);
       else this.list.replaceChildren(...(rows.length ? rows : [make("li", "empty", this.isNarrowed ? words.notFound : words.noMemories)]));

@@ -1,8 +1,8 @@
 """Settings to what implements them: the only package that names an implementation."""
 
 from gateway.wiring.assembly import assemble, open_artifact_store, open_model
+from gateway.wiring.database_server import inspect_server
 from gateway.wiring.memory import memory_needed, memory_skill, open_documents, open_extractor, open_memory
-from gateway.wiring.server import inspect_server
 from gateway.wiring.skills import (
     TAKEN,
     artifact_skill,

@@ -6,7 +6,7 @@ import structlog
 
 from gateway.artifacts.artifact_store import ArtifactStore
 from gateway.artifacts.attached_files import Attachments
-from gateway.artifacts.events import ArtifactEvent
+from gateway.artifacts.store_events import ArtifactEvent
 from gateway.artifacts.tool_arguments import References
 from gateway.history.compression.compressor import Compressor
 from gateway.history.read_archive import read_archive

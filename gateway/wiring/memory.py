@@ -26,11 +26,11 @@ from gateway.skills.skill import BUILT_IN, FunctionSkill
 from gateway.storage.database import ConnectionPools
 from gateway.storage.exclusive import Exclusive
 from gateway.storage.memories import AllScopes
-from gateway.storage.memories.engine import MemoryDatabase
+from gateway.storage.memories.memory_database import MemoryDatabase
 from gateway.storage.memories.store import SqlMemories
 from gateway.storage.sqlite.shared import SharedDatabase
 from gateway.tools.policy import is_trusted
-from gateway.wiring.server import driver_needed
+from gateway.wiring.database_server import driver_needed
 
 CONNECTIONS = 4
 """To a PostgreSQL server for the memories, made as they are needed."""

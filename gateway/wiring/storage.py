@@ -1,4 +1,4 @@
-"""The record and its tables: the only file that names the database's engine."""
+"""The database of the sessions, of the engine that the settings name, and its tables."""
 
 import asyncio
 import os
@@ -36,21 +36,21 @@ from gateway.storage.log.event_log import EventDatabase, SqlEventLog
 from gateway.storage.log.group_commit import Flushed
 from gateway.storage.orphans import Orphans
 from gateway.storage.orphans.statements import SqlOrphans
+from gateway.storage.replica_signals import Signals
 from gateway.storage.replicas import Replicas
-from gateway.storage.replicas.sole import SoleReplica
+from gateway.storage.replicas.single_process import SoleReplica
 from gateway.storage.sessions import LearnedSessions, Purges, Search, Sessions
 from gateway.storage.sessions.copies import Copies
 from gateway.storage.sessions.imports import SqlCopies
-from gateway.storage.sessions.learned import SqlLearnedSessions
+from gateway.storage.sessions.learning_progress import SqlLearnedSessions
 from gateway.storage.sessions.purges import SqlPurges
 from gateway.storage.sessions.search import SqlSearch, TurnWords
 from gateway.storage.sessions.store import SqlSessions
-from gateway.storage.signals import Signals
 from gateway.storage.sqlite.database import SqliteDatabase
 from gateway.storage.sqlite.search import Fts5TurnWords
 from gateway.storage.turns import Turns
 from gateway.storage.turns.store import SqlTurns
-from gateway.wiring.server import driver_needed
+from gateway.wiring.database_server import driver_needed
 
 if TYPE_CHECKING:
     from gateway.storage.postgres import PostgresDatabase

@@ -9,14 +9,14 @@ from a2a.types.a2a_pb2 import StreamResponse, Task, TaskState
 from google.protobuf.json_format import ParseDict
 from hypothesis import given
 
-from gateway.adapters.a2a_frames import TaskStream, error_of
-from gateway.adapters.a2a_requests import A2aCall, SendBody, content_of, decisions_of, params_of
-from gateway.adapters.conversation import MAX_RESULTS
-from gateway.adapters.parts import ApprovalAsked, Call, Fold
+from gateway.adapters.a2a.a2a_frames import TaskStream, error_of
+from gateway.adapters.a2a.a2a_requests import A2aCall, SendBody, content_of, decisions_of, params_of
+from gateway.adapters.client_conversation import MAX_RESULTS
+from gateway.adapters.turn_parts import ApprovalAsked, Fold, TurnToolCall
 from gateway.adapters.user_content import MAX_MESSAGES
 from gateway.errors import Draining, InvalidRequest, NotFound
 from gateway.events.envelope import StoredEvent
-from tests.adapters.test_parts import turns
+from tests.adapters.test_turn_parts import turns
 
 PAGE = "http://localhost/#s=s_1"
 
@@ -70,7 +70,9 @@ def test_every_frame_is_one_of_the_packages(events: Sequence[StoredEvent]) -> No
 
 def test_a_task_that_waits_says_for_what() -> None:
     encoder = stream(None)
-    asked = ApprovalAsked(Call("c", "send", {"to": "x"}, {}), {"name": "send", "arguments": {"to": "x"}})
+    asked = ApprovalAsked(
+        TurnToolCall("c", "send", {"to": "x"}, {}), {"name": "send", "arguments": {"to": "x"}}
+    )
     body = encoder.pause([asked])
     (frame,) = [orjson.loads(each.removeprefix(b"data: ")) for each in body.split(b"\n\n") if each]
 

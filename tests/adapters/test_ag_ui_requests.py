@@ -8,7 +8,7 @@ import orjson
 import pytest
 from pydantic import SecretStr
 
-from gateway.adapters.conversation import MAX_RESULTS
+from gateway.adapters.client_conversation import MAX_RESULTS
 from gateway.service.approvals import MAX_REASON
 from gateway.settings import Settings
 from tests.harness import TIMEOUT, Client, running_gateway, the, types

@@ -329,7 +329,7 @@ async def test_a_client_that_closes_the_connection_stops_the_turn(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After the grace; what it has of the answer is enough to go on from there."""
-    monkeypatch.setattr("gateway.adapters.asking.GRACE", 0.0)
+    monkeypatch.setattr("gateway.adapters.conversation_turn.GRACE", 0.0)
     async with sdk(client) as api:
         chat = Chat(api)
         chat.messages = [{"role": "user", "content": "/pieces 4000 /pace 20"}]

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from gateway.adapters.anthropic_blocks import call_named, stop_reason_of, tool_use_id, usage_of
-from gateway.adapters.anthropic_frames import MessageStream, WholeMessage
-from gateway.adapters.parts import Fold, TurnEnded
+from gateway.adapters.anthropic.anthropic_frames import AnthropicMessageStream, WholeMessage
+from gateway.adapters.anthropic.anthropic_message import call_named, stop_reason_of, tool_use_id, usage_of
+from gateway.adapters.turn_parts import Fold, TurnEnded
 from gateway.events.envelope import StoredEvent
-from tests.adapters.test_parts import stored, turns
+from tests.adapters.test_turn_parts import stored, turns
 
 ABOUT = ("t_1", "m%s", "http://localhost/#s=s_1", 42)
 EVENT: TypeAdapter[Any] = TypeAdapter(BetaRawMessageStreamEvent)
@@ -60,7 +60,7 @@ def collected(frames: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 def test_every_event_is_one_of_the_packages(events: Sequence[StoredEvent]) -> None:
     """From message_start to message_stop; a turn that failed has no good end. The blocks are those of a whole
     answer, but for what was withdrawn."""
-    encoder, fold = MessageStream(*ABOUT, shows_calls=True), Fold()
+    encoder, fold = AnthropicMessageStream(*ABOUT, shows_calls=True), Fold()
     frames = frames_of(b"".join(encoder.encode(fold.take([event])) for event in events))
     whole = WholeMessage(*ABOUT, shows_calls=True)
     whole.encode(Fold().take(events))
@@ -102,7 +102,9 @@ def test_what_was_found_in_the_web_is_cited_by_the_text_behind_it() -> None:
     )
     whole = WholeMessage(*ABOUT, shows_calls=True)
     whole.encode(Fold().take(events))
-    (block,) = collected(frames_of(MessageStream(*ABOUT, shows_calls=True).encode(Fold().take(events))))
+    (block,) = collected(
+        frames_of(AnthropicMessageStream(*ABOUT, shows_calls=True).encode(Fold().take(events)))
+    )
 
     assert block == orjson.loads(whole.body())["content"][0]
     BetaMessage.model_validate(orjson.loads(whole.body()))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.adapters.anthropic_requests import (
+from gateway.adapters.anthropic.anthropic_requests import (
     MessagesBody,
     check_possible,
     conversation_of,

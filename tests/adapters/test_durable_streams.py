@@ -13,9 +13,15 @@ from hypothesis import strategies as st
 from pydantic import SecretStr
 
 from bench.cache import PROGRAM, cached
-from gateway.adapters import durable_streams_routes
-from gateway.adapters.durable_streams_frames import CURSOR_EPOCH, next_cursor, offset_of, read_offset
+from gateway.adapters.durable_streams import durable_streams_routes
+from gateway.adapters.durable_streams.durable_streams_frames import (
+    CURSOR_EPOCH,
+    next_cursor,
+    offset_of,
+    read_offset,
+)
 from gateway.settings import Settings, load_settings
+from tests.adapters.test_cuts import Gates
 from tests.clients.programs import needs_npm, run, run_documented
 from tests.conftest import ROOT
 from tests.harness import Client, running_gateway, text_of
@@ -93,7 +99,9 @@ async def test_a_long_poll_waits_for_what_comes(client: Client, monkeypatch: pyt
     """It is answered with what came, or after its time with 204 and a larger cursor."""
     await client.post("/api/sessions", {"id": "s"})
     waiting = asyncio.create_task(client.get(f"{PATH}?offset=now&live=long-poll"))
-    await asyncio.sleep(0)
+    async with asyncio.timeout(TIMEOUT):
+        while not client.app.state.deps.bus.readers:  # what comes before that is not behind "now"
+            await asyncio.sleep(0.005)
     await client.chat("/say hello", session_id="s")
     some = await waiting
     monkeypatch.setattr(durable_streams_routes, "POLL_SECONDS", 0.01)
@@ -114,9 +122,15 @@ async def test_server_sent_events_tell_where_to_go_on_and_end_by_themselves(
     client: Client, whole: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A control event behind each batch; the stream ends after a minute, so that caches get to collapse."""
+    read = b""
+    async with asyncio.timeout(TIMEOUT), client.http.stream("GET", f"{PATH}?offset=-1&live=sse") as response:
+        async for chunk in response.aiter_raw():
+            read += chunk
+            if b'"upToDate":true' in read and read.endswith(b"\n\n"):
+                break
+    frames = frames_of(read)
     monkeypatch.setattr(durable_streams_routes, "SSE_SECONDS", 0.05)
     async with asyncio.timeout(TIMEOUT):
-        frames = frames_of((await client.get(f"{PATH}?offset=-1&live=sse")).content)
         tail = frames_of((await client.get(f"{PATH}?offset=now&live=sse")).content)
 
     assert [name for name, _ in frames] == ["data", "control"] * (len(frames) // 2)
@@ -213,20 +227,26 @@ def test_adapters_are_named_in_a_setting(monkeypatch: pytest.MonkeyPatch) -> Non
 
 @needs_npm
 @pytest.mark.parametrize("live", ["auto", "sse", "long-poll"])
-async def test_the_official_client_reads_a_live_turn_and_resumes(client: Client, live: str) -> None:
+async def test_the_official_client_reads_a_live_turn_and_resumes(settings: Settings, live: str) -> None:
     """From npm, as it is: wherever it stopped, it goes on with the next event, and has the log in the end."""
-    await client.post("/api/sessions", {"id": "s"})
-    url = client.url + PATH
-    reading = asyncio.create_task(run("durable_streams.mjs", url, live, "-1", "4"))
-    await client.begin("s", "/pieces 30 /pace 20")
+    gates = Gates()
+    async with running_gateway(settings, gates.tool) as client:
+        await client.post("/api/sessions", {"id": "s"})
+        url = client.url + PATH
+        reading = asyncio.create_task(run("durable_streams.mjs", url, live, "-1", "4"))
+        await client.begin(
+            "s", '/pieces 6 /pace 20\n/call wait {"gate": "before"}\n/then\n/pieces 24 /pace 20'
+        )
 
-    *first, stopped = await reading
-    *rest, _ = await run("durable_streams.mjs", url, live, stopped["offset"], "0")
+        *first, stopped = await reading
+        resuming = asyncio.create_task(run("durable_streams.mjs", url, live, stopped["offset"], "0"))
+        gates.opened["before"].set()
+        *rest, _ = await resuming
 
-    whole = await client.events("s")
+        whole = await client.events("s")
+        *caught_up, end = await run("durable_streams.mjs", url, "false", "-1", "0")
     assert [*first, *rest] == whole
     assert rest[-1]["type"] == "done"
-    *caught_up, end = await run("durable_streams.mjs", url, "false", "-1", "0")
     assert (caught_up, end["offset"]) == (whole, offset_of(len(whole)))
 
 

@@ -394,7 +394,7 @@ async def test_a_client_that_closes_the_connection_stops_the_turn(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After the grace; what it has of the answer is enough to go on from there."""
-    monkeypatch.setattr("gateway.adapters.asking.GRACE", 0.0)
+    monkeypatch.setattr("gateway.adapters.conversation_turn.GRACE", 0.0)
     async with sdk(client) as api:
         chat = Chat(api)
         stream = await api.chat.completions.create(
@@ -422,7 +422,7 @@ async def test_a_client_that_leaves_before_a_whole_answer_stops_the_turn(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As with a stream."""
-    monkeypatch.setattr("gateway.adapters.asking.GRACE", 0.0)
+    monkeypatch.setattr("gateway.adapters.conversation_turn.GRACE", 0.0)
     async with sdk(client) as api:
         await client.post("/api/sessions", {"id": "mine"})
         chat = Chat(api, **{"X-Session-Id": "mine"})

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
-from gateway.adapters.asides import STARTS_OVER, comparable, without_asides
-from gateway.adapters.openai_frames import Completion, CompletionChunks, usage_of
-from gateway.adapters.parts import Fold
+from gateway.adapters.answer_remarks import STARTS_OVER, comparable, without_remarks
+from gateway.adapters.openai.openai_frames import CompletionChunks, WholeCompletion, usage_of
+from gateway.adapters.turn_parts import Fold
 from gateway.events.envelope import StoredEvent
-from tests.adapters.test_parts import stored, turns
+from tests.adapters.test_turn_parts import stored, turns
 
 ABOUT = ("t_1", "m%s", 1, "http://localhost/#s=s_1")
 
@@ -29,7 +29,7 @@ def test_every_chunk_is_one_of_the_packages(events: Sequence[StoredEvent]) -> No
     """From the role to the usage; a turn that failed has no good end. The text is that of a whole answer."""
     encoder, fold = CompletionChunks(*ABOUT, with_usage=True), Fold()
     *frames, last = frames_of(b"".join(encoder.encode(fold.take([event])) for event in events))
-    whole = Completion(*ABOUT)
+    whole = WholeCompletion(*ABOUT)
     whole.encode(Fold().take(events))
 
     if whole.failure is not None:
@@ -66,7 +66,7 @@ def test_what_was_found_in_the_web_is_cited_and_thinking_is_beside_the_text() ->
             ("done", {"status": "completed", "stop_reason": "end_turn"}, None, None),
         ]
     )
-    whole = Completion(*ABOUT)
+    whole = WholeCompletion(*ABOUT)
     whole.encode(Fold().take(events))
     *frames, _ = frames_of(CompletionChunks(*ABOUT, with_usage=False).encode(Fold().take(events)))
 
@@ -115,7 +115,7 @@ def test_tokens_of_the_cache_are_tokens_of_the_prompt() -> None:
 )
 def test_an_answer_is_compared_without_thinking_and_remarks(answer: str, left: str) -> None:
     """What never ends was not said by a frontend, and is kept."""
-    assert without_asides(answer) == left
+    assert without_remarks(answer) == left
     assert comparable(answer) == "".join(left.split())
 
 
@@ -123,4 +123,4 @@ def test_beginnings_of_remarks_without_an_end_are_passed_over() -> None:
     """However many: each kind is looked for once."""
     text = "<think>[Waiting for approval of " * 100_000
 
-    assert without_asides(text) == text
+    assert without_remarks(text) == text

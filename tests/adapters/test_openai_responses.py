@@ -224,12 +224,12 @@ async def test_a_client_that_closes_the_connection_stops_the_turn(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After the grace, but for one in the background."""
-    monkeypatch.setattr("gateway.adapters.asking.GRACE", 0.0)
+    monkeypatch.setattr("gateway.adapters.conversation_turn.GRACE", 0.0)
     async with sdk(client) as api:
         turns: list[dict[str, Any]] = []
-        for background in (True, False):
+        for background, pieces in ((True, 40), (False, 4000)):
             stream = await api.responses.create(
-                model="demo-model", input="/pieces 40 /pace 20", stream=True, background=background
+                model="demo-model", input=f"/pieces {pieces} /pace 20", stream=True, background=background
             )
             async for event in stream:
                 if event.type == "response.output_text.delta":

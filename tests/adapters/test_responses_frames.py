@@ -19,12 +19,12 @@ from openai.types.responses import (
 )
 from pydantic import BaseModel
 
-from gateway.adapters.parts import AttemptWithdrawn, Fold, Grew
-from gateway.adapters.responses_frames import ResponseEvents
-from gateway.adapters.responses_reader import ResponseReader, Waits
+from gateway.adapters.openai.responses_frames import ResponseEvents
+from gateway.adapters.openai.responses_reader import ResponseReader, Waits
+from gateway.adapters.turn_parts import AttemptWithdrawn, Fold, Grew
 from gateway.errors import Draining
 from gateway.events.envelope import StoredEvent
-from tests.adapters.test_parts import stored, turns
+from tests.adapters.test_turn_parts import stored, turns
 
 ABOUT = ("t_1", "m%s", 1, "s_1")
 USED = {"input_tokens": 4, "cache_read_input_tokens": 5, "output_tokens": 2}

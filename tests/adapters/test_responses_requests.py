@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from gateway.adapters.responses_requests import (
-    Decision,
+from gateway.adapters.openai.responses_requests import (
     ResponseBody,
+    ResponsesDecision,
     check_possible,
     client_tools_of,
     conversation_id,
@@ -86,7 +86,7 @@ def test_items_that_come_back_say_only_that_the_model_had_its_say() -> None:
 
     assert [(each.question.text, each.answer) for each in said.before] == [("a", "b")]
     assert [(each.call_id, each.text) for each in said.results] == [("t:2", "c"), ("t:3", "")]
-    assert (said.question, decisions["t:3"]) == (None, Decision(is_approved=False, reason="no"))
+    assert (said.question, decisions["t:3"]) == (None, ResponsesDecision(is_approved=False, reason="no"))
 
 
 def test_results_of_one_turn_come_in_any_order() -> None:

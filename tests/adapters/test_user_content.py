@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from gateway.adapters.ag_ui_requests import RunBody, user_content
-from gateway.adapters.ai_sdk_requests import UiChatBody
-from gateway.adapters.anthropic_requests import MessagesBody
-from gateway.adapters.openai_requests import CHAT, ChatCompletionBody, conversation_of
-from gateway.adapters.responses_requests import ResponseBody, input_of
+from gateway.adapters.ag_ui.ag_ui_requests import RunBody, user_content
+from gateway.adapters.ai_sdk.ai_sdk_requests import UiChatBody
+from gateway.adapters.anthropic.anthropic_requests import MessagesBody
+from gateway.adapters.openai.openai_requests import CHAT, ChatCompletionBody, conversation_of
+from gateway.adapters.openai.responses_requests import ResponseBody, input_of
 from gateway.adapters.user_content import MAX_ESCAPED, MAX_MESSAGES, file_at
 from gateway.artifacts.attached_files import Upload
 from gateway.errors import InvalidRequest

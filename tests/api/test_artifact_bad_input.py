@@ -1,7 +1,7 @@
 """Artifacts and whatever comes in: a clear 4xx with what to do next, and nothing half-kept."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 from urllib.parse import urlsplit
@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from pydantic import SecretStr
 
 from gateway.service.artifacts import MAX_PER_USER, MAX_UPLOADS
+from gateway.service.upload_buffer import UploadBuffer
 from gateway.settings import Settings
 from tests.api.artifacts import part, problem, send
-from tests.harness import Client, running_gateway
+from tests.harness import TIMEOUT, Client, running_gateway
 
 pytestmark = pytest.mark.anyio
 
@@ -188,8 +189,6 @@ async def test_only_so_many_uploads_run_at_a_time(
         late = key_of(0 if users == 1 else users)
         async with uploading(client, [key_of(user) for user in range(users)] * of_each):
             answer = await client.http.post("/api/artifacts", content=b"x", headers=RAW | late)
-            while answer.status_code == 201:  # not all of them have reached the server yet
-                answer = await client.http.post("/api/artifacts", content=b"x", headers=RAW | late)
         after = await client.http.post("/api/artifacts", content=b"x", headers=RAW | late)
 
     assert problem(answer) == (429, "queue_full")
@@ -217,20 +216,30 @@ def gateway_of(settings: Settings, users: int) -> AbstractAsyncContextManager[Cl
 
 @asynccontextmanager
 async def uploading(client: Client, keys: Sequence[dict[str, str]]) -> AsyncGenerator[None]:
-    """An upload with each key that goes on until the context is left; all of them are kept then."""
-    go_on = asyncio.Event()
-    begun = [asyncio.Event() for _ in keys]
+    """An upload with each key that is received until the context is left; all of them are kept then."""
+    go_on, begun, received = asyncio.Event(), asyncio.Semaphore(0), UploadBuffer.received
 
-    async def held(number: int) -> AsyncGenerator[bytes]:
+    async def held() -> AsyncGenerator[bytes]:
         yield b"x" * 10
-        begun[number].set()
         await go_on.wait()
 
-    held_ones = [
-        asyncio.ensure_future(client.http.post("/api/artifacts", content=held(number), headers=RAW | key))
-        for number, key in enumerate(keys)
-    ]
-    await asyncio.gather(*(each.wait() for each in begun))
+    async def watched(chunks: AsyncIterable[bytes]) -> AsyncGenerator[bytes]:
+        begun.release()
+        async for chunk in chunks:
+            yield chunk
+
+    def receive(buffer: UploadBuffer, chunks: AsyncIterable[bytes], owner: str | None = None) -> Any:
+        return received(buffer, watched(chunks), owner)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(UploadBuffer, "received", receive)
+        held_ones = [
+            asyncio.ensure_future(client.http.post("/api/artifacts", content=held(), headers=RAW | key))
+            for key in keys
+        ]
+        async with asyncio.timeout(TIMEOUT):
+            for _ in keys:
+                await begun.acquire()
     yield
     go_on.set()
     assert [each.status_code for each in await asyncio.gather(*held_ones)] == [201] * len(keys)

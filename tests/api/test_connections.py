@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 import pytest
 from pydantic import SecretStr
 
-from gateway.cli import connections
-from gateway.cli.connections import MAX_HEAD, HttpConnection
+from gateway.cli import http_connections
+from gateway.cli.http_connections import MAX_HEAD, HttpConnection
 from gateway.settings import Settings
 from tests.harness import TIMEOUT, Client, client_at, running_gateway, stalled_reader
 from tests.running import gateway_process, limited_gateway_process
@@ -109,7 +109,7 @@ async def test_who_takes_an_answer_by_the_byte_loses_the_connection_too(
         await client.chat("/fault huge_delta 8", session_id="s")
         page = await client.http.get("/api/sessions/s/events", headers={"accept": "application/json"})
     small_buffers()
-    monkeypatch.setattr(connections, "MIN_RATE", 100 * BIG)
+    monkeypatch.setattr(http_connections, "MIN_RATE", 100 * BIG)
     given = {"send_timeout": 0.5, "header_timeout": 0.3}
     async with running_gateway(settings.model_copy(update=given)) as client:
         with stalled_reader(client.url, "/api/sessions/s/events", "application/json") as connection:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from gateway.artifacts.artifact_store import ArtifactStore, Origin
-from gateway.artifacts.events import ArtifactEvent
+from gateway.artifacts.store_events import ArtifactEvent
 from gateway.errors import NotFound
 from gateway.storage.artifacts import ArtifactRow, Artifacts
 from gateway.storage.artifacts.store import SqlArtifacts

@@ -17,7 +17,7 @@ from sqlalchemy import Connection
 from gateway.artifacts import artifact_store as store_module
 from gateway.artifacts.artifact_store import CANDIDATE_TIME, ArtifactStore, Origin, Swept
 from gateway.artifacts.content import ArtifactContent, bytes_content, text_content
-from gateway.artifacts.events import ArtifactEvent, Damaged
+from gateway.artifacts.store_events import ArtifactEvent, Damaged
 from gateway.errors import Conflict, NotFound, StorageError
 from gateway.ids import now_ms
 from gateway.storage.artifacts import CHUNK, ArtifactRow

@@ -11,7 +11,7 @@ from gateway.cli.findings import Finding
 from gateway.cli.stream_check import Arrival, judge
 from gateway.client import GatewayClient
 from gateway.demo.server import serve_demo
-from gateway.model.endpoint import OLDER_VERSION
+from gateway.model.endpoint_profile import OLDER_VERSION
 from gateway.settings import load_settings
 from gateway.storage.folder import FolderLock
 from tests.cli.calling import Command

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from gateway.cli.evaluation.answer_checks import KINDS, CheckResult, Kind, check, language_of, missed
+from gateway.cli.evaluation.conversation_run import EvaluationTimeouts, converse
 from gateway.cli.evaluation.conversations import BUNDLED, Conversation, ScriptedMessage, load_conversations
-from gateway.cli.evaluation.conversing import EvaluationTimeouts, converse
 from gateway.cli.evaluation.endpoints import endpoint_of
 from gateway.cli.evaluation.results import ModelResult, described
 from gateway.settings import load_settings

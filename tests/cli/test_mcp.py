@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.adapters.test_mcp_server import over_http
+from tests.adapters.test_mcp_memory_server import over_http
 from tests.cli.calling import Command
 from tests.running import TIMEOUT, Running, clean_environment
 from tests.running import command as command_line

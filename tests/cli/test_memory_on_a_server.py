@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.adapters.test_mcp_server import over_http
+from tests.adapters.test_mcp_memory_server import over_http
 from tests.cli.calling import Command
 from tests.loopback import free_port
 from tests.postgres import needs_postgres, new_database

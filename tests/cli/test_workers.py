@@ -13,9 +13,9 @@ from tests.cli.calling import Command
 from tests.loopback import TIMEOUT
 from tests.running import clean_environment
 
-SAID = {"serves", "ready", "asked", "orphan"}
+SAID = {"starts", "serves", "ready", "asked", "orphan"}
 WORK = """
-import asyncio, os, signal, sys
+import asyncio, os, signal, sys, time
 from gateway.cli import workers
 
 workers.FIRST_PAUSE = 0.01
@@ -33,7 +33,11 @@ async def work(worker):
     await done.wait()
 
 worker = workers.become_worker(int(sys.argv[1]), lambda: say("ready"))
-if len(sys.argv) > 2:
+if sys.argv[2:] == ["slow"]:
+    if worker.number:
+        say("starts", os.getpid())
+        time.sleep(3600)
+elif len(sys.argv) > 2:
     sys.exit(int(sys.argv[2]))
 asyncio.run(work(worker))
 """
@@ -116,6 +120,16 @@ def test_what_cannot_start_is_not_tried_again() -> None:
     with parent("3", "2") as asked:
         assert asked.process.wait(TIMEOUT) == 2
         assert list(asked.said) == []
+
+
+def test_one_that_is_asked_to_stop_while_it_starts_is_no_failure() -> None:
+    """It ends there and then, and those that serve drain as ever."""
+    with parent("2", "slow") as asked:
+        serving = asked.hears("serves", 1)
+        asked.hears("starts", 1)
+        asked.process.send_signal(signal.SIGTERM)
+        assert asked.hears("asked", 1) == serving
+        assert asked.process.wait(TIMEOUT) == 0
 
 
 def test_workers_end_when_their_parent_is_gone() -> None:

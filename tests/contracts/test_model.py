@@ -16,7 +16,7 @@ from gateway.errors import ModelError, SettingsError
 from gateway.messages import Block, Message, ToolSpec, text_block, tool_result_block
 from gateway.model.anthropic import AnthropicModel
 from gateway.model.base import Answer, Chunk, Delta, Model, ModelRequest, Started, Take
-from gateway.model.endpoint import OLDER_VERSION
+from gateway.model.endpoint_profile import OLDER_VERSION
 from tests.demo.documented import CATALOGUE
 from tests.loopback import TIMEOUT
 

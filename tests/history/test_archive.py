@@ -18,7 +18,7 @@ from sqlalchemy import Connection, select, text
 
 from gateway.errors import ArchiveDamaged, Conflict, StorageError, TurnInProgress
 from gateway.events.envelope import StoredEvent
-from gateway.events.upkeep import Compression
+from gateway.events.memory_and_context import Compression
 from gateway.history import archive as archiving
 from gateway.messages import Message, text_block
 from gateway.storage.archives import ArchiveRow

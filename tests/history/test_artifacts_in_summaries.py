@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from gateway.artifacts.artifact_store import Origin
 from gateway.artifacts.content import text_content
 from gateway.history.compression.compressor import Compressor
+from gateway.history.summaries.kept_facts import complete
 from gateway.history.summaries.listed_artifacts import MAX_ARTIFACTS, listed, named_in
 from gateway.history.summaries.session_summaries import SessionSummariser
 from gateway.history.summaries.summary import Reference, SessionSummary, render, to_markdown
-from gateway.history.summaries.survivors import complete
 from gateway.history.tokens import TokenMeter
 from gateway.history.transcript import fold, view
 from gateway.ids import new_artifact_ref

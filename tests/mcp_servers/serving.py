@@ -13,8 +13,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from gateway.events.envelope import EventData
 from gateway.settings.value_types import McpServer
 from gateway.tools.base import ToolContext, ToolOutput
+from gateway.tools.mcp.connected_server import ServerState
 from gateway.tools.mcp.remote_tools import RemoteTool
-from gateway.tools.mcp.server_connection import ServerState
 from gateway.tools.mcp.servers import McpServers
 from tests.harness import TIMEOUT
 from tests.tools import calling

@@ -17,8 +17,8 @@ from starlette.types import ASGIApp
 from structlog.testing import capture_logs
 
 from gateway.errors import ServerUnreachable
-from gateway.tools.mcp import bounds, server_connection
-from tests.loopback import served
+from gateway.tools.mcp import bounds, connected_server
+from tests.loopback import free_port, served
 from tests.mcp_servers.serving import (
     Attached,
     address,
@@ -35,8 +35,8 @@ Answer = Callable[[str, dict[str, Any]], Response | None]
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing here has to wait as long as a person would let it."""
-    monkeypatch.setattr(server_connection, "PAUSES", (0.01,))
-    monkeypatch.setattr(server_connection, "SETTLING", 0.05)
+    monkeypatch.setattr(connected_server, "PAUSES", (0.01,))
+    monkeypatch.setattr(connected_server, "SETTLING", 0.05)
 
 
 def as_json(message: dict[str, Any], result: dict[str, Any]) -> bytes:
@@ -186,14 +186,14 @@ async def test_a_compressed_answer_is_not_unpacked() -> None:
 async def test_a_server_that_was_away_is_there_again(older: bool) -> None:
     """A call meanwhile fails with the reason; then the same tools work, without anybody's doing."""
     async with AsyncExitStack() as first:
-        url = await first.enter_async_context(served(trial(older)))
+        url = await first.enter_async_context(served(trial(older), port := free_port()))
         async with attached(it=address(url)) as servers:
             tools = servers.servers.tools
             await first.aclose()
             with pytest.raises(ServerUnreachable, match="lost in the call"):
                 await servers.call("add", a=1, b=2)
             await servers.until(lambda: servers.state.error == "it cannot be connected to")
-            async with served(trial(older), port_of(url)):
+            async with served(trial(older), port):
                 await servers.until(lambda: servers.state.status == "connected")
                 assert servers.servers.tools is tools
                 assert body(await servers.call("add", a=1, b=2)) == "3"
@@ -202,10 +202,10 @@ async def test_a_server_that_was_away_is_there_again(older: bool) -> None:
 async def test_a_server_that_has_forgotten_the_session_gets_a_new_one() -> None:
     """A replaced server knows nobody: the call fails with the reason, the next one works."""
     async with AsyncExitStack() as first:
-        url = await first.enter_async_context(served(trial(older=True)))
+        url = await first.enter_async_context(served(trial(older=True), port := free_port()))
         async with attached(it=address(url)) as servers:
             await first.aclose()
-            async with served(trial(older=True), port_of(url)):
+            async with served(trial(older=True), port):
                 with pytest.raises(ServerUnreachable, match="it has ended the session"):
                     await servers.call("add", a=1, b=2)
                 await servers.until(lambda: servers.state.status == "failed")
@@ -218,7 +218,3 @@ def trial(older: bool) -> ASGIApp:
 
     app = build().streamable_http_app()
     return before_2026(app) if older else app
-
-
-def port_of(url: str) -> int:
-    return int(url.rpartition(":")[2])

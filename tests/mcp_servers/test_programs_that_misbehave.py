@@ -8,8 +8,8 @@ from structlog.testing import capture_logs
 
 from gateway.errors import ServerUnreachable, ToolError, ToolTimedOut
 from gateway.settings.value_types import McpServer
-from gateway.tools.in_time import run_in_time
-from gateway.tools.mcp import bounds, server_connection, stdio
+from gateway.tools.mcp import bounds, connected_server, stdio
+from gateway.tools.time_limit import run_in_time
 from tests.loopback import TIMEOUT
 from tests.mcp_servers.serving import attached, body, context, program
 
@@ -25,8 +25,8 @@ def anyio_backend() -> tuple[str, dict[str, bool]]:
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing here has to wait as long as a person would let it."""
-    monkeypatch.setattr(server_connection, "PAUSES", (0.01,))
-    monkeypatch.setattr(server_connection, "SETTLING", 0.05)
+    monkeypatch.setattr(connected_server, "PAUSES", (0.01,))
+    monkeypatch.setattr(connected_server, "SETTLING", 0.05)
     monkeypatch.setattr(stdio, "GRACE", 0.3)
 
 
@@ -127,7 +127,7 @@ async def test_a_server_that_dies_in_a_call_comes_back_with_the_same_tools() -> 
 
 async def test_while_a_server_is_away_its_tools_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """A call during the pause fails at once, and says that nothing was done."""
-    monkeypatch.setattr(server_connection, "PAUSES", (600.0,))
+    monkeypatch.setattr(connected_server, "PAUSES", (600.0,))
     async with attached(it=scripted("quits", env={"TRIAL_TOKEN": "t-12345678"})) as servers:
         with pytest.raises(ServerUnreachable):
             await servers.call("echo")
@@ -243,7 +243,7 @@ async def test_a_tool_that_is_none_costs_the_others_nothing() -> None:
 
 async def test_a_list_that_always_changes_is_asked_for_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
     """A notice each 10 ms: the list is followed, and asked for far less often than it is announced."""
-    monkeypatch.setattr(server_connection, "SETTLING", 0.2)
+    monkeypatch.setattr(connected_server, "SETTLING", 0.2)
     async with attached(it=scripted("fickle")) as servers:
         for _ in range(2):
             before = servers.names()

@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 from gateway.settings.value_types import McpServer
 from gateway.tools.base import ToolContext, ToolOutput
 from gateway.tools.mcp import bounds
-from gateway.tools.mcp.remote_tools import LeftOut, ListedTool, RemoteTool, offer
+from gateway.tools.mcp.remote_tools import LeftOutTool, ListedTool, RemoteTool, offer
 from gateway.tools.mcp.schemas import usable_schema
 from gateway.tools.mcp.tool_names import tool_names
 from gateway.tools.registry import Tools
@@ -51,7 +51,9 @@ async def nowhere(tool: RemoteTool, arguments: dict[str, Any], context: ToolCont
     raise NotImplementedError
 
 
-def offered(*listed: ListedTool, trust_hints: bool = False) -> tuple[tuple[RemoteTool, ...], list[LeftOut]]:
+def offered(
+    *listed: ListedTool, trust_hints: bool = False
+) -> tuple[tuple[RemoteTool, ...], list[LeftOutTool]]:
     settings = McpServer.model_validate({"command": "it", "trust_hints": trust_hints, "timeout": 7})
     return offer("it", settings, listed, nowhere)
 
@@ -88,7 +90,7 @@ def test_a_tool_that_takes_the_name_of_another_is_left_out() -> None:
     tools, left_out = offered(ListedTool("天气", "", OBJECT), ListedTool(hashed, "", OBJECT))
 
     assert [tool.remote_name for tool in tools] == ["天气"]
-    assert left_out == [LeftOut(hashed, "another tool has its name")]
+    assert left_out == [LeftOutTool(hashed, "another tool has its name")]
 
 
 def test_tools_named_like_ours_are_their_own() -> None:

@@ -17,10 +17,10 @@ from gateway.messages import Message, text_block
 from gateway.model import base as model_base
 from gateway.model.anthropic import AnthropicModel
 from gateway.model.base import Delta, ModelRequest
+from gateway.model.http_client import PreparedRequest, Wire
 from gateway.model.http_response import MAX_HEAD, HttpResponse
 from gateway.model.message_stream import MessageStream
-from gateway.model.transport import PreparedRequest, Wire
-from gateway.model.upstream import chunks_of
+from gateway.model.response_chunks import chunks_of
 from gateway.model.watchdog import Watchdog
 from tests.loopback import TIMEOUT
 

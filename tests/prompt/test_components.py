@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from gateway.prompt.clean import MAX_LINE, clean
 from gateway.prompt.components import MAX_FILE_SIZE, Component, Components, PromptFolder, bundled_folder
 from gateway.prompt.manifest import read_manifest
+from gateway.prompt.text_cleaning import MAX_LINE, clean
 
 ONE = "components:\n  - {file: identity.md, layer: SYSTEM, never_cut: true}\n"
 

@@ -10,12 +10,12 @@ import pytest
 
 from gateway.errors import ToolError
 from gateway.events.envelope import EventData
-from gateway.events.upkeep import Skill
+from gateway.events.memory_and_context import Skill
+from gateway.skills.call_gate import refusal
 from gateway.skills.catalog import Catalog
 from gateway.skills.definition import MAX_REFERENCE
 from gateway.skills.files import MAX_FOLDERS, listing
 from gateway.skills.folders import SkillFolders
-from gateway.skills.gate import refusal
 from gateway.skills.read_skill import read_skill
 from gateway.skills.skill import FunctionSkill
 from gateway.tools.base import ToolContext

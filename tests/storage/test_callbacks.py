@@ -12,7 +12,7 @@ from sqlalchemy import Connection, text
 from gateway.errors import StorageError
 from gateway.storage.database import send
 from gateway.storage.log.appending import Pending
-from gateway.storage.signals import Signal
+from gateway.storage.replica_signals import Signal
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.storage.sqlite.database import raw_of
 from gateway.wiring import Storage

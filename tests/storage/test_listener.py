@@ -2,10 +2,12 @@
 
 import asyncio
 import logging
+import select
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import orjson
 import psycopg
@@ -17,10 +19,10 @@ from gateway.storage.database import send
 from gateway.storage.log.bus import MemoryBus
 from gateway.storage.postgres import PostgresDatabase
 from gateway.storage.postgres import listener as following
-from gateway.storage.postgres.connections import ServerAddress
+from gateway.storage.postgres.connections import Raw, ServerAddress
 from gateway.storage.postgres.listener import Listener
-from gateway.storage.postgres.notifications import MAX_SESSIONS, Notifier, payloads
-from gateway.storage.signals import Signal
+from gateway.storage.postgres.notifications import MAX_SESSIONS, Ear, Notifier, payloads
+from gateway.storage.replica_signals import Signal
 from tests.loopback import TIMEOUT
 from tests.pooler import needs_pooler, pooled
 from tests.postgres import database_in, needs_postgres
@@ -252,6 +254,38 @@ async def test_what_was_sent_while_it_did_not_listen_counts_as_not_heard(tmp_pat
         assert not await heard(a, before)
 
 
+async def test_a_connection_that_is_lost_with_the_answer_is_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process that hears by it does not take it for one that is there."""
+    url, lost, made = database_in(tmp_path), list[int](), Ear.__init__
+
+    def unlucky(ear: Ear, raw: Raw, *told: Any) -> None:
+        if len(lost) < 2:
+            lost.append(raw.info.backend_pid)
+            with psycopg.connect(url, autocommit=True) as connection:
+                connection.execute("SELECT pg_terminate_backend(%s, 60000)", (lost[-1],))
+            select.select([raw], [], [], TIMEOUT)
+            raw.pgconn.consume_input()  # its last words, as if they had come with the answer
+        made(ear, raw, *told)
+
+    async with replicas(tmp_path, url=url) as (a, b):
+        await a.begin("s")
+        async with reading(b) as reader:
+            async with asyncio.timeout(TIMEOUT):
+                while not a.listener.followed_elsewhere:
+                    await asyncio.sleep(0.01)
+            monkeypatch.setattr(Ear, "__init__", unlucky)
+            with psycopg.connect(url, autocommit=True) as connection:
+                connection.execute(CUT)
+            async with asyncio.timeout(TIMEOUT):
+                while len(lost) < 2 or not (a.listener.is_listening and b.listener.is_listening):
+                    await asyncio.sleep(0.01)
+            sent = await a.append("s", 2)
+            await reader.until(2)
+    assert reader.seen == sent
+
+
 @needs_pooler
 async def test_behind_a_pooler_the_server_itself_is_listened_to(tmp_path: Path) -> None:
     """All else goes through the pooler, which hands on its connections after each transaction."""
@@ -425,7 +459,7 @@ async def test_one_that_comes_later_hears_what_is_followed(
 
     monkeypatch.setattr(Listener, "look", look)
     monkeypatch.setattr(following, "POLL", 0.01)
-    monkeypatch.setattr(following, "PING", 0.05)
+    monkeypatch.setattr(following, "PING", 1)  # within which it has to hear itself
     async with replicas(tmp_path, 1) as (b,):
         await b.begin("s")
         async with reading(b) as reader, replicas(tmp_path, 1, first=1) as (a,):
@@ -453,8 +487,8 @@ async def test_readers_that_left_or_died_are_forgotten(
 ) -> None:
     """Nothing is told of their sessions then, nor are these kept in mind."""
     monkeypatch.setattr(following, "POLL", 0.01)
-    monkeypatch.setattr(following, "PING", 0.05)
-    monkeypatch.setattr(following, "FOLLOWED", 0.1)
+    monkeypatch.setattr(following, "PING", 1)  # within which it has to hear itself, or else it tells of all
+    monkeypatch.setattr(following, "FOLLOWED", 1.5)
     async with replicas(tmp_path) as (a, b):
         for session_id in "st":
             await a.begin(session_id)

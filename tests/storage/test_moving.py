@@ -223,6 +223,24 @@ def test_a_server_that_gateways_use_is_refused(
 
 
 @on_postgres
+def test_a_move_does_not_take_its_own_connections_for_those_of_a_gateway(
+    filled: tuple[Path, Mapping[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server lists one for a moment after it was closed: none has the name of a gateway's."""
+    folder, _ = filled
+    there, names, connect = new_database(), set[str](), psycopg.connect
+
+    def named(*args: Any, application_name: str, **parameters: Any) -> psycopg.Connection[Any]:
+        names.add(application_name)
+        return connect(*args, application_name=application_name, **parameters)
+
+    monkeypatch.setattr(psycopg, "connect", named)
+    move_everything(url_of(folder), there, None, quiet)
+
+    assert names == {"chat-gateway-move"}
+
+
+@on_postgres
 def test_a_log_of_loose_events_is_packed_on_its_way(
     filled: tuple[Path, Mapping[str, Any]], tmp_path: Path
 ) -> None:

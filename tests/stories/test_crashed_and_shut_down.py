@@ -9,7 +9,7 @@ import pytest
 
 from gateway.messages import ToolSpec
 from gateway.settings import Settings
-from gateway.storage.replicas.sole import SoleReplica
+from gateway.storage.replicas.single_process import SoleReplica
 from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
 from tests.harness import Client, client_at, events, running_gateway, text_of, the
 from tests.running import gateway_process

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import httpx2
 import pytest
 
-from tests.adapters.test_mcp_server import over_stdio
+from tests.adapters.test_mcp_memory_server import over_stdio
 from tests.harness import Client, running_gateway
 from tests.loopback import TIMEOUT
 from tests.paraphrasing_model.client import Given, Scripted, given_of, paraphrasing_model

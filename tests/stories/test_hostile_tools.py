@@ -12,7 +12,7 @@ from gateway.events.calls import StepTrace
 from gateway.lexical import estimate_tokens
 from gateway.messages import ToolSpec
 from gateway.settings import Settings
-from gateway.tools import in_time
+from gateway.tools import time_limit
 from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
 from gateway.tools.function import tool
 from gateway.tools.result import ToolResult
@@ -28,7 +28,7 @@ MB = 1_000_000
 @pytest.fixture
 def released(monkeypatch: pytest.MonkeyPatch) -> Generator[threading.Event]:
     """What blocked tools wait for; set at the end, so that they end with the test."""
-    monkeypatch.setattr(in_time, "STOP_TIMEOUT", 0.05)
+    monkeypatch.setattr(time_limit, "STOP_TIMEOUT", 0.05)
     event = threading.Event()
     yield event
     event.set()

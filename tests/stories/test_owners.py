@@ -13,7 +13,7 @@ from gateway.settings import Settings
 from gateway.storage.decisions.approvals import SqlApprovals
 from gateway.storage.log import Append, OutboxEntry
 from gateway.storage.log.event_log import SqlEventLog
-from gateway.storage.replicas.sole import SoleReplica
+from gateway.storage.replicas.single_process import SoleReplica
 from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
 from gateway.turn import runner
 from gateway.turn.emitter import Emitter
@@ -188,7 +188,7 @@ async def test_an_end_that_takes_long_is_the_one_that_was_asked_for(
         return ToolOutput("late")
 
     tool = FunctionTool(ToolSpec("stubborn", "Stays.", {"type": "object"}), "idempotent", 100, stubborn)
-    limits = {"turn_timeout": 0.5} if asks == "time" else {}
+    limits = {"turn_timeout": 2.0} if asks == "time" else {}
     async with running_gateway(settings.model_copy(update=limits), tool) as client:
         session = await client.session()
         turn = (await client.begin(session, "/call stubborn {}\n/then\n/say never"))["turn_id"]

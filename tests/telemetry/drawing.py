@@ -9,8 +9,8 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanContext, TraceFlags
 
 from gateway.telemetry.observer import Observer
+from gateway.telemetry.spans.span_creation import Traces, TurnIds
 from gateway.telemetry.spans.tool_spans import ToolSpans
-from gateway.telemetry.spans.traces import Traces, TurnIds
 from gateway.telemetry.spans.turn_spans import Called, Spans
 from gateway.telemetry.spans.upkeep_spans import UpkeepSpans
 from tests.telemetry.story import Story

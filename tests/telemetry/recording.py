@@ -1,7 +1,7 @@
 """A reader that writes down what it is told."""
 
-from gateway.telemetry.facts import Call, TelemetryReader, TurnFacts
 from gateway.telemetry.tool_runs import ApprovalState, ToolRun
+from gateway.telemetry.turn_facts import Call, TelemetryReader, TurnFacts
 
 
 class Record(TelemetryReader):

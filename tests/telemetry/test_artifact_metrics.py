@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gateway.artifacts.events import (
+from gateway.artifacts.store_events import (
     ArtifactEvent,
     Damaged,
     PartRead,

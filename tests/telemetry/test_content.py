@@ -13,14 +13,14 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from structlog.testing import capture_logs
 
 from gateway.events.calls import ToolCall
-from gateway.telemetry.facts import TelemetryReader
 from gateway.telemetry.observer import Observer
 from gateway.telemetry.redaction import REDACTED, redact
 from gateway.telemetry.spans.content_json import TRUNCATED, MessageParts, plain_json
 from gateway.telemetry.spans.message_content import VARIABLE, Content, content_wanted
+from gateway.telemetry.spans.span_creation import Traces, TurnIds
 from gateway.telemetry.spans.tool_spans import ToolSpans
-from gateway.telemetry.spans.traces import Traces, TurnIds
 from gateway.telemetry.spans.turn_spans import Called, Spans
+from gateway.telemetry.turn_facts import TelemetryReader
 from tests.telemetry.story import CANARY, MODEL, Story, with_tools
 
 PARTS = {

@@ -8,7 +8,7 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from gateway.settings import Settings
-from gateway.storage.replicas.sole import SoleReplica
+from gateway.storage.replicas.single_process import SoleReplica
 from tests.harness import Client, running_gateway, the
 from tests.loopback import TIMEOUT
 from tests.telemetry.collector import Collector, about

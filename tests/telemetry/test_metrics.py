@@ -7,10 +7,10 @@ import pytest
 
 from gateway.events.calls import ToolCall
 from gateway.events.lifecycle import IterationStart, IterationSuperseded, TurnError, TurnStart
-from gateway.events.upkeep import Compression
+from gateway.events.memory_and_context import Compression
 from gateway.messages import Usage
-from gateway.telemetry.facts import SessionArchived
 from gateway.telemetry.metrics.instruments import Counter, Histogram
+from gateway.telemetry.turn_facts import SessionArchived
 from tests.telemetry.counting import AGENT, CHAT, TEXT, Counting
 from tests.telemetry.story import CANARY, MODEL, TRACE_ID, Story, with_tools
 

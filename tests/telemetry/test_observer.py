@@ -10,11 +10,11 @@ from structlog.typing import EventDict
 
 from gateway.events.envelope import StoredEvent
 from gateway.events.lifecycle import IterationSuperseded, TurnError, TurnWarning
-from gateway.events.upkeep import Compression
+from gateway.events.memory_and_context import Compression
 from gateway.ids import root_span_id, trace_id_of
-from gateway.telemetry.facts import SessionArchived, TelemetryReader, TurnFacts
 from gateway.telemetry.lines.turn_lines import Lines
 from gateway.telemetry.observer import Observer
+from gateway.telemetry.turn_facts import SessionArchived, TelemetryReader, TurnFacts
 from tests.telemetry.recording import Record
 from tests.telemetry.story import CANARY, FIRST_USAGE, HOUR, TRACE_ID, Story, with_approval, with_tools
 

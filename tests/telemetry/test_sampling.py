@@ -13,8 +13,8 @@ from gateway.telemetry.observer import Observer
 from gateway.telemetry.spans import sampling
 from gateway.telemetry.spans.http_spans import HttpSpans, RequestSpan
 from gateway.telemetry.spans.sampling import OutcomeSampler, Policy
+from gateway.telemetry.spans.span_creation import Traces, TurnIds
 from gateway.telemetry.spans.tool_spans import ToolSpans
-from gateway.telemetry.spans.traces import Traces, TurnIds
 from gateway.telemetry.spans.turn_spans import Called, Spans
 from tests.telemetry.story import HOUR, Story, with_tools
 

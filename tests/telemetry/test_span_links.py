@@ -7,10 +7,10 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.trace import StatusCode
 
 from gateway.events.lifecycle import Feedback
-from gateway.events.upkeep import Compression
+from gateway.events.memory_and_context import Compression
 from gateway.ids import root_span_id, span_id_of, trace_id_of
 from gateway.messages import Usage
-from gateway.telemetry.facts import SessionArchived
+from gateway.telemetry.turn_facts import SessionArchived
 from tests.telemetry.drawing import REQUEST, Drawing, attributes, milliseconds, parent_name, place
 from tests.telemetry.story import CANARY, MODEL, TRACE_ID, Story, with_approval, with_tools
 

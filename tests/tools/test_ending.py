@@ -11,11 +11,11 @@ ROOT = Path(__file__).parents[2]
 STUCK = """
 import asyncio, threading, uvloop
 from gateway.errors import ToolTimedOut
-from gateway.tools import in_time
+from gateway.tools import time_limit
 from gateway.tools.base import ToolContext
 from gateway.tools.function import tool
 
-in_time.STOP_TIMEOUT = 0.01
+time_limit.STOP_TIMEOUT = 0.01
 
 @tool(effect="read_only", timeout=0.01)
 def blocked() -> str:
@@ -35,7 +35,7 @@ async def deaf() -> str:
 async def main():
     for tool in (blocked, deaf):
         try:
-            await in_time.run_in_time(tool, {}, ToolContext("s", "t", "c", "o", "k", lambda _: None))
+            await time_limit.run_in_time(tool, {}, ToolContext("s", "t", "c", "o", "k", lambda _: None))
         except ToolTimedOut:
             print(tool.spec.name, "timed out", flush=True)
 

@@ -7,8 +7,8 @@ import pytest
 from gateway.events.calls import CallResult, StepTrace
 from gateway.tools import function
 from gateway.tools.function import tool
-from gateway.tools.in_time import run_in_time
 from gateway.tools.steps import MAX_STEPS, STEPS_SIZE
+from gateway.tools.time_limit import run_in_time
 from tests.tools.calling import context
 
 pytestmark = pytest.mark.anyio

@@ -8,7 +8,7 @@ import pytest
 
 from gateway.errors import ToolError
 from gateway.tools.base import FunctionTool
-from gateway.tools.in_time import run_in_time
+from gateway.tools.time_limit import run_in_time
 from tests.tools.calling import context
 
 pytestmark = pytest.mark.anyio

@@ -9,8 +9,8 @@ from gateway.errors import StorageError
 from gateway.events.calls import ToolProgress
 from gateway.events.envelope import EventData, encode_data
 from gateway.tools.function import Progress, tool
-from gateway.tools.in_time import run_in_time
 from gateway.tools.progress import INTERVAL, MESSAGE_LENGTH
+from gateway.tools.time_limit import run_in_time
 from tests.tools.calling import context
 
 pytestmark = pytest.mark.anyio

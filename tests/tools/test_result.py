@@ -15,9 +15,9 @@ from gateway.errors import ToolError
 from gateway.events.calls import MemoryWriteSuggestion, StepTrace
 from gateway.tools.base import ToolOutput
 from gateway.tools.function import File, ToolResult, tool
-from gateway.tools.in_time import run_in_time
 from gateway.tools.result import MAX_FILES, MAX_ITEMS, MAX_PROBLEMS, WRITES_SIZE
 from gateway.tools.steps import Steps
+from gateway.tools.time_limit import run_in_time
 from tests.tools.calling import context
 
 pytestmark = pytest.mark.anyio

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from gateway.events.calls import StepTrace
 from gateway.tools.function import ToolContext, tool
-from gateway.tools.in_time import run_in_time
 from gateway.tools.steps import LABEL_LENGTH, MAX_STEPS, STEPS_SIZE, Steps
+from gateway.tools.time_limit import run_in_time
 from tests.tools.calling import context
 
 pytestmark = pytest.mark.anyio

@@ -12,11 +12,11 @@ from dataclasses import replace
 import pytest
 
 from gateway.errors import ToolError, ToolTimedOut
-from gateway.tools import in_time, threads
+from gateway.tools import threads, time_limit
 from gateway.tools.base import ToolOutput
 from gateway.tools.function import tool
-from gateway.tools.in_time import run_in_time
 from gateway.tools.threads import in_thread
+from gateway.tools.time_limit import run_in_time
 from tests.loopback import TIMEOUT
 from tests.tools.calling import context
 
@@ -121,7 +121,7 @@ async def test_a_call_that_waited_for_a_place_does_not_begin_when_too_many_were_
 ) -> None:
     """That it was let in to wait is no reason to lose one more thread to its tool."""
     monkeypatch.setattr(threads, "MAX_THREADS", 2)
-    monkeypatch.setattr(in_time, "MAX_ABANDONED", 1)
+    monkeypatch.setattr(time_limit, "MAX_ABANDONED", 1)
     began, other_ends = threading.Semaphore(0), threading.Event()
 
     @tool(effect="read_only", timeout=5)
@@ -210,15 +210,20 @@ async def test_a_thread_whose_function_was_left_behind_serves_again_when_it_ends
     """Until then others run in another one."""
     monkeypatch.setattr(threads, "idle", deque())
     stuck: list[threading.Thread] = []
+    began = threading.Semaphore(0)
 
-    @tool(effect="read_only", timeout=0.05)
+    @tool(effect="read_only", timeout=TIMEOUT)
     def sticks() -> bool:
         """Blocks."""
         stuck.append(threading.current_thread())
+        began.release()
         return released.wait()
 
-    with pytest.raises(ToolTimedOut):
-        await run_in_time(sticks, {}, context())
+    call = asyncio.create_task(run_in_time(sticks, {}, context()))
+    await asyncio.to_thread(began.acquire)
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
     other = await in_thread("who", threading.current_thread)
     released.set()
     while len(threads.idle) < 2:

@@ -84,6 +84,7 @@ def test_files_go_with_a_message_and_stay_with_it(page: Page) -> None:
             question.get_by_role("button", name="Download: spring <b>.txt").click()
         assert Path(download.value.path()).read_text() == HOSTILE
         page.reload()
+    expect(page.locator(".attached .name")).to_have_count(3)
     page.get_by_text("This chat").click()
     page.get_by_role("button", name="Files kept aside").click()
     page.get_by_role("button", name="Delete: orders.json").click()

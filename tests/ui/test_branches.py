@@ -3,7 +3,7 @@
 from collections.abc import Generator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.running import Running
 from tests.ui.page import ask, in_a_browser, opened
@@ -76,15 +76,27 @@ def test_a_change_is_given_up(page: Page) -> None:
     expect(page.locator(".question")).to_have_text(["/say one"])
 
 
-def test_another_tab_follows_to_the_branch(page: Page, browser: Browser) -> None:
-    """What it shows is what comes before the new turn."""
+@pytest.mark.parametrize("is_drawn", [True, False])
+def test_another_tab_follows_to_the_branch(page: Page, browser: Browser, *, is_drawn: bool) -> None:
+    """What it shows is what comes before the new turn, also where the chat is drawn before its branches."""
     ask(page, "/say one")
     expect(page.locator(".outcome.completed")).to_be_visible()
+
+    def hold(route: Route) -> None:
+        """Until the route is taken away."""
+
     with opened(browser, page.url) as other:
+        if not is_drawn:
+            other.route("**/branches", hold)
+            with other.expect_request("**/branches"):
+                other.reload()
         expect(other.locator(".question")).to_have_text(["/say one"])
+        expect(other.locator(".branching")).to_have_count(1 if is_drawn else 0)
         button(page, "Change")
         page.locator(".branching textarea").fill("/say other")
         button(page, "Ask this")
+        expect(page.locator(".branching .place")).to_have_text("2/2")
+        other.unroute("**/branches")  # which lets go of what is held
 
         expect(other.locator(".question")).to_have_text(["/say other"])
         expect(other.locator(".prose")).to_have_text(["other"])

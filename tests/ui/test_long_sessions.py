@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.loopback import TIMEOUT
 from tests.running import Running, gateway_process
@@ -274,6 +274,24 @@ def test_replay_plays_the_whole_chat_in_the_panel(page: Page, running: Running) 
     turn = ["turn_start", "iteration_start", "text", "iteration_end", "done"]
     assert types(page) == turn * 2
     expect(page.locator(".answer")).to_have_count(2)
+
+
+def test_a_replay_waits_for_the_chat(page: Page, running: Running) -> None:
+    """The panel gets the last turn first; the replay that comes after it stays there."""
+    converse(running, "awaited", "/say first", "/say second")
+
+    def hold(route: Route) -> None:
+        """Until the route is taken away."""
+
+    page.route("**/events?*", hold)
+    show(page, running, "awaited")
+    expect(page.get_by_role("button", name="Replay")).to_be_disabled()
+    page.unroute("**/events?*")  # which lets go of what is held
+    page.get_by_label("Speed").select_option("Max")
+    page.get_by_role("button", name="Replay").click()
+
+    expect(page.locator("#replay-note")).to_have_text("That was the whole chat.")
+    assert types(page) == ["turn_start", "iteration_start", "text", "iteration_end", "done"] * 2
 
 
 def test_a_replay_can_be_stopped_and_gives_way_to_what_happens_now(page: Page, running: Running) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from tests.running import Running
 from tests.ui.page import ask, in_a_browser, opened
@@ -219,6 +219,7 @@ def test_what_a_tool_suggests_waits_for_a_person(page: Page) -> None:
     expect(page.locator(".outcome.completed")).to_be_visible()
     menu = panel(page)
     menu.get_by_label("Which").select_option("To confirm")
+    expect(menu.locator("#memory-note")).to_be_empty()  # the list that was asked for is there
     row = menu.locator("#memory-list > li")
     expect(row.locator(".waits")).to_have_text("To confirm")
     row = whole(menu, "Owns a red bicycle.")
@@ -283,3 +284,21 @@ def test_the_profile_is_shown_and_written(page: Page, http: httpx2.Client) -> No
     expect(box).to_have_value("name: 韩梅梅")
     assert http.get("/api/profiles/user/local").json()["fields"] == {"name": "韩梅梅"}
     http.put("/api/profiles/user/local", json={"fields": {}})
+
+
+def test_what_is_told_while_the_list_is_fetched_stays(page: Page) -> None:
+    """The list that comes later takes away only that it was being fetched."""
+
+    def hold(route: Route) -> None:
+        """Until the route is taken away."""
+
+    page.route("**/api/memory?*", hold)
+    page.get_by_text("Memory", exact=True).first.click()
+    page.locator("#profiles > summary").click()
+    page.get_by_label("About you, in every prompt").fill("no fact")
+    page.locator("#profiles").get_by_role("button", name="Save").click()
+    expect(page.locator("#memory-note")).to_have_text("A line for each fact: name: value")
+    page.unroute("**/api/memory?*")  # which lets go of what is held
+
+    expect(page.locator("#memory-list")).to_have_text("Nothing is remembered yet")
+    expect(page.locator("#memory-note")).to_have_text("A line for each fact: name: value")

@@ -16,10 +16,10 @@ import orjson
 import structlog
 
 from gateway.artifacts.artifact_store import ArtifactStore
-from gateway.artifacts.events import PathStopped
 from gateway.artifacts.lossless_json import lossless_json
 from gateway.artifacts.reading.part import MAX_BYTES, ContentPart, fits, fitting
 from gateway.artifacts.reading.selector import JsonPath, path_of
+from gateway.artifacts.store_events import PathStopped
 from gateway.errors import InvalidRequest, QueueFull
 from gateway.storage.artifacts import ArtifactRow
 

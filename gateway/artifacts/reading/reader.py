@@ -1,7 +1,6 @@
 """Reads a part of an artifact by any selector."""
 
 from gateway.artifacts.artifact_store import ArtifactStore
-from gateway.artifacts.events import Attribution, PartRead
 from gateway.artifacts.reading.byte_range import read_bytes
 from gateway.artifacts.reading.chunks import ContentChunks
 from gateway.artifacts.reading.json_path import read_json
@@ -9,6 +8,7 @@ from gateway.artifacts.reading.line_range import read_lines
 from gateway.artifacts.reading.line_search import read_matches
 from gateway.artifacts.reading.part import MAX_TOKENS, MIN_TOKENS, ContentPart, How
 from gateway.artifacts.reading.selector import Bytes, JsonPath, LineRange, LineSearch, Selector
+from gateway.artifacts.store_events import Attribution, PartRead
 from gateway.errors import GatewayError
 from gateway.storage.artifacts import ArtifactRow
 

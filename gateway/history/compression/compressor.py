@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from gateway.bounded_dict import BoundedDict
+from gateway.cancellation_shield import finish
 from gateway.errors import (
     CompressionFailed,
     Conflict,
@@ -21,7 +22,7 @@ from gateway.errors import (
     RequestRefused,
     StorageError,
 )
-from gateway.events.upkeep import Compression
+from gateway.events.memory_and_context import Compression
 from gateway.history.archive import clear, version_path, write_version
 from gateway.history.compression.attempt import Attempt
 from gateway.history.compression.cut import MIN_TOKENS, find_cut
@@ -32,7 +33,6 @@ from gateway.ids import now_ms
 from gateway.model.calls import CallContext
 from gateway.model.prices import window
 from gateway.settings import Settings
-from gateway.shielding import finish
 from gateway.storage.archives import CompressionRow, Compressions, Trigger
 from gateway.storage.blobs import Blobs
 from gateway.storage.exclusive import Exclusive

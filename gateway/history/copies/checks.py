@@ -30,7 +30,7 @@ from gateway.history.copies.export import (
     counts_of,
 )
 from gateway.history.copies.lines import ExportLines, copied, demand, read_line, valid, written_later
-from gateway.history.left_out import LeftOut
+from gateway.history.sequence_gaps import SequenceGaps
 from gateway.ids import is_id
 from gateway.messages import Usage
 from gateway.storage.sessions.copies import (
@@ -108,7 +108,7 @@ class Check:
     branches: CheckedBranches = field(default_factory=CheckedBranches)
     covered: CoveredRanges = field(default_factory=CoveredRanges)
     artifacts: CheckedArtifacts = field(default_factory=CheckedArtifacts)
-    left_out: LeftOut = field(default_factory=LeftOut)
+    gaps: SequenceGaps = field(default_factory=SequenceGaps)
     form: int = FORMAT
     counts: Counter[str] = field(default_factory=Counter[str])
     starts: dict[str, int] = field(default_factory=dict[str, int])
@@ -236,10 +236,10 @@ class Check:
         body = value.get("body")
         demand(isinstance(body, dict) and list(value) == ["body"], "it is not an event")
         event = valid(lambda: EVENT.validate_json(line[len(EVENT_HEAD) : -1], strict=True))
-        seq, expected = event.seq, self.left_out.last + 1
+        seq, expected = event.seq, self.gaps.last + 1
         demand(expected <= seq <= self.known.head, f"the event must have the seq {expected}")
         warning = event.data.model_dump() if event.type == "warning" else {}
-        if (gap := self.left_out.next(seq, warning)) is not None:
+        if (gap := self.gaps.next(seq, warning)) is not None:
             for span in self.around:  # the gap is within these: their next events must follow
                 span.seen += gap[1] - gap[0] + 1 if span.last > gap[1] else 0
         demand(event.session_id == self.known.id, "the event is of another session")
@@ -284,7 +284,7 @@ class Check:
         session = self.known
         self._check_told(session.instructions)
         demand(self.counts["message"] == session.last_position, "messages are missing")
-        demand(self.left_out.last == session.head and not self.left_out.unnamed, "events are missing")
+        demand(self.gaps.last == session.head and not self.gaps.unnamed, "events are missing")
         demand(
             all(span.seen == span.last - span.first + 1 for span in self.turns.values()),
             "events of a turn are missing",

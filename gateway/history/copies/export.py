@@ -26,7 +26,7 @@ import orjson
 from pydantic import BaseModel
 
 from gateway.errors import ArchiveDamaged, ArtifactDamaged, GatewayError, NotFound
-from gateway.history.left_out import LeftOut
+from gateway.history.sequence_gaps import SequenceGaps
 from gateway.storage.archives.lines import message_line
 from gateway.storage.artifacts import ArtifactRow, Artifacts
 from gateway.storage.log import EventLog
@@ -198,14 +198,14 @@ class Export:
             after = until
 
     async def _events(self) -> AsyncIterator[bytes]:
-        session, left_out = self.moment.session, LeftOut()
-        while left_out.last < session.head:
-            page = await self._log.read(session.id, after=left_out.last, limit=PAGE, until=session.head)
+        session, gaps = self.moment.session, SequenceGaps()
+        while gaps.last < session.head:
+            page = await self._log.read(session.id, after=gaps.last, limit=PAGE, until=session.head)
             self._expect(bool(page), True)
             for event in page:
-                left_out.take(event)
+                gaps.take(event)
             yield self._lines("event", [EVENT_HEAD + event.body + EVENT_TAIL for event in page])
-        self._expect(left_out.unnamed, None)
+        self._expect(gaps.unnamed, None)
 
     def _expect(self, found: object, wanted: object) -> None:
         """Raises when rows are missing that nothing but a deletion removes."""

@@ -8,7 +8,7 @@ from gateway.lexical import estimate_tokens
 from gateway.model.calls import Completion
 
 ACCEPTED = 0.9
-"""The share of a summary's most tokens that an answer may have; the rest is for what `survivors` adds."""
+"""The share of a summary's most tokens that an answer may have; the rest is for what `kept_facts` adds."""
 
 _PROBLEMS = {
     "refused": "The model declined to summarise the conversation.",

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from gateway.errors import CompressionFailed, ModelError
 from gateway.history.summaries.answer import usable
 from gateway.history.summaries.dialogue import DialogueEntry, shorten, write_out
+from gateway.history.summaries.kept_facts import complete
 from gateway.history.summaries.listed_artifacts import listed, named_in
 from gateway.history.summaries.request import asked_again, request_text
 from gateway.history.summaries.summary import Reference, SessionSummary, to_markdown
-from gateway.history.summaries.survivors import complete
 from gateway.lexical import estimate_tokens
 from gateway.messages import Message, text_block
 from gateway.model.base import ModelRequest

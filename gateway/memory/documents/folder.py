@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from gateway.files.inside import Read, State, read_file, state_at
+from gateway.files.confined_read import Read, State, read_file, state_at
 from gateway.memory.documents.document import Document, document_of, fields_of, name_by_content
 from gateway.memory.documents.markdown import reference_of
 from gateway.memory.documents.selection import DocumentFile, select

@@ -16,8 +16,8 @@ import re
 from pathlib import PurePath
 from typing import Any
 
+from gateway.files.confined_read import as_text
 from gateway.files.front_matter import parse, split
-from gateway.files.inside import as_text
 from gateway.memory.documents.document import Document, document_of, modern_name
 
 DEFAULT_SKILL = "references"

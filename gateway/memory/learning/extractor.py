@@ -13,6 +13,7 @@ from gateway.errors import DuplicateMemory, GatewayError, InvalidRequest, Memory
 from gateway.events.calls import MemoryWriteSuggestion
 from gateway.ids import now_ms
 from gateway.memory.changes import Attribution, Changed
+from gateway.memory.injection_cues import empowers
 from gateway.memory.learning.acceptance import Retraction, accept, excerpts_to_read, retractions
 from gateway.memory.learning.candidates import find_candidates
 from gateway.memory.learning.grounding import GroundedCandidate
@@ -22,7 +23,6 @@ from gateway.memory.learning.report import LearningReport, learning_id
 from gateway.memory.learning.user_messages import Excerpt
 from gateway.memory.memories import Memories
 from gateway.memory.services import households_of
-from gateway.memory.steering import empowers
 from gateway.memory.validation import NewMemory
 from gateway.model.calls import CallContext, ModelCalls
 from gateway.model.prices import window

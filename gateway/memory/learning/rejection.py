@@ -5,10 +5,10 @@ from collections.abc import Iterable
 from typing import Literal
 
 from gateway.lexical import plain_form, query_tokens
+from gateway.memory.injection_cues import commands
 from gateway.memory.learning.grounding import GroundedCandidate
 from gateway.memory.secrets import is_secret
 from gateway.memory.sentences import QUESTION_END, clauses
-from gateway.memory.steering import commands
 
 TransientKind = Literal["greeting", "question", "request", "forget"]
 RejectionReason = Literal[

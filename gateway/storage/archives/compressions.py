@@ -18,7 +18,7 @@ from gateway.errors import Conflict, NotFound
 from gateway.storage.archives import CompressionRow
 from gateway.storage.archives.rows import COMPRESSIONS
 from gateway.storage.branches import Branch, up_to
-from gateway.storage.branches.places import branch_of, ranges_of
+from gateway.storage.branches.branch_positions import branch_of, ranges_of
 from gateway.storage.database import Prepared, Store, reads, writes
 from gateway.storage.messages import GENERATION_OPEN
 from gateway.storage.orphans.statements import claim

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, bindparam, delete, func, insert, select, upda
 
 from gateway.errors import Conflict
 from gateway.storage.branches import MAX_BRANCHES, OPEN, ROOT, Ranges, common, going_on, no_branch, up_to
-from gateway.storage.branches.places import (
+from gateway.storage.branches.branch_positions import (
     BEGAN,
     ID,
     IN_PROMPT,

@@ -3,8 +3,8 @@
 from sqlalchemy import Connection, and_, func, select
 
 from gateway.storage.branches import BranchRow, SessionBranches
+from gateway.storage.branches.branch_positions import BEGAN, ID, RAN, branch_of, parent_of, state_of
 from gateway.storage.branches.forks import NEWEST_IN_BRANCH, activate
-from gateway.storage.branches.places import BEGAN, ID, RAN, branch_of, parent_of, state_of
 from gateway.storage.database import Prepared, SessionLock, Store, reads, writes
 from gateway.storage.schema import branches, turns
 

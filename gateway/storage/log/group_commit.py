@@ -19,7 +19,7 @@ from typing import Any, Protocol
 from gateway.errors import StorageError
 from gateway.storage.database import Transaction, call
 from gateway.storage.log.appending import Pending
-from gateway.storage.signals import Signals
+from gateway.storage.replica_signals import Signals
 
 log = logging.getLogger(__name__)
 

@@ -15,8 +15,8 @@ from gateway.storage.database import Prepared, send
 from gateway.storage.log import FORMER_TURN, OutboxEntry
 from gateway.storage.log.packs import ADD_LOOSE
 from gateway.storage.refusals import no_session
+from gateway.storage.replica_signals import Signal
 from gateway.storage.schema import outbox, turns
-from gateway.storage.signals import Signal
 from gateway.storage.turns.heads import HEAD, MOVE
 
 _SESSION = outbox.c.session_id == bindparam("session_id")

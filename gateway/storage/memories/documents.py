@@ -9,7 +9,7 @@ from gateway.errors import DuplicateMemory
 from gateway.storage.database import Prepared
 from gateway.storage.memories import Indexed, MemoryRow
 from gateway.storage.memories.conditions import DOCUMENT, partitions_of
-from gateway.storage.memories.engine import Words
+from gateway.storage.memories.memory_database import Words
 from gateway.storage.memories.rows import ADD, CHANGE, COLUMNS, memory_of, values_of
 from gateway.storage.memories.schema import memories
 from gateway.storage.memories.writing import remove

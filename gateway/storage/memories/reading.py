@@ -22,7 +22,7 @@ from gateway.storage.memories import (
 )
 from gateway.storage.memories.conditions import DOCUMENT, asked, partitions, seen
 from gateway.storage.memories.dialects import contains, texts_in
-from gateway.storage.memories.engine import Words
+from gateway.storage.memories.memory_database import Words
 from gateway.storage.memories.rows import COLUMNS, memory_from, memory_of, numbered
 from gateway.storage.memories.schema import erasures, memories, memory_evidence, memory_links, memory_versions
 from gateway.storage.memories.terms import entry_of

@@ -17,7 +17,7 @@ from gateway.storage.memories import (
 )
 from gateway.storage.memories import vectors as embedded
 from gateway.storage.memories.conditions import DOCUMENT
-from gateway.storage.memories.engine import MemoryDatabase
+from gateway.storage.memories.memory_database import MemoryDatabase
 
 
 class SqlMemories(Store):

@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol
 from sqlalchemy import Connection, Table
 
 from gateway.errors import StorageError
-from gateway.storage.memories.engine import Words
+from gateway.storage.memories.memory_database import Words
 
 Values = tuple[object, ...]
 """A row, its values in the order of the table's columns."""

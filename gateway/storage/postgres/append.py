@@ -12,8 +12,8 @@ from typing import Any
 
 from gateway.storage.log.appending import Pending, Run
 from gateway.storage.messages import GENERATION_OPEN
-from gateway.storage.postgres import packed
-from gateway.storage.postgres.packed import bools, byteas, float8s, int4s, int8s, texts
+from gateway.storage.postgres import binary_arrays
+from gateway.storage.postgres.binary_arrays import bools, byteas, float8s, int4s, int8s, texts
 
 _CLAIMS = """
     claims AS (
@@ -38,18 +38,18 @@ _CLAIMS = """
     )
 """
 _EVENTS_TYPES = (
-    packed.TEXTS,
-    packed.INT8S,
-    packed.INT8S,
-    packed.TEXTS,
-    packed.INT8S,
-    packed.INT8S,
-    packed.BOOLS,
-    packed.INT4S,
-    packed.INT8S,
-    packed.TEXTS,
-    packed.TEXTS,
-    packed.BYTEAS,
+    binary_arrays.TEXTS,
+    binary_arrays.INT8S,
+    binary_arrays.INT8S,
+    binary_arrays.TEXTS,
+    binary_arrays.INT8S,
+    binary_arrays.INT8S,
+    binary_arrays.BOOLS,
+    binary_arrays.INT4S,
+    binary_arrays.INT8S,
+    binary_arrays.TEXTS,
+    binary_arrays.TEXTS,
+    binary_arrays.BYTEAS,
 )
 # The head has moved already: `back` messages of this flush come after the one that is added. A prompt
 # generation that is still open was made for another prompt than that of the turn which ends.
@@ -89,23 +89,23 @@ _MORE = f"""
     )
 """  # noqa: S608 - a number of ours
 _MORE_TYPES = (
-    packed.INT4S,
-    packed.INT8S,
-    packed.TEXTS,
-    packed.TEXTS,
-    packed.TEXTS,
-    packed.INT4S,
-    packed.TEXTS,
-    packed.INT8S,
-    packed.TEXTS,
-    packed.FLOAT8S,
-    packed.INT8S,
-    packed.TEXTS,
-    packed.INT4S,
-    packed.INT8S,
-    packed.TEXTS,
-    packed.INT8S,
-    packed.INT8S,
+    binary_arrays.INT4S,
+    binary_arrays.INT8S,
+    binary_arrays.TEXTS,
+    binary_arrays.TEXTS,
+    binary_arrays.TEXTS,
+    binary_arrays.INT4S,
+    binary_arrays.TEXTS,
+    binary_arrays.INT8S,
+    binary_arrays.TEXTS,
+    binary_arrays.FLOAT8S,
+    binary_arrays.INT8S,
+    binary_arrays.TEXTS,
+    binary_arrays.INT4S,
+    binary_arrays.INT8S,
+    binary_arrays.TEXTS,
+    binary_arrays.INT8S,
+    binary_arrays.INT8S,
 )
 _MOVED = "SELECT n::int FROM moved"
 

@@ -33,10 +33,12 @@ Raw = psycopg.Connection[Any]
 
 class ServerAddress(NamedTuple):
     """Where the database is. A `pooled` address is that of a pooler such as PgBouncer in transaction mode: it
-    hands a connection on after each transaction, so that nothing can be agreed for longer."""
+    hands a connection on after each transaction, so that nothing can be agreed for longer. `name` is the
+    application_name of its connections."""
 
     url: str
     pooled: bool = False
+    name: str = NAME
 
     def connect(self, options: str = "", **parameters: Any) -> psycopg.Connection[Any]:
         """A connection in autocommit mode, unless `parameters` say otherwise: BEGIN and COMMIT are given by
@@ -57,7 +59,7 @@ class ServerAddress(NamedTuple):
             if not self.pooled:
                 given["options"] = f"{OPTIONS} {given.get('options') or ''} {options}".strip()
             settings: dict[str, Any] = {
-                "application_name": NAME,
+                "application_name": self.name,
                 "autocommit": True,
                 "prepare_threshold": None if self.pooled else 5,
                 **parameters,

@@ -29,7 +29,7 @@ from gateway.storage.postgres.transactions import (
     roll_back,
     was_committed,
 )
-from gateway.storage.signals import Signals
+from gateway.storage.replica_signals import Signals
 
 T = TypeVar("T")
 

@@ -18,8 +18,8 @@ from typing import LiteralString, Self, TypeVar
 
 import psycopg
 
+from gateway.cancellation_shield import finish
 from gateway.errors import GatewayError, StorageError
-from gateway.shielding import finish
 from gateway.storage.exclusive import LocalExclusive
 from gateway.storage.postgres.advisory_locks import LockClass
 from gateway.storage.postgres.connections import Raw, ServerAddress

@@ -25,14 +25,14 @@ from typing import Any, Self
 
 from sqlalchemy import Connection
 
+from gateway.cancellation_shield import finish
 from gateway.errors import StorageError
 from gateway.events.envelope import StoredEvent
-from gateway.shielding import finish
 from gateway.storage.log import Bus
 from gateway.storage.postgres.connections import ServerAddress, raw_of
 from gateway.storage.postgres.database import PostgresDatabase
 from gateway.storage.postgres.notifications import LOG, Ear, Notifier
-from gateway.storage.signals import Signal
+from gateway.storage.replica_signals import Signal
 
 PAGE = 500
 """Events of a session that are read at a time."""

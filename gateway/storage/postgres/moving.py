@@ -10,7 +10,7 @@ from sqlalchemy import Connection, NullPool, Table, create_engine, text
 from sqlalchemy.exc import DBAPIError
 
 from gateway.errors import StorageError
-from gateway.storage.memories.engine import Words
+from gateway.storage.memories.memory_database import Words
 from gateway.storage.migrations import MOVING, SESSIONS
 from gateway.storage.moving import Values, not_own
 from gateway.storage.postgres.connections import AS_LONG_AS_IT_TAKES, NAME, Raw, ServerAddress, raw_of
@@ -27,6 +27,8 @@ OTHERS = text("""
 # What would change the source meanwhile is refused, or waits.
 KEEP_OUT = text("LOCK TABLE heads, memories IN SHARE MODE")
 
+MOVER = f"{NAME}-move"
+"""The application_name of a move's own connections: the server lists one a moment longer than it is open."""
 _IDENTITIES = """
     SELECT table_name, column_name FROM information_schema.columns
     WHERE table_schema = current_schema() AND is_identity = 'YES'
@@ -95,10 +97,11 @@ def open_source(url: str, words: Words) -> Generator[PostgresMoving]:
 @contextmanager
 def open_target(url: str, words: Words) -> Generator[PostgresMoving]:
     """A database with its tables, which are made if they are missing. Raises as `open_source`."""
-    with ServerAddress(url).connect() as raw:
+    address = ServerAddress(url, name=MOVER)
+    with address.connect() as raw:
         revision = schema_of(raw, SESSIONS).revision
     if revision != MOVING:
-        migrate(ServerAddress(url))
+        migrate(address)
         _check_is_own(url)
     with _connected(url) as connection:
         database = PostgresMoving(url, connection, words)
@@ -110,7 +113,7 @@ def open_target(url: str, words: Words) -> Generator[PostgresMoving]:
 
 def _check_is_own(url: str) -> None:
     """A move carries the columns that this version knows."""
-    if newer := check_revisions(ServerAddress(url)):
+    if newer := check_revisions(ServerAddress(url, name=MOVER)):
         raise not_own("The database", ", ".join(newer.values()))
 
 
@@ -126,7 +129,7 @@ def _check_unused(database: PostgresMoving) -> None:
 @contextmanager
 def _connected(url: str, **options: Any) -> Generator[Connection]:
     def connect() -> Raw:
-        return ServerAddress(url).connect(OPTIONS, autocommit=False, application_name=f"{NAME}-move")
+        return ServerAddress(url, name=MOVER).connect(OPTIONS, autocommit=False)
 
     engine = create_engine(
         "postgresql+psycopg://", creator=connect, poolclass=NullPool, hide_parameters=True, **options

@@ -20,7 +20,7 @@ import psycopg
 
 from gateway.storage.postgres.connections import Raw, ServerAddress
 from gateway.storage.postgres.failures import storage_error
-from gateway.storage.signals import Signal
+from gateway.storage.replica_signals import Signal
 
 LOG, SIGNALS = "gateway_log", "gateway_signals"
 MAX_SESSIONS = 48
@@ -137,16 +137,15 @@ class Ear:
         self._descriptor = raw.fileno()
         self._is_open = True
         self._loop.add_reader(self._descriptor, self.read)
+        self._loop.call_soon(self.read)  # what came together with the answer, be it the end
 
     @classmethod
     async def open(
         cls, server: ServerAddress, heard: Callable[[str, Any], None], lost: Callable[[], None]
     ) -> Self:
         """Calls `heard(channel, content)` for what is sent from now on, and `lost` when nothing will be heard
-        any more. Raises errors.StorageError."""
-        ear = cls(await asyncio.to_thread(_listening, server), heard, lost)
-        ear.read()  # what came together with the answer
-        return ear
+        any more, neither before this returns. Raises errors.StorageError."""
+        return cls(await asyncio.to_thread(_listening, server), heard, lost)
 
     def close(self) -> None:
         """Nothing is heard any more. Later calls do nothing."""
@@ -159,7 +158,8 @@ class Ear:
         """Takes what has come, without waiting."""
         driver = self._raw.pgconn
         try:
-            driver.consume_input()
+            if self._is_open:
+                driver.consume_input()
         except psycopg.OperationalError as error:
             log.warning("the connection that hears of other processes' commits was lost: %s", error)
             self.close()

@@ -25,9 +25,9 @@ from gateway.storage.migrations import HEAD, MEMORY_HEAD
 from gateway.storage.postgres.advisory_locks import LockClass
 from gateway.storage.postgres.connections import Raw, ServerAddress
 from gateway.storage.postgres.database import PostgresDatabase
+from gateway.storage.replica_signals import Signal
 from gateway.storage.replicas import NOTHING, Beat, Lease, Peer
 from gateway.storage.replicas.statements import look, release, release_all, take_orphans
-from gateway.storage.signals import Signal
 from gateway.storage.turns import Accepted, OwnedTurn
 
 BEATS = 10

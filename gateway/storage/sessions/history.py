@@ -31,7 +31,7 @@ from gateway.messages import Message, Usage
 from gateway.storage.archives import ArchiveRow, CompressionRow
 from gateway.storage.archives.rows import COMPRESSIONS
 from gateway.storage.branches import Branch, no_branch
-from gateway.storage.branches.places import IN_PROMPT, STORED, branch_of, read_ranges
+from gateway.storage.branches.branch_positions import IN_PROMPT, STORED, branch_of, read_ranges
 from gateway.storage.database import Prepared
 from gateway.storage.messages import History, PromptMemories, StoredMessage
 from gateway.storage.schema import (

@@ -18,9 +18,9 @@ from gateway.storage.artifacts import ArtifactRow, Chunk, statements
 from gateway.storage.artifacts.rows import ARTIFACTS
 from gateway.storage.artifacts.totals import space_used
 from gateway.storage.artifacts.uses import refs_used, use
+from gateway.storage.branches.branch_positions import ranges_text, read_ranges
 from gateway.storage.branches.forks import ADD as ADD_BRANCH
 from gateway.storage.branches.forks import put_active
-from gateway.storage.branches.places import ranges_text, read_ranges
 from gateway.storage.database import Prepared, Store, reads, writes
 from gateway.storage.log.outbox import feedback_text
 from gateway.storage.log.packs import ADD_PACK, packs_of, rows_of
@@ -42,7 +42,7 @@ from gateway.storage.sessions.copies import (
     VersionCopy,
     session_taken,
 )
-from gateway.storage.sessions.entry import add_session
+from gateway.storage.sessions.session_for_turn import add_session
 from gateway.storage.sessions.store import is_there
 from gateway.storage.turns.attachments import attachments_of, json_of, take_into
 from gateway.storage.turns.heads import OF_SESSION

@@ -21,15 +21,15 @@ from gateway.errors import ArchiveDamaged, Conflict
 from gateway.ids import now_ms
 from gateway.storage.archives.statements import suspect_archives
 from gateway.storage.branches import Branch
-from gateway.storage.branches.places import branch_of
+from gateway.storage.branches.branch_positions import branch_of
 from gateway.storage.database import Database, Prepared, Store, reads, send, writes
 from gateway.storage.messages import History, PromptMemories, StoredMessage
 from gateway.storage.refusals import no_session
+from gateway.storage.replica_signals import Signal
 from gateway.storage.rows import as_json
 from gateway.storage.schema import heads, sessions
 from gateway.storage.sessions import Order, Outline, SessionRow
 from gateway.storage.sessions.busy import check_is_idle
-from gateway.storage.sessions.entry import ROWS, add_session
 from gateway.storage.sessions.history import (
     LAST,
     ReadArchived,
@@ -41,7 +41,7 @@ from gateway.storage.sessions.history import (
 )
 from gateway.storage.sessions.memory_removal import forget, places_of
 from gateway.storage.sessions.purges import SqlPurges
-from gateway.storage.signals import Signal
+from gateway.storage.sessions.session_for_turn import ROWS, add_session
 from gateway.storage.turns.heads import OF_SESSION
 from gateway.storage.turns.instructions import text_of
 from gateway.storage.turns.rows import open_turn_of

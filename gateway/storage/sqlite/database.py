@@ -20,7 +20,7 @@ from gateway.storage.folder import FolderLock
 from gateway.storage.log.event_log import Page
 from gateway.storage.log.group_commit import Deliver, Flushed, GroupCommit
 from gateway.storage.migrations import SESSIONS, upgrade
-from gateway.storage.signals import Signals
+from gateway.storage.replica_signals import Signals
 from gateway.storage.sqlite.commits import Durability, SqliteCommits
 from gateway.storage.sqlite.event_rows import read_page
 from gateway.storage.sqlite.failures import for_caller, storage_error

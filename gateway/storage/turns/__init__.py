@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, Protocol
 from gateway.events.lifecycle import Feedback, Outcome
 from gateway.messages import Attached, ToolSpec, Usage
 from gateway.storage.messages import History
-from gateway.storage.signals import Signal
+from gateway.storage.replica_signals import Signal
 
 TurnStatus = Literal["accepted", "running", "awaiting_approval", "awaiting_tool_result", "done"]
 TurnState = TurnStatus | Outcome

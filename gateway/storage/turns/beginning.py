@@ -19,14 +19,14 @@ from sqlalchemy import (
 from gateway.errors import Conflict, QueueFull
 from gateway.ids import now_ms
 from gateway.storage.branches import ROOT
+from gateway.storage.branches.branch_positions import place_of
 from gateway.storage.branches.forks import Entry, enter
-from gateway.storage.branches.places import place_of
 from gateway.storage.database import Prepared, send
 from gateway.storage.refusals import is_answering
+from gateway.storage.replica_signals import Signal
 from gateway.storage.schema import RUNNING, WAITING, messages, sessions, turns
-from gateway.storage.sessions.entry import STATE, Entered, enter_session
 from gateway.storage.sessions.history import view_of
-from gateway.storage.signals import Signal
+from gateway.storage.sessions.session_for_turn import STATE, Entered, enter_session
 from gateway.storage.turns import Accepted, NewTurn, TurnRow, title_of
 from gateway.storage.turns import heads as fence
 from gateway.storage.turns import instructions as client_instructions

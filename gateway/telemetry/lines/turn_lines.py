@@ -5,17 +5,17 @@ from typing import Any
 import structlog
 from opentelemetry.trace import Span
 
-from gateway.artifacts.events import ArtifactEvent, Damaged, Stored, StoreFailed, Swept
+from gateway.artifacts.store_events import ArtifactEvent, Damaged, Stored, StoreFailed, Swept
 from gateway.ids import root_span_id, trace_id_of
 from gateway.memory.changes import Changed
 from gateway.messages import Usage
 from gateway.model.calls import ModelCall
 from gateway.telemetry import semconv
-from gateway.telemetry.facts import Call, SessionArchived, TelemetryReader, TurnFacts
 from gateway.telemetry.observer import FAILURES
 from gateway.telemetry.semconv import OTHER
 from gateway.telemetry.spans.span_facts import changer, retrieval_facts
 from gateway.telemetry.tool_runs import ApprovalState, SkillUse, ToolRun
+from gateway.telemetry.turn_facts import Call, SessionArchived, TelemetryReader, TurnFacts
 
 log = structlog.get_logger(__name__)
 

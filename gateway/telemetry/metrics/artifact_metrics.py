@@ -4,7 +4,7 @@ wrong, and how much there is. Never by whose it is.
 
 from typing import Any
 
-from gateway.artifacts.events import (
+from gateway.artifacts.store_events import (
     ArtifactEvent,
     Damaged,
     PartRead,
@@ -15,10 +15,10 @@ from gateway.artifacts.events import (
     Swept,
 )
 from gateway.telemetry import semconv
-from gateway.telemetry.facts import TelemetryReader, TurnFacts
 from gateway.telemetry.metrics import instrument_table as table
 from gateway.telemetry.metrics.bounded import FewNames
 from gateway.telemetry.metrics.exposition import Exposition
+from gateway.telemetry.turn_facts import TelemetryReader, TurnFacts
 
 
 class ArtifactMetrics(TelemetryReader):

@@ -9,11 +9,11 @@ from opentelemetry.util.types import AttributeValue
 from gateway.messages import Usage
 from gateway.model.calls import ModelCall, Purpose
 from gateway.telemetry import semconv
-from gateway.telemetry.facts import Call, TelemetryReader, TurnFacts
 from gateway.telemetry.metrics import instrument_table as table
 from gateway.telemetry.metrics.bounded import FewNames
 from gateway.telemetry.metrics.exemplars import Exemplify, of_span
 from gateway.telemetry.metrics.exposition import Exposition
+from gateway.telemetry.turn_facts import Call, TelemetryReader, TurnFacts
 
 Attributes = Mapping[str, AttributeValue]
 NO_ATTRIBUTES: Attributes = MappingProxyType({})

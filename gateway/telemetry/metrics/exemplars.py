@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from opentelemetry.trace import Span, SpanContext
 
-from gateway.telemetry.facts import TurnFacts
-from gateway.telemetry.spans.traces import root_of
+from gateway.telemetry.spans.span_creation import root_of
+from gateway.telemetry.turn_facts import TurnFacts
 
 Exemplify = Callable[[Span, TurnFacts], SpanContext | None]
 """The span that is an example of what was measured of one; None when there must be none."""

@@ -8,13 +8,13 @@ from gateway.memory.changes import Changed
 from gateway.memory.learning.report import LearningReport
 from gateway.memory.retrieval_events import SOURCE
 from gateway.telemetry import semconv
-from gateway.telemetry.facts import TelemetryReader, TurnFacts
 from gateway.telemetry.metrics import instrument_table as table
 from gateway.telemetry.metrics.bounded import FewNames
 from gateway.telemetry.metrics.exemplars import Exemplify, of_span
 from gateway.telemetry.metrics.exposition import Exposition
 from gateway.telemetry.spans.span_facts import changer
 from gateway.telemetry.tool_runs import ToolRun
+from gateway.telemetry.turn_facts import TelemetryReader, TurnFacts
 
 WARNINGS = table.MEMORY_WARNINGS.seeds[semconv.WARNING_CODE]
 

@@ -8,7 +8,6 @@ from opentelemetry.util.types import AttributeValue
 
 from gateway.settings import Settings
 from gateway.telemetry import semconv
-from gateway.telemetry.facts import TelemetryReader
 from gateway.telemetry.metrics import instrument_table as table
 from gateway.telemetry.metrics.artifact_metrics import ArtifactMetrics
 from gateway.telemetry.metrics.call_metrics import CallMetrics
@@ -23,6 +22,7 @@ from gateway.telemetry.metrics.stored_metrics import StoredArtifacts, StoredMemo
 from gateway.telemetry.metrics.stream_metrics import Streams
 from gateway.telemetry.metrics.tool_metrics import ToolMetrics
 from gateway.telemetry.metrics.turn_metrics import TurnMetrics
+from gateway.telemetry.turn_facts import TelemetryReader
 
 ANTHROPIC_URL = "https://api.anthropic.com"
 """Where the SDK asks when no other address is given."""

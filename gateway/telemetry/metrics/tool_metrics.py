@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from opentelemetry.util.types import AttributeValue
 
 from gateway.telemetry import semconv
-from gateway.telemetry.facts import TelemetryReader, TurnFacts
 from gateway.telemetry.metrics import instrument_table as table
 from gateway.telemetry.metrics.bounded import FewNames
 from gateway.telemetry.metrics.exemplars import Exemplify, of_span
 from gateway.telemetry.metrics.exposition import Exposition
 from gateway.telemetry.tool_runs import ApprovalState, SkillUse, ToolRun
+from gateway.telemetry.turn_facts import TelemetryReader, TurnFacts
 from gateway.tools.policy import CLIENT_TOOL
 
 Attributes = Mapping[str, AttributeValue]

@@ -8,12 +8,12 @@ from opentelemetry.util.types import AttributeValue
 from gateway.ids import now_ms
 from gateway.model.calls import ModelCall
 from gateway.telemetry import semconv
-from gateway.telemetry.facts import SessionArchived, TelemetryReader, TurnFacts
 from gateway.telemetry.metrics import instrument_table as table
 from gateway.telemetry.metrics.bounded import FewNames
 from gateway.telemetry.metrics.exemplars import Exemplify, of_span
 from gateway.telemetry.metrics.exposition import Exposition
 from gateway.telemetry.observer import FAILURES
+from gateway.telemetry.turn_facts import SessionArchived, TelemetryReader, TurnFacts
 
 Attributes = Mapping[str, AttributeValue]
 

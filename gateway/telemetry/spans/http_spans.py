@@ -11,7 +11,7 @@ from gateway.ids import OPERATION_PREFIX, root_span_id, trace_id_of
 from gateway.telemetry import semconv
 from gateway.telemetry.metrics.request_metrics import METHODS
 from gateway.telemetry.metrics.stream_metrics import CloseReason, StreamKind
-from gateway.telemetry.spans.traces import Traces
+from gateway.telemetry.spans.span_creation import Traces
 from gateway.telemetry.spans.turn_spans import Spans
 from gateway.telemetry.spans.upkeep_spans import UpkeepSpans
 

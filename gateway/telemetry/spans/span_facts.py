@@ -10,8 +10,8 @@ from opentelemetry.util.types import AttributeValue
 from gateway.messages import Usage
 from gateway.model.calls import ModelCall
 from gateway.telemetry import semconv
-from gateway.telemetry.facts import Call, TurnFacts
-from gateway.telemetry.spans.traces import Attributes, known
+from gateway.telemetry.spans.span_creation import Attributes, known
+from gateway.telemetry.turn_facts import Call, TurnFacts
 
 CHANGERS: Final = ("model", "keeper")
 """Actors of changes that are no people and no tools (`memory.memories.Attribution`)."""

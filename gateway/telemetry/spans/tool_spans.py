@@ -9,11 +9,11 @@ from typing import Any
 from opentelemetry.trace import Span
 
 from gateway.telemetry import semconv
-from gateway.telemetry.facts import TelemetryReader, TurnFacts
+from gateway.telemetry.spans.span_creation import Attributes, Traces, close, known
 from gateway.telemetry.spans.span_facts import artifact_facts, changer, ids_of, memory_facts, pseudonym
-from gateway.telemetry.spans.traces import Attributes, Traces, close, known
 from gateway.telemetry.spans.turn_spans import Called
 from gateway.telemetry.tool_runs import ApprovalState, SkillUse, Step, ToolRun
+from gateway.telemetry.turn_facts import TelemetryReader, TurnFacts
 
 
 class ToolSpans(TelemetryReader):

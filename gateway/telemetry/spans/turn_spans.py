@@ -25,8 +25,15 @@ from gateway.bounded_dict import BoundedDict
 from gateway.messages import Usage
 from gateway.model.calls import ModelCall
 from gateway.telemetry import semconv
-from gateway.telemetry.facts import Call, TelemetryReader, TurnFacts
 from gateway.telemetry.observer import FAILURES
+from gateway.telemetry.spans.span_creation import (
+    Attributes,
+    Traces,
+    add_event,
+    close,
+    known,
+    link_to_requester,
+)
 from gateway.telemetry.spans.span_facts import (
     answer_facts,
     call_facts,
@@ -35,8 +42,8 @@ from gateway.telemetry.spans.span_facts import (
     retrieval_facts,
     turn_facts,
 )
-from gateway.telemetry.spans.traces import Attributes, Traces, add_event, close, known, link_to_requester
 from gateway.telemetry.tool_runs import ToolRun
+from gateway.telemetry.turn_facts import Call, TelemetryReader, TurnFacts
 
 SHORTEST_WAIT = 1
 """Milliseconds in the queue up to which they are no span."""

@@ -14,10 +14,8 @@ from gateway.ids import trace_id_of
 from gateway.memory.learning.report import LearningReport, learning_id
 from gateway.messages import Usage
 from gateway.telemetry import semconv
-from gateway.telemetry.facts import SessionArchived, TelemetryReader, TurnFacts
 from gateway.telemetry.redaction import redact
-from gateway.telemetry.spans.span_facts import memory_facts, turn_ids
-from gateway.telemetry.spans.traces import (
+from gateway.telemetry.spans.span_creation import (
     Attributes,
     Traces,
     add_event,
@@ -26,7 +24,9 @@ from gateway.telemetry.spans.traces import (
     link_to_requester,
     root_of,
 )
+from gateway.telemetry.spans.span_facts import memory_facts, turn_ids
 from gateway.telemetry.spans.turn_spans import MAX_REQUESTERS
+from gateway.telemetry.turn_facts import SessionArchived, TelemetryReader, TurnFacts
 
 _CODE = re.compile(r"[a-z][a-z_]{2,40}(?=$|[:. ])")
 _OPEN = 1000

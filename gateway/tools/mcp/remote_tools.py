@@ -26,7 +26,7 @@ class ListedTool:
     is_idempotent: bool = False
 
 
-class LeftOut(NamedTuple):
+class LeftOutTool(NamedTuple):
     """A tool that is not offered, and why: "its schema …"."""
 
     tool: str
@@ -54,12 +54,12 @@ Call = Callable[[RemoteTool, dict[str, Any], ToolContext], Awaitable[ToolOutput]
 
 def offer(
     server: str, settings: McpServer, listed: Sequence[ListedTool], call: Call
-) -> tuple[tuple[RemoteTool, ...], list[LeftOut]]:
+) -> tuple[tuple[RemoteTool, ...], list[LeftOutTool]]:
     """The tools that are offered, by name, and those that cannot be. Takes up to seconds for hostile schemas:
     not for the event loop."""
     names = tool_names(server, (tool.name for tool in listed))
     tools: dict[str, RemoteTool] = {}
-    left_out: list[LeftOut] = []
+    left_out: list[LeftOutTool] = []
     budget = bounds.SCHEMAS
     for tool in listed:
         name = names[tool.name]
@@ -73,7 +73,7 @@ def offer(
             if size > budget:
                 raise ValueError(f"the schemas of the server's tools have more than {bounds.SCHEMAS} bytes")
         except ValueError as error:
-            left_out.append(LeftOut(tool.name, str(error)))
+            left_out.append(LeftOutTool(tool.name, str(error)))
             continue
         budget -= size
         spec = ToolSpec(name, _described(tool), schema)

@@ -16,8 +16,8 @@ from mcp.client.stdio import get_default_environment
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
+from gateway.cancellation_shield import finish
 from gateway.settings.value_types import McpServer
-from gateway.shielding import finish
 from gateway.tools.mcp import bounds
 from gateway.tools.mcp.connection_ending import ConnectionEnding
 

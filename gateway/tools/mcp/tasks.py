@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from gateway.shielding import finish
+from gateway.cancellation_shield import finish
 
 _AGAIN = 1.0  # seconds after which a task that goes on is cancelled again
 

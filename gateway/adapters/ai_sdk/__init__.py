@@ -1,0 +1,1 @@
+"""The AI SDK's `useChat`: a turn as a UI message stream."""

@@ -1,0 +1,1 @@
+"""Anthropic's Messages API: a turn as a message."""

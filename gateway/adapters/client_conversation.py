@@ -1,0 +1,113 @@
+"""A conversation as clients send it that keep it themselves, each time all of it. Pure."""
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, NoReturn
+
+import orjson
+
+from gateway.adapters.answer_remarks import comparable, without_remarks
+from gateway.adapters.session_lookup import Said
+from gateway.artifacts.attached_files import MAX_FILES, Upload
+from gateway.errors import InvalidRequest
+from gateway.service.seeding import SeedMessage
+from gateway.tools.base import File
+
+MAX_RESULTS = 1024
+"""Results of the client's tools in one request: as many calls as one message of the model may ever have
+(the setting max_tool_calls)."""
+
+
+class ConversationDialect(NamedTuple):
+    """`prefix` begins the ids of sessions that are derived from a client's, `field` of a body has the
+    conversation, and `read_file` reads a part of a message that is a file (raises errors.InvalidRequest)."""
+
+    prefix: str
+    field: str
+    read_file: Callable[[Mapping[str, Any]], str | Upload]
+
+
+class ClientQuestion(NamedTuple):
+    """A message of the user. `parts` are its files, as the client sent them."""
+
+    text: str
+    parts: Sequence[Mapping[str, Any]]
+    dialect: ConversationDialect
+
+    def files(self) -> list[str | Upload]:
+        """Raises errors.InvalidRequest."""
+        if len(self.parts) > MAX_FILES:
+            raise InvalidRequest(
+                f"A message may have {MAX_FILES} files.", details={"param": self.dialect.field}
+            )
+        try:
+            return [*map(self.dialect.read_file, self.parts)]
+        except InvalidRequest as error:
+            refuse(self.dialect.field, error.message)
+
+    def digest(self) -> str:
+        """The same for what means the same."""
+        told = [" ".join(self.text.split()), *(orjson.dumps(part).decode() for part in self.parts)]
+        return hashlib.sha256("\0".join(told).encode()).hexdigest()
+
+    def shown(self) -> str:
+        """The text, or in its place the names of the files. Raises errors.InvalidRequest."""
+        if self.text.strip() or not self.parts:
+            return self.text
+        names = (each if isinstance(each, str) else each.name for each in self.files())
+        return " ".join(f"[{name}]" for name in names)
+
+
+class ClientExchange(NamedTuple):
+    """What the user said, and what the client was answered; "": nothing."""
+
+    question: ClientQuestion
+    answer: str
+
+
+class ClientToolResult(NamedTuple):
+    """What a tool of the client gave. `call_id` is the one that the client was told."""
+
+    call_id: str
+    text: str
+    is_error: bool = False
+    files: Sequence[File] = ()
+
+
+class NewQuestion(NamedTuple):
+    """A new question with its files, by its digest, and what was said before it."""
+
+    text: str
+    files: Sequence[str | Upload]
+    digest: str
+    before: Sequence[Said]
+
+
+class ClientConversation(NamedTuple):
+    """All that a client sends: what was said before, and a new question, or results of its tools, or both."""
+
+    dialect: ConversationDialect
+    instructions: str
+    before: Sequence[ClientExchange]
+    question: ClientQuestion | None
+    results: Sequence[ClientToolResult]
+
+    def asked(self) -> NewQuestion | None:
+        """None where there are results of tools alone. Raises errors.InvalidRequest."""
+        if self.question is None:
+            return None
+        question, files = self.question, self.question.files()
+        before = [Said(each.question.digest(), comparable(each.answer)) for each in self.before]
+        return NewQuestion(question.shown(), files, question.digest(), before)
+
+    def seeds(self) -> Iterator[SeedMessage]:
+        """What was said before, as the beginning of a session. Raises errors.InvalidRequest."""
+        for question, answer in self.before:
+            yield SeedMessage("user", question.shown(), question.files())
+            if answer := without_remarks(answer).strip():
+                yield SeedMessage("assistant", answer)
+
+
+def refuse(param: str, message: str) -> NoReturn:
+    """Raises errors.InvalidRequest for what `param` of the body asks for."""
+    raise InvalidRequest(message, code="unsupported_value", details={"param": param})

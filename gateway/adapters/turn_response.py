@@ -1,0 +1,298 @@
+"""A turn as the answer to one request of another dialect: it ends with the turn, or where the turn waits for
+a person, who decides with another request."""
+
+import asyncio
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from itertools import takewhile
+from typing import Protocol
+
+from starlette.responses import Response
+
+from gateway.adapters.turn_parts import CallAnswered, Fold, Part, TurnBegan, Waiting
+from gateway.errors import ClientLeft, Draining, GatewayError, NotFound
+from gateway.events.envelope import StoredEvent
+from gateway.http.requests import ApiRequest
+from gateway.http.stream import EventStream
+from gateway.service.follower import PAGE, Following, Take
+from gateway.storage.turns import TurnRow
+
+_OF_APPROVALS = frozenset({"approval_request", "approval_response", "tool_result"})
+
+
+class Encoder(Protocol):
+    """Writes parts in a dialect, in the order in which they come; one for each answer."""
+
+    def encode(self, parts: Sequence[Part]) -> bytes: ...
+
+    def pause(self, waits_for: Sequence[Waiting]) -> bytes:
+        """The end of an answer whose turn waits for these decisions and calls."""
+        ...
+
+    def trouble(self, error: GatewayError) -> bytes:
+        """The end of an answer that breaks off; its turn may go on."""
+        ...
+
+
+class AnswerReader(Protocol):
+    """What a response tells of the events that it is handed."""
+
+    is_finished: bool
+    """Nothing more is to be told."""
+
+    @property
+    def turn_id(self) -> str:
+        """The turn that may be waiting."""
+        ...
+
+    def read(self, events: Sequence[StoredEvent]) -> bool:
+        """Takes the next events; whether the turn may be waiting since, which the caller has to find out."""
+        ...
+
+    def pause(self) -> None:
+        """The turn waits for a person."""
+        ...
+
+    def unsent(self, _events: Sequence[StoredEvent] = ()) -> bytes:
+        """What to send of the events that were taken."""
+        ...
+
+
+class TurnAnswer:
+    """What one reader is told of a turn, whose events it is handed from the first on.
+
+    Where the reader has `decided` about calls, or answered them, this begins where the turn waited for that:
+    with the turn's first part, and then what came behind. A turn that waits is the end only where nothing
+    came behind: so it is from `head` on, the session's last event when the answer began.
+    """
+
+    def __init__(self, encoder: Encoder, head: int, decided: Collection[str] = ()) -> None:
+        self.is_finished = False
+        self._encoder = encoder
+        self._head = head
+        self._decided = set(decided)
+        self._is_known = bool(decided)
+        self._fold = Fold()
+        self._began: list[Part] = []
+        self._unsent = b""
+
+    @property
+    def turn_id(self) -> str:
+        return self._fold.turn_id
+
+    def read(self, events: Sequence[StoredEvent]) -> bool:
+        if self._is_known:
+            events = self._pass_over(events)
+        self._unsent += self._encoder.encode(self._fold.take(events))
+        self.is_finished = self._fold.is_over
+        if self._is_known or not events or not self._fold.waits_for:
+            return False
+        if events[-1].seq < self._head:
+            return True
+        self.pause()
+        return False
+
+    def pause(self) -> None:
+        self.is_finished = True
+        self._unsent += self._encoder.pause(self._fold.waits_for)
+
+    def unsent(self, _events: Sequence[StoredEvent] = ()) -> bytes:
+        unsent, self._unsent = self._unsent, b""
+        return unsent
+
+    def _pass_over(self, events: Sequence[StoredEvent]) -> Sequence[StoredEvent]:
+        """The events behind what the reader knows."""
+        for number, event in enumerate(events, start=1):
+            parts = self._fold.take([event])
+            self._began += [part for part in parts if isinstance(part, TurnBegan)]
+            self._encoder.encode(parts)
+            self._decided -= {part.call.id for part in parts if isinstance(part, CallAnswered)}
+            waits_for = self._fold.waits_for
+            is_here = waits_for and self._decided <= {each.call.id for each in waits_for}
+            if number < len(events) and events[number].type == "tool_call":
+                continue  # of the same message
+            if is_here or self._fold.is_over:
+                self._is_known = False
+                self._encoder.pause(waits_for)
+                self._fold.decide(self._decided)
+                self._unsent = self._encoder.encode(self._began)
+                return events[number:]
+        return ()
+
+
+def answer_stream(
+    request: ApiRequest,
+    place: Following,
+    encoder: Encoder,
+    *,
+    decided: Collection[str] = (),
+    accepted_at: int | None = None,
+    headers: dict[str, str] | None = None,
+) -> Response:
+    """The response that tells a turn, the one that `place` is scoped to, from its first event on.
+    `accepted_at` is when it was accepted, where this request asked for it (Unix milliseconds)."""
+    turn = place.turn
+    assert turn is not None
+    request.span.follows(turn.id)
+    return stream_response(
+        request,
+        place,
+        TurnAnswer(encoder, place.head, decided),
+        encoder.trouble,
+        accepted_at=accepted_at,
+        headers={"x-turn-id": turn.id, **(headers or {})},
+    )
+
+
+def stream_response(
+    request: ApiRequest,
+    place: Following,
+    reader: AnswerReader,
+    trouble: Callable[[GatewayError], bytes],
+    *,
+    accepted_at: int | None = None,
+    headers: dict[str, str] | None = None,
+) -> Response:
+    """The response with what `reader` makes of the events from `place` on, until it has finished. `trouble`
+    words the end of one that breaks off."""
+
+    async def feed(take: Take) -> None:
+        await follow_to_end(request, place, reader, take)
+
+    kind = "resume" if accepted_at is None else "live"
+    return EventStream(
+        request,
+        feed,
+        request.telemetry.metrics.streams.opened(
+            kind, head=place.head, accepted_at=accepted_at, dialect=request.dialect
+        ),
+        opening=b"",
+        session_id=place.session_id,
+        from_seq=place.after,
+        encode=reader.unsent,
+        trouble=trouble,
+        headers={"x-session-id": place.session_id, **(headers or {})},
+    )
+
+
+async def whole_answer(
+    request: ApiRequest, place: Following, encoder: Encoder, *, decided: Collection[str] = ()
+) -> None:
+    """Waits for what `answer_stream` would tell, and hands it to `encoder`. Raises as `read_whole`."""
+    await read_whole(request, place, TurnAnswer(encoder, place.head, decided))
+
+
+async def read_whole(request: ApiRequest, place: Following, reader: AnswerReader) -> None:
+    """Waits until `reader` has finished with the turn that `place` is scoped to.
+
+    Raises:
+        errors.ClientLeft: the client has closed the connection; `place` says what becomes of the turn.
+        errors.Draining: the server ends before the turn does. errors.StorageError: it cannot be read.
+    """
+    turn = place.turn
+    assert turn is not None
+
+    async def take(events: Sequence[StoredEvent]) -> None:
+        request.span.follows(events[-1].turn_id)
+        reader.unsent()
+
+    request.span.follows(turn.id)
+    following = asyncio.create_task(follow_to_end(request, place, reader, take))
+    leaving = asyncio.create_task(_left(request))
+    try:
+        await asyncio.wait((following, leaving), return_when=asyncio.FIRST_COMPLETED)
+        if not following.done():
+            raise ClientLeft("The connection was closed before the answer was whole.")
+        following.result()
+    finally:
+        following.cancel()
+        leaving.cancel()
+        await asyncio.wait((following, leaving))
+
+
+async def _left(request: ApiRequest) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+async def follow_to_end(request: ApiRequest, place: Following, reader: AnswerReader, take: Take) -> None:
+    """Hands on what comes until the reader has finished. Raises errors.StorageError, and errors.Draining
+    where the server ends before."""
+    gateway, told = request.gateway, 0
+
+    async def take_until_finished(found: Sequence[StoredEvent]) -> None:
+        nonlocal told
+        events = [event for event in found if event.seq > told]
+        if not events:
+            return
+        await _complete(request, place, events)
+        told = events[-1].seq
+        if reader.read(events):
+            now = await gateway.turn(request.principal, place.session_id, reader.turn_id)
+            if now.status.startswith("awaiting_") and not await _behind(request, place, told):
+                reader.pause()
+        await take(events)
+        if reader.is_finished and not (place.turn is not None and events[-1].type == "done"):
+            raise _Finished  # else the place ends here by itself
+
+    with suppress(_Finished):
+        await gateway.follow(place, take_until_finished)
+    if not reader.is_finished:
+        raise Draining("The connection is closed while the answer goes on. Read it again in a moment.")
+
+
+async def _complete(request: ApiRequest, place: Following, events: list[StoredEvent]) -> None:
+    """Adds the rest of the calls that the client shall run where `events` end between those of a message, as
+    a page of the log may: it would look as if the turn waited for the first ones alone. All calls of a
+    message come in one commit, so the others are there."""
+    while events[-1].type == "tool_call" and events[-1].load()["data"].get("runs_on") == "client":
+        behind = await _behind(request, place, events[-1].seq)
+        calls = [*takewhile(lambda event: event.type == "tool_call", behind)]
+        if not calls:
+            return
+        events += calls
+
+
+async def _behind(request: ApiRequest, place: Following, seq: int) -> Sequence[StoredEvent]:
+    """What of the place stands in the log by now behind that event, at most a page."""
+    found, _ = await request.gateway.page(replace(place, after=seq, head=seq + PAGE), PAGE)
+    return found
+
+
+async def decided_calls(request: ApiRequest, turn: TurnRow) -> frozenset[str]:
+    """The calls of a turn that somebody has decided about while its log does not say so yet: to a reader that
+    begins now the turn shall not look as if it waited."""
+    gateway, who = request.gateway, request.principal
+    asked = set[str]()
+    after: int | None = 0 if turn.status != "done" else None
+    while after is not None:
+        place = await gateway.following(
+            who, turn.session_id, after=after, turn_id=turn.id, types=_OF_APPROVALS, live=False
+        )
+        events, after = await gateway.page(place, PAGE)
+        for event in events:
+            (asked.add if event.type == "approval_request" else asked.discard)(event.load()["tool_call_id"])
+    rows = [await gateway.approvals.read(who, turn.session_id, turn.id, call_id) for call_id in asked]
+    return frozenset(row.tool_call_id for row in rows if row.verdict is not None)
+
+
+async def open_turn(request: ApiRequest, session_id: str) -> TurnRow | None:
+    """The running turn of a session of the caller's; None where none runs, or there is no such session."""
+    try:
+        await request.gateway.session(request.principal, session_id)
+    except NotFound:
+        return None
+    return await request.gateway.open_turn(session_id)
+
+
+async def stop_turn(request: ApiRequest, session_id: str) -> Response:
+    """Stops the running turn of a session, if there is one; 204 anyhow."""
+    turn = await open_turn(request, session_id)
+    if turn is not None:
+        await request.gateway.cancel(request.principal, session_id, turn.id)
+    return Response(status_code=204, headers={"cache-control": "no-store"})
+
+
+class _Finished(Exception):
+    """Nothing more is to be told."""

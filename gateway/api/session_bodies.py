@@ -1,0 +1,299 @@
+"""Sessions and their turns as JSON: snake_case out, snake_case or camelCase in, strict either way."""
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, Field, model_validator
+
+from gateway.api.attachment_body import AttachmentBody
+from gateway.artifacts.attached_files import MAX_FILES
+from gateway.events.lifecycle import Rating
+from gateway.http.json_types import Body, Query, Reply, no_nul, not_blank
+from gateway.ids import ID_PATTERN, USER_PATTERN
+from gateway.messages import Usage
+from gateway.service.abandoned_turns import GRACE, MAX_GRACE
+from gateway.service.seeding import MAX_SEEDED, SeedMessage
+from gateway.storage.branches import MAX_BRANCHES
+from gateway.storage.sessions import OpenStatus, Order, TitleBy
+from gateway.storage.turns import MAX_INSTRUCTIONS, TurnRow, TurnState, TurnStatus
+from gateway.tools.client_tools import MAX_TOOLS
+
+Id = Annotated[str, Field(pattern=ID_PATTERN)]
+UserId = Annotated[str, Field(pattern=USER_PATTERN)]
+Message = Annotated[str, AfterValidator(not_blank), Field(description="The user's message.")]
+Title = Annotated[str, AfterValidator(not_blank), Field(max_length=200)]
+
+
+class ClientToolBody(Body):
+    """A tool that the client runs: the model calls it, and the turn waits for the result."""
+
+    name: Id = Field(description="Not one of the gateway's own.")
+    description: Annotated[str, AfterValidator(no_nul)] = Field("", max_length=20_000)
+    input_schema: dict[str, Any] = Field(description="A JSON Schema (2020-12) of type object.")
+
+
+class RegenerateBody(Body):
+    """How a message that is asked anew is treated."""
+
+    client_message_id: Id | None = Field(
+        None, description="Repeating a request with the same id returns the same turn."
+    )
+    on_conflict: Literal["reject", "queue", "interrupt"] = Field(
+        "reject", description="What to do when another turn of the session runs."
+    )
+    on_disconnect: Literal["continue", "release"] = Field(
+        "continue",
+        description="What to do when the connection of this stream ends before `done`. release: the turn is "
+        f"cancelled unless somebody reads it again within {GRACE:g} seconds.",
+    )
+    model: str | None = Field(None, description="One of the allowed models.")
+
+
+class TurnOptions(RegenerateBody):
+    """A message, and how it is treated."""
+
+    message: Message
+    parent_turn_id: Id | None = Field(
+        None,
+        description="The turn after which this one comes, in a new branch where others do already; `root`: "
+        "before all turns. Absent: the last one of the active branch.",
+    )
+    attachments: list[AttachmentBody] = Field(
+        default_factory=list[AttachmentBody],
+        max_length=MAX_FILES,
+        description="Files that the message brings along.",
+    )
+    tools: list[ClientToolBody] = Field(
+        default_factory=list[ClientToolBody],
+        max_length=MAX_TOOLS,
+        description="Tools that you run yourself, beside those of the gateway, in this turn.",
+    )
+    instructions: str | None = Field(
+        None,
+        description="What the client application tells the model, from this turn on, below the gateway's own "
+        f"prompt: at most {MAX_INSTRUCTIONS} characters. Absent: those of the turn before stay. Empty: none.",
+    )
+
+
+class ChatBody(TurnOptions):
+    session_id: Id | None = Field(None, description="Made if it does not exist; absent for a new session.")
+    project_id: Id | None = Field(
+        None, description="The project of a new session; an older one keeps its own."
+    )
+    role_id: Id | None = Field(
+        None, description="The role, or interface, that a new session is in; an older one keeps its own."
+    )
+
+
+class SeedBody(Body):
+    """A message that was said elsewhere."""
+
+    role: Literal["user", "assistant"]
+    content: Message
+    attachments: list[AttachmentBody] = Field(
+        default_factory=list[AttachmentBody], max_length=MAX_FILES, description="Of a message of the user."
+    )
+
+    def message(self) -> SeedMessage:
+        return SeedMessage(self.role, self.content, [each.given() for each in self.attachments])
+
+
+class SessionBody(Body):
+    id: Id | None = Field(None, description="Your own id; absent for a new one.")
+    title: Title | None = None
+    project_id: Id | None = Field(
+        None, description="Sessions of a project, in one role, know of each other's summaries."
+    )
+    role_id: Id | None = Field(None, description="The role, or interface, that it is in.")
+    messages: list[SeedBody] = Field(
+        default_factory=list[SeedBody],
+        max_length=MAX_SEEDED,
+        description="A history that it begins with, the user's message first. Each message of the user is a "
+        "turn then, marked as seeded, with the answers up to the next one; its tokens are unknown.",
+    )
+
+
+class SessionChanges(Body):
+    """What changes of a session; what is absent stays."""
+
+    title: Title | None = None
+    pinned: bool | None = None
+    archived: bool | None = Field(None, description="Listed only where archived ones are asked for.")
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> Self:
+        if self.title is None and self.pinned is None and self.archived is None:
+            raise ValueError("must have title, pinned or archived")
+        return self
+
+
+class BranchQuery(Query):
+    branch: int | None = Field(None, ge=0, lt=MAX_BRANCHES, description="Absent: the active one.")
+
+
+class CursorQuery(Query):
+    after: int = Field(0, ge=0, le=10**12, description="Cursor: the seq of the last event seen.")
+
+
+class EventsQuery(CursorQuery):
+    turn_id: Id | None = Field(None, description="Only this turn; the stream ends after its done.")
+    types: str | None = Field(None, description="Comma-separated event types.")
+    follow: Literal["0", "1"] = Field("1", description="0: end at the session's last event.")
+    limit: int = Field(500, ge=1, le=1000, description="Events of a JSON page.")
+    before: int | None = Field(
+        None,
+        ge=1,
+        le=10**12,
+        description="A JSON page of the newest events before this seq, after `after`; beyond the last one: "
+        "from the end.",
+    )
+    branch: int | None = Field(
+        None,
+        ge=0,
+        lt=MAX_BRANCHES,
+        description="Only the turns of that branch, and what happened beside turns; not with a live stream.",
+    )
+
+
+class SessionsQuery(Query):
+    limit: int = Field(50, ge=1, le=200)
+    before: str | None = Field(None, description="The `next` of the former page.")
+    q: str | None = Field(None, max_length=200, description="Words in the title or in one turn, all of them.")
+    pinned: bool | None = Field(None, description="Only those that are pinned, or are not.")
+    archived: Literal["false", "true", "all"] = Field("false", description="true: only the archived ones.")
+    order: Order = Field("updated", description="The last used first, or the last made.")
+
+
+class Session(Reply):
+    id: str
+    title: str | None = None
+    created_at: int
+    updated_at: int = Field(description="When a turn was accepted or ended last.")
+    head: int = Field(description="seq of the last event; 0 before the first.")
+    project_id: str | None = None
+    role_id: str | None = None
+    active_branch: int = Field(description="The branch in which turns go on: 0 where there is no other.")
+    pinned: bool
+    archived: bool
+    title_by: TitleBy | None = Field(
+        None, description="Who gave it its title; absent where that is the beginning of the first message."
+    )
+    status: OpenStatus | None = Field(None, description="Of the turn that is open; absent: none is.")
+
+
+class SessionDetails(Session):
+    """One session, and what became of its history."""
+
+    compressed_context: str | None = Field(
+        None, description="The summary that is in force, as the model reads it."
+    )
+    compressed_rounds: int = Field(description="How many versions the one in force is made of.")
+    last_compressed_at: int | None = None
+    instructions: str | None = Field(None, description="The client application's, as they are in force.")
+    carried_context: str | None = Field(
+        None, description="Summaries of former sessions in its first turn, as the model reads them."
+    )
+    versions: list[int] = Field(description="Every version there is; any can be activated.")
+
+
+class SessionPage(Reply):
+    sessions: list[Session]
+    next: str | None = Field(None, description="Cursor of the next page; absent on the last one.")
+
+
+class ReleaseBody(Body):
+    grace_seconds: float = Field(GRACE, ge=0, le=MAX_GRACE, description="So long may nobody read the turn.")
+
+
+class FeedbackBody(Body):
+    """What a person thinks of a turn."""
+
+    rating: Rating = Field(description="none takes it back.")
+    reason: Annotated[str, AfterValidator(not_blank)] | None = Field(None, max_length=2000)
+    of: Literal["turn", "message"] = Field(
+        "turn", description="What it is about: all that was done, or the answer alone."
+    )
+
+
+class FeedbackReply(Reply):
+    rating: Rating
+    reason: str | None = None
+    of: Literal["turn", "message"]
+
+
+class TurnsQuery(Query):
+    status: TurnState | None = Field(
+        None, description="Only turns of that status or, of those that are done, with that outcome."
+    )
+    limit: int = Field(50, ge=1, le=200)
+    before: str | None = Field(None, description="The `next` of the former page.")
+
+
+class Turn(Reply):
+    turn_id: str
+    session_id: str
+    status: TurnStatus
+    outcome: str | None = None
+    model: str
+    client_message_id: str | None = None
+    instructions: str | None = Field(
+        None, description="SHA-256 in hex of the client's instructions that it has, cleaned."
+    )
+    cancel_requested: bool | None = None
+    created_at: int
+    ended_at: int | None = None
+    first_seq: int | None = None
+    last_seq: int | None = Field(None, description="Of its last event, while it runs of the newest.")
+    iterations: int | None = Field(None, description="Model calls; like usage and cost once it is done.")
+    usage: Usage | None = None
+    cost: float | None = Field(None, description="US dollars; absent where a price is unknown.")
+    branch: int | None = Field(None, description="Its branch; absent while it waits.")
+    parent_turn_id: str | None = Field(
+        None,
+        description="What it was asked after, a turn or `root`; absent where that is the one before it.",
+    )
+    origin: Literal["seeded"] | None = Field(
+        None, description="seeded: a client brought it along when the session was made."
+    )
+    feedback: FeedbackReply | None = Field(None, description="What its owner thinks of it.")
+
+    @classmethod
+    def of(cls, row: TurnRow) -> "Turn":
+        names = ("cancel_requested", "first_seq", "last_seq", "iterations")
+        branch = row.branch if row.status != "accepted" else None
+        known = {name: getattr(row, name) or None for name in names}
+        return cls.from_row(row, turn_id=row.id, branch=branch, **known)
+
+
+class TurnPage(Reply):
+    turns: list[Turn]
+    next: str | None = Field(None, description="Cursor of the next page; absent on the last one.")
+
+
+class AcceptedTurn(Reply):
+    turn_id: str
+    session_id: str
+    status: TurnStatus
+    seq: int = Field(description="Follow the session's events after this one to see the whole turn.")
+
+
+class ModelMessage(Reply):
+    role: Literal["user", "assistant"]
+    content: list[dict[str, Any]]
+
+
+class Messages(Reply):
+    messages: list[ModelMessage]
+
+
+class SnapshotReply(Messages):
+    open_turn: Turn | None = None
+    as_of_seq: int = Field(description="Follow the events after this one.")
+
+
+class EventPage(Reply):
+    events: list[dict[str, Any]]
+    head: int
+    next: int | None = Field(None, description="Cursor of the next page; absent on the last one.")
+    previous: int | None = Field(
+        None, description="With `before`: that of the page of older events; absent on the first one."
+    )

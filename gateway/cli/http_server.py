@@ -1,0 +1,237 @@
+"""Runs the application under uvicorn: takes the port, says where it is, and drains when asked to stop."""
+
+import asyncio
+import errno
+import gc
+import math
+import os
+import resource
+import signal
+import socket
+import sys
+import webbrowser
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
+from types import FrameType
+from typing import Literal
+
+import uvicorn
+import uvloop
+from starlette.applications import Starlette
+
+from gateway.app import build_app
+from gateway.cli.banner import page_url, show_banner
+from gateway.cli.http_connections import Connections
+from gateway.cli.workers import Worker, become_worker
+from gateway.errors import GatewayError, SettingsError
+from gateway.settings import Settings
+from gateway.telemetry.lines.logs import configure_logging
+
+BACKLOG = 2048
+
+COLLECT_AFTER = (10_000, 100, 50)
+"""Thresholds of the garbage collection (`gc.set_threshold`). What a turn uses goes with its last reference;
+only errors leave cycles, so that it may be rare. All streams wait for a collection, some 4 ms for 10,000 new
+objects."""
+
+MAX_OPEN_FILES = 10_240
+"""What is asked for where the system refuses the hard limit (macOS: "unlimited", but OPEN_MAX counts)."""
+
+Option = Literal["--port", "--worker-port", "--http"]
+"""How a command names the port: alone, or behind its host."""
+
+
+def run(
+    settings: Settings,
+    *,
+    demo: bool,
+    open_page: bool = False,
+    workers: int = 1,
+    worker_port: int | None = None,
+) -> None:
+    """Serves until SIGTERM or Ctrl-C, then lets running turns finish within `shutdown_grace`. With several
+    `workers` each is a process that accepts from the same socket, and with a `worker_port` from one of its
+    own, that port or one of the next: requests to that are its alone.
+
+    Raises:
+        SettingsError: others could reach the server and no key protects it.
+        GatewayError: the port cannot be had, or the application cannot start.
+    """
+    refuse_open_address(settings)
+    with ExitStack() as stack:
+        listeners = [stack.enter_context(bind(settings.host, settings.port))]
+        settings = settings.model_copy(update={"port": listeners[0].getsockname()[1]})
+        worker: Worker | None = None
+        if workers > 1:
+            configure_logging(settings.log_level, settings.log_format)
+            own = [stack.enter_context(each) for each in _bind_each(settings.host, worker_port, workers)]
+            ports = [each.getsockname()[1] for each in own]
+            worker = become_worker(workers, lambda: show_banner(settings, demo=demo, worker_ports=ports))
+            listeners += own[worker.number : worker.number + 1]
+            for each in own:
+                if each not in listeners:
+                    each.close()
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(_serve(settings, listeners, worker, demo=demo, open_page=open_page))
+
+
+def _bind_each(host: str, first: int | None, count: int) -> Iterator[socket.socket]:
+    """Before the workers are there: one that is started again has the port of the former one."""
+    for number in range(count if first is not None else 0):
+        yield bind(host, first + number if first else 0, option="--worker-port")
+
+
+def refuse_open_address(settings: Settings) -> None:
+    """Raises SettingsError when others could reach a server and no key protects it."""
+    if not settings.is_loopback and not settings.api_keys.get_secret_value():
+        raise SettingsError(
+            f"Listening on {settings.host} lets others in, and no API key is set. "
+            "Set GATEWAY_API_KEYS=name:secret, or listen on 127.0.0.1."
+        )
+
+
+def bind(host: str, port: int, *, option: Option = "--port") -> socket.socket:
+    """A listening socket; port 0 takes a free one. Connections wait in its queue until the server is ready.
+
+    Raises:
+        GatewayError: the address is in use, not allowed, or not of this machine; the message says what to do.
+    """
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    except socket.gaierror:
+        raise GatewayError(_no_address(host, option)) from None
+    listener = socket.socket(family, kind)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(BACKLOG)
+    except OSError as error:
+        listener.close()
+        raise GatewayError(_why_not(error, host, port, option)) from None
+    return listener
+
+
+def _why_not(error: OSError, host: str, port: int, option: Option) -> str:
+    other = port + 1 if port < 65535 else 8000
+    match error.errno:
+        case errno.EADDRINUSE:
+            return (
+                f"Port {port} is in use. Choose another with {_with(option, host, other)}, "
+                "or stop what listens there."
+            )
+        case errno.EACCES:
+            return (
+                f"Port {port} needs more rights than this user has. "
+                f"Choose one from 1024 up with {_with(option, host, 8000)}."
+            )
+        case errno.EADDRNOTAVAIL:
+            return _no_address(host, option)
+        case _:
+            return f"Cannot listen on {host} port {port}: {error.strerror}."
+
+
+def _with(option: Option, host: str, port: int) -> str:
+    """The argument that names another port, as it is given to the command or to the Makefile."""
+    if option == "--http":
+        return f"--http [{host}]:{port}" if ":" in host else f"--http {host}:{port}"
+    return f'ARGS="--port {port}"' if os.environ.get("MAKE_TARGET") == "run" else f"--port {port}"
+
+
+def _no_address(host: str, option: Option) -> str:
+    instead = "--host" if option == "--port" else "--http HOST:PORT"
+    return f"{host} is not an address of this machine. Choose another with {instead}."
+
+
+def raise_open_files() -> int:
+    """Raises the process's limit of open files to the hard one and returns what it is then."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    for limit in (hard, MAX_OPEN_FILES):
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+            break
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return limit if limit != resource.RLIM_INFINITY else sys.maxsize
+
+
+async def _serve(
+    settings: Settings,
+    listeners: list[socket.socket],
+    worker: Worker | None,
+    *,
+    demo: bool,
+    open_page: bool,
+) -> None:
+    app = build_app(settings, demo=demo)
+    # A turn that is streamed takes two descriptors: for its client, and for the model's endpoint.
+    most = min(settings.max_connections, raise_open_files() // 2)
+    config = uvicorn.Config(
+        app,
+        loop="uvloop",
+        http=Connections(settings, most).protocol,
+        ws="none",
+        lifespan="off",  # entered here instead, so that a failure to start arrives as the error it is
+        log_config=None,
+        log_level="warning",  # the banner and the application's own log say the rest
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,  # neither the client's address nor the scheme is used
+        backlog=BACKLOG,
+        timeout_graceful_shutdown=math.ceil(settings.shutdown_grace) + 5,
+    )
+
+    def started() -> None:
+        # What start-up has loaded stays for good: full collections need not walk through it again and again.
+        # Not collected before: that takes 0.2 s of CPU and finds one object in a hundred.
+        gc.freeze()
+        gc.set_threshold(*COLLECT_AFTER)
+        gc.enable()
+        if worker is not None:
+            worker.tell_ready()
+            worker.when_orphaned(server.stop)
+            return
+        show_banner(settings, demo=demo)
+        if open_page:
+            webbrowser.open(page_url(settings))
+
+    async with app.router.lifespan_context(app):
+        server = DrainingServer(config, app, started)
+        await server.serve(sockets=listeners)
+
+
+class DrainingServer(uvicorn.Server):
+    """Drains first and closes then: while running turns have their grace the server still answers, with 503
+    to new turns. uvicorn alone would stop listening at once, and wait for streams that only we end."""
+
+    def __init__(self, config: uvicorn.Config, app: Starlette, started: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._app = app
+        self._when_started = started
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._asked_to_stop = False
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._loop = asyncio.get_running_loop()
+        self._when_started()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        # Not super(): it would raise the signal again after a clean end.
+        if self._asked_to_stop and sig == signal.SIGINT:
+            print("Stopped at once; turns that were running go on at the next start.", file=sys.stderr)
+            sys.stderr.flush()
+            os._exit(130)  # the log is durable at every moment, so there is nothing to wait for
+        self._asked_to_stop = True
+        if self._loop is None:
+            self.should_exit = True
+        else:
+            self._loop.call_soon_threadsafe(self._drain)
+
+    def stop(self) -> None:
+        """Drains and closes, on the event loop; once, however often it is asked."""
+        if not self._asked_to_stop:
+            self._asked_to_stop = True
+            self._drain()
+
+    def _drain(self) -> None:
+        drained: asyncio.Task[None] = self._app.state.begin_shutdown()
+        drained.add_done_callback(lambda _: setattr(self, "should_exit", True))

@@ -1,0 +1,124 @@
+"""The catalog of skills as a gateway with these settings has it, for commands that need none to run."""
+
+import asyncio
+import sys
+from collections.abc import AsyncGenerator, Collection, Iterable, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import NamedTuple
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from gateway import wiring
+from gateway.cli.turn_view import NOTE_WIDTH
+from gateway.demo.demo_tools import demo_tools
+from gateway.memory.services import MemoryServices
+from gateway.model.prices import window
+from gateway.session_pages.words import printable
+from gateway.settings import Settings, load_settings
+from gateway.skills.catalog import Catalog
+from gateway.telemetry.lines.logs import LogLevel, configure_logging
+from gateway.tools.mcp.servers import McpServers
+
+DEMO_MODEL = "demo"
+"""What `gateway dev` answers through where no model is configured."""
+SDK_TIMEOUT = 15.0
+"""Seconds that MCP servers get beside their own `connect_timeout`: loading the SDK takes one or two."""
+
+
+class Offered(NamedTuple):
+    """What there is. `warnings` are those of the catalog and what else could not be used, `unreachable` the
+    MCP servers that were started and are not there, each with the reason."""
+
+    catalog: Catalog
+    warnings: list[str]
+    unreachable: dict[str, str]
+
+
+@asynccontextmanager
+async def offered(
+    settings: Settings, servers: Collection[str] = (), *, log_level: LogLevel = "error"
+) -> AsyncGenerator[Offered]:
+    """What the settings offer, with the tools of those MCP servers, which are connected until the context is
+    left.
+
+    Raises:
+        SettingsError: a module that settings name cannot be used.
+        StorageError: the database is there and cannot be read.
+    """
+    configure_logging(log_level)
+    demo = () if settings.has_model else demo_tools(settings.data_dir)
+    functions, warnings = wiring.find_functions(settings, demo)
+    tokens = await window(settings, settings.model if settings.has_model else DEMO_MODEL)
+    async with _memory(settings) as memory, _connected(settings, servers) as (source, unreachable):
+        functions = [wiring.artifact_skill(None), *functions]
+        if settings.memory:
+            functions = [wiring.memory_skill(settings, memory), *functions]
+        catalog = await wiring.look_at_skills(settings, functions, lambda: source.tools, tokens).refresh()
+        warnings += catalog.warnings
+        warnings += [f"MCP server {name}: {reason}." for name, reason in unreachable.items()]
+        yield Offered(catalog, warnings, unreachable)
+
+
+@asynccontextmanager
+async def _memory(settings: Settings) -> AsyncGenerator[MemoryServices | None]:
+    """The memory, where there is one already: who only looks makes none."""
+    if not settings.memory or not (settings.is_shared or settings.memory_path.exists()):
+        yield None
+        return
+    async with wiring.open_memory(settings) as services:
+        yield services
+
+
+def look(*, mcp: bool, hint: bool = True) -> Offered:
+    """What there is now, with the tools of MCP servers if they are to be started. The warnings are told, and
+    with `hint` that servers are left out. Raises as `offered` does."""
+    settings = load_settings()
+
+    async def at_once() -> Offered:
+        async with offered(settings, settings.mcp_servers if mcp else ()) as found:
+            return found
+
+    found = asyncio.run(at_once())
+    for warning in found.warnings:
+        to_stderr(f"! {warning}")
+    if hint and settings.mcp_servers and not mcp:
+        to_stderr(f"! Without the tools of {', '.join(settings.mcp_servers)}: --mcp starts these servers.")
+    return found
+
+
+def show_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """A table on stdout. Of the last column is cut what does not fit."""
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for title in titles:
+        table.add_column(title, no_wrap=title != titles[-1])
+    for row in rows:
+        cells = (" ".join(printable(cell).split()) for cell in row)
+        table.add_row(*(Text(cell, no_wrap=True, overflow="ellipsis") for cell in cells))
+    Console(width=None if sys.stdout.isatty() else NOTE_WIDTH).print(table)
+
+
+def to_stderr(line: str) -> None:
+    """A line beside the result, on stderr. Nothing in it steers the terminal."""
+    print(printable(line), file=sys.stderr, flush=True)
+
+
+@asynccontextmanager
+async def _connected(
+    settings: Settings, names: Collection[str]
+) -> AsyncGenerator[tuple[McpServers, dict[str, str]]]:
+    chosen = {name: settings.mcp_servers[name] for name in names}
+    servers = McpServers(chosen, changed=lambda: None)
+    running = asyncio.create_task(servers.run(), name="MCP servers")
+    try:
+        if chosen:
+            to_stderr(f"Connecting to MCP servers: {', '.join(sorted(chosen))} …")
+            patience = SDK_TIMEOUT + 2 * max(server.connect_timeout for server in chosen.values())
+            with suppress(TimeoutError):
+                await asyncio.wait_for(servers.tried(), patience)
+        away = [state for state in servers.states if state.status != "connected"]
+        yield servers, {state.name: state.error or "it is not ready yet" for state in away}
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)

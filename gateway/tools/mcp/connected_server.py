@@ -1,0 +1,156 @@
+"""A server that is kept connected: what it offers, and how it is doing."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import uniform
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
+
+import structlog
+
+from gateway.errors import ServerUnreachable
+from gateway.ids import now_ms
+from gateway.settings.value_types import McpServer
+from gateway.tools.base import ToolContext, ToolOutput
+from gateway.tools.mcp.connection_ending import scrubbed
+from gateway.tools.mcp.remote_tools import LeftOutTool, ListedTool, RemoteTool, offer
+from gateway.tools.mcp.tasks import put_to_end
+
+if TYPE_CHECKING:
+    from gateway.tools.mcp.sdk_connection import McpConnection
+
+PAUSES = (1.0, 2.0, 5.0, 15.0, 30.0)
+"""Seconds before the next attempt to connect, give or take half of it; the last one stays."""
+STEADY = 60.0
+"""Seconds after which a connection counts as a good one: the next pause is the shortest again."""
+SETTLING = 1.0
+"""Seconds after news of a changed list in which more of it counts as the same."""
+_MAX_NAMED = 20  # tools that are left out and named in the log
+
+_UNKNOWN_OUTCOME = "It may or may not have taken effect: verify before trying again."
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerState:
+    """How a server is doing. `tools` is how many are offered, `error` why it is not connected (no secrets, no
+    paths), `since` when that began in Unix milliseconds."""
+
+    name: str
+    status: Literal["connecting", "connected", "failed"]
+    tools: int
+    error: str | None
+    since: int
+
+
+class Server:
+    """`changed` is called when `tools` is another tuple than before. It stays the same while the server is
+    away: the prompt names the tools, and calls say what is the matter."""
+
+    def __init__(self, name: str, settings: McpServer, changed: Callable[[], None]) -> None:
+        self.name = name
+        self.tools: tuple[RemoteTool, ...] = ()
+        self.state = ServerState(name, "connecting", 0, None, now_ms())
+        self.tried = asyncio.Event()
+        self._settings = settings
+        self._changed = changed
+        self._connection: McpConnection | None = None
+        self._listed: tuple[list[ListedTool], list[LeftOutTool]] | None = None
+        self._left_out: list[LeftOutTool] = []
+        self._is_reported = False
+
+    async def run(self) -> NoReturn:
+        """Connects, and connects again, until it is cancelled. It may be run again after a failure."""
+        attempts = 0
+        while True:
+            began = monotonic()
+            session = asyncio.create_task(self._session(), name=f"MCP session {self.name}")
+            try:
+                await asyncio.wait((session,))
+            finally:
+                await put_to_end(session)
+            try:
+                lost = session.result()
+            except BaseException:
+                # A mistake of ours: a caller of the server or its tools must not wait for it.
+                self.failed("the gateway made a mistake: see its log")
+                raise
+            self.failed(lost.message, **(lost.details or {}))
+            if monotonic() - began > STEADY:
+                attempts = 0
+            await asyncio.sleep(PAUSES[min(attempts, len(PAUSES) - 1)] * uniform(0.5, 1.5))  # noqa: S311 - no secret
+            attempts += 1
+
+    async def _session(self) -> ServerUnreachable:
+        """One connection from its beginning to its end, and why it ended."""
+        from gateway.tools.mcp.sdk_connection import open_connection  # noqa: PLC0415 - imports the SDK
+
+        try:
+            async with open_connection(self.name, self._settings, self._log_stderr) as connection:
+                await self._follow(connection)
+        except ServerUnreachable as lost:
+            return lost
+
+    def failed(self, error: str, **details: Any) -> None:
+        """Says once that the server is not there."""
+        if not self._is_reported:
+            log.warning("mcp_server_unreachable", server=self.name, error=error, **details)
+            self._is_reported = True
+        self._become("failed", error)
+
+    async def _follow(self, connection: "McpConnection") -> NoReturn:
+        await self._take_list(connection)
+        self._connection = connection
+        self._become("connected", None)
+        self._is_reported = False
+        log.info("mcp_server_connected", server=self.name, tools=len(self.tools), protocol=connection.version)
+        try:
+            while True:
+                await connection.news()
+                await asyncio.sleep(SETTLING)
+                await self._take_list(connection)
+                self._become("connected", None)
+        finally:
+            self._connection = None
+            self._become("failed", "the connection was lost")  # why, is known when its program has ended
+
+    async def _take_list(self, connection: "McpConnection") -> None:
+        listed = await connection.list_tools()
+        if listed == self._listed:
+            return
+        tools, refused = await asyncio.to_thread(offer, self.name, self._settings, listed[0], self._call)
+        self._listed = listed
+        self._log_left_out([*listed[1], *refused])
+        if tools != self.tools:
+            self.tools = tools
+            self._changed()
+
+    async def _call(self, tool: RemoteTool, arguments: dict[str, Any], context: ToolContext) -> ToolOutput:
+        connection = self._connection
+        if connection is None:
+            raise ServerUnreachable(
+                f"The MCP server {self.name!r} is not reachable now: {self.state.error}. "
+                "It is being reconnected. Nothing was done."
+            )
+        try:
+            return await connection.call(tool.remote_name, arguments, context)
+        except ServerUnreachable as error:
+            lost = f"The connection to the MCP server {self.name!r} was lost in the call: {error.message}."
+            is_harmless = tool.effect == "read_only"
+            raise ServerUnreachable(lost if is_harmless else f"{lost} {_UNKNOWN_OUTCOME}") from None
+
+    def _become(self, status: Literal["connected", "failed"], error: str | None) -> None:
+        since = self.state.since if self.state.status == status else now_ms()
+        self.state = ServerState(self.name, status, len(self.tools), error, since)
+        self.tried.set()
+
+    def _log_left_out(self, left_out: list[LeftOutTool]) -> None:
+        if left_out != self._left_out:
+            self._left_out = left_out
+            named = [scrubbed(f"{tool}: {reason}", self._settings) for tool, reason in left_out[:_MAX_NAMED]]
+            log.warning("mcp_tools_left_out", server=self.name, number=len(left_out), tools=named)
+
+    def _log_stderr(self, line: str) -> None:
+        log.debug("mcp_server_stderr", server=self.name, line=scrubbed(line, self._settings))

@@ -1,0 +1,296 @@
+"""One session with a server. This is where the SDK begins: importing this file takes 1.1 s of CPU.
+
+program or address ──▶ transport ──▶ watched: bounded lists, the end noticed ──▶ mcp.Client ──▶ calls
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
+from typing import Any, cast
+
+import anyio
+import structlog
+from mcp import Client, MCPError
+from mcp.client.streamable_http import streamable_http_client
+from mcp.client.subscriptions import SubscriptionLost
+from mcp.shared.dispatcher import ProgressFnT
+from mcp.shared.message import SessionMessage
+from mcp_types import (
+    Implementation,
+    JSONRPCResponse,
+    RequestParamsMeta,
+    Tool,
+    ToolListChangedNotification,
+)
+from mcp_types.methods import validate_server_result
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
+from pydantic_core import to_json
+
+from gateway import __version__
+from gateway.errors import ServerUnreachable, ToolError, plain_words
+from gateway.settings.value_types import McpServer
+from gateway.tools.base import ToolContext, ToolOutput
+from gateway.tools.mcp import bounds
+from gateway.tools.mcp.connection_ending import ConnectionEnding, scrubbed
+from gateway.tools.mcp.http import http_client
+from gateway.tools.mcp.remote_tools import LeftOutTool, ListedTool
+from gateway.tools.mcp.results import output_of, outside_output
+from gateway.tools.mcp.sdk_failures import has_broken_off, reason_of
+from gateway.tools.mcp.stdio import stdio_transport
+from gateway.tools.mcp.tasks import put_to_end
+from gateway.tools.progress import Progress
+
+IDEMPOTENCY_KEY = "chat-gateway/idempotency-key"
+"""The key in `_meta` under which a server finds the idempotency key of a call."""
+_PROGRESS_PAUSE = 0.2  # seconds between two reports of progress that are passed on
+_LISTEN_AGAIN = 5.0  # seconds after the stream of notices broke off
+_USED = ("name", "title", "description", "inputSchema", "annotations")  # of a tool; the rest is not looked at
+_PAGE = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}  # what a list must have, since 2026
+
+log = structlog.get_logger(__name__)
+
+
+@asynccontextmanager
+async def open_connection(
+    name: str, server: McpServer, on_stderr: Callable[[str], None]
+) -> AsyncGenerator["McpConnection"]:
+    """A session that is ready. When the context is left, a program that was started for it has ended.
+
+    Raises:
+        ServerUnreachable: at any time, also from within: there is no session, or no more; the message says
+            why, without secrets.
+    """
+    connection = McpConnection(name, server)
+    try:
+        async with AsyncExitStack() as stack:
+            async with asyncio.timeout(server.connect_timeout):
+                await connection.open(stack, on_stderr)
+            yield connection
+    except Exception as error:  # noqa: BLE001 - whatever the SDK and what is under it raise means the same here
+        raise ServerUnreachable(connection.why(error), details=connection.detail) from None
+
+
+class McpConnection:
+    """Made by `open_connection`."""
+
+    def __init__(self, name: str, server: McpServer) -> None:
+        self._name = name
+        self._server = server
+        self._ending = ConnectionEnding()
+        self._news = asyncio.Event()
+        self._is_open = False
+        self._is_over = False
+        self._left_out: list[LeftOutTool] = []
+        self._looked_at = 0
+        self._budget = bounds.LIST
+        self._check: asyncio.Task[None] | None = None
+        self._client: Client
+
+    async def open(self, stack: AsyncExitStack, on_stderr: Callable[[str], None]) -> None:
+        if self._server.command is not None:
+            transport = stdio_transport(self._server, self._ending, on_stderr)
+        else:
+            http = await stack.enter_async_context(http_client(self._server, self._ending, self._over))
+            transport = streamable_http_client(
+                self._server.url or "", http_client=http, max_sse_event_size=bounds.MESSAGE
+            )
+        self._client = await stack.enter_async_context(
+            Client(
+                self._watched(transport),
+                client_info=Implementation(name="chat-gateway", version=__version__),
+                message_handler=self._notice,
+                cache=None,
+            )
+        )
+        self._is_open = True
+        stack.push_async_callback(self._end_check)
+        if self._client.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            subscribing = asyncio.create_task(self._subscribe())
+            stack.push_async_callback(put_to_end, subscribing)
+
+    @property
+    def version(self) -> str:
+        """The version of the protocol that is spoken."""
+        return self._client.protocol_version
+
+    @property
+    def detail(self) -> dict[str, Any] | None:
+        """The server's own last word, for the log."""
+        text = self._ending.detail
+        return {"detail": scrubbed(text, self._server)} if text is not None else None
+
+    async def news(self) -> None:
+        """Returns when the list of tools may have changed.
+
+        Raises:
+            ServerUnreachable: the session is over.
+        """
+        await self._news.wait()
+        self._news.clear()
+        if self._is_over:
+            raise ServerUnreachable("it closed the connection")
+
+    async def list_tools(self) -> tuple[list[ListedTool], list[LeftOutTool]]:
+        """What the server offers, in its own order, and what of it is no tool."""
+        listed: list[ListedTool] = []
+        self._left_out, self._looked_at, self._budget = [], 0, bounds.LIST
+        if self._client.server_capabilities.tools is None:
+            return listed, self._left_out
+        cursor: str | None = None
+        async with asyncio.timeout(self._server.connect_timeout):
+            for _ in range(bounds.PAGES):
+                page = await self._client.list_tools(cursor=cursor)
+                listed += [_listed(tool) for tool in page.tools]
+                cursor = page.next_cursor
+                if cursor is None or len(listed) > bounds.TOOLS or self._looked_at >= bounds.LISTED:
+                    break
+        return listed, self._left_out
+
+    async def call(self, tool: str, arguments: dict[str, Any], context: ToolContext) -> ToolOutput:
+        """Calls a tool by the server's own name for it. Cancelling tells the server, which then has as long
+        as a call may take to answer a question, or the session is over.
+
+        Raises:
+            ServerUnreachable: the session ended before the answer came.
+            ToolError: the answer is no result of a tool.
+        """
+        meta = {**context.trace_headers, IDEMPOTENCY_KEY: context.idempotency_key}
+        progress = Progress(context.emit, _PROGRESS_PAUSE)
+        try:
+            result = await self._client.call_tool(
+                tool, arguments, progress_callback=_report_to(progress), meta=cast("RequestParamsMeta", meta)
+            )
+        except asyncio.CancelledError:
+            if self._is_open and (self._check is None or self._check.done()):
+                self._check = asyncio.create_task(self._check_answers())
+            raise
+        except MCPError as error:
+            if self._is_over or has_broken_off(error):
+                raise ServerUnreachable(self.why(error)) from None
+            message = f"The server refused the call: {error.message[: bounds.LINE]}"
+            return outside_output(message, self._name, is_error=True)
+        except (ValidationError, RuntimeError):
+            raise ToolError(
+                f"The MCP server {self._name!r} answered with what is no result of a tool."
+            ) from None
+        finally:
+            progress.close()
+        return output_of(result, self._name)
+
+    def why(self, error: BaseException) -> str:
+        """Why the session is over, or never began."""
+        return reason_of(error, self._ending, self._server)
+
+    async def _check_answers(self) -> None:
+        """Ends the session when the server hangs: also what it does not know, it would answer."""
+        session = self._client.session
+        is_modern = self.version in MODERN_PROTOCOL_VERSIONS  # they have no ping
+        with suppress(Exception):  # a refusal is an answer too, and who ended meanwhile is noticed elsewhere
+            try:
+                async with asyncio.timeout(self._server.timeout):
+                    await (session.send_discover(self.version) if is_modern else session.send_ping())
+            except TimeoutError:
+                self._ending.because("it does not answer any more")
+                self._over()
+
+    async def _end_check(self) -> None:
+        self._is_open = False
+        if self._check is not None:
+            await put_to_end(self._check)
+
+    def _over(self) -> None:
+        self._is_over = True
+        self._news.set()
+
+    async def _notice(self, message: object) -> None:
+        if isinstance(message, ToolListChangedNotification):
+            self._news.set()
+
+    async def _subscribe(self) -> None:
+        """Keeps the stream open on which a server that speaks the protocol of 2026 sends its notices. They
+        come to `_notice` like those of older servers, which need not be asked."""
+        while True:
+            try:
+                with suppress(SubscriptionLost, TimeoutError):
+                    async with self._client.listen(tools_list_changed=True) as subscription:
+                        async for _ in subscription:
+                            pass
+            except MCPError:  # it has none
+                return
+            except Exception:  # a mistake of ours, or the SDK's: tried again, too
+                log.exception("mcp_notices_not_read", server=self._name)
+            await asyncio.sleep(_LISTEN_AGAIN)
+            self._news.set()  # what happened meanwhile, nobody told
+
+    @asynccontextmanager
+    async def _watched(self, transport: AbstractAsyncContextManager[Any]) -> AsyncGenerator[Any]:
+        """The transport, with lists mended on their way, and its end noticed also when nobody is calling."""
+        async with transport as (messages, answers):
+            inbox, mended = anyio.create_memory_object_stream[SessionMessage | Exception]()
+
+            async def pass_on() -> None:
+                try:
+                    with inbox, suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+                        async for message in messages:
+                            await inbox.send(self._mended(message))
+                except Exception:  # a mistake of ours: without this task no answer would ever come
+                    log.exception("mcp_messages_not_read", server=self._name)
+                self._over()
+
+            passing = asyncio.create_task(pass_on())
+            try:
+                yield mended, answers
+            finally:
+                mended.close()
+                await put_to_end(passing)
+
+    def _mended(self, message: SessionMessage | Exception) -> SessionMessage | Exception:
+        """A list of tools without those that are none, for which the SDK would refuse the others too. Nothing
+        is kept of results' schemas: the SDK would check each result against the server's own patterns."""
+        if not isinstance(message, SessionMessage) or not isinstance(message.message, JSONRPCResponse):
+            return message
+        result = message.message.result
+        if self._is_open and isinstance(tools := result.get("tools"), list):
+            entries = [self._checked(tool) for tool in tools[: max(0, bounds.LISTED - self._looked_at)]]
+            self._looked_at += len(entries)
+            result["tools"] = [kept for kept in entries if kept is not None]
+            if "content" not in result:  # otherwise it is a call's
+                result.pop("_meta", None)
+        return message
+
+    def _checked(self, tool: Any) -> dict[str, Any] | None:
+        kept = {key: tool[key] for key in _USED if key in tool} if isinstance(tool, dict) else {}
+        try:
+            self._budget -= len(to_json(kept)) if self._budget > 0 else 0
+            if self._budget <= 0:
+                raise ValueError(f"the list has more than {bounds.LIST} bytes")
+            validate_server_result("tools/list", self.version, {**_PAGE, "tools": [kept]})
+        except ValidationError as error:
+            problem = error.errors(include_url=False, include_input=False)[0]
+            where = ".".join(str(part) for part in problem["loc"][2:])
+            reason = f"{where}: {plain_words(problem['type'], problem['msg'], unknown='unknown name')}"
+        except ValueError as error:
+            reason = str(error)
+        else:
+            return kept
+        self._left_out.append(LeftOutTool(str(kept.get("name", "?"))[: bounds.LINE], reason[: bounds.LINE]))
+        return None
+
+
+def _listed(tool: Tool) -> ListedTool:
+    hints = tool.annotations
+    return ListedTool(
+        tool.name,
+        tool.description or tool.title or "",
+        tool.input_schema,
+        is_read_only=hints is not None and hints.read_only_hint is True,
+        is_idempotent=hints is not None and hints.idempotent_hint is True,
+    )
+
+
+def _report_to(told: Progress) -> ProgressFnT:
+    async def report(progress: float, total: float | None, message: str | None) -> None:
+        told(message or None, progress / total if total else None)
+
+    return report

@@ -1,0 +1,380 @@
+"""How an endpoint wants to be asked: by version of the API, header of the key, and what its refusals tell."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any, Literal
+
+import anthropic
+import httpx2
+import orjson
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from gateway.demo.server import serve_demo
+from gateway.demo.versions import KeyHeader
+from gateway.errors import ModelError, SettingsError
+from gateway.messages import Message, text_block
+from gateway.model.anthropic import AnthropicModel
+from gateway.model.base import Answer, Delta, Model, ModelRequest
+from gateway.model.endpoint_profile import (
+    MAX_MODELS,
+    NEWEST_VERSION,
+    OLDER_VERSION,
+    EndpointProfile,
+    left_out,
+)
+from gateway.settings import load_settings
+from tests.loopback import served
+
+pytestmark = pytest.mark.anyio
+
+KEY = "sk-ant-secret-key-0123456789"
+WHOLE = b"".join(
+    b"data: %b\n\n" % orjson.dumps(event)
+    for event in (
+        {"type": "message_start", "message": {"id": "m"}},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "hi"}},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_stop"},
+    )
+)
+
+
+def asking(text: str = "/say hi", *, model: str = "demo", temperature: float | None = None) -> ModelRequest:
+    messages = [Message("user", [text_block(text)])]
+    return ModelRequest(model, max_tokens=100, system=[], messages=messages, temperature=temperature)
+
+
+@asynccontextmanager
+async def model_at(url: str, **given: Any) -> AsyncGenerator[Model]:
+    model = AnthropicModel(api_key=KEY, base_url=url, **given)
+    try:
+        yield model
+    finally:
+        await model.close()
+
+
+async def said(model: Model, request: ModelRequest) -> str:
+    async with model.stream(request) as chunks:
+        async for chunk in chunks:
+            if isinstance(chunk, Answer):
+                return "".join(block["text"] for block in chunk.content)
+    raise AssertionError("no answer")
+
+
+async def failure(model: Model, request: ModelRequest) -> ModelError:
+    with pytest.raises(ModelError) as raised:
+        await said(model, request)
+    assert KEY not in str(raised.value)
+    return raised.value
+
+
+async def calls(url: str) -> int:
+    """How many model calls the demo has seen, those that it refused included."""
+    async with httpx2.AsyncClient(trust_env=False) as client:
+        return (await client.get(f"{url}/demo/requests")).json()["counters"]["started"]
+
+
+Seen = tuple[dict[str, str], dict[str, Any]]
+"""The headers and the body of a request."""
+
+
+@asynccontextmanager
+async def judging(
+    judge: Callable[[dict[str, str], dict[str, Any]], tuple[int, str] | None],
+) -> AsyncGenerator[tuple[str, list[Seen]]]:
+    """An endpoint that answers unless `judge` says with which status and words not; and its requests."""
+    seen: list[Seen] = []
+
+    async def messages(request: Request) -> Response:
+        seen.append((dict(request.headers), orjson.loads(await request.body())))
+        if (refusal := judge(*seen[-1])) is not None:
+            status, message = refusal
+            error = {"type": "invalid_request_error", "message": message}
+            return Response(orjson.dumps({"type": "error", "error": error}), status)
+        return Response(WHOLE, media_type="text/event-stream")
+
+    async with served(Starlette(routes=[Route("/v1/messages", messages, methods=["POST"])])) as url:
+        yield url, seen
+
+
+def test_the_newest_version_is_the_one_that_the_sdk_sends() -> None:
+    """A new major version of the SDK may send another: then this module is to be looked at again."""
+    assert anthropic.AsyncAnthropic(api_key="any").default_headers["anthropic-version"] == NEWEST_VERSION
+
+
+@pytest.mark.parametrize("version", [None, OLDER_VERSION, NEWEST_VERSION])
+@pytest.mark.parametrize("key_header", [None, "bearer", "x-api-key"])
+async def test_an_endpoint_that_wants_one_way_is_asked_that_way(
+    version: str | None, key_header: KeyHeader | None
+) -> None:
+    """Either version and either header, with no setting: what it refuses first is asked once more the other
+    way, and from then on at once."""
+    adapted: list[str] = []
+    async with (
+        serve_demo(pace=0, version=version, key_header=key_header) as url,
+        model_at(url, adapted=adapted.append) as model,
+    ):
+        assert await said(model, asking(temperature=0.5)) == "hi"
+        refused = await calls(url) - 1
+        assert await said(model, asking("/say again", temperature=0.5)) == "again"
+        assert await calls(url) == refused + 2
+        assert await model.count_tokens(asking())
+    wanted = [
+        *(["GATEWAY_MODEL_AUTH=x-api-key"] if key_header == "x-api-key" else []),
+        *([f"GATEWAY_MODEL_API_VERSION={OLDER_VERSION}"] if version == OLDER_VERSION else []),
+    ]
+    assert refused == len(wanted)
+    assert [setting for setting in wanted if setting not in " ".join(adapted)] == []
+    assert len(adapted) == len(wanted)
+
+
+@pytest.mark.parametrize("version", [OLDER_VERSION, NEWEST_VERSION])
+@pytest.mark.parametrize("key_header", ["bearer", "x-api-key"])
+async def test_what_is_set_is_sent_at_once(version: str, key_header: Literal["bearer", "x-api-key"]) -> None:
+    """With both settings the first request is right."""
+    async with (
+        serve_demo(pace=0, version=version, key_header=key_header) as url,
+        model_at(url, api_version=version, key_header=key_header) as model,
+    ):
+        assert await said(model, asking(temperature=0.5)) == "hi"
+        assert await calls(url) == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [({"key_header": "bearer"}, "upstream_auth"), ({"api_version": NEWEST_VERSION}, "upstream_error")],
+)
+async def test_what_is_set_stays_as_it_is_set(given: dict[str, str], code: str) -> None:
+    """An operator who names a header or a version gets no other one sent."""
+    async with (
+        serve_demo(pace=0, version=OLDER_VERSION, key_header="x-api-key") as url,
+        model_at(url, **({"key_header": "x-api-key", "api_version": OLDER_VERSION} | given)) as model,
+    ):
+        assert (await failure(model, asking())).code == code
+        assert await calls(url) == 1
+
+
+async def test_a_temperature_goes_only_where_the_version_takes_one() -> None:
+    """The newest version refuses it even at its default, so it is not sent; the older one gets it."""
+    async with judging(lambda _, __: None) as (url, seen):
+        async with model_at(url) as model:
+            await said(model, asking(temperature=1.0))
+        async with model_at(url, api_version=OLDER_VERSION) as model:
+            await said(model, asking(temperature=0.5))
+    (newest, first), (older, second) = seen
+    assert (newest["anthropic-version"], newest["authorization"]) == (NEWEST_VERSION, f"Bearer {KEY}")
+    assert "x-api-key" not in newest
+    assert "temperature" not in first
+    assert older["anthropic-version"] == OLDER_VERSION
+    assert second["temperature"] == 0.5
+
+
+async def test_a_model_that_takes_no_temperature_is_asked_without() -> None:
+    """Newer models refuse it in the older version too; other models at the endpoint still get it."""
+
+    def judge(_: dict[str, str], body: dict[str, Any]) -> tuple[int, str] | None:
+        if body["model"] == "new" and "temperature" in body:
+            return 400, "`temperature` is deprecated for this model."
+        return None
+
+    adapted: list[str] = []
+    async with (
+        judging(judge) as (url, seen),
+        model_at(url, api_version=OLDER_VERSION, adapted=adapted.append) as model,
+    ):
+        for name in ("new", "new", "old"):
+            assert await said(model, asking(model=name, temperature=0.5)) == "hi"
+    assert [(body["model"], "temperature" in body) for _, body in seen] == [
+        ("new", True),
+        ("new", False),
+        ("new", False),
+        ("old", True),
+    ]
+    assert len(adapted) == 1
+
+
+async def test_a_model_that_takes_no_budget_for_thinking_decides_itself() -> None:
+    """It refuses `enabled` and is asked once more with `adaptive`, from then on at once, also for a count of
+    tokens, and shows what it thinks; other models keep their budget."""
+    adapted: list[str] = []
+    thoughtful = replace(
+        asking("/think Let me see.\n/say hi", model="claude-opus-4-8"), max_tokens=4096, thinking_budget=1024
+    )
+    async with serve_demo(pace=0) as url, model_at(url, adapted=adapted.append) as model:
+        async with model.stream(thoughtful) as chunks:
+            thought = "".join([c.text async for c in chunks if isinstance(c, Delta) and c.kind == "thinking"])
+        assert thought == "Let me see."
+        assert await calls(url) == 2
+        assert await model.count_tokens(thoughtful)
+        async with model.stream(replace(thoughtful, model="demo")) as chunks:
+            assert [chunk async for chunk in chunks]
+        async with model.stream(thoughtful) as chunks:
+            assert [chunk async for chunk in chunks]
+        assert await calls(url) == 4
+        async with httpx2.AsyncClient(trust_env=False) as client:
+            requests = (await client.get(f"{url}/demo/requests")).json()["requests"]
+    budget = {"type": "enabled", "budget_tokens": 1024}
+    adaptive = {"type": "adaptive", "display": "summarized"}
+    asked = [request["body"]["thinking"] for request in requests]
+    assert sorted(asked, key=str) == [adaptive, adaptive, budget, budget]
+    assert len(adapted) == 1
+    assert "claude-opus-4-8" in adapted[0]
+
+
+async def test_a_budget_that_is_wrong_stays_a_refusal() -> None:
+    """Only a refusal of the kind of thinking is a reason to ask in the other."""
+    text = "`max_tokens` must be greater than `thinking.budget_tokens`."
+    async with judging(lambda _, __: (400, text)) as (url, seen), model_at(url) as model:
+        assert (await failure(model, replace(asking(), thinking_budget=1024))).refused
+    assert len(seen) == 1
+
+
+def test_what_models_do_not_take_is_remembered_of_so_many() -> None:
+    """Whatever names requests have: what is known is bounded, and found out again."""
+    endpoint = EndpointProfile(OLDER_VERSION, "bearer", has_key=True, adapted=lambda _: None)
+    for number in range(MAX_MODELS + 1):
+        first = endpoint.way(f"m{number}", None, thinks=True)
+        endpoint.answered(f"m{number}", first, replace(first, thinking="adaptive"))
+    assert endpoint.way(f"m{MAX_MODELS}", None, thinks=True).thinking == "adaptive"
+    assert endpoint.way("m0", None, thinks=True).thinking == "enabled"
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [(401, "Unauthorized"), (403, "Forbidden"), (422, "header x-api-key: Field required")],
+)
+async def test_whatever_words_an_endpoint_has_for_a_missing_header(status: int, message: str) -> None:
+    """401 and 403 say little; other refusals count when they name the header."""
+    async with (
+        judging(lambda headers, _: None if "x-api-key" in headers else (status, message)) as (url, seen),
+        model_at(url) as model,
+    ):
+        assert await said(model, asking()) == "hi"
+    assert "authorization" not in seen[-1][0]
+
+
+async def test_a_wrong_key_is_refused_in_the_endpoint_s_first_words() -> None:
+    """Both headers are tried, each once, and nothing is learned from that."""
+    async with (
+        judging(lambda headers, _: (401, "bad token" if "authorization" in headers else "?")) as (url, seen),
+        model_at(url) as model,
+    ):
+        for _ in range(2):
+            error = await failure(model, asking())
+            assert (error.code, error.retryable) == ("upstream_auth", False)
+            assert "bad token" in error.message
+    assert ["x-api-key" in headers for headers, _ in seen] == [False, True, False, True]
+
+
+async def test_a_key_that_worked_and_is_refused_later_is_no_question_of_its_header() -> None:
+    """A key that was revoked is not offered in other ways."""
+    revoked: list[bool] = []
+    async with (
+        judging(lambda _, __: (401, "revoked") if revoked else None) as (url, seen),
+        model_at(url) as model,
+    ):
+        await said(model, asking())
+        revoked.append(True)
+        assert (await failure(model, asking())).code == "upstream_auth"
+    assert len(seen) == 2
+
+
+async def test_a_failure_of_the_other_way_is_told_as_what_it_is() -> None:
+    """The second header was right and the endpoint is overloaded: another attempt may help."""
+    async with (
+        judging(lambda headers, _: (529, "later") if "x-api-key" in headers else (401, "no")) as (url, _),
+        model_at(url) as model,
+    ):
+        error = await failure(model, asking())
+    assert (error.code, error.retryable) == ("upstream_overloaded", True)
+
+
+async def test_any_other_refusal_is_asked_once() -> None:
+    """A refusal that names nothing of the way it was asked in stays what it is."""
+    async with (
+        judging(lambda _, __: (400, "messages: Field required")) as (url, seen),
+        model_at(url) as model,
+    ):
+        assert (await failure(model, asking())).refused
+    assert len(seen) == 1
+
+
+def test_a_temperature_that_is_not_sent_is_told() -> None:
+    """At the start and by the doctor; where the version takes one there is nothing to tell."""
+    warning = left_out(load_settings(temperature=0.5))
+    assert warning is not None
+    assert "GATEWAY_TEMPERATURE is not sent" in warning
+    assert f"GATEWAY_MODEL_API_VERSION={OLDER_VERSION}" in warning
+    assert left_out(load_settings(temperature=0.5, model_api_version=OLDER_VERSION)) is None
+    assert left_out(load_settings()) is None
+
+
+# A proxy on the way
+
+
+@asynccontextmanager
+async def proxying(*, refuses: bool = False) -> AsyncGenerator[tuple[str, list[str]]]:
+    """An HTTP proxy that passes on one request of each connection, and what it was asked for."""
+    asked: list[str] = []
+
+    async def pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        asked.append(head)
+        if refuses:
+            writer.write(b"HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n")
+        else:
+            size = int(head.lower().partition("content-length:")[2].split("\r\n")[0])
+            where = httpx2.URL(head.split(" ")[1])
+            there, here = await asyncio.open_connection(where.host, where.port)
+            rest = head.replace(head.split(" ")[1], where.path, 1).replace(
+                "\r\n", "\r\nconnection: close\r\n", 1
+            )
+            here.write(rest.encode() + await reader.readexactly(size))
+            writer.write(await there.read())
+            here.close()
+        writer.close()
+
+    server = await asyncio.start_server(pass_on, "127.0.0.1", 0)
+    async with server:
+        yield f"127.0.0.1:{server.sockets[0].getsockname()[1]}", asked
+
+
+async def test_a_proxy_that_is_set_is_used_and_one_of_the_environment_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With its user name and password; without the setting the endpoint is asked directly."""
+    async with proxying() as (proxy, asked), serve_demo(pace=0) as url:
+        for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY"):
+            monkeypatch.setenv(name, f"http://{proxy}")
+        async with model_at(url) as model:
+            assert await said(model, asking()) == "hi"
+        assert asked == []
+        async with model_at(url, proxy=f"http://user:pass@{proxy}") as model:
+            assert await said(model, asking("/say through")) == "through"
+    (head,) = asked
+    assert head.startswith(f"POST {url}/v1/messages ")
+    assert "Proxy-Authorization: Basic dXNlcjpwYXNz" in head
+
+
+async def test_a_proxy_that_refuses_is_told_without_its_password() -> None:
+    """Of a tunnel to an endpoint with TLS, and of a proxy that is not there."""
+    async with proxying(refuses=True) as (proxy, _):
+        async with model_at("https://model.example", proxy=f"http://user:secret@{proxy}") as model:
+            error = await failure(model, asking())
+        assert "the proxy answers with HTTP 407" in error.message
+    async with model_at("http://model.example", proxy=f"http://user:secret@{proxy}") as model:
+        gone = await failure(model, asking())
+    assert (gone.code, gone.retryable) == ("upstream_error", True)
+    assert "secret" not in error.message + gone.message
+
+
+async def test_a_proxy_that_is_no_address_is_a_wrong_setting() -> None:
+    """Found when the model is made."""
+    with pytest.raises(SettingsError, match="GATEWAY_MODEL_PROXY"):
+        AnthropicModel(proxy="proxy.example:3128")
