@@ -315,8 +315,10 @@ async def test_a_result_that_comes_too_late_keeps_nobody_from_another_question(c
     asked = events_in(await client.post("/ag-ui", input_of(first, tools=[tool])))
     (call,) = asked[-1]["outcome"]["pendingToolCallIds"]
     await client.post("/ag-ui/stop", {"threadId": "c"})
+    turn_id = asked[0]["metadata"]["gateway"]["turn_id"]
+    await client.all_frames(f"/api/sessions/c/events?turn_id={turn_id}")  # to its end
     made = {"id": call, "type": "function", "function": {"name": "page_title", "arguments": "{}"}}
-    assistant = {"id": asked[0]["metadata"]["gateway"]["turn_id"] + "-calls", "role": "assistant"}
+    assistant = {"id": f"{turn_id}-calls", "role": "assistant"}
     result = {"id": "r1", "role": "tool", "toolCallId": call, "content": "Home"}
     before = [first, {**assistant, "toolCalls": [made]}, result]
 
