@@ -178,7 +178,7 @@ async def removing(share: int) -> Sequence[Figure]:
             began, task = perf_counter(), asyncio.create_task(work())
             while not task.done():
                 asked = perf_counter()
-                await storage.sessions.rename("other", OWNER, "a title")
+                await storage.sessions.change("other", OWNER, 1, title="a title")
                 times.append(perf_counter() - asked)
                 await asyncio.sleep(0.005)
             await task
