@@ -146,7 +146,7 @@ lock: $(VENV)/.python ## Renew the requirement files from pyproject.toml, and np
 
 .PHONY: clean
 clean: ## Remove what the other targets made, except ./data
-	rm -rf $(VENV) $(BACKENDS) gateway/ui/next web/node_modules dist *.egg-info .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(BACKENDS) gateway/ui web/node_modules dist *.egg-info .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Each backend has an environment of its own: their requirements contradict ours and each other's.

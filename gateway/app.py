@@ -1,6 +1,8 @@
 """The ASGI application: routes, middleware, the page."""
 
+import asyncio
 from collections.abc import Iterable, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
-from starlette.responses import FileResponse, PlainTextResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
@@ -21,6 +23,7 @@ from gateway.errors import GatewayError
 from gateway.http.middleware import Access, FailureResponses, RequestScope
 from gateway.http.openapi import document
 from gateway.http.problems import Dialect, on_bug, on_gateway_error, on_http_error
+from gateway.http.ranges import is_known
 from gateway.lifespan import lifespan
 from gateway.settings import Settings
 from gateway.tools.base import FunctionTool
@@ -49,9 +52,7 @@ def build_app(settings: Settings, *, demo: bool = False, tools: Sequence[Functio
             *(each.route() for each in endpoints),
             Route("/openapi.json", document(endpoints)),
             Route("/", _page),
-            Route("/next", _page),
-            Mount("/assets", _Assets(directory=PAGE / "next/assets", check_dir=False)),
-            Mount("/ui", _Assets(directory=PAGE)),
+            Mount("/assets", _Assets(directory=PAGE / "assets", check_dir=False)),
         ],
         middleware=[
             Middleware(RequestScope),
@@ -103,16 +104,25 @@ def _cors(settings: Settings, adapters: Iterable[Adapter]) -> list[Middleware]:
 
 
 class _Assets(StaticFiles):
-    """The page's files; asked for again each time, so that an upgrade is not mixed with old scripts."""
+    """The page's files: each name has a hash of the content in it, so that a browser keeps them."""
+
+    async def check_config(self) -> None:
+        """Without a build there are none, and that is no fault."""
 
     def file_response(self, *args: Any, **options: Any) -> Response:
         response = super().file_response(*args, **options)
-        response.headers["cache-control"] = "no-cache"
+        response.headers["cache-control"] = "public, max-age=31536000, immutable"
         return response
 
 
 async def _page(request: Request) -> Response:
-    page = PAGE / ("next/index.html" if request.url.path.endswith("/next") else "index.html")
-    if not page.exists():
+    """Asked for again each time, by its content: two builds differ in names of equal length."""
+    try:
+        page = await asyncio.to_thread((PAGE / "index.html").read_bytes)
+    except FileNotFoundError:
         return PlainTextResponse(UNBUILT, 404)
-    return FileResponse(page, headers={"cache-control": "no-cache"})
+    etag = f'"{sha256(page).hexdigest()[:32]}"'
+    about = {"cache-control": "no-cache", "etag": etag}
+    if is_known(request.headers, etag):
+        return Response(status_code=304, headers=about)
+    return HTMLResponse(page, headers=about)

@@ -24,8 +24,8 @@ MAX_USER = 256
 NOBODY = frozenset({"null", "none", "undefined", "nan"})
 """What programs write for a user that they do not know."""
 
-OPEN_PATHS = frozenset({"/", "/next", "/healthz", "/readyz", "/openapi.json", "/api/schema/events.json"})
-OPEN_PREFIXES = ("/ui/", "/assets/", "/.well-known/")
+OPEN_PATHS = frozenset({"/", "/healthz", "/readyz", "/openapi.json", "/api/schema/events.json"})
+OPEN_PREFIXES = ("/assets/", "/.well-known/")
 OF_NO_USER = "/v1/models"
 """What frontends ask for before any of their users comes: a delegate key need not name one there."""
 

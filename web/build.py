@@ -1,4 +1,4 @@
-"""Builds the page: `python web/build.py` makes `gateway/ui/next` of this folder, unless that is done already.
+"""Builds the page: `python web/build.py` makes `gateway/ui` of this folder, unless that is done already.
 
 `--if-possible` says why it could not, and exits with 0. `--check` has TypeScript, ESLint and Vitest look at
 the sources instead, `--dev` serves them with reload, in front of the gateway at GATEWAY_URL. `--to FOLDER`
@@ -24,7 +24,7 @@ from pathlib import Path
 WEB = Path(__file__).resolve().parent
 ROOT = WEB.parent
 LOCK = WEB / "package-lock.json"
-BUILT = ROOT / "gateway" / "ui" / "next"
+BUILT = ROOT / "gateway" / "ui"
 OWN_NODE = ROOT / ".venv" / "node"
 MIN_NODE = (20, 19)
 """What Vite needs."""

@@ -20,7 +20,7 @@ export default defineConfig({
     },
   },
   build: {
-    outDir: here("../gateway/ui/next"),
+    outDir: here("../gateway/ui"),
     emptyOutDir: true,
     assetsDir: "assets",
     assetsInlineLimit: 0,

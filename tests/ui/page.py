@@ -33,8 +33,3 @@ def opened(browser: Browser, url: str, locale: str = "en-GB") -> Generator[Page]
 def ask(page: Page, question: str) -> None:
     page.get_by_label("Message", exact=True).fill(question)
     page.get_by_label("Message", exact=True).press("Enter")
-
-
-def types(page: Page) -> list[str]:
-    """The event types in the side panel, pieces in a row counting once."""
-    return page.locator("#event-list details").evaluate_all("rows => rows.map(row => row.dataset.type)")

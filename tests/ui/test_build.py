@@ -65,8 +65,8 @@ def test_a_wheel_has_the_page(tmp_path: Path) -> None:
 
     names = zipfile.ZipFile(next(tmp_path.glob("*.whl"))).namelist()
 
-    assert "gateway/ui/next/index.html" in names
-    assert any(name.startswith("gateway/ui/next/assets/") and name.endswith(".js") for name in names)
+    assert "gateway/ui/index.html" in names
+    assert any(name.startswith("gateway/ui/assets/") and name.endswith(".js") for name in names)
     assert [name for name in names if name.endswith(".tsx")] == []
 
 
@@ -77,9 +77,10 @@ async def test_without_a_build_the_page_is_a_line_that_says_what_to_do(
     """The gateway itself works."""
     monkeypatch.setattr(app, "PAGE", tmp_path)
 
-    answer = await client.get("/next")
+    answer = await client.get("/")
 
     assert answer.status_code == 404
     assert answer.text.startswith("The page is not built: `make page` does it")
     assert answer.text.count("\n") == 1
+    assert (await client.get("/assets/index.js")).status_code == 404
     assert (await client.get("/healthz")).status_code == 200

@@ -1,5 +1,6 @@
 """The frame of the page: its address, its parts on wide and narrow screens, its settings, what it loads."""
 
+import re
 from collections.abc import Generator
 from pathlib import Path
 
@@ -39,7 +40,7 @@ def session(running: Running) -> str:
 @pytest.fixture
 def page(browser: Browser, running: Running) -> Generator[Page]:
     """The page, opened fresh."""
-    with opened(browser, f"{running.url}/next") as page:
+    with opened(browser, running.url) as page:
         yield page
 
 
@@ -50,7 +51,7 @@ def test_everything_comes_from_below_the_path_of_the_page(
     asked: list[str] = []
     with relaying(running.url, prefix="/tools/chat") as relay, opened(browser, "about:blank") as page:
         page.on("request", lambda request: asked.append(request.url))
-        page.goto(f"{relay.url}/next#s={session}")
+        page.goto(f"{relay.url}/#s={session}")
         expect(page.locator(".answer .prose", has_text="391")).to_be_visible()
 
         assert asked
@@ -59,11 +60,26 @@ def test_everything_comes_from_below_the_path_of_the_page(
 
 def test_no_script_or_style_can_run_that_is_not_of_the_gateway(page: Page, running: Running) -> None:
     """The policy names the gateway alone; the page has no script, style or handler within."""
-    policy = httpx2.get(f"{running.url}/next", trust_env=False).headers["content-security-policy"]
+    policy = httpx2.get(running.url, trust_env=False).headers["content-security-policy"]
 
     assert "unsafe" not in policy
     assert "script-src 'self'; style-src 'self';" in policy
     assert page.locator("script:not([src]), style").count() == 0
+
+
+def test_the_files_of_the_page_are_kept_and_their_names_asked_for_again(running: Running) -> None:
+    """What is named by its content never changes; the page itself is sent where it did."""
+    with httpx2.Client(base_url=running.url, trust_env=False) as http:
+        page = http.get("/")
+        known = http.get("/", headers={"if-none-match": page.headers["etag"]})
+        script = http.get("/" + re.findall(r'src="\./(assets/[^"]+)"', page.text)[0])
+
+    assert (page.headers["content-type"], page.headers["cache-control"]) == (
+        "text/html; charset=utf-8",
+        "no-cache",
+    )
+    assert (known.status_code, known.content) == (304, b"")
+    assert script.headers["cache-control"] == "public, max-age=31536000, immutable"
 
 
 def test_back_leads_to_the_place_before(page: Page, session: str) -> None:
@@ -86,11 +102,11 @@ def test_the_last_chat_is_opened_again(page: Page, running: Running, session: st
     expect(page.locator(".answer .prose", has_text="391")).to_be_visible()
 
     page.goto("about:blank")
-    page.goto(f"{running.url}/next")
+    page.goto(running.url)
     expect(page.locator(".answer .prose", has_text="391")).to_be_visible()
     page.locator(".head").get_by_role("button", name="New chat").click()
     page.goto("about:blank")
-    page.goto(f"{running.url}/next")
+    page.goto(running.url)
 
     expect(page.get_by_role("main")).to_be_visible()
     assert "#" not in page.url
@@ -122,7 +138,7 @@ def test_the_page_speaks_the_language_of_the_browser(
     browser: Browser, running: Running, locale: str, language: str
 ) -> None:
     """Simplified or traditional Chinese, else English."""
-    with opened(browser, f"{running.url}/next", locale) as page:
+    with opened(browser, running.url, locale) as page:
         expect(page.locator("html")).to_have_attribute("lang", language)
 
 
@@ -145,7 +161,7 @@ def test_a_key_is_asked_for_and_kept_in_the_tab(browser: Browser, tmp_path: Path
     """Again after a wrong one; a reload needs none."""
     with (
         gateway_process(tmp_path, GATEWAY_API_KEYS=f"ada:{KEY}") as gateway,
-        opened(browser, f"{gateway.url}/next") as page,
+        opened(browser, gateway.url) as page,
     ):
         for key in ("wrong-wrong-wrong", KEY):
             expect(page.get_by_role("dialog")).to_be_visible()
@@ -164,7 +180,7 @@ def test_a_lost_connection_is_told_and_comes_back(browser: Browser, running: Run
     """The line goes by itself when the gateway is there again."""
     with (
         relaying(running.url, cuts=(200,)) as relay,
-        opened(browser, f"{relay.url}/next#s={session}") as page,
+        opened(browser, f"{relay.url}/#s={session}") as page,
     ):
         expect(page.locator(".answer .prose", has_text="391")).to_be_visible()
         page.context.set_offline(True)
@@ -187,7 +203,7 @@ def test_nothing_is_in_the_way_of_anybody(
     """axe finds nothing in a new chat, an old one, the settings, the chats and the inspector; no screen is
     too narrow for what is on it."""
     width, height = SCREENS[screen]
-    with opened(browser, f"{running.url}/next") as page:
+    with opened(browser, running.url) as page:
         page.set_viewport_size({"width": width, "height": height})
         page.emulate_media(color_scheme=scheme)  # pyright: ignore[reportArgumentType]
         expect(page.get_by_role("textbox").first).to_be_visible()

@@ -1,26 +1,11 @@
 """A conversation of the page, in a browser, and what a reader does there."""
 
-from collections.abc import Generator
-from contextlib import contextmanager
-
-from playwright.sync_api import Browser, Locator, Page
-
-from tests.ui import page as ui
-from tests.ui.page import ask, in_a_browser
-
-__all__ = ["announced", "ask", "event_types", "in_a_browser", "opened", "place_of"]
-
-
-@contextmanager
-def opened(browser: Browser, url: str, locale: str = "en-GB") -> Generator[Page]:
-    """As `tests.ui.page.opened`: `url` is the gateway's, or one that a page had."""
-    with ui.opened(browser, url if "/next" in url else f"{url}/next", locale) as page:
-        yield page
+from playwright.sync_api import Locator, Page
 
 
 def place_of(page: Page) -> str:
     """The address of the session on the screen, below the API."""
-    base, session = page.url.split("/next#s=")
+    base, session = page.url.split("/#s=")
     return f"{base}/api/sessions/{session}"
 
 

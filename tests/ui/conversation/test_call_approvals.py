@@ -8,7 +8,8 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.running import Running
-from tests.ui.conversation.chat import announced, ask, event_types, in_a_browser, opened, place_of
+from tests.ui.conversation.chat import announced, event_types, place_of
+from tests.ui.page import ask, in_a_browser, opened
 
 pytestmark = in_a_browser
 

@@ -7,7 +7,8 @@ from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.relay import relaying
 from tests.running import Running, gateway_process
-from tests.ui.conversation.chat import ask, event_types, in_a_browser, opened
+from tests.ui.conversation.chat import event_types
+from tests.ui.page import ask, in_a_browser, opened
 
 pytestmark = in_a_browser
 
@@ -123,7 +124,7 @@ def test_a_double_click_asks_once(page: Page) -> None:
 def test_a_lost_connection_is_resumed(page: Page, running: Running) -> None:
     """However often the stream is cut off in the middle of an answer, the answer is there whole and once."""
     with relaying(running.url, cuts=(2000, 1500, 4000)) as relay:
-        page.goto(f"{relay.url}/next")
+        page.goto(relay.url)
         ask(page, "/pieces 60 /pace 10")
 
         expect(page.locator(".outcome.completed")).to_be_visible()
@@ -193,7 +194,7 @@ def test_chats_can_be_left_and_found_again(page: Page) -> None:
 def test_a_session_that_is_gone_is_told(page: Page, running: Running) -> None:
     """An address with an unknown session opens a new chat and says so."""
     page.goto("about:blank")  # else only the fragment changes
-    page.goto(f"{running.url}/next#s=s_unknown")
+    page.goto(f"{running.url}/#s=s_unknown")
 
     expect(page.locator(".conversation > .note")).to_have_text("This chat is no longer there.")
     expect(page.locator("#welcome")).to_be_visible()

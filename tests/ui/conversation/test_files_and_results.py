@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.running import Running, gateway_process
-from tests.ui.conversation.chat import ask, in_a_browser, opened
+from tests.ui.page import ask, in_a_browser, opened
 
 DOT = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
@@ -58,7 +58,7 @@ def give(page: Page, how: str, place: str, name: str, text: str) -> None:
 
 def kept(page: Page) -> dict[str, str]:
     """The paths of the reader's artifacts by their names."""
-    path = page.url.partition("next#")[0].partition("next")[0] + "api/artifacts"
+    path = page.url.partition("#")[0] + "api/artifacts"
     return {each["name"]: f"{path}/{each['ref']}" for each in page.request.get(path).json()["artifacts"]}
 
 

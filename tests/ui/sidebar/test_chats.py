@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.running import Running
-from tests.ui.conversation.chat import in_a_browser, opened
+from tests.ui.page import in_a_browser, opened
 
 pytestmark = in_a_browser
 
