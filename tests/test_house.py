@@ -239,6 +239,21 @@ def test_the_container_listens_where_its_ports_and_its_health_check_look() -> No
     assert "GATEWAY_PORT" in check.partition("ENTRYPOINT")[0]
 
 
+def test_what_is_to_be_installed_by_hand_is_what_an_extra_asks_for() -> None:
+    """`pip install '…'` in a message of the gateway or in a document names no package but those: ours is on
+    no index."""
+    extras = pyproject()["project"]["optional-dependencies"]
+    known = {each for requirements in extras.values() for each in requirements} | {"moto[server]"}
+    named = {
+        requirement
+        for place in [*DOCUMENTS, *(ROOT / "gateway").rglob("*.py")]
+        for requirement in re.findall(r"pip install '(?!\.)([^']+)'", place.read_text(encoding="utf-8"))
+    }
+
+    assert "mcp>=2.3,<3" in named
+    assert named - known == set()
+
+
 def test_every_dependency_has_its_reason() -> None:
     """CONTRIBUTING.md says of each dependency why it is here."""
     table = re.findall(r"^\| ([^|]+) \| [^|]+ \|$", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE)

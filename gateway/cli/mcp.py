@@ -49,7 +49,7 @@ def mcp(
     from gateway.telemetry.lines.logs import configure_logging
 
     if find_spec("mcp") is None:
-        raise GatewayError("The MCP SDK is not installed: pip install 'chat-gateway[mcp]'")
+        raise GatewayError("The MCP SDK is not installed: pip install 'mcp>=2.3,<3'")
     if url is not None:
         if any((user, role, project, http)):
             raise typer.BadParameter("With --url the key says who asks: give nothing but --key.")

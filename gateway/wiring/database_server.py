@@ -16,7 +16,7 @@ def driver_needed() -> Generator[None]:
     except ImportError as error:
         raise SettingsError(
             "GATEWAY_DATABASE_URL names a PostgreSQL database, and its driver is not installed: "
-            "pip install 'chat-gateway[postgres]'."
+            "pip install 'psycopg[binary]>=3.2,<4'."
         ) from error
 
 

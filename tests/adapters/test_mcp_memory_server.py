@@ -275,7 +275,7 @@ def test_without_the_sdk_the_command_says_what_to_install(tmp_path: Path) -> Non
     )
 
     assert refused.returncode == 1
-    assert refused.stderr == "gateway: The MCP SDK is not installed: pip install 'chat-gateway[mcp]'\n"
+    assert refused.stderr == "gateway: The MCP SDK is not installed: pip install 'mcp>=2.3,<3'\n"
     assert list(tmp_path.iterdir()) == []
 
 

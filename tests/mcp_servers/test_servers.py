@@ -54,7 +54,7 @@ async def test_without_the_sdk_the_log_names_what_to_install(monkeypatch: pytest
     assert source.tools == ()
     assert [state.status for state in source.states] == ["failed"]
     assert [line["event"] for line in lines] == ["mcp_server_unreachable"]
-    assert "pip install 'chat-gateway[mcp]'" in lines[0]["error"]
+    assert "pip install 'mcp>=2.3,<3'" in lines[0]["error"]
 
 
 async def test_it_ends_at_whatever_moment_it_is_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:

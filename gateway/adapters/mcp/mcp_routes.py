@@ -32,9 +32,7 @@ class McpMessage(BaseModel):
 async def message(request: ApiRequest) -> Response:
     """Answers one message of an MCP client; a call of `chat` with a stream, while its turn runs."""
     if find_spec("mcp") is None:
-        raise NotFound(
-            "The MCP SDK is not installed: pip install 'chat-gateway[mcp]'.", code="mcp_not_installed"
-        )
+        raise NotFound("The MCP SDK is not installed: pip install 'mcp>=2.3,<3'.", code="mcp_not_installed")
     body = await request.read_body(McpMessage)
     # In a thread: the SDK takes a second to load.
     server = await asyncio.to_thread(import_module, "gateway.adapters.mcp.mcp_gateway_server")

@@ -38,6 +38,10 @@ _TYPES = {
 _CLOSES = {b"{": b"}", b"[": b"]"}
 
 
+class _OpenArray(list[Any]):
+    """One that goes on behind the part that is counted."""
+
+
 def json_form(content: ArtifactContent, measured: Measured) -> Compact:
     """Like text, and it says so, when it cannot be parsed."""
     whole = measured.size <= LARGEST_PARSED and _signs(content) <= MAX_CHARACTERS
@@ -47,6 +51,8 @@ def json_form(content: ArtifactContent, measured: Measured) -> Compact:
     except orjson.JSONDecodeError as error:
         lines = counted(measured.lines or 0, "line")
         return text_form(content, measured, f"JSON, {_reason(error, whole=whole)}: {lines}")
+    if not whole:
+        value = _opened(value)
     scope = "" if whole else f" (counted in its first {len(measured.head):,} bytes)"
     path = _path(value)
     examples = {"json_path": path} if path else {}
@@ -75,6 +81,16 @@ def closed(head: bytes) -> bytes:
         elif match[0] in (b"}", b"]") and around:
             around.pop()
     return head[:cut] + b"".join(reversed(around))
+
+
+def _opened(value: Any, levels: int = _DEEPEST) -> Any:
+    """The value with its open arrays known as such: the cut is behind the last item of each container."""
+    if not value or not levels or not isinstance(value, dict | list):
+        return value
+    if isinstance(value, dict):
+        key = next(reversed(value))
+        return {**value, key: _opened(value[key], levels - 1)}
+    return _OpenArray([*value[:-1], _opened(value[-1], levels - 1)])
 
 
 def _shape(title: str, value: Any) -> list[str]:
@@ -138,11 +154,12 @@ def _array(values: Sequence[Any]) -> str:
     plural = "" if most == 1 else "s"
     types = " or ".join(f"{each}{plural}" for each in dict.fromkeys(map(_type, _items(values))))
     length = f"{most:,}" if least == most else f"{least:,} to {most:,}"
-    return f"array of {length} {types}"
+    at_least = "at least " if len(values) == 1 and isinstance(values[0], _OpenArray) else ""
+    return f"array of {at_least}{length} {types}"
 
 
 def _type(value: Any) -> str:
-    return _TYPES[type(value)]
+    return _TYPES[list if isinstance(value, list) else type(value)]
 
 
 def _example(value: Any) -> str:

@@ -157,7 +157,7 @@ def _numpy() -> Any:
         import numpy as np  # noqa: PLC0415 - an extra, and 0.1 s
     except ImportError:
         raise SettingsError(
-            "GATEWAY_EMBEDDINGS_URL is set, but numpy is not installed: pip install 'chat-gateway[vectors]', "
+            "GATEWAY_EMBEDDINGS_URL is set, but numpy is not installed: pip install 'numpy>=2', "
             "or take the setting away."
         ) from None
     return np

@@ -48,7 +48,7 @@ class McpServers:
             await asyncio.to_thread(import_module, "gateway.tools.mcp.sdk_connection")
         except ImportError:
             for server in self._servers:
-                server.failed("the MCP SDK is not installed: pip install 'chat-gateway[mcp]'")
+                server.failed("the MCP SDK is not installed: pip install 'mcp>=2.3,<3'")
             return
         async with asyncio.TaskGroup() as group:
             for server in self._servers:

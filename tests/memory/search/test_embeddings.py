@@ -109,7 +109,7 @@ async def test_many_may_ask_at_once(server: VectorServer, embeddings: Embeddings
 def test_without_numpy_the_setting_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """When the gateway starts, in words that say what to do; without the setting nothing is missed."""
     monkeypatch.setitem(sys.modules, "numpy", None)
-    with pytest.raises(SettingsError, match=r"pip install 'chat-gateway\[vectors\]'"):
+    with pytest.raises(SettingsError, match=r"pip install 'numpy>=2'"):
         embeddings_of(load_settings(data_dir=tmp_path, embeddings_url="http://127.0.0.1:9/v1"))
 
     assert embeddings_of(load_settings(data_dir=tmp_path)) is None
