@@ -19,9 +19,9 @@ SHOWN_PER_FIGURE = 3
 SMALL_FILE = 60
 BROAD = {"Exception", "BaseException"}
 BUDGETS: Mapping[str, int] = {
-    "": 1103,
+    "": 1140,
     "adapters": 5491,
-    "api": 2540,
+    "api": 2575,
     "artifacts": 2615,
     "cli": 3430,
     "client": 405,
@@ -33,11 +33,11 @@ BUDGETS: Mapping[str, int] = {
     "memory": 6445,
     "model": 1750,
     "prompt": 610,
-    "service": 2710,
+    "service": 2716,
     "session_pages": 505,
     "settings": 555,
     "skills": 1075,
-    "storage": 12_145,
+    "storage": 12_320,
     "telemetry": 4384,
     "tools": 3130,
     "turn": 2601,

@@ -6,6 +6,7 @@ Indexing and searching must use the same tokens: change a rule here and every st
 import re
 import threading
 import unicodedata
+from collections.abc import Collection
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
@@ -20,6 +21,8 @@ MAX_WORD = 64
 _CJK = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 _RUN = re.compile(rf"([{_CJK}]+)|([^\W_{_CJK}]+)")
 _CJK_RUN = re.compile(rf"[{_CJK}]+")
+_CLUSTER = re.compile(r"(?s).[\u0300-\u036f\u3099\u309a\uff9e\uff9f]*")  # with what NFKC may join to it
+_FULL_WIDTH = {0x3000: " "} | {sign: chr(sign - 0xFEE0) for sign in range(0xFF01, 0xFF5F)}
 _BETWEEN_CJK = re.compile(rf"(?<=[{_CJK}]) (?=[{_CJK}])")
 _AT_ENDS = " .,;:!?'\"。、「」『』“”‘’…"  # after NFKC, which writes full-width signs as ASCII
 _STEMMING = threading.Lock()  # a stemmer keeps the word it works on in itself
@@ -51,6 +54,48 @@ def tokens(text: str) -> list[str]:
         found.extend(run)
         found.extend(map("".join, pairwise(run)))
     return found
+
+
+def places(text: str, words: Collection[str]) -> list[tuple[int, int, str]]:
+    """Where those tokens stand in `text`, from its beginning on: from, until and the token. They are found
+    in any inflection and script, as `tokens` does; two of them may overlap."""
+    folded, starts, ends = _folded(text[:MAX_TEXT])
+    found: list[tuple[int, int, str]] = []
+
+    def take(token: str, start: int, end: int) -> None:
+        if token in words:
+            found.append((start, end, token) if starts is None else (starts[start], ends[end - 1], token))
+
+    for match in _RUN.finditer(folded):
+        first, run = match.start(), match[1]
+        if run is None:
+            take(_stem(match[2][:MAX_WORD]), first, match.end())
+            continue
+        plain = _simplified(run)
+        if len(plain) != len(run):  # a word that another one of Taiwan stands for
+            plain = "".join(_simplified(sign)[:1] or sign for sign in run)
+        for at in range(len(run)):
+            take(plain[at], first + at, first + at + 1)
+            take(plain[at : at + 2] if at + 1 < len(run) else "", first + at, first + at + 2)
+    return found
+
+
+def _folded(text: str) -> tuple[str, list[int] | None, list[int]]:
+    """`text` as `tokens` reads it, and for each character of that where in `text` its own begin and end; None
+    where that is its own place."""
+    plain = text.translate(_FULL_WIDTH)
+    folded = plain.casefold()
+    if len(folded) == len(plain) and unicodedata.is_normalized("NFKC", plain):
+        return folded, None, []
+    parts: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    for match in _CLUSTER.finditer(text):
+        part = unicodedata.normalize("NFKC", match[0]).casefold()
+        parts.append(part)
+        starts += [match.start()] * len(part)
+        ends += [match.end()] * len(part)
+    return "".join(parts), starts, ends
 
 
 def plain_form(text: str) -> str:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.lexical import MAX_WORD, estimate_tokens, query_tokens, tokens
+from gateway.lexical import MAX_WORD, estimate_tokens, places, query_tokens, tokens
 
 
 @pytest.mark.parametrize(
@@ -43,6 +43,29 @@ def test_any_text_has_bounded_tokens(text: str) -> None:
 
     assert all(0 < len(token) <= MAX_WORD * 3 for token in found)
     assert len(found) <= 40 * len(text)
+
+
+@given(st.text(max_size=300))
+def test_tokens_are_found_where_they_stand(text: str) -> None:
+    """From its beginning to its end, and what stands there has the token."""
+    found = places(text, set(tokens(text)))
+
+    assert [start for start, _, _ in found] == sorted(start for start, _, _ in found)
+    assert all(token in tokens(text[start:end]) for start, end, token in found)
+
+
+@pytest.mark.parametrize(
+    ("text", "word", "there"),
+    [
+        ("They are running, and RAN.", "run", ["running"]),
+        ("軟體與软件", "软件", ["軟體", "软件"]),
+        ("ｃａｆé, cafe\u0301, CAFÉ", "café", ["ｃａｆé", "cafe\u0301", "CAFÉ"]),
+        ("… ﬁle … ㎏", "file", ["ﬁle"]),
+    ],
+)
+def test_a_word_is_found_as_it_is_written(text: str, word: str, there: list[str]) -> None:
+    """In any inflection, script and width."""
+    assert [text[start:end] for start, end, _ in places(text, query_tokens(word)[-1:])] == there
 
 
 def test_a_long_run_without_separators_is_tokenized() -> None:

@@ -1,5 +1,6 @@
 """Sessions and their turns as JSON: snake_case out, snake_case or camelCase in, strict either way."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
@@ -13,7 +14,7 @@ from gateway.messages import Usage
 from gateway.service.abandoned_turns import GRACE, MAX_GRACE
 from gateway.service.seeding import MAX_SEEDED, SeedMessage
 from gateway.storage.branches import MAX_BRANCHES
-from gateway.storage.sessions import OpenStatus, Order, TitleBy
+from gateway.storage.sessions import Found, OpenStatus, Order, Piece, TitleBy
 from gateway.storage.turns import MAX_INSTRUCTIONS, TurnRow, TurnState, TurnStatus
 from gateway.tools.client_tools import MAX_TOOLS
 
@@ -195,8 +196,43 @@ class SessionDetails(Session):
     versions: list[int] = Field(description="Every version there is; any can be activated.")
 
 
+class PieceReply(Reply):
+    """A part of a text: `hit` where it is one that was looked for."""
+
+    text: str
+    hit: bool
+
+
+class FoundReply(Reply):
+    """Where the words of a search stand, in pieces that make one text."""
+
+    title: list[PieceReply] | None = Field(None, description="All of it; absent: none of them is in it.")
+    turn_id: str | None = Field(None, description="The newest turn that has all of them.")
+    text: list[PieceReply] | None = Field(
+        None, description="What was said in that turn around them, on one line."
+    )
+
+    @classmethod
+    def of(cls, found: Found) -> Self:
+        return cls(
+            title=_pieces(found.title),
+            turn_id=found.turn_id,
+            text=_pieces(found.text),
+        )
+
+
+def _pieces(pieces: Sequence[Piece] | None) -> list[PieceReply] | None:
+    if pieces is None:
+        return None
+    return [PieceReply(text=piece.text, hit=piece.hit) for piece in pieces]
+
+
+class ListedSession(Session):
+    found: FoundReply | None = Field(None, description="With `q`: why it is here.")
+
+
 class SessionPage(Reply):
-    sessions: list[Session]
+    sessions: list[ListedSession]
     next: str | None = Field(None, description="Cursor of the next page; absent on the last one.")
 
 

@@ -1,5 +1,7 @@
 """Sessions, what was said in them, and what happened in them."""
 
+from collections.abc import Mapping
+
 from starlette.responses import Response
 
 from gateway.api.long_replies import messages_reply
@@ -7,6 +9,8 @@ from gateway.api.session_bodies import (
     BranchQuery,
     EventPage,
     EventsQuery,
+    FoundReply,
+    ListedSession,
     Messages,
     Session,
     SessionBody,
@@ -26,6 +30,7 @@ from gateway.http.ranges import unless_known
 from gateway.http.requests import ApiRequest
 from gateway.http.stream import stream_response
 from gateway.service.follower import Following
+from gateway.storage.sessions import Found
 
 ARCHIVED = {"false": False, "true": True, "all": None}
 TYPES = frozenset(event_types())
@@ -45,7 +50,7 @@ async def create(request: ApiRequest) -> Response:
 
 async def find(request: ApiRequest) -> Response:
     """Your sessions, the last used first, without the archived ones; `q` searches what was said, in English
-    and Chinese. To see what changes, ask again with the ETag: 304 when nothing has."""
+    and Chinese, and tells where. To see what changes, ask again with the ETag: 304 when nothing has."""
     query = request.read_query(SessionsQuery)
     before = decode_cursor(query.before) if query.before is not None else None
     rows = await request.gateway.sessions(
@@ -62,7 +67,14 @@ async def find(request: ApiRequest) -> Response:
     if len(rows) > query.limit:
         last = page[-1]
         more = encode_cursor(last.created_at if query.order == "created" else last.updated_at, last.id)
-    reply = SessionPage(sessions=[Session.from_row(row) for row in page], next=more)
+    found: Mapping[str, Found] = {}
+    if query.q is not None:
+        found = await request.gateway.where_found(request.principal, query.q, [row.id for row in page])
+    listed = [
+        ListedSession.from_row(row, found=FoundReply.of(found[row.id]) if row.id in found else None)
+        for row in page
+    ]
+    reply = SessionPage(sessions=listed, next=more)
     return unless_known(request.headers, json_body(reply))
 
 

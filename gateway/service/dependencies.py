@@ -9,6 +9,7 @@ from gateway.storage.blobs import Blobs
 from gateway.storage.branches import Branches
 from gateway.storage.exclusive import Exclusive
 from gateway.storage.orphans import Orphans
+from gateway.storage.sessions import Search
 from gateway.storage.sessions.copies import Copies
 from gateway.turn.dependencies import TurnDependencies
 
@@ -22,6 +23,7 @@ class Dependencies(TurnDependencies):
     compressions: Compressions
     archives: Archives
     copies: Copies
+    search: Search
     summariser: SessionSummariser
     artifacts: Artifacts
     orphans: Orphans

@@ -1,6 +1,6 @@
 """The operations that all entry points call. They check the session's owner, and nothing here knows HTTP."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -37,7 +37,7 @@ from gateway.service.sent_prompts import SentPrompts
 from gateway.service.skills import SkillsOffered
 from gateway.service.whole_sessions import SessionRecords
 from gateway.storage.branches import SessionBranches
-from gateway.storage.sessions import Order, SessionRow
+from gateway.storage.sessions import Found, Order, SessionRow
 from gateway.storage.turns import Accepted, NewTurn, OnConflict, TurnRow, TurnState
 from gateway.turn.in_flight import InFlight
 from gateway.turn.ownership import Ownership
@@ -155,6 +155,12 @@ class Gateway:
             archived=archived,
             order=order,
         )
+
+    async def where_found(
+        self, who: Principal, query: str, session_ids: Sequence[str]
+    ) -> Mapping[str, Found]:
+        """See `Search.where`."""
+        return await self._deps.search.where(who.user_id, query, session_ids)
 
     async def change_session(
         self,

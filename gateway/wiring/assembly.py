@@ -107,6 +107,7 @@ def assemble(
         summaries=storage.summaries,
         archives=storage.archives,
         copies=storage.copies,
+        search=storage.search,
         model=model,
         meter=meter,
         summariser=summariser,

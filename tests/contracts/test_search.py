@@ -1,9 +1,11 @@
 """What storage owes about finding sessions by what was said in them."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from gateway.storage.sessions import Piece
 from gateway.wiring import Storage
 from tests.storage.saying import add_turn, archive, ask, finish
 from tests.storage.writing import OWNER, Factory, accepted, writer_of
@@ -53,6 +55,97 @@ async def test_titles_are_found_at_once(storage: Storage) -> None:
     await add_turn(storage, "s", "t", "hello", "Good day.")
     await storage.search.index("s")
     assert await found(storage, "冬天") == await found(storage, "good day") == ["s"]
+
+
+async def where(storage: Storage, query: str, *session_ids: str) -> dict[str, tuple[str, str, str]]:
+    """Title, turn and text of what was found in each session, with what was looked for in brackets."""
+    found = await storage.search.where(OWNER, query, session_ids or ("s",))
+
+    def shown(pieces: Sequence[Piece] | None) -> str:
+        return "".join(f"[{piece.text}]" if piece.hit else piece.text for piece in pieces or ())
+
+    return {name: (shown(each.title), each.turn_id or "", shown(each.text)) for name, each in found.items()}
+
+
+@pytest.mark.parametrize(
+    ("query", "turn", "text"),
+    [
+        ("APPLE", "t1", "How do [apples] grow, and 苹果是怎么长的？"),
+        ("蘋果", "t1", "How do apples grow, and [苹果]是怎么长的？"),
+        ("growing 苹果", "t1", "How do apples [grow], and [苹果]是怎么长的？"),
+        ("trees", "t2", "On [trees], in a garden."),
+        ("花园", "t3", "在[花園]裡，每年春天。"),
+        ("ｆｕｌｌ ｗｉｄｔｈ", "t4", "[Ｆｕｌｌ]，[ｗｉｄｔｈ]！"),
+        ("straße café", "t5", "[STRASSE], [café]"),
+    ],
+)
+async def test_a_search_tells_where_the_words_stand(
+    storage: Storage, query: str, turn: str, text: str
+) -> None:
+    """In the user's message or an answer, as it was written, whatever the inflection and the script."""
+    await add_turn(storage, "s", "t1", "How do apples grow, and 苹果是怎么长的？", "Slowly.")
+    await add_turn(storage, "s", "t2", "Where?", "On trees, in a garden.")
+    await add_turn(storage, "s", "t3", "哪里？", "在花園裡，每年春天。")
+    await add_turn(storage, "s", "t4", "Ｆｕｌｌ，ｗｉｄｔｈ！")
+    await add_turn(storage, "s", "t5", "STRASSE, café")
+    await storage.search.index("s")
+
+    assert (await where(storage, query))["s"][1:] == (turn, text)
+
+
+async def test_a_search_tells_the_newest_turn_and_the_words_of_the_title(storage: Storage) -> None:
+    """Of several turns the newest; where the words are in the title alone, no turn."""
+    await storage.sessions.create("s", OWNER, "Garden plans", 1)
+    for number in (1, 2, 3):
+        await add_turn(storage, "s", f"t{number}", f"garden {number}", "Yes.")
+    await storage.sessions.create("title", OWNER, "My gardens", 1)
+    await storage.search.index("s", "title")
+
+    assert await where(storage, "garden", "s", "title", "gone") == {
+        "s": ("[Garden] plans", "t3", "[garden] 3"),
+        "title": ("My [gardens]", "", ""),
+    }
+    assert await where(storage, "garden 2") == {"s": ("[Garden] plans", "t2", "[garden] [2]")}
+
+
+async def test_a_search_shows_a_short_part_around_most_of_the_words(storage: Storage) -> None:
+    """A long text is cut at blanks, around the place where the words stand together."""
+    filler = "Nothing is said here about it. " * 40
+    await add_turn(storage, "s", "t", "well?", f"{filler} a lemon. {filler} a lemon tree. {filler}")
+    await storage.search.index("s")
+
+    [(_, _, text)] = (await where(storage, "lemon tree")).values()
+    assert "a [lemon] [tree]. Nothing" in text
+    assert text.startswith("… ")
+    assert text.endswith(" …")
+    assert len(text) < 180
+
+
+async def test_a_search_tells_where_words_stand_in_archives(storage: Storage) -> None:
+    """What was moved to a blob is read there; of a damaged one what the user said is told."""
+    for name in ("whole", "damaged"):
+        await add_turn(storage, name, f"t_{name}", "long ago", "We talked about whales.")
+        await archive(storage, name)
+    await storage.search.index("whole", "damaged")
+    [row] = await storage.archives.list("damaged")
+    await storage.blobs.delete(row.messages_path)
+
+    assert await where(storage, "ago whales", "whole", "damaged") == {
+        "whole": ("long [ago]", "t_whole", "long [ago]"),
+        "damaged": ("long [ago]", "t_damaged", "long [ago]"),
+    }
+    assert await where(storage, "whales", "whole", "damaged") == {
+        "whole": ("", "t_whole", "We talked about [whales]."),
+        "damaged": ("", "t_damaged", ""),
+    }
+
+
+async def test_a_search_tells_nothing_of_what_is_somebody_elses(storage: Storage) -> None:
+    """Whatever ids are asked for."""
+    await add_turn(storage, "s", "t", "a secret", "Between us.", owner="bob")
+    await storage.search.index("s")
+
+    assert await where(storage, "secret") == {}
 
 
 async def test_a_title_taken_from_a_message_gives_way_to_another(storage: Storage) -> None:

@@ -17,6 +17,10 @@ from gateway.storage.sessions.unindexed import Fresh
 FOUND = text("SELECT session_id FROM search_words WHERE words @> CAST(:words AS text[])").columns(
     column("session_id", Text)
 )
+NEWEST = """
+    SELECT session_id, max(turn) FROM search_words
+    WHERE session_id = ANY(%s::text[]) AND words @> %s::text[] GROUP BY session_id
+"""
 INDEXED_TO = "SELECT position FROM search_sessions WHERE session_id = %s"
 ADVANCE = """
     INSERT INTO search_sessions AS s (session_id, turns, position) VALUES (%s, %s, %s)
@@ -42,6 +46,13 @@ class ArrayTurnWords:
     def found(self, owner: str, words: Sequence[str]) -> Select[tuple[str]]:
         """See `TurnWords.found`."""
         return select(FOUND.bindparams(words=[mark_of(owner), *words]).subquery().c.session_id)
+
+    def newest_turns(
+        self, connection: Connection, owner: str, words: Sequence[str], session_ids: Sequence[str]
+    ) -> dict[str, int]:
+        """See `TurnWords.newest_turns`."""
+        given = ([*session_ids], [mark_of(owner), *words])
+        return dict(raw_of(connection).execute(NEWEST, given).fetchall())
 
     def indexed_to(self, connection: Connection, session_id: str) -> int | None:
         """See `TurnWords.indexed_to`."""

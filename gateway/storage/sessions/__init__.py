@@ -1,6 +1,6 @@
 """What storage owes about sessions: what was said in them, what is removed, searched and learned of them."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
@@ -44,6 +44,25 @@ class SessionRow:
     @property
     def archived(self) -> bool:
         return self.archived_at is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a text that is shown: `hit` where it is one that a search looked for."""
+
+    text: str
+    hit: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Why a search finds a session: its `title`, in pieces, if words of the search are in it, and of the
+    newest turn that has all of them the part of the `text` where they stand; None: they are in the title
+    alone, or what was said cannot be read any more."""
+
+    title: Sequence[Piece] | None = None
+    turn_id: str | None = None
+    text: Sequence[Piece] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +251,11 @@ class Search(Protocol):
     async def due(self, *, after: str = "", limit: int) -> Sequence[str]:
         """Sessions without a running turn of which something is not searchable yet, in the order of their
         ids, beginning after that one."""
+        ...
+
+    async def where(self, owner: str, query: str, session_ids: Sequence[str]) -> Mapping[str, Found]:
+        """Where the words stand in sessions that `Sessions.list` found by the query. Of those that are not
+        the owner's, or gone by now, nothing is said."""
         ...
 
 

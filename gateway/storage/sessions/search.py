@@ -7,7 +7,7 @@ session's title.
 import asyncio
 import hashlib
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from sqlalchemy import Connection, Select, bindparam, select, update
@@ -17,7 +17,9 @@ from gateway.lexical import is_cjk, query_tokens, tokens
 from gateway.storage.database import Database, Prepared
 from gateway.storage.messages import StoredMessage
 from gateway.storage.schema import heads, sessions, turns
-from gateway.storage.sessions.history import ReadArchived, range_of
+from gateway.storage.sessions import Found
+from gateway.storage.sessions.history import MessageRange, ReadArchived, range_of
+from gateway.storage.sessions.hits import Hit, hits_of
 from gateway.storage.sessions.purges import IndexedWords
 from gateway.storage.sessions.unindexed import TURN_BATCH, Fresh
 from gateway.storage.turns.heads import OF_SESSION
@@ -29,6 +31,9 @@ OWNER_MARK = "\ue000"
 
 QUERY_WORDS = 32
 """Words of a query that count: more only narrow down what is found already."""
+
+MAX_ARCHIVED = 20
+"""Sessions of a page whose archives are read to say where the words stand: of others what the user said."""
 
 SMALL = 16
 """Messages of a session that are read together with those of others."""
@@ -76,6 +81,13 @@ class TurnWords(IndexedWords, Protocol):
 
     def found(self, owner: str, words: Sequence[str]) -> Select[tuple[str]]:
         """The ids of the owner's sessions that have all of `words` in one turn or in their title."""
+        ...
+
+    def newest_turns(
+        self, connection: Connection, owner: str, words: Sequence[str], session_ids: Sequence[str]
+    ) -> dict[str, int]:
+        """The newest turn of each of these sessions, of the owner's, that has all of `words`: its place among
+        those that were indexed, from 1; 0: they are in the title."""
         ...
 
     def indexed_to(self, connection: Connection, session_id: str) -> int | None:
@@ -138,6 +150,22 @@ class SqlSearch:
         """See `TextIndex.words`."""
         return set(tokens(title))
 
+    async def where(self, owner: str, query: str, session_ids: Sequence[str]) -> Mapping[str, Found]:
+        """See `Search.where`."""
+        words = await asyncio.to_thread(words_of_query, query)
+        if not words or not session_ids:
+            return {}
+
+        def read(connection: Connection) -> list[Hit]:
+            newest = self._index.newest_turns(connection, owner, words, session_ids)
+            return hits_of(connection, owner, words, newest)
+
+        hits = await self._database.read(read)
+        archived = [(hit, hit.archived) for hit in hits if hit.archived is not None]
+        for hit, part in archived[:MAX_ARCHIVED]:
+            hit.take(await self._whole(hit.session_id, part))
+        return await asyncio.to_thread(lambda: {hit.session_id: hit.found(words) for hit in hits})
+
     async def _fresh(self, session_id: str) -> Fresh | None:
         """The next part that the index lacks; None when it lacks nothing, or the session is gone."""
         fresh = await self._database.read(lambda connection: lacking(connection, self._index, session_id))
@@ -156,6 +184,9 @@ class SqlSearch:
         part = await self._database.read(
             lambda connection: range_of(connection, session_id, after, until), snapshot=False
         )
+        return await self._whole(session_id, part)
+
+    async def _whole(self, session_id: str, part: MessageRange) -> Sequence[StoredMessage]:
         try:
             return await part.read(self._archived)
         except ArchiveDamaged as error:

@@ -20,6 +20,8 @@ from gateway.storage.sqlite.database import raw_of
 TURN_BITS = 24
 """Sixteen million turns in a session; SQLite's rowids leave 39 bits for sessions."""
 
+_TURN = (1 << TURN_BITS) - 1
+
 FOUND = (
     text(
         "SELECT session_id FROM search_sessions WHERE number IN"
@@ -28,6 +30,10 @@ FOUND = (
     .bindparams(bits=TURN_BITS)
     .columns(column("session_id", Text))
 )
+NEWEST = """
+    SELECT rowid & :turn FROM search_index WHERE search_index MATCH :words
+    AND rowid BETWEEN :number << :bits AND (:number << :bits) + :turn ORDER BY rowid DESC LIMIT 1
+"""
 KNOWN = "SELECT number, turns, position FROM search_sessions WHERE session_id = ?"
 KNOW = "INSERT INTO search_sessions (session_id, turns, position) VALUES (?, 0, 0)"
 ADVANCE = "UPDATE search_sessions SET turns = ?, position = ? WHERE number = ?"
@@ -46,9 +52,20 @@ class Fts5TurnWords:
 
     def found(self, owner: str, words: Sequence[str]) -> Select[tuple[str]]:
         """See `TurnWords.found`."""
-        # Quoted, and without quotes in them: a word is never part of the grammar.
-        match = " AND ".join(f'"{word}"' for word in [mark_of(owner), *words])
-        return select(FOUND.bindparams(words=match).subquery().c.session_id)
+        return select(FOUND.bindparams(words=_match(owner, words)).subquery().c.session_id)
+
+    def newest_turns(
+        self, connection: Connection, owner: str, words: Sequence[str], session_ids: Sequence[str]
+    ) -> dict[str, int]:
+        """See `TurnWords.newest_turns`."""
+        raw, turns = raw_of(connection), dict[str, int]()
+        for session_id in session_ids:
+            if (session := raw.execute(KNOWN, (session_id,)).fetchone()) is None:
+                continue
+            given = {"words": _match(owner, words), "number": session[0], "bits": TURN_BITS, "turn": _TURN}
+            if (found := raw.execute(NEWEST, given).fetchone()) is not None:
+                turns[session_id] = found[0]
+        return turns
 
     def indexed_to(self, connection: Connection, session_id: str) -> int | None:
         """See `TurnWords.indexed_to`."""
@@ -81,10 +98,15 @@ class Fts5TurnWords:
         if found is None:
             return 0
         first = found[0] << TURN_BITS
-        removed = raw.execute(REMOVE_SOME, (first, first + (1 << TURN_BITS) - 1, most)).rowcount
+        removed = raw.execute(REMOVE_SOME, (first, first + _TURN, most)).rowcount
         if removed < most:
             raw.execute(FORGET, (found[0],))
         return removed
+
+
+def _match(owner: str, words: Sequence[str]) -> str:
+    """Quoted, and without quotes in them: a word is never part of the grammar."""
+    return " AND ".join(f'"{word}"' for word in [mark_of(owner), *words])
 
 
 def known(raw: sqlite3.Connection, session_id: str) -> tuple[int, int, int]:

@@ -60,6 +60,7 @@ def test_a_chat_is_found_by_what_was_said_and_deleted(page: Page, garden: Runnin
 
 def test_the_palette_goes_to_a_page_by_a_few_letters(page: Page) -> None:
     """And leaves the page as it was otherwise."""
+    expect(page.get_by_role("searchbox")).to_be_visible()
     page.keyboard.press("Control+k")
     page.get_by_role("combobox").fill("skil")
     page.keyboard.press("Enter")

@@ -1,16 +1,14 @@
 // A chat in the list: its title, how it stands, and a menu of what can be done with it.
 
 import { Ellipsis } from "lucide-react";
-import { memo, useEffect, useRef, useState } from "react";
+import { memo } from "react";
 
 import { hashOf, NEW_CHAT } from "../place";
-import { client, go, useWords } from "../state";
+import { go, useWords } from "../state";
 import { useActions } from "./actions";
 import type { Chat } from "./chats";
-import { marked } from "./highlight";
 import { Menu } from "./Menu";
 import { Pieces } from "./Pieces";
-import { snippetOf } from "./snippets";
 import { words as table } from "./words";
 
 interface Props {
@@ -19,23 +17,26 @@ interface Props {
   readonly isUnread: boolean;
   /** The one that Tab comes to; arrow keys go on from there. */
   readonly isStop: boolean;
-  readonly query: string;
   readonly onChosen: () => void;
 }
 
-export const ChatRow = memo(function ChatRow({ chat, isOpen, isUnread, isStop, query, onChosen }: Props) {
+export const ChatRow = memo(function ChatRow({ chat, isOpen, isUnread, isStop, onChosen }: Props) {
   const words = useWords(table);
   const { actions, ask, dialog } = useActions(chat);
   const title = chat.title ?? words.untitled;
+  const { found } = chat;
+  const place = { session: chat.id, turn: found?.turn_id ?? null };
+  // Renamed since it was found, it has no marks.
+  const pieces = found?.title?.map(({ text }) => text).join("") === title ? found.title : [{ text: title, hit: false }];
   const state = chat.status === "running" ? "running" : chat.status === undefined ? isUnread ? "unread" : null : "waiting";
   return (
     <li className="chat-row" data-chat={chat.id} data-open={isOpen}>
       <a
-        href={hashOf({ ...NEW_CHAT, session: chat.id }) || "#"} aria-current={isOpen ? "page" : undefined} tabIndex={isStop ? 0 : -1}
+        href={hashOf({ ...NEW_CHAT, ...place }) || "#"} aria-current={isOpen ? "page" : undefined} tabIndex={isStop ? 0 : -1}
         onClick={(event) => {
           if (event.ctrlKey || event.metaKey || event.shiftKey) return; // another tab, which the link opens
           event.preventDefault();
-          go({ session: chat.id });
+          go(place);
           onChosen();
         }}
         onKeyDown={(event) => {
@@ -45,8 +46,8 @@ export const ChatRow = memo(function ChatRow({ chat, isOpen, isUnread, isStop, q
           ask(what);
         }}
       >
-        <span className="chat-title" dir="auto"><Pieces pieces={marked(title, query)} /></span>
-        {query !== "" && <Snippet key={query} session={chat.id} query={query} />}
+        <span className="chat-title" dir="auto"><Pieces pieces={pieces} /></span>
+        {found?.text && <span className="chat-snippet" dir="auto"><Pieces pieces={found.text} /></span>}
         {state && <span className="chat-state" data-state={state} title={words[state]}><span className="unseen">{words[state]}</span></span>}
       </a>
       <Menu label={words.actions(title)} icon={<Ellipsis />} actions={actions} tabIndex={isStop ? 0 : -1} />
@@ -54,24 +55,3 @@ export const ChatRow = memo(function ChatRow({ chat, isOpen, isUnread, isStop, q
     </li>
   );
 });
-
-// Where the words stand in the chat; it is looked up once the row is on the screen.
-function Snippet({ session, query }: { readonly session: string; readonly query: string }) {
-  const place = useRef<HTMLSpanElement>(null);
-  const [text, setText] = useState("");
-  useEffect(() => {
-    if (!place.current) return;
-    const ending = new AbortController();
-    const seen = new IntersectionObserver((entries) => {
-      if (!entries.some((entry) => entry.isIntersecting)) return;
-      seen.disconnect();
-      snippetOf(client, session, query, ending.signal).then((found) => setText(found ?? ""), () => undefined); // the title is there without it
-    });
-    seen.observe(place.current);
-    return () => {
-      seen.disconnect();
-      ending.abort();
-    };
-  }, [session, query]);
-  return <span ref={place} className="chat-snippet" dir="auto"><Pieces pieces={marked(text, query)} /></span>;
-}

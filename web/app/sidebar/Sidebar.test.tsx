@@ -51,15 +51,16 @@ test("what came while the reader was elsewhere is unread until it is opened", as
   await waitFor(() => expect(shown()).toEqual(["Herons", "News"]));
 });
 
-test("a search shows where the words stand", async () => {
+test("a search shows where the words stand, and leads there", async () => {
+  const found = { turn_id: "t", text: [{ text: "What stands in the ", hit: false }, { text: "reeds", hit: true }, { text: "?", hit: false }] };
   await open({
-    "GET /api/sessions": (_: unknown, query: URLSearchParams) => ({ sessions: query.get("q") === "reeds" ? [ROWS[0]] : ROWS }),
-    "GET /api/sessions/a/events": { head: 4, events: [{ v: 1, seq: 1, type: "turn_start", ts: 1, session_id: "a", turn_id: "t", data: { input: "What stands in the reeds?", model: "m" } }] },
+    "GET /api/sessions": (_: unknown, query: URLSearchParams) => ({ sessions: query.get("q") === "reeds" ? [{ ...ROWS[0], found }] : ROWS }),
   });
   fireEvent.change(screen.getByRole("searchbox"), { target: { value: "reeds" } });
   await screen.findByText("1 chat found");
   await waitFor(() => expect(document.querySelector(".chat-snippet")?.textContent).toBe("What stands in the reeds?"));
   expect(document.querySelector(".chat-snippet mark")?.textContent).toBe("reeds");
+  expect(document.querySelector("[data-chat=a] a")?.getAttribute("href")).toBe("#s=a&t=t");
   fireEvent.keyDown(screen.getByRole("searchbox"), { key: "Escape" });
   await waitFor(() => expect(shown()).toHaveLength(3));
 });

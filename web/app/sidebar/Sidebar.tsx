@@ -140,7 +140,7 @@ function List({ session, onChosen }: { readonly session: string | null; readonly
           <ul>
             {group.chats.map((chat: Chat) => (
               <ChatRow
-                key={chat.id} chat={chat} isOpen={chat.id === session} isStop={chat.id === tabStop} query={all.found ? all.query : ""}
+                key={chat.id} chat={chat} isOpen={chat.id === session} isStop={chat.id === tabStop}
                 isUnread={chat.id !== session && isUnread(all.seen, chat)} onChosen={onChosen}
               />
             ))}

@@ -12,7 +12,7 @@ const BUSY_MS = 2_500; // between two requests while something runs or waits
 const IDLE_MS = 10_000;
 const HIDDEN_MS = 30_000; // while nobody looks at the tab: its title tells of what waits
 
-export type Chat = api.Session;
+export type Chat = api.ListedSession;
 
 export interface ChatList {
   readonly chats: readonly Chat[];

@@ -496,6 +496,16 @@ export interface FileBlock {
   readonly name?: string;
 }
 
+/** Where the words of a search stand, in pieces that make one text. */
+export interface FoundReply {
+  /** All of it; absent: none of them is in it. */
+  readonly title?: readonly PieceReply[];
+  /** The newest turn that has all of them. */
+  readonly turn_id?: string;
+  /** What was said in that turn around them, on one line. */
+  readonly text?: readonly PieceReply[];
+}
+
 /** What the caller allowed to run without asking. */
 export interface Grants {
   readonly grants: readonly ToolGrant[];
@@ -543,6 +553,28 @@ export interface LinkItem {
   readonly from_id: string;
   readonly to_id: string;
   readonly relation: "depends_on" | "merged_from" | "contradicts";
+}
+
+export interface ListedSession {
+  readonly id: string;
+  readonly title?: string;
+  readonly created_at: number;
+  /** When a turn was accepted or ended last. */
+  readonly updated_at: number;
+  /** seq of the last event; 0 before the first. */
+  readonly head: number;
+  readonly project_id?: string;
+  readonly role_id?: string;
+  /** The branch in which turns go on: 0 where there is no other. */
+  readonly active_branch: number;
+  readonly pinned: boolean;
+  readonly archived: boolean;
+  /** Who gave it its title; absent where that is the beginning of the first message. */
+  readonly title_by?: "user" | "model";
+  /** Of the turn that is open; absent: none is. */
+  readonly status?: "running" | "awaiting_approval" | "awaiting_tool_result";
+  /** With `q`: why it is here. */
+  readonly found?: FoundReply;
 }
 
 /** Which memories. With a role, a project or a session: those seen there; else all of yours. */
@@ -798,6 +830,12 @@ export interface PartReport {
   /** Estimated size before it was cut. */
   readonly tokens_before: number;
   readonly truncated: boolean;
+}
+
+/** A part of a text: `hit` where it is one that was looked for. */
+export interface PieceReply {
+  readonly text: string;
+  readonly hit: boolean;
 }
 
 /** For which turn; without a session, the first of a new one. */
@@ -1118,7 +1156,7 @@ export interface SessionDetails {
 }
 
 export interface SessionPage {
-  readonly sessions: readonly Session[];
+  readonly sessions: readonly ListedSession[];
   /** Cursor of the next page; absent on the last one. */
   readonly next?: string;
 }

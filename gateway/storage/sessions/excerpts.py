@@ -1,0 +1,64 @@
+"""Where the words of a search stand in a session: a part of what was said in one turn, or its title."""
+
+from collections.abc import Sequence
+from itertools import groupby, takewhile
+
+from gateway.lexical import places
+from gateway.storage.sessions import Piece
+
+LENGTH = 160
+"""Characters of an excerpt: two lines of a list."""
+BEFORE = 40
+"""Characters before its first word, at most."""
+MAX_LOOKED_AT = 50_000
+"""Characters of a text in which the words are looked for."""
+MAX_PLACES = 500
+"""Places of the words in one text that are compared."""
+
+Hits = Sequence[tuple[int, int, str]]
+
+
+def excerpt(texts: Sequence[str], words: Sequence[str]) -> list[Piece] | None:
+    """The part of the texts in which most of `words` stand near each other, the first of several; None when
+    none of them is there. On one line, with an ellipsis where it was cut."""
+    wanted = frozenset(words)
+    most, best = 0, None
+    for text in texts:
+        line = " ".join(text[:MAX_LOOKED_AT].split())
+        hits = places(line, wanted)[:MAX_PLACES]
+        for index, hit in enumerate(hits):
+            near = takewhile(lambda other: other[1] <= hit[0] + LENGTH - BEFORE, hits[index:])  # noqa: B023
+            if (count := max(len({word for _, _, word in near}), 1)) > most:
+                most, best = count, (line, hits, hit)
+        if most == len(wanted):
+            break
+    return _cut(*best) if best is not None else None
+
+
+def marked(text: str, words: Sequence[str]) -> list[Piece] | None:
+    """All of `text`; None when none of `words` is in it."""
+    hits = places(text, frozenset(words))
+    return _pieces(text, 0, len(text), hits) if hits else None
+
+
+def _cut(line: str, hits: Hits, first: tuple[int, int, str]) -> list[Piece]:
+    """The part of the line around the first of its words."""
+    start = max(first[0] - BEFORE, 0)
+    if start and (blank := line.find(" ", start, first[0])) >= 0:
+        start = blank + 1
+    end = min(start + LENGTH, len(line))
+    if end < len(line) and (blank := line.rfind(" ", max(first[1], end - BEFORE), end)) >= 0:
+        end = blank
+    before = [Piece("… ")] if start else []
+    after = [Piece(" …")] if end < len(line) else []
+    return [*before, *_pieces(line, start, end, hits), *after]
+
+
+def _pieces(text: str, start: int, end: int, hits: Hits) -> list[Piece]:
+    """What stands between the two places, with the hits marked."""
+    is_hit = bytearray(end - start)
+    for first, until, _ in hits:
+        for at in range(max(first, start), min(until, end)):
+            is_hit[at - start] = 1
+    runs = groupby(range(start, end), key=lambda at: is_hit[at - start])
+    return [Piece("".join(text[at] for at in run), hit=bool(hit)) for hit, run in runs]
