@@ -23,7 +23,7 @@ BUDGETS: Mapping[str, int] = {
     "adapters": 5491,
     "api": 2575,
     "artifacts": 2615,
-    "cli": 3430,
+    "cli": 3830,
     "client": 405,
     "demo": 2316,
     "events": 511,
@@ -41,7 +41,7 @@ BUDGETS: Mapping[str, int] = {
     "telemetry": 4384,
     "tools": 3130,
     "turn": 2601,
-    "wiring": 640,
+    "wiring": 660,
 }
 """Lines of code that each package of `gateway` may have, without blank lines, comments and docstrings; "" are
 the modules beside the packages. A budget is raised on purpose, in a commit that says what for, and

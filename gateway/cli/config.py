@@ -47,9 +47,10 @@ def config(
 def _show(origins: "list[EffectiveSetting]", as_json: bool) -> None:
     import json
 
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
+
+    from gateway.cli.terminal import console
 
     if as_json:
         print(json.dumps([origin._asdict() for origin in origins], ensure_ascii=False, indent=2))
@@ -65,7 +66,7 @@ def _show(origins: "list[EffectiveSetting]", as_json: bool) -> None:
             value = json.dumps(value, ensure_ascii=False)
         source = each.source or each.origin
         table.add_row(each.variable, Text(str(value), style=style), Text(source, style=style))
-    Console(highlight=False).print(table)
+    console().print(table)
     for name in unknown_variables():
         print(f"{name} is set in the environment, but is not a setting.")
 

@@ -14,7 +14,7 @@ def doctor(
     ] = None,
     key: Key = None,
 ) -> None:
-    """Check settings, storage, models, documents and telemetry; with a URL, that its streams arrive."""
+    """Check settings, storage, models and telemetry. With a URL, that its streams arrive."""
     import asyncio
 
     from gateway.cli.checks import (

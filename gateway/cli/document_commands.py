@@ -41,7 +41,7 @@ def list_(
 ) -> None:
     """Show the documents in use."""
     from gateway.api.documents_routes import DocumentList
-    from gateway.cli.skill_catalog import show_table, to_stderr
+    from gateway.cli.terminal import show_table, to_stderr
     from gateway.memory.documents.document import iso
 
     found, missing = _look(None)

@@ -34,8 +34,8 @@ def eval_(  # noqa: PLR0917 - each is given by its name, MODEL aside
     model_timeout: Annotated[float, typer.Option(min=1, help="Seconds of all turns of one model.")] = 3600,
     as_json: Annotated[bool, typer.Option("--json", help="JSON with every turn, not a table.")] = False,
 ) -> None:
-    """Check what models make of the memory: conversations in English and Chinese, with a gateway and data of
-    their own. Exit code 1: some model did not pass. Your endpoint bills what is asked."""
+    """Check what models make of the memory. It holds conversations in English and Chinese, with a gateway and
+    data of its own. Exit code 1: some model did not pass. Your endpoint bills what is asked."""
     from gateway.cli.evaluation.conversations import BUNDLED, load_conversations
     from gateway.errors import SettingsError
 
@@ -72,7 +72,7 @@ def _evaluate(
     from gateway.cli.evaluation.conversation_run import EvaluationTimeouts, converse
     from gateway.cli.evaluation.endpoints import DEMO, check_askable, endpoint_of, shown
     from gateway.cli.evaluation.results import Failure, ModelResult, progress
-    from gateway.cli.skill_catalog import to_stderr
+    from gateway.cli.terminal import to_stderr
     from gateway.settings import load_settings
 
     settings = load_settings()
@@ -103,7 +103,7 @@ def _evaluate(
 
 def _show(results: "Sequence[ModelResult]", source: str, *, as_json: bool) -> None:
     from gateway.cli.evaluation.results import described, remarks, table
-    from gateway.cli.skill_catalog import show_table, to_stderr
+    from gateway.cli.terminal import show_table, to_stderr
 
     if as_json:
         import orjson

@@ -37,7 +37,9 @@ def mcp(
     ] = None,
     key: Key = None,
 ) -> None:
-    """Serve the memory to an MCP client: the tool manage_memory, over stdio or HTTP.
+    """Serve the memory to an MCP client.
+
+    It has the tool manage_memory, over stdio or HTTP.
 
     A gateway that runs offers it at /mcp, with the tool chat; --url brings that to clients which start one.
     """
@@ -127,7 +129,7 @@ async def _listen(settings: "Settings", caller: "Caller", keys: "ApiKeys", liste
     from gateway.adapters.mcp.mcp_memory_server import PATH, http_app, memory_server, memory_tool
     from gateway.cli.http_connections import Connections
     from gateway.cli.memory_context import check_there
-    from gateway.cli.skill_catalog import to_stderr
+    from gateway.cli.terminal import to_stderr
     from gateway.wiring import open_memory
 
     host, port = listener.getsockname()[:2]

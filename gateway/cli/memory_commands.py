@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 import typer
 
-from gateway.cli.options import (
-    AsJson,
+from gateway.cli.memory_options import (
     Content,
     Id,
     Importance,
@@ -21,6 +20,7 @@ from gateway.cli.options import (
     Version,
     given_text,
 )
+from gateway.cli.options import AsJson, Yes
 from gateway.storage.memories import Status
 
 if TYPE_CHECKING:
@@ -199,7 +199,7 @@ def delete(memory_id: Id, *, version: Version = None, user: User = "local", as_j
 def erase(
     memory_id: Id,
     *,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Yes = False,
     version: Version = None,
     user: User = "local",
 ) -> None:

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 
-from gateway.cli.skill_catalog import to_stderr
+from gateway.cli.terminal import to_stderr
 from gateway.errors import GatewayError, NotFound
 from gateway.memory.editor import Editor
 from gateway.memory.services import MemoryServices, households_of, housemates_of

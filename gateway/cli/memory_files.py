@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gateway.cli.memory_context import MemoryContext
 from gateway.cli.session_files import CHUNK, named_failures
-from gateway.cli.skill_catalog import to_stderr
+from gateway.cli.terminal import to_stderr
 from gateway.files.replacement import replacing
 from gateway.memory.changes import Attribution
 from gateway.memory.export import export

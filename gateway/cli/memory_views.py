@@ -6,7 +6,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
-from gateway.cli.skill_catalog import show_table, to_stderr
+from gateway.cli.terminal import show_table, to_stderr
 from gateway.memory.changes import Changed, Details
 from gateway.memory.search.query import SearchResult
 from gateway.memory.secrets import masked_row

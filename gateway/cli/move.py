@@ -21,9 +21,10 @@ def move(
         ),
     ] = None,
 ) -> None:
-    """Move sessions, events, memories and, if asked, archives and artifacts. No gateway may run on either
-    side. What was interrupted goes on when it is called again; the source stays as it is."""
-    from gateway.cli.skill_catalog import to_stderr
+    """Move everything from one database into another. That is sessions, events and memories, and if asked,
+    archives and artifacts. No gateway may run on either side. What was interrupted goes on when it is called
+    again; the source stays as it is."""
+    from gateway.cli.terminal import to_stderr
     from gateway.wiring.moving import move_everything
 
     moved = move_everything(source, target, blobs, _Shown().told)

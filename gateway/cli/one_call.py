@@ -13,7 +13,8 @@ import typer
 from gateway.artifacts.content import bytes_content, measure, plain_name
 from gateway.artifacts.kinds import kind_of
 from gateway.auth import LOCAL_USER
-from gateway.cli.skill_catalog import Offered, offered, to_stderr
+from gateway.cli.skill_catalog import Offered, offered
+from gateway.cli.terminal import to_stderr
 from gateway.errors import GatewayError, ServerUnreachable, ToolError, UnknownTool
 from gateway.events.calls import CallResult, ResultStatus
 from gateway.events.envelope import EventData

@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateway.cli.options import AsJson, User, Version
+from gateway.cli.memory_options import User, Version
+from gateway.cli.options import AsJson
 
 if TYPE_CHECKING:
     from gateway.cli.memory_context import MemoryContext
@@ -57,7 +58,7 @@ def _fact(given: str) -> tuple[str, str]:
 
 def _show(found: "Profile", *, as_json: bool) -> None:
     from gateway.api.profiles_routes import ProfileReply
-    from gateway.cli.skill_catalog import show_table, to_stderr
+    from gateway.cli.terminal import show_table, to_stderr
 
     if as_json:
         print(ProfileReply.of(found).model_dump_json(exclude_none=True, indent=2))

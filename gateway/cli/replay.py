@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gateway.cli.options import LOCAL_URL, Key, Url
+from gateway.cli.session_commands import Session, find_session
 
 if TYPE_CHECKING:
     from gateway.client import GatewayClient
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def replay(
-    session: Annotated[str, typer.Argument(help="Id of the session.")],
+    session: Session,
     *,
     turn: Annotated[str | None, typer.Option(help="Only this turn.")] = None,
     first: Annotated[
@@ -35,7 +36,7 @@ def replay(
     url: Url = LOCAL_URL,
     key: Key = None,
 ) -> None:
-    """Show what happened in a session, from the record, with timings and costs."""
+    """Show what happened in a session, with timings and costs."""
     if turn is not None and (first, last, branch) != (None, None, None):
         raise typer.BadParameter(
             "Give --turn, or --from and --to, or --branch: a turn is a range of its own, in one branch."
@@ -49,7 +50,8 @@ def replay(
 
     read_speed(speed)  # a page is made without waiting; a wrong speed is told all the same
     with GatewayClient(url, key) as client:
-        described = client.session(session)
+        described = find_session(client, session)
+        session = described["id"]
         query: dict[str, str | int] = {"speed": "max" if html is not None else speed}
         given = {"from": first, "to": last, "branch": branch}
         query |= {name: value for name, value in given.items() if value is not None}

@@ -26,7 +26,7 @@ def serve(
         ),
     ] = None,
 ) -> None:
-    """Run the server in production: it needs a model, and keys when others can reach it."""
+    """Run the server in production. It needs a model, and keys when others can reach it."""
     gc.disable()  # what is loaded stays: nothing is collected before the server has started
     from gateway.cli.http_server import run
     from gateway.errors import SettingsError

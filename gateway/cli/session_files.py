@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from gateway.cli.options import LOCAL_URL, Key, Url
+from gateway.cli.session_commands import Session, find_session
 
 CHUNK = 262_144
 
@@ -25,7 +26,7 @@ def named_failures(path: object, verb: Literal["read", "written"]) -> Generator[
 
 
 def export(
-    session: Annotated[str, typer.Argument(help="Id of the session.")],
+    session: Session,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="File to write. [default: stdout]")
     ] = None,
@@ -36,12 +37,16 @@ def export(
     url: Url = LOCAL_URL,
     key: Key = None,
 ) -> None:
-    """Write a session to a file, complete, that `gateway import` reads, or as a page to share."""
+    """Write a session to a file. It is complete, so that `gateway import` reads it, or a page to share."""
     from gateway.client import GatewayClient
     from gateway.files.replacement import replacing
 
-    path = f"/api/sessions/{session}/export?format={form}"
-    with GatewayClient(url, key) as client, client.stream("GET", path) as response:
+    with (
+        GatewayClient(url, key) as client,
+        client.stream(
+            "GET", f"/api/sessions/{find_session(client, session)['id']}/export?format={form}"
+        ) as response,
+    ):
         chunks = client.chunks(response)
         lines = _whole(chunks) if form == "jsonl" else chunks
         if output is None:

@@ -1,21 +1,15 @@
 """The catalog of skills as a gateway with these settings has it, for commands that need none to run."""
 
 import asyncio
-import sys
-from collections.abc import AsyncGenerator, Collection, Iterable, Sequence
+from collections.abc import AsyncGenerator, Collection
 from contextlib import asynccontextmanager, suppress
 from typing import NamedTuple
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
 from gateway import wiring
-from gateway.cli.turn_view import NOTE_WIDTH
+from gateway.cli.terminal import to_stderr
 from gateway.demo.demo_tools import demo_tools
 from gateway.memory.services import MemoryServices
 from gateway.model.prices import window
-from gateway.session_pages.words import printable
 from gateway.settings import Settings, load_settings
 from gateway.skills.catalog import Catalog
 from gateway.telemetry.lines.logs import LogLevel, configure_logging
@@ -86,22 +80,6 @@ def look(*, mcp: bool, hint: bool = True) -> Offered:
     if hint and settings.mcp_servers and not mcp:
         to_stderr(f"! Without the tools of {', '.join(settings.mcp_servers)}: --mcp starts these servers.")
     return found
-
-
-def show_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """A table on stdout. Of the last column is cut what does not fit."""
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for title in titles:
-        table.add_column(title, no_wrap=title != titles[-1])
-    for row in rows:
-        cells = (" ".join(printable(cell).split()) for cell in row)
-        table.add_row(*(Text(cell, no_wrap=True, overflow="ellipsis") for cell in cells))
-    Console(width=None if sys.stdout.isatty() else NOTE_WIDTH).print(table)
-
-
-def to_stderr(line: str) -> None:
-    """A line beside the result, on stderr. Nothing in it steers the terminal."""
-    print(printable(line), file=sys.stderr, flush=True)
 
 
 @asynccontextmanager

@@ -21,7 +21,8 @@ def list_(
 ) -> None:
     """Show all skills: functions, SKILL.md folders and, with --mcp, the tools of MCP servers."""
     from gateway.api.skills_routes import SkillList, SkillRow
-    from gateway.cli.skill_catalog import look, show_table
+    from gateway.cli.skill_catalog import look
+    from gateway.cli.terminal import show_table
 
     found = look(mcp=mcp, hint=kind in {None, "mcp"})
     skills = [skill for skill in found.catalog.skills if kind in {None, skill.type}]
@@ -40,7 +41,8 @@ def list_(
 
 def snapshot(*, mcp: Servers = False) -> None:
     """Print SKILLS_SNAPSHOT.md: what the prompt tells the model of all skills."""
-    from gateway.cli.skill_catalog import look, to_stderr
+    from gateway.cli.skill_catalog import look
+    from gateway.cli.terminal import to_stderr
     from gateway.lexical import estimate_tokens
     from gateway.settings import load_settings
 

@@ -16,7 +16,8 @@ MAX_INPUT = 1_048_576
 
 def list_(*, mcp: Servers = False) -> None:
     """Show the tools that the model can call: what a repetition would do, and their parameters."""
-    from gateway.cli.skill_catalog import look, show_table
+    from gateway.cli.skill_catalog import look
+    from gateway.cli.terminal import show_table
     from gateway.tools.base import parameters
 
     tools = look(mcp=mcp).catalog.tools
@@ -70,7 +71,7 @@ def _read(arguments: str) -> dict[str, Any]:
 def _show(result: "CallResult", *, verbose: bool) -> None:
     import orjson
 
-    from gateway.cli.skill_catalog import to_stderr
+    from gateway.cli.terminal import to_stderr
     from gateway.session_pages.words import printable
 
     for step in result.steps or ():

@@ -1,17 +1,25 @@
-"""Settings to what implements them: the only package that names an implementation."""
+"""Settings to what implements them: the only package that names an implementation.
 
-from gateway.wiring.assembly import assemble, open_artifact_store, open_model
-from gateway.wiring.database_server import inspect_server
-from gateway.wiring.memory import memory_needed, memory_skill, open_documents, open_extractor, open_memory
-from gateway.wiring.skills import (
-    TAKEN,
-    artifact_skill,
-    find_functions,
-    function_skills,
-    look_at_skills,
-    open_skills,
-)
-from gateway.wiring.storage import Storage, open_storage, storage_on, storage_on_server, try_bucket
+A command that needs a part of it, as the memory, is not to load all of it: a name is looked up in its file
+when it is asked for.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gateway.wiring.assembly import assemble, open_artifact_store, open_model
+    from gateway.wiring.database_server import inspect_server
+    from gateway.wiring.memory import memory_needed, memory_skill, open_documents, open_extractor, open_memory
+    from gateway.wiring.skills import (
+        TAKEN,
+        artifact_skill,
+        find_functions,
+        function_skills,
+        look_at_skills,
+        open_skills,
+    )
+    from gateway.wiring.storage import Storage, open_storage, storage_on, storage_on_server, try_bucket
 
 __all__ = [
     "TAKEN",
@@ -35,3 +43,18 @@ __all__ = [
     "storage_on_server",
     "try_bucket",
 ]
+
+_FILES = {
+    "assembly": "assemble open_artifact_store open_model",
+    "database_server": "inspect_server",
+    "memory": "memory_needed memory_skill open_documents open_extractor open_memory",
+    "skills": "TAKEN artifact_skill find_functions function_skills look_at_skills open_skills",
+    "storage": "Storage open_storage storage_on storage_on_server try_bucket",
+}
+
+
+def __getattr__(name: str) -> Any:
+    for file, names in _FILES.items():
+        if name in names.split():
+            return getattr(import_module(f"{__name__}.{file}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,26 +1,37 @@
 """What the command says before and instead of doing something."""
 
+import re
 import socket
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer.core
+import typer.main
 
 from gateway import __version__
+from gateway.cli.command_tree import command_tree
+from gateway.cli.examples import EXAMPLES
+from gateway.client import GatewayClient
 from tests.cli.calling import Command
-from tests.running import clean_environment
+from tests.running import Running, clean_environment, run
 from tests.running import command as command_line
 
 COMMANDS = (
     *("dev", "serve", "chat", "replay", "export", "import", "config", "migrate", "doctor", "mcp"),
-    *("skills", "tools", "memory"),
+    *("skills", "tools", "memory", "documents", "sessions", "approvals", "completion"),
 )
+GROUPS = ("skills", "tools", "memory", "documents", "sessions", "approvals")
 INNER_COMMANDS = (
     ("skills", "list"),
     ("skills", "check"),
     ("skills", "new"),
     ("tools", "run"),
     ("memory", "list"),
+    ("sessions", "list"),
+    ("approvals", "approve"),
 )
 HEAVY = {"alembic", "anthropic", "httpx2", "pydantic", "rich", "sqlalchemy", "starlette", "uvicorn"}
 
@@ -47,7 +58,100 @@ def test_help_names_every_command(command: Command) -> None:
     shown = command("--help")
 
     assert [name for name in COMMANDS if f"\n  {name} " not in shown.out] == []
+    assert "..." not in shown.out.partition("Commands:")[2].partition("Examples:")[0]
+    assert command("-h").out == shown.out
     assert command("--version").out == f"gateway {__version__}\n"
+
+
+def test_every_command_has_examples_that_it_takes() -> None:
+    """Each begins with the command itself, and every option in it is one of the command's."""
+    commands = dict(_commands(typer.main.get_group(command_tree())))
+
+    assert commands.keys() - {*GROUPS} == EXAMPLES.keys() - {"gateway"}
+    for path, each in commands.items():
+        options = {name for parameter in each.params for name in parameter.opts}
+        for example in EXAMPLES.get(path, ()):
+            assert f"gateway {path}" in example
+            given = re.findall(
+                r" (--?[a-z][a-z-]*)", example.partition(f"gateway {path}")[2].partition("|")[0]
+            )
+            assert [name for name in given if name not in options] == [], example
+
+
+def _commands(group: typer.core.TyperGroup, path: str = "") -> Iterator[tuple[str, Any]]:
+    for name, each in group.commands.items():
+        inner = f"{path} {name}".strip()
+        yield inner, each
+        if isinstance(each, typer.core.TyperGroup):
+            yield from _commands(each, inner)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [(["chta"], "'chat'"), (["sessions", "lst"], "'list'"), (["chat", "--ulr", "x"], "--url")],
+)
+def test_a_slip_of_the_pen_is_answered_with_what_was_meant(
+    command: Command, arguments: list[str], meant: str
+) -> None:
+    """Of commands and of options."""
+    refused = command(*arguments)
+
+    assert refused.code == 2
+    assert meant in refused.err
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("gateway sess", ["sessions"]),
+        ("gateway sessions re", ["rename"]),
+        ("gateway chat --ur", ["--url"]),
+        ("gateway export --format ", ["jsonl", "markdown", "html"]),
+    ],
+)
+def test_bash_completes_commands_options_and_choices(tmp_path: Path, words: str, offered: list[str]) -> None:
+    """What Tab offers, as bash asks for it with the script that `gateway completion bash` prints."""
+    script = run(tmp_path, "completion", "bash").stdout
+    last = len(words.split(" ")) - 1
+    asked = run(tmp_path, _GATEWAY_COMPLETE="complete_bash", COMP_WORDS=words, COMP_CWORD=str(last))
+
+    assert "_GATEWAY_COMPLETE=complete_bash" in script
+    assert asked.stdout.split() == offered
+
+
+def test_session_ids_are_completed(tmp_path: Path, running: Running) -> None:
+    """From the gateway that GATEWAY_URL names; nothing is said where none answers."""
+    with GatewayClient(running.url) as client:
+        session = client.create_session()["id"]
+    asked = {"_GATEWAY_COMPLETE": "complete_bash", "COMP_WORDS": f"gateway replay {session[:20]}"}
+    found = run(tmp_path, COMP_CWORD="2", GATEWAY_URL=running.url, **asked)
+    nothing = run(tmp_path, COMP_CWORD="2", GATEWAY_URL="http://127.0.0.1:1", **asked)
+
+    assert found.stdout.split() == [session]
+    assert (nothing.stdout.strip(), nothing.stderr) == ("", "")
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_other_shells_have_a_script_too(command: Command, shell: str) -> None:
+    """It asks the command itself."""
+    assert f"_GATEWAY_COMPLETE=complete_{shell}" in command("completion", shell).out
+
+
+def test_a_reader_who_leaves_ends_the_command_quietly(tmp_path: Path) -> None:
+    """No traceback, and the exit code of SIGPIPE, as other programs have it."""
+    with subprocess.Popen(
+        command_line("config"),
+        cwd=tmp_path,
+        env=clean_environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        said = process.stderr.read()
+
+    assert (process.returncode, said) == (141, b"")
 
 
 def test_a_busy_port_gets_one_clear_line(command: Command) -> None:
