@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from gateway.events.envelope import StoredEvent
+from gateway.messages import ToolSpec
 from gateway.settings import load_settings
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.storage.turns import NewTurn
@@ -24,7 +25,12 @@ LIMITS = Limits(4, None, 60)
 
 @asynccontextmanager
 async def turn_at_work(
-    folder: Path, *script: Scripted, tools: Sequence[FunctionTool] = (), text: str = "hello", **given: Any
+    folder: Path,
+    *script: Scripted,
+    tools: Sequence[FunctionTool] = (),
+    client_tools: Sequence[ToolSpec] = (),
+    text: str = "hello",
+    **given: Any,
 ) -> AsyncGenerator[TurnContext]:
     """The first turn of the session `s`, accepted; nothing of it is emitted yet."""
     settings = load_settings(**({"data_dir": folder, "model": "model", "memory": False} | given))
@@ -46,7 +52,8 @@ async def turn_at_work(
         )
         new = NewTurn("t", "s", OWNER, text, "model", None, "reject", create_session=True, at=1)
         now = await storage.turns.accept(new, max_queued=0)
-        yield TurnContext(deps, Emitter(storage.log, now.turn, now.head, TurnProgress()), LIMITS)
+        emitter = Emitter(storage.log, now.turn, now.head, TurnProgress())
+        yield TurnContext(deps, emitter, LIMITS, client_tools=client_tools)
 
 
 async def stored(turn: TurnContext) -> list[dict[str, Any]]:
