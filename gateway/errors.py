@@ -73,8 +73,8 @@ def plain_words(kind: str, message: str, *, unknown: str) -> str:
     pydantic's type and msg, `unknown` is said of a name that is none."""
     if kind == "extra_forbidden":
         return unknown
-    said = _SHOULD.sub("must", message.removeprefix("Value error, "))
-    return WORDS.get(kind) or said.partition(" after validation")[0]
+    wording = _SHOULD.sub("must", message.removeprefix("Value error, "))
+    return WORDS.get(kind) or wording.partition(" after validation")[0]
 
 
 class GatewayError(Exception):

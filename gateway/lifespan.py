@@ -267,11 +267,11 @@ def _measure_replicas(metrics: MetricsRegistry, storage: wiring.Storage, ownersh
     )
     metrics.observe(table.LEASE_AGE, lambda: storage.replicas.lease.age)
 
-    def heard() -> dict[tuple[()], float]:
+    def latencies() -> dict[tuple[()], float]:
         seconds = storage.notification_time()
         return {} if seconds is None else {(): seconds}
 
-    metrics.observe(table.NOTIFICATION_TIME, heard)
+    metrics.observe(table.NOTIFICATION_TIME, latencies)
 
 
 def _measure_background(metrics: MetricsRegistry, supervisor: Supervisor) -> None:

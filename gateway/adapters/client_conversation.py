@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, NoReturn
 import orjson
 
 from gateway.adapters.answer_remarks import comparable, without_remarks
-from gateway.adapters.session_lookup import Said
+from gateway.adapters.session_lookup import AnsweredQuestion
 from gateway.artifacts.attached_files import MAX_FILES, Upload
 from gateway.errors import InvalidRequest
 from gateway.service.seeding import SeedMessage
@@ -47,8 +47,8 @@ class ClientQuestion(NamedTuple):
 
     def digest(self) -> str:
         """The same for what means the same."""
-        told = [" ".join(self.text.split()), *(orjson.dumps(part).decode() for part in self.parts)]
-        return hashlib.sha256("\0".join(told).encode()).hexdigest()
+        texts = [" ".join(self.text.split()), *(orjson.dumps(part).decode() for part in self.parts)]
+        return hashlib.sha256("\0".join(texts).encode()).hexdigest()
 
     def shown(self) -> str:
         """The text, or in its place the names of the files. Raises errors.InvalidRequest."""
@@ -80,7 +80,7 @@ class NewQuestion(NamedTuple):
     text: str
     files: Sequence[str | Upload]
     digest: str
-    before: Sequence[Said]
+    before: Sequence[AnsweredQuestion]
 
 
 class ClientConversation(NamedTuple):
@@ -97,7 +97,7 @@ class ClientConversation(NamedTuple):
         if self.question is None:
             return None
         question, files = self.question, self.question.files()
-        before = [Said(each.question.digest(), comparable(each.answer)) for each in self.before]
+        before = [AnsweredQuestion(each.question.digest(), comparable(each.answer)) for each in self.before]
         return NewQuestion(question.shown(), files, question.digest(), before)
 
     def seeds(self) -> Iterator[SeedMessage]:

@@ -13,7 +13,7 @@ from gateway.adapters.foreign_ids import session_of
 from gateway.adapters.session_lookup import Naming, NextTurnPlace, SessionLookup, marks_of
 from gateway.errors import Conflict, GatewayError, NotFound, TurnInProgress
 from gateway.events.envelope import StoredEvent
-from gateway.http.requests import MAX_READ_AT_ONCE, ApiRequest
+from gateway.http.requests import MAX_PARSED_INLINE, ApiRequest
 from gateway.messages import ToolSpec
 from gateway.service.abandoned_turns import GRACE
 from gateway.service.follower import Following
@@ -47,7 +47,7 @@ class AskedTurn(NamedTuple):
 
 async def ask(
     request: ApiRequest,
-    said: ClientConversation,
+    conversation: ClientConversation,
     *,
     model: str | None,
     tools: Sequence[ToolSpec],
@@ -61,20 +61,20 @@ async def ask(
     Raises:
         errors.InvalidRequest: of what the client sends. GatewayError: what begins a turn, or gives a result.
     """
-    asked = await worked(request, said.asked)
+    asked = await worked(request, conversation.asked)
     if asked is None:
-        return await _give_results(request, said)
-    if said.results:
+        return await _give_results(request, conversation)
+    if conversation.results:
         with suppress(Conflict, NotFound):  # too late: the question counts
-            await _until_recorded(request, await _give_results(request, said))
+            await _until_recorded(request, await _give_results(request, conversation))
     is_beside = filled_in(request, "x-task") is not None
-    naming = Naming(is_beside=True) if is_beside else naming or named(request, said.dialect.prefix)
+    naming = Naming(is_beside=True) if is_beside else naming or named(request, conversation.dialect.prefix)
     places = SessionLookup(
         request.gateway,
         request.principal,
         naming,
         model or request.settings.model,
-        said.instructions,
+        conversation.instructions,
         is_retry=request.headers.get("x-stainless-retry-count", "0") != "0",
     )
     if after is not None:
@@ -86,18 +86,18 @@ async def ask(
         turn = place.same
         following = await request.gateway.following(request.principal, turn.session_id, turn_id=turn.id)
         return AskedTurn(replace(following, release_after=GRACE))
-    session_id = place.session_id if place.is_known else await _seeded(request, said, place)
+    session_id = place.session_id if place.is_known else await _seeded(request, conversation, place)
     whole = bool(asked.before) or naming.is_chat or session_id is None
     turn = TurnRequest(
         message=asked.text,
         session_id=session_id,
         create_session=place.parent is None,
-        on_conflict="interrupt" if said.results else "reject",
+        on_conflict="interrupt" if conversation.results else "reject",
         model=model,
         role_id=BESIDE if place.is_beside else None,
         attachments=asked.files,
         parent_turn_id=place.parent,
-        instructions=said.instructions if said.instructions or whole else None,
+        instructions=conversation.instructions if conversation.instructions or whole else None,
         tools=tools,
         mark=place.mark,
     )
@@ -107,7 +107,7 @@ async def ask(
 async def worked(request: ApiRequest, work: Callable[[], T]) -> T:
     """Its result; in a thread where the body is large, as others would have to wait."""
     size = request.headers.get("content-length", "")
-    is_small = size.isdigit() and int(size) <= MAX_READ_AT_ONCE
+    is_small = size.isdigit() and int(size) <= MAX_PARSED_INLINE
     return work() if is_small else await asyncio.to_thread(work)
 
 
@@ -155,11 +155,11 @@ async def _start(request: ApiRequest, turn: TurnRequest, *, made_session: str | 
     return AskedTurn(place, accepted_at=accepted.turn.created_at)
 
 
-async def _seeded(request: ApiRequest, said: ClientConversation, place: NextTurnPlace) -> str:
+async def _seeded(request: ApiRequest, conversation: ClientConversation, place: NextTurnPlace) -> str:
     """A session that begins with what was said elsewhere: the one that is named, if it is not there yet."""
-    history = await worked(request, lambda: [*said.seeds()])
+    history = await worked(request, lambda: [*conversation.seeds()])
     if len(history) > MAX_SEEDED:
-        field = said.dialect.field
+        field = conversation.dialect.field
         refuse(field, f"A history that is not known here may have {MAX_SEEDED} messages.")
     session_id = place.session_id
     if session_id is not None:
@@ -170,13 +170,15 @@ async def _seeded(request: ApiRequest, said: ClientConversation, place: NextTurn
     return (await request.gateway.seed(request.principal, session_id, None, history, role_id=role_id)).id
 
 
-async def turn_of_results(request: ApiRequest, said: ClientConversation) -> TurnRow:
+async def turn_of_results(request: ApiRequest, conversation: ClientConversation) -> TurnRow:
     """The turn that the results are for. Raises errors.InvalidRequest, errors.NotFound."""
-    if len(said.results) > MAX_RESULTS:
-        refuse(said.dialect.field, f"There may be {MAX_RESULTS} results of tools.")
-    turn_ids = {each.call_id.partition(":")[0] for each in said.results}
-    if len(turn_ids) != 1 or any(_CALL.fullmatch(each.call_id) is None for each in said.results):
-        refuse(said.dialect.field, "The results must be of calls of one answer, by the ids that it has.")
+    if len(conversation.results) > MAX_RESULTS:
+        refuse(conversation.dialect.field, f"There may be {MAX_RESULTS} results of tools.")
+    turn_ids = {each.call_id.partition(":")[0] for each in conversation.results}
+    if len(turn_ids) != 1 or any(_CALL.fullmatch(each.call_id) is None for each in conversation.results):
+        refuse(
+            conversation.dialect.field, "The results must be of calls of one answer, by the ids that it has."
+        )
     return await request.gateway.turn(request.principal, None, turn_ids.pop())
 
 
@@ -200,12 +202,12 @@ class _Recorded(Exception):
     """All results are in the log."""
 
 
-async def _give_results(request: ApiRequest, said: ClientConversation) -> AskedTurn:
+async def _give_results(request: ApiRequest, conversation: ClientConversation) -> AskedTurn:
     """Hands the results of the client's tools to their turn."""
     gateway, who = request.gateway, request.principal
-    turn = await turn_of_results(request, said)
+    turn = await turn_of_results(request, conversation)
     decided: list[str] = []
-    for each in said.results:
+    for each in conversation.results:
         call_id = each.call_id.partition(":")[2]
         await gateway.client_results.give(
             who, turn.session_id, turn.id, call_id, each.text, is_error=each.is_error, files=each.files

@@ -39,7 +39,7 @@ OF_TEXT = frozenset({"text", "iteration_start", "iteration_superseded", "done"})
 """Events that say what a turn's answer is, and its last one, after which nothing need be looked for."""
 
 
-class Said(NamedTuple):
+class AnsweredQuestion(NamedTuple):
     """What was asked, as a digest, and what was answered, without white space and remarks."""
 
     question: str
@@ -85,8 +85,8 @@ class SessionLookup:
         self._gateway = gateway
         self._who = who
         self._model = model
-        told = clean(instructions[:MAX_INSTRUCTIONS]) if is_retry else ""  # of more no turn begins
-        self._instructions = digest_of(told)
+        cleaned = clean(instructions[:MAX_INSTRUCTIONS]) if is_retry else ""  # of more no turn begins
+        self._instructions = digest_of(cleaned)
         self._named = named
         self._is_retry = is_retry
         self._found: dict[str, Sequence[TurnRow]] = {}
@@ -108,7 +108,7 @@ class SessionLookup:
 
     async def after(self, turn: TurnRow, question: str) -> NextTurnPlace:
         """Where the question comes that names the turn before it."""
-        mark = marks_of(self._who, [Said(turn.id, "")], question)[-1]
+        mark = marks_of(self._who, [AnsweredQuestion(turn.id, "")], question)[-1]
         return NextTurnPlace(
             mark, turn.session_id, turn.id, await self._same(mark, turn.session_id, attach=True)
         )
@@ -222,9 +222,9 @@ def _read(
     for part in fold.take(events):
         match part:
             case Grew(span, text):
-                said = orjson.loads(text)
-                shown.setdefault(span.id, []).append(said)
-                streamed.append(said)
+                delta = orjson.loads(text)
+                shown.setdefault(span.id, []).append(delta)
+                streamed.append(delta)
             case AttemptWithdrawn(_, spans):
                 for span in spans:
                     shown.pop(span.id, None)
@@ -232,12 +232,12 @@ def _read(
                 pass
 
 
-def marks_of(who: Principal, before: Sequence[Said], question: str) -> Sequence[str]:
+def marks_of(who: Principal, before: Sequence[AnsweredQuestion], question: str) -> Sequence[str]:
     """The marks of all questions, in their order."""
     found: list[str] = []
     former, answer = who.user_id, ""
-    for said in (*before, Said(question, "")):
-        former = hashlib.sha256("\0".join((former, answer, said.question)).encode()).hexdigest()
+    for exchange in (*before, AnsweredQuestion(question, "")):
+        former = hashlib.sha256("\0".join((former, answer, exchange.question)).encode()).hexdigest()
         found.append(former)
-        answer = said.answer
+        answer = exchange.answer
     return found

@@ -219,18 +219,18 @@ async def _left(request: ApiRequest) -> None:
 async def follow_to_end(request: ApiRequest, place: Following, reader: AnswerReader, take: Take) -> None:
     """Hands on what comes until the reader has finished. Raises errors.StorageError, and errors.Draining
     where the server ends before."""
-    gateway, told = request.gateway, 0
+    gateway, sent = request.gateway, 0
 
     async def take_until_finished(found: Sequence[StoredEvent]) -> None:
-        nonlocal told
-        events = [event for event in found if event.seq > told]
+        nonlocal sent
+        events = [event for event in found if event.seq > sent]
         if not events:
             return
         await _complete(request, place, events)
-        told = events[-1].seq
+        sent = events[-1].seq
         if reader.read(events):
             now = await gateway.turn(request.principal, place.session_id, reader.turn_id)
-            if now.status.startswith("awaiting_") and not await _behind(request, place, told):
+            if now.status.startswith("awaiting_") and not await _behind(request, place, sent):
                 reader.pause()
         await take(events)
         if reader.is_finished and not (place.turn is not None and events[-1].type == "done"):

@@ -74,7 +74,7 @@ async def replay(request: ApiRequest) -> Response:
         request.principal,
         request.path_id("session_id"),
         speed=read_speed(query.speed),
-        longest_pause=query.pause,
+        max_pause=query.pause,
         first=query.from_,
         last=query.to,
         cursor=request.read_cursor(0),
@@ -99,7 +99,7 @@ async def export(request: ApiRequest) -> Response:
     gateway, session_id = request.gateway, request.path_id("session_id")
     form = request.read_query(ExportQuery).format
     if form != "jsonl":
-        session, turns = await gateway.records.told(request.principal, session_id)
+        session, turns = await gateway.records.shared_turns(request.principal, session_id)
         pages = HTML if form == "html" else MARKDOWN
         return Download(
             _drawn(pages, asdict(session), turns),

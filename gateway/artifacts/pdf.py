@@ -14,7 +14,7 @@ _LINEARIZED = re.compile(rb"/Linearized\b[^>]{0,500}?/N\s{1,9}(\d{1,7})(?!\d)")
 _ENCRYPT = re.compile(rb"/Encrypt\s{0,9}(?:\d{1,10}\s{1,9}\d{1,5}\s{1,9}R\b|<<)")
 _FIRST = 2048
 """Bytes in which the dictionary of a linearized file stands (ISO 32000-1, Annex F: within the first 1024)."""
-_LONGEST = 32
+_MAX_KEYWORD = 32
 """Bytes, more than the mark of a page has."""
 _OBJECT_STREAM, _STREAM = b"/ObjStm", re.compile(rb"stream\r?\n")
 _DICTIONARY = 500  # bytes from the one to the other, at most
@@ -55,7 +55,7 @@ class _Pages:
         if len(self.beginning) < _FIRST:
             self.beginning = (self.beginning + piece)[:_FIRST]
         data = self._rest + piece
-        edge = max(0, len(data) - _LONGEST)
+        edge = max(0, len(data) - _MAX_KEYWORD)
         self._count += sum(match.start() < edge for match in _PAGE.finditer(data))
         self._rest = data[edge:]
         return piece

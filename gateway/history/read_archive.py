@@ -115,8 +115,8 @@ def _validated(arguments: dict[str, Any]) -> _Wanted:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(map(str, first["loc"])) or "arguments"
-        said = plain_words(first["type"], first["msg"], unknown="there is no such parameter")
-        raise BadArguments(f"{place}: {said}. The parameters of {NAME}: from, to, search, limit.") from None
+        words = plain_words(first["type"], first["msg"], unknown="there is no such parameter")
+        raise BadArguments(f"{place}: {words}. The parameters of {NAME}: from, to, search, limit.") from None
     if wanted.search is not None and not query_tokens(wanted.search):
         raise BadArguments("search has no word to look for. Give words that the message may contain.")
     return wanted

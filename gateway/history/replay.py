@@ -42,13 +42,13 @@ async def replay(
     after: int,
     until: int,
     speed: float | None,
-    longest_pause: float = MAX_PAUSE,
+    max_pause: float = MAX_PAUSE,
     stop: asyncio.Event | None = None,
     turns: frozenset[str] | None = None,
 ) -> AsyncGenerator[Sequence[StoredEvent]]:
     """Yields the events with seq > `after` and <= `until`, in order, some at a time.
 
-    The time between two events is what it was, divided by `speed`, and at most `longest_pause` seconds. None
+    The time between two events is what it was, divided by `speed`, and at most `max_pause` seconds. None
     does not wait at all. A reader that is late gets what is due at once and is on time again. Ends early when
     `stop` is set. With `turns` only theirs, and what happened beside turns. Only reads: nothing is counted or
     published again.
@@ -56,7 +56,7 @@ async def replay(
     Raises:
         errors.StorageError, errors.ArchiveDamaged: as `EventLog.read`.
     """
-    pace = None if speed is None else Pace(speed, longest_pause)
+    pace = None if speed is None else Pace(speed, max_pause)
     while after < until:
         page = await log.read(session_id, after=after, limit=PAGE, until=until)
         if not page or (stop is not None and stop.is_set()):
@@ -80,9 +80,9 @@ async def replay(
 class Pace:
     """When events are due, in the time of the running event loop. The first one is due at once."""
 
-    def __init__(self, speed: float, longest_pause: float) -> None:
+    def __init__(self, speed: float, max_pause: float) -> None:
         self._speed = speed
-        self._longest = longest_pause
+        self._max_pause = max_pause
         self._due = asyncio.get_running_loop().time()
         self._written: int | None = None
 
@@ -103,7 +103,7 @@ class Pace:
         if before is None:
             return 0
         # Clocks can be set back.
-        return min(max(written - before, 0) / 1000 / self._speed, self._longest)
+        return min(max(written - before, 0) / 1000 / self._speed, self._max_pause)
 
 
 async def _stopped_before(due: float, stop: asyncio.Event | None) -> bool:

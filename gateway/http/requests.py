@@ -22,7 +22,7 @@ from gateway.telemetry.spans.http_spans import RequestSpan
 B = TypeVar("B", bound=BaseModel)
 
 BodyLimit = Literal["max_body_size", "adapter_body_size"]
-MAX_READ_AT_ONCE = 1_048_576
+MAX_PARSED_INLINE = 1_048_576
 """Bytes of JSON that are parsed on the event loop: some milliseconds."""
 MAX_NAME_LENGTH = 256
 NDJSON = "application/x-ndjson"
@@ -141,7 +141,7 @@ class ApiRequest(Request):
         async for chunk in self._read_bounded(most, too_large):
             raw += chunk
         try:
-            value = await asyncio.to_thread(_parse, raw) if len(raw) > MAX_READ_AT_ONCE else _parse(raw)
+            value = await asyncio.to_thread(_parse, raw) if len(raw) > MAX_PARSED_INLINE else _parse(raw)
         except (orjson.JSONDecodeError, orjson.JSONEncodeError) as error:
             raise InvalidRequest(f"The body is not valid JSON: {error}") from None
         if not isinstance(value, dict):
@@ -227,8 +227,8 @@ def _validate(value: dict[str, object], model: type[B]) -> B:
         problems: dict[str, dict[str, None]] = {}
         for problem in error.errors(include_url=False, include_input=False, include_context=False):
             where = ".".join(map(str, _place(problem["loc"], value))) or "body"
-            said = plain_words(problem["type"], problem["msg"], unknown="unknown name")
-            problems.setdefault(where, {})[said] = None
+            words = plain_words(problem["type"], problem["msg"], unknown="unknown name")
+            problems.setdefault(where, {})[words] = None
         found = [f"{where}: {', or '.join(words)}" for where, words in problems.items()]
         raise InvalidRequest("; ".join(found)[:2000]) from None
 

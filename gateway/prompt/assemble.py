@@ -145,9 +145,9 @@ def prefix_of(
     """What `assemble` puts before the messages."""
     limits = limits or PromptLimits()
     prefix = _prefix(components, tools, skills, limits)
-    told = [client_section(instructions, limits.instructions_tokens)] if instructions else []
+    client = [client_section(instructions, limits.instructions_tokens)] if instructions else []
     own = {"memories": memories, "former sessions": carried or ""}
-    sections = [*told, *(_section_of(name, "MEMORY", text, own=True) for name, text in own.items() if text)]
+    sections = [*client, *(_section_of(key, "MEMORY", text, own=True) for key, text in own.items() if text)]
     return _with_own(prefix, sections) if sections else prefix
 
 

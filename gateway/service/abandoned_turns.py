@@ -102,9 +102,9 @@ class Releases:
             if self._is_shared:
                 self._asking.add(named)
                 asked_at = asyncio.get_running_loop().time()
-                await self._turns.tell(Signal("unread", "/".join(named)))
+                await self._turns.notify(Signal("unread", "/".join(named)))
                 await asyncio.sleep(ANSWER_TIMEOUT)
-                if not self._signals.heard_since(asked_at):
+                if not self._signals.has_received_since(asked_at):
                     log.warning("release_forgotten", turn_id=turn.id, code="no_answer_heard")
                     return
             now = await self._turns.get(*named, turn.owner)
@@ -130,11 +130,11 @@ class Releases:
         """Another replica asks, or this one: whether somebody reads, or still may come back."""
         named = _turn_of(subject)
         if self._is_read(*named) or (named in self._waiting and named not in self._asking):
-            self._hold(self._tell_read(subject))
+            self._hold(self._notify_read(subject))
 
-    async def _tell_read(self, subject: str) -> None:
+    async def _notify_read(self, subject: str) -> None:
         try:
-            await self._turns.tell(Signal("read", subject))
+            await self._turns.notify(Signal("read", subject))
         except GatewayError as error:
             log.info("reader_not_told", code=error.code)
 

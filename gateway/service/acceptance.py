@@ -28,10 +28,10 @@ def new_turn(settings: Settings, who: Principal, request: TurnRequest) -> NewTur
         raise InvalidRequest(
             f"The model must be one of {', '.join(models)}.", details={"models": list(models)}
         )
-    told = request.instructions
-    if told is not None and len(told) > MAX_INSTRUCTIONS:
+    instructions = request.instructions
+    if instructions is not None and len(instructions) > MAX_INSTRUCTIONS:
         raise InvalidRequest(
-            f"instructions must have at most {MAX_INSTRUCTIONS} characters, not {len(told)}.",
+            f"instructions must have at most {MAX_INSTRUCTIONS} characters, not {len(instructions)}.",
             details={"max_instructions": MAX_INSTRUCTIONS},
         )
     session_id = request.session_id or _session_id_for(who, request)
@@ -48,7 +48,7 @@ def new_turn(settings: Settings, who: Principal, request: TurnRequest) -> NewTur
         project_id=request.project_id,
         role_id=request.role_id,
         parent_turn_id=request.parent_turn_id,
-        instructions=clean(told) if told is not None else None,
+        instructions=clean(instructions) if instructions is not None else None,
         mark=request.mark,
         dialect=who.dialect,
     )

@@ -57,8 +57,8 @@ class UserArtifacts:
         self._summariser = summariser
         self._files = UploadBuffer(
             deps.settings.scratch_dir,
-            at_once=MAX_UPLOADS,
-            most=deps.settings.artifact_max_size,
+            max_concurrent=MAX_UPLOADS,
+            max_bytes=deps.settings.artifact_max_size,
             limit="artifact_max_size",
             what="uploads",
             of_one=MAX_PER_USER,

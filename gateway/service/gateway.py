@@ -255,16 +255,16 @@ class Gateway:
             on_conflict=on_conflict,
             model=model,
             parent_turn_id=await self._deps.branches.parent(session_id, turn_id),
-            instructions=await self._told(turn),
+            instructions=await self._instructions_of(turn),
         )
         tools: Sequence[ToolSpec] = ()
         if turn.client_tools is not None:
             tools = await self._deps.turns.client_tools(session_id, turn.client_tools)
         return await self._start(who, request, turn.attachments, tools)
 
-    async def _told(self, turn: TurnRow) -> str:
-        sessions, told = self._deps.sessions, turn.instructions
-        return await sessions.instructions(turn.session_id, told) or "" if told is not None else ""
+    async def _instructions_of(self, turn: TurnRow) -> str:
+        sessions, digest = self._deps.sessions, turn.instructions
+        return await sessions.instructions(turn.session_id, digest) or "" if digest is not None else ""
 
     async def turn(self, who: Principal, session_id: str | None, turn_id: str) -> TurnRow:
         """A turn of the caller's, in that session or (None) in any. Raises errors.NotFound."""

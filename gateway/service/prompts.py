@@ -74,10 +74,12 @@ class Prompts:
         """The tools of a client as the model is shown them. Raises errors.InvalidRequest."""
         return await client_tools(self._deps, tools)
 
-    def tokens(self, model: str, told: str, messages: list[Message], tools: Sequence[ToolSpec]) -> int:
+    def tokens(
+        self, model: str, instructions: str, messages: list[Message], tools: Sequence[ToolSpec]
+    ) -> int:
         """About how many tokens `model` counts for a first turn with these messages, and the instructions and
         usable tools of a client beside the gateway's own: without what the memory adds."""
-        prefix = Prompt.read(self._deps, tools).prefix(History([], instructions=clean(told)))
+        prefix = Prompt.read(self._deps, tools).prefix(History([], instructions=clean(instructions)))
         return self._deps.meter.estimate(model, messages, overhead_of(prefix.system, prefix.tools))
 
     def _previewed(self, history: History, memories: str, retrieved: str | None = None) -> Previewed:

@@ -59,7 +59,7 @@ class SentPrompts:
         turn = await deps.turns.get(session_id, turn_id, who.user_id)
         whole = not deps.settings.use_compressions
         outline = await deps.sessions.outline(session_id, who.user_id, whole=whole, branch=turn.branch)
-        sent_hash, sent = await self._told(turn)
+        sent_hash, sent = await self._digests_sent(turn)
         prefix = await self._prefix(turn, outline.history, sent_hash)
         exact = sent_hash == prefix.prefix_hash
         sizes = await self._sizes(turn, outline)
@@ -86,7 +86,7 @@ class SentPrompts:
             messages=own or None,
         )
 
-    async def _told(self, turn: TurnRow) -> tuple[str | None, Mapping[str, str]]:
+    async def _digests_sent(self, turn: TurnRow) -> tuple[str | None, Mapping[str, str]]:
         """The hash of the prefix, and the components with their digests, as of the turn's last call."""
         if not turn.first_seq:
             return None, {}

@@ -107,19 +107,19 @@ class Titles:
             return  # a person was faster
         settings, began, spent = self._deps.settings, now_ms(), Spent()
         model = settings.title_model or turn.model
-        said = f"The user:\n{shortened(message, _SHOWN)}\n\nThe answer:\n{await self._answer(turn)}"
+        dialogue = f"The user:\n{shortened(message, _SHOWN)}\n\nThe answer:\n{await self._answer(turn)}"
         request = request_of(
-            model, INSTRUCTIONS, wrap("conversation", "How it began.", said), max_tokens=_ANSWER_TOKENS
+            model, INSTRUCTIONS, wrap("conversation", "How it began.", dialogue), max_tokens=_ANSWER_TOKENS
         )
         context = CallContext(turn.session_id, turn.id)
         answer = await self._calls.ask("title", request, timeout=CALL_TIMEOUT, context=context, spent=spent)
         title = _title(answer.text())
         if not await self._deps.sessions.entitle(turn.session_id, title, instead_of=former):
             return
-        told = Title(
+        title = Title(
             title=title, model=model, usage=spent.usage, cost=spent.cost, duration_ms=now_ms() - began
         )
-        await self._events.add(turn.session_id, turn.owner, new_operation_id(), told)
+        await self._events.add(turn.session_id, turn.owner, new_operation_id(), title)
 
     async def _answer(self, turn: TurnRow) -> str:
         found = await self._deps.sessions.messages(turn.session_id, until=_MESSAGES)

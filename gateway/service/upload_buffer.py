@@ -15,18 +15,18 @@ WRITE_SIZE = 1_048_576
 
 
 class UploadBuffer:
-    """Takes in `at_once` files at the same time, `of_one` of them from one user, of at most `most` bytes
-    each, as the setting of the name `limit` says; `what` they are called in the plural."""
+    """Takes in `max_concurrent` files at the same time, `of_one` of them from one user, of `max_bytes` each,
+    as the setting of the name `limit` says; `what` they are called in the plural."""
 
     def __init__(
-        self, folder: Path, *, at_once: int, most: int, limit: str, what: str, of_one: int | None = None
+        self, folder: Path, *, max_concurrent: int, max_bytes: int, limit: str, what: str, of_one: int
     ) -> None:
         self._folder = folder
-        self._at_once = at_once
-        self._most = most
+        self._concurrent = max_concurrent
+        self._max_bytes = max_bytes
         self._limit = limit
         self._what = what
-        self._of_one = of_one or at_once
+        self._of_one = of_one
         self._taken = Counter[str | None]()
 
     @asynccontextmanager
@@ -41,8 +41,8 @@ class UploadBuffer:
             errors.TooLarge: there are more bytes than may be.
             errors.StorageError: the file cannot be written.
         """
-        if self._taken.total() >= self._at_once:
-            raise QueueFull(f"{self._at_once} {self._what} are running already.")
+        if self._taken.total() >= self._concurrent:
+            raise QueueFull(f"{self._concurrent} {self._what} are running already.")
         if self._taken[owner] >= self._of_one:
             raise QueueFull(f"{self._of_one} {self._what} of yours are running already.")
         self._taken[owner] += 1
@@ -59,10 +59,10 @@ class UploadBuffer:
         size = 0
         async for chunk in chunks:
             size += len(chunk)
-            if size > self._most:
+            if size > self._max_bytes:
                 raise TooLarge(
-                    f"The file is larger than {self._most} bytes: see GATEWAY_{self._limit.upper()}.",
-                    details={self._limit: self._most},
+                    f"The file is larger than {self._max_bytes} bytes: see GATEWAY_{self._limit.upper()}.",
+                    details={self._limit: self._max_bytes},
                 )
             held += chunk
             if len(held) >= WRITE_SIZE:

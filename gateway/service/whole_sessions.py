@@ -34,13 +34,13 @@ MAX_IMPORTS = 4
 @dataclass(frozen=True, slots=True)
 class Replaying:
     """A checked range to replay: events with seq > `after` and <= `until`, with `turns` only theirs. `speed`
-    1 is as it was, None as fast as it is read; no pause is longer than `longest_pause` seconds."""
+    1 is as it was, None as fast as it is read; no pause is longer than `max_pause` seconds."""
 
     session_id: str
     after: int
     until: int
     speed: float | None
-    longest_pause: float
+    max_pause: float
     turns: frozenset[str] | None = None
 
     @property
@@ -58,8 +58,8 @@ class SessionRecords:
         self._draining = in_flight.draining
         self._files = UploadBuffer(
             deps.settings.scratch_dir,
-            at_once=MAX_IMPORTS,
-            most=deps.settings.max_import_size,
+            max_concurrent=MAX_IMPORTS,
+            max_bytes=deps.settings.max_import_size,
             limit="max_import_size",
             what="imports",
             of_one=MAX_PER_USER,
@@ -73,7 +73,7 @@ class SessionRecords:
         session_id: str,
         *,
         speed: float | None,
-        longest_pause: float,
+        max_pause: float,
         first: int = 1,
         last: int | None = None,
         cursor: int = 0,
@@ -97,7 +97,7 @@ class SessionRecords:
             )
         until = session.head if last is None else last
         turns = await self._deps.branches.turns(session.id, branch) if branch is not None else None
-        return Replaying(session.id, max(first - 1, cursor), until, speed, longest_pause, turns)
+        return Replaying(session.id, max(first - 1, cursor), until, speed, max_pause, turns)
 
     async def replay(self, place: Replaying, take: Take) -> None:
         """Hands the events of the range to `take` when they are due; ends early at shutdown and when the
@@ -109,7 +109,7 @@ class SessionRecords:
                 after=place.after,
                 until=place.until,
                 speed=place.speed,
-                longest_pause=place.longest_pause,
+                max_pause=place.max_pause,
                 stop=self._draining,
                 turns=place.turns,
             )
@@ -121,7 +121,7 @@ class SessionRecords:
 
     # Sharing
 
-    async def told(
+    async def shared_turns(
         self, who: Principal, session_id: str
     ) -> tuple[SessionRow, AsyncGenerator[tuple[str, list[dict[str, Any]]]]]:
         """A session, and the turns of its active branch, each with its events: those that are over in the

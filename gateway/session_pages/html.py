@@ -86,9 +86,9 @@ def _turn(turn: ReplayedTurn) -> str:
         parts.append(f' <span class="badge{bad}">{text(turn.done["status"])}</span>')
     parts.append("</header>\n")
     if turn.input is not None:
-        parts.append(said(turn.input, "user") + "\n")
+        parts.append(paragraph(turn.input, "user") + "\n")
     if turn.files:
-        parts.append(said(f"📎 {', '.join(turn.files)}", "user") + "\n")
+        parts.append(paragraph(f"📎 {', '.join(turn.files)}", "user") + "\n")
     parts.append(_bars(turn))
     parts += [_step(turn, step) for step in turn.steps]
     if turn.done is not None:
@@ -133,9 +133,9 @@ def _body(step: ReplayedStep) -> str | None:  # noqa: PLR0911 - one for each kin
     data = step.data
     match step.kind:
         case "text":
-            return said(data["text"])
+            return paragraph(data["text"])
         case "thinking":
-            return details("Thinking", said(data["text"]))
+            return details("Thinking", paragraph(data["text"]))
         case "tool_call":
             return _tool(data, step.result)
         case "retrieval":
@@ -166,11 +166,11 @@ def _tool(call: dict[str, Any], result: dict[str, Any] | None) -> str:
 def _hit(hit: dict[str, Any]) -> str:
     title = hit.get("title") or hit["source"]
     return f'<li><strong>{text(title)}</strong> <span class="dim">{text(hit["source"])}, score ' + (
-        f"{text(hit['score'])}</span>{said(hit['snippet'])}</li>"
+        f"{text(hit['score'])}</span>{paragraph(hit['snippet'])}</li>"
     )
 
 
-def said(words: str, kind: str = "") -> str:
+def paragraph(words: str, kind: str = "") -> str:
     """What somebody wrote, as it was written."""
     about = f"said {kind}".strip()
     return f'<div class="{about}" dir="auto">{text(words)}</div>'

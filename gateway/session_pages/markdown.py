@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from gateway.session_pages.replayed_turn import ReplayedTurn
-from gateway.session_pages.shared import Called, Found, Noted, Said, Shared, SharedPages, shared
+from gateway.session_pages.shared import AnswerText, Found, Note, Shared, SharedPages, UsedTool, shared
 from gateway.session_pages.words import moment, printable
 
 MAX_READ, MAX_BRACKETS = 200_000, 2_000
@@ -98,9 +98,9 @@ def _mended(written: str) -> str:
 
 def _drawn(block: Shared) -> str:
     match block:
-        case Said(written):
+        case AnswerText(written):
             return harmless(written)
-        case Called(title, arguments, content):
+        case UsedTool(title, arguments, content):
             fenced = [
                 _fenced(arguments, "json"),
                 *([_fenced(content, "text")] if content is not None else []),
@@ -110,7 +110,7 @@ def _drawn(block: Shared) -> str:
             return _folded(
                 title, "\n".join(f"- **{line(name)}**: {line(snippet)}" for name, snippet in sources)
             )
-        case Noted(words):
+        case Note(words):
             return f"_{line(words)}_"
 
 

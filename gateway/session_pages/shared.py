@@ -25,14 +25,14 @@ class SharedPages(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class AnswerText:
     """A part of the answer, in Markdown."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Called:
+class UsedTool:
     """A tool call: its arguments as JSON, and its result if it has one."""
 
     title: str
@@ -49,13 +49,13 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Noted:
+class Note:
     """A line about how it went."""
 
     line: str
 
 
-Shared = Said | Called | Found | Noted
+Shared = AnswerText | UsedTool | Found | Note
 
 
 def shared(turn: ReplayedTurn) -> Iterator[Shared]:
@@ -64,7 +64,7 @@ def shared(turn: ReplayedTurn) -> Iterator[Shared]:
         data = step.data
         match step.kind:
             case "text" if not step.dropped:
-                yield Said(data["text"])
+                yield AnswerText(data["text"])
             case "tool_call" if data["name"] != NAME:
                 yield _called(data, step.result)
             case "retrieval" if data["source"] != SOURCE:
@@ -73,15 +73,15 @@ def shared(turn: ReplayedTurn) -> Iterator[Shared]:
                 ]
                 yield Found(f"⌕ {data['source']}: {data['query']}", hits)
             case "error":
-                yield Noted(describe(step.kind, data) or step.kind)
+                yield Note(describe(step.kind, data) or step.kind)
             case _:
                 pass
     if turn.done is not None and (line := describe("done", turn.done)) is not None:
-        yield Noted(line)
+        yield Note(line)
 
 
-def _called(call: dict[str, Any], result: dict[str, Any] | None) -> Called:
+def _called(call: dict[str, Any], result: dict[str, Any] | None) -> UsedTool:
     arguments = orjson.dumps(call["arguments"], option=orjson.OPT_INDENT_2).decode()
     if result is None:
-        return Called(f"→ {call['name']}", arguments, None)
-    return Called(f"→ {call['name']}: {result['status']}", arguments, str(result["content"]))
+        return UsedTool(f"→ {call['name']}", arguments, None)
+    return UsedTool(f"→ {call['name']}: {result['status']}", arguments, str(result["content"]))

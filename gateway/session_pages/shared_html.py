@@ -4,10 +4,10 @@ from typing import Any
 
 from markdown_it import MarkdownIt
 
-from gateway.session_pages.html import CLOSING, details, note, opening, said, text
+from gateway.session_pages.html import CLOSING, details, note, opening, paragraph, text
 from gateway.session_pages.markdown import leads_elsewhere
 from gateway.session_pages.replayed_turn import ReplayedTurn
-from gateway.session_pages.shared import Called, Found, Noted, Said, Shared, SharedPages, shared
+from gateway.session_pages.shared import AnswerText, Found, Note, Shared, SharedPages, UsedTool, shared
 from gateway.session_pages.words import moment, printable
 
 MAX_FORMATTED, MAX_BRACKETS = 200_000, 2_000
@@ -30,9 +30,9 @@ def draw(turn: ReplayedTurn) -> str:
     about = f' <span class="dim">{text(turn.model)}</span>' if turn.model else ""
     parts = [f"<article>\n<header><time>{moment(turn.began)}</time>{about}</header>\n"]
     if turn.input is not None:
-        parts.append(said(turn.input, "user") + "\n")
+        parts.append(paragraph(turn.input, "user") + "\n")
     if turn.files:
-        parts.append(said(f"📎 {', '.join(turn.files)}", "user") + "\n")
+        parts.append(paragraph(f"📎 {', '.join(turn.files)}", "user") + "\n")
     return "".join([*parts, *(_drawn(each) for each in shared(turn)), "</article>\n"])
 
 
@@ -40,7 +40,7 @@ def formatted(markdown: str) -> str:
     """Markdown as HTML in which nothing is left of HTML in it."""
     written = printable(markdown)
     if len(written) > MAX_FORMATTED or written.count("[") > MAX_BRACKETS:
-        return said(written)
+        return paragraph(written)
     tokens = _MARKDOWN.parse(written)
     for token in (each for outer in tokens for each in (outer, *(outer.children or ()))):
         token.attrs.pop("style", None)  # the policy of the page forbids it
@@ -52,17 +52,17 @@ def formatted(markdown: str) -> str:
 
 def _drawn(block: Shared) -> str:
     match block:
-        case Said(written):
+        case AnswerText(written):
             return formatted(written)
-        case Called(title, arguments, content):
+        case UsedTool(title, arguments, content):
             result = f'<pre dir="auto">{text(content)}</pre>' if content is not None else ""
             return details(title, f"<pre>{text(arguments)}</pre>{result}") + "\n"
         case Found(title, sources):
             hits = "".join(
-                f"<li><strong>{text(name)}</strong>{said(snippet)}</li>" for name, snippet in sources
+                f"<li><strong>{text(name)}</strong>{paragraph(snippet)}</li>" for name, snippet in sources
             )
             return details(title, f"<ol>{hits}</ol>") + "\n"
-        case Noted(line):
+        case Note(line):
             return note(line, bad=True) + "\n"
 
 

@@ -33,7 +33,7 @@ class Signals:
 
     def __init__(self) -> None:
         self._handlers: dict[Kind, list[Callable[[str], None]]] = defaultdict(list)
-        self.heard_since: Callable[[float], bool] = lambda since: True
+        self.has_received_since: Callable[[float], bool] = lambda since: True
         """Whether all that other processes sent since a time of the event loop's clock was heard here. For
         engines to set, where signals may be lost."""
 

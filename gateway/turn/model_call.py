@@ -67,10 +67,10 @@ async def ask(turn: TurnContext, request: ModelRequest) -> Answer:
     """
     progress, settings, prefix_hash = turn.progress, turn.settings, turn.prefix.prefix_hash
     attempt = progress.attempt if progress.iteration == turn.emitter.iteration else 0
-    told = next((section for section in turn.prefix.sections if section.name == CLIENT), None)
+    client_section = next((section for section in turn.prefix.sections if section.name == CLIENT), None)
     digests = turn.prompt.digests() if prefix_hash != progress.prefix_hash else None
-    if digests is not None and told is not None:
-        digests[CLIENT] = told.digest[:12]
+    if digests is not None and client_section is not None:
+        digests[CLIENT] = client_section.digest[:12]
     while True:
         attempt += 1
         await turn.may_begin()
@@ -79,7 +79,7 @@ async def ask(turn: TurnContext, request: ModelRequest) -> Answer:
             model=request.model,
             prefix_hash=prefix_hash,
             components=digests,
-            instructions_tokens=told.tokens if digests and told is not None else None,
+            instructions_tokens=client_section.tokens if digests and client_section is not None else None,
         )
         turn.emit(start, can_wait=True)
         digests = None

@@ -79,8 +79,8 @@ class Ownership:
         found = await self._replicas.beat(room=room, draining=draining, about=about)
         self.queued, self.peers = found.queued, found.peers
         in_flight.others = sum(not peer.draining for peer in found.peers)
-        told = [peer.about for peer in found.peers if peer.about]  # not yet before the first beat
-        self.differ = sorted(name for name in about if any(each.get(name) != about[name] for each in told))
+        peers = [peer.about for peer in found.peers if peer.about]  # not yet before the first beat
+        self.differ = sorted(name for name in about if any(each.get(name) != about[name] for each in peers))
         self._see(found.timeline)
         for accepted in found.taken:
             self.taken_over["lost" if accepted.recovered else "released"] += 1

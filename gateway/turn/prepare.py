@@ -66,8 +66,8 @@ async def _begin(turn: TurnContext) -> History:
     row, is_first = turn.row, turn.emitter.head == 0
     message = begin_turn(turn.emitter)
     if is_first:
-        told = await turn.deps.sessions.instructions(row.session_id) if row.instructions else None
-        history = History([], carried=await _carry(turn), instructions=told)
+        instructions = await turn.deps.sessions.instructions(row.session_id) if row.instructions else None
+        history = History([], carried=await _carry(turn), instructions=instructions)
     elif turn.preloaded is not None and (
         turn.settings.use_compressions or turn.preloaded.compression is None
     ):

@@ -10,7 +10,7 @@ from gateway.errors import SettingsError
 from gateway.memory.validation import indexed
 from gateway.settings.value_types import check_database_url
 from gateway.storage.blobs.addresses import open_blobs
-from gateway.storage.moving import MovingDatabase, Told
+from gateway.storage.moving import MovingDatabase, OnProgress
 from gateway.storage.moving.blobs import MovedBlobs, move_blobs, named_blobs
 from gateway.storage.moving.move import begin, move
 
@@ -27,7 +27,7 @@ class MoveReport:
 
 
 def move_everything(
-    source_url: str, target_url: str, blobs: tuple[str, str] | None, told: Told
+    source_url: str, target_url: str, blobs: tuple[str, str] | None, report: OnProgress
 ) -> MoveReport:
     """Sessions and memories, and with the addresses of two stores the blobs that they name.
 
@@ -41,8 +41,8 @@ def move_everything(
         moved = None
         if blobs is not None:
             here, there = (open_blobs(address, Path()) for address in blobs)
-            moved = asyncio.run(move_blobs(named, here, there, told))
-        rows = move(source, target, indexed, told)
+            moved = asyncio.run(move_blobs(named, here, there, report))
+        rows = move(source, target, indexed, report)
         return MoveReport(source.name, target.name, rows, len(named), moved)
 
 

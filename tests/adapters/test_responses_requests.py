@@ -24,7 +24,7 @@ def body(**given: Any) -> ResponseBody:
 def read(asked: ResponseBody) -> None:
     """All of it, in the order in which the route does."""
     check_possible(asked)
-    said = input_of(asked).said
+    said = input_of(asked).conversation
     conversation_id(asked)
     client_tools_of(asked)
     if said.question is not None:
@@ -104,7 +104,7 @@ def test_results_of_one_turn_come_in_any_order() -> None:
         *ran("t_2:2"),
     ]
 
-    said = input_of(body(input=items)).said
+    said = input_of(body(input=items)).conversation
 
     assert [each.call_id for each in said.results] == ["t_2:1", "t_2:2"]
     assert [each.question.text for each in said.before] == ["a", "b"]
@@ -114,7 +114,7 @@ def test_after_a_response_that_is_named_the_input_is_new_alone() -> None:
     """Messages that follow each other are one; what has an answer is refused."""
     named = {"previous_response_id": "resp_t_1"}
     asked = [{"role": "user", "content": "a"}, {"role": "user", "content": "b"}]
-    said = input_of(body(input=asked, **named)).said
+    said = input_of(body(input=asked, **named)).conversation
 
     assert said.question is not None
     assert (said.question.text, said.before) == ("a\n\nb", ())

@@ -28,7 +28,7 @@ async def replayed(
     after: int = 0,
     until: int,
     speed: float | None = None,
-    longest_pause: float = 0,
+    max_pause: float = 0,
     stop: asyncio.Event | None = None,
 ) -> list[StoredEvent]:
     found: list[StoredEvent] = []
@@ -38,7 +38,7 @@ async def replayed(
         after=after,
         until=until,
         speed=speed,
-        longest_pause=longest_pause,
+        max_pause=max_pause,
         stop=stop,
     ):
         found += events
@@ -64,7 +64,7 @@ async def test_pauses_are_scaled_and_bounded(gaps: list[int], speed: float) -> N
     for gap in gaps:
         times.append(times[-1] + gap)
     page = [at(seq, ts) for seq, ts in enumerate(times, 1)]
-    pace = Pace(speed, longest_pause=4.0)
+    pace = Pace(speed, max_pause=4.0)
 
     due = [(events, moment) for events, moment in pace.batches(page)]
     begin = due[0][1]
@@ -82,7 +82,7 @@ async def test_pauses_are_scaled_and_bounded(gaps: list[int], speed: float) -> N
 
 async def test_a_pace_goes_on_from_page_to_page(tmp_path: Path) -> None:
     """The pause before a page's first event is the one since the last event of the page before."""
-    pace = Pace(1.0, longest_pause=10)
+    pace = Pace(1.0, max_pause=10)
 
     ((_, first),) = pace.batches([at(1, 1000)])
     ((_, second),) = pace.batches([at(2, 3500)])
@@ -96,7 +96,7 @@ async def test_days_between_turns_do_not_hold_up_a_replay_at_max(tmp_path: Path)
         await write_past(storage, "s", [Past("one", ("a", "b"), gap=10**9)])
         log = await all_events(storage, "s")
 
-        assert await replayed(storage, until=log[-1].seq, longest_pause=3600) == log
+        assert await replayed(storage, until=log[-1].seq, max_pause=3600) == log
 
 
 async def test_a_replay_that_waits_ends_when_it_is_stopped(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ async def test_a_replay_that_waits_ends_when_it_is_stopped(tmp_path: Path) -> No
         await write_past(storage, "s", [Past("one", ("a",), gap=10**9)])
         asyncio.get_running_loop().call_later(0.05, stop.set)
 
-        found = await replayed(storage, until=3, speed=1, longest_pause=3600, stop=stop)
+        found = await replayed(storage, until=3, speed=1, max_pause=3600, stop=stop)
 
     assert [event.seq for event in found] == [1]
 

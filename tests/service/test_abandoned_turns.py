@@ -61,7 +61,7 @@ async def _replica(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> Replica
         made.cancelled.append(turn.id)
         made.changed.set()
 
-    monkeypatch.setattr(storage.turns, "tell", tell)
+    monkeypatch.setattr(storage.turns, "notify", tell)
     releases = Releases(storage.turns, storage.signals, cancel, shared=True)
     made = Replica(releases, (await accepted(storage)).turn, storage.signals)
     return made

@@ -128,13 +128,13 @@ def patient(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -
 def told(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Of which sessions others are told."""
     found: list[str] = []
-    tell = Notifier.tell
+    tell = Notifier.publish_head
 
     def recorded(notifier: Notifier, session_id: str, head: int) -> None:
         found.append(session_id)
         tell(notifier, session_id, head)
 
-    monkeypatch.setattr(Notifier, "tell", recorded)
+    monkeypatch.setattr(Notifier, "publish_head", recorded)
     return found
 
 
@@ -235,18 +235,18 @@ async def test_what_was_sent_while_it_did_not_listen_counts_as_not_heard(tmp_pat
         """As of a moment at which it hears what it sends itself."""
         sent_at = asyncio.get_running_loop().time()
         async with asyncio.timeout(TIMEOUT):
-            while not replica.database.signals.heard_since(sent_at):
+            while not replica.database.signals.has_received_since(sent_at):
                 await replica.database.write(lambda connection: send(connection, Signal("unread", "s/t")))
-        return replica.database.signals.heard_since(since)
+        return replica.database.signals.has_received_since(since)
 
     async with replicas(tmp_path, 1) as (a,):
         before = asyncio.get_running_loop().time()
-        assert not a.database.signals.heard_since(before)
+        assert not a.database.signals.has_received_since(before)
         assert await heard(a, before)
         with psycopg.connect(a.database.server.url) as another:
             another.execute(CUT)
         async with asyncio.timeout(TIMEOUT):
-            while a.database.signals.heard_since(before):
+            while a.database.signals.has_received_since(before):
                 await asyncio.sleep(0.01)
         async with asyncio.timeout(TIMEOUT):
             while not a.listener.is_listening:

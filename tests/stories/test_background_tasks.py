@@ -36,6 +36,7 @@ TASKS = {
     "sessions with turns",
     "skills",
     "purge of rows",
+    "titles",
     "upkeep",
     "vectors of memories",
 }

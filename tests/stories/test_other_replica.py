@@ -306,7 +306,7 @@ async def test_what_could_not_be_told_is_found(shared: Settings, monkeypatch: py
     def tell(_: Notifier, session_id: str, head: int) -> None:
         """It ends before that."""
 
-    monkeypatch.setattr(Notifier, "tell", tell)
+    monkeypatch.setattr(Notifier, "publish_head", tell)
     async with two(shared) as (a, b):
         session = await a.session()
         opened = asyncio.Event()

@@ -62,10 +62,10 @@ class TaskStream:
         self._status: Json = {"state": f"TASK_STATE_{SUBMITTED}"}
         self._asked: Json = {}
         self._about: Json = {}
-        self._said: list[tuple[Span, bytes]] = []
+        self._texts: list[tuple[Span, bytes]] = []
         self._kept: list[Json] = []
         self._has_answer = False
-        self._told = 0
+        self._status_messages = 0
 
     def encode(self, parts: Sequence[Part]) -> bytes:
         frames: list[bytes] = []
@@ -122,15 +122,15 @@ class TaskStream:
                 yield {"task": self.task()}
             case StepBegan(number):
                 yield self._status_update(WORKING, metadata={"iteration": number})
-            case Opened(span) if span.kind == "text" and self._said:
+            case Opened(span) if span.kind == "text" and self._texts:
                 yield from self._blank(span)
             case CallMade(call):
                 data = {"type": "tool_call", "id": call.id, "name": call.name, "arguments": call.arguments}
                 yield self._status_update(WORKING, [{"data": data}])
             case CallProgressed(call, data) | CallAnswered(call, data):
                 kind = "tool_progress" if isinstance(part, CallProgressed) else "tool_result"
-                told = {"type": kind, "id": call.id, "name": call.name, **data}
-                yield self._status_update(WORKING, [{"data": told}])
+                fields = {"type": kind, "id": call.id, "name": call.name, **data}
+                yield self._status_update(WORKING, [{"data": fields}])
             case AttemptWithdrawn(_, spans):
                 yield from self._withdraw(spans)
             case Noted(kind, data):
@@ -143,7 +143,7 @@ class TaskStream:
                 pass
 
     def _add(self, span: Span, text: bytes) -> bytes:
-        self._said.append((span, text))
+        self._texts.append((span, text))
         if self._has_answer:
             return self._grew % text
         self._has_answer = True
@@ -151,15 +151,15 @@ class TaskStream:
 
     def _blank(self, span: Span) -> Iterator[Json]:
         """Between the texts of two iterations."""
-        self._said.append((span, b'"\\n\\n"'))
+        self._texts.append((span, b'"\\n\\n"'))
         yield self._artifact_update({"artifactId": ANSWER, "parts": [{"text": "\n\n"}]}, append=True)
 
     def _withdraw(self, spans: Sequence[Span]) -> Iterator[Json]:
         """The artifact comes anew, as it was before: without `append` it takes the place of what was sent."""
         gone = {span.id for span in spans}
-        kept = [each for each in self._said if each[0].id not in gone]
-        if len(kept) < len(self._said):
-            self._said = kept
+        kept = [each for each in self._texts if each[0].id not in gone]
+        if len(kept) < len(self._texts):
+            self._texts = kept
             yield self._artifact_update(self._answer())
 
     def _keep(self, data: Data) -> Iterator[Json]:
@@ -178,7 +178,7 @@ class TaskStream:
         yield self._status_update(ENDS.get(ended.data["status"], "COMPLETED"), parts, metadata=ended.data)
 
     def _answer(self) -> Json:
-        text: str = "".join(orjson.loads(text) for _, text in self._said)
+        text: str = "".join(orjson.loads(text) for _, text in self._texts)
         return {"artifactId": ANSWER, "parts": [{"text": text}]}
 
     def _question(self, began: TurnBegan) -> Json:
@@ -201,10 +201,10 @@ class TaskStream:
     ) -> Json:
         self._status = {"state": f"TASK_STATE_{state}"}
         if parts:
-            self._told += 1
-            name = f"{self._named['taskId']}-{self._told}"
-            said = {"messageId": name, **self._named, "role": "ROLE_AGENT", "parts": parts}
-            self._status["message"] = said
+            self._status_messages += 1
+            name = f"{self._named['taskId']}-{self._status_messages}"
+            status_message = {"messageId": name, **self._named, "role": "ROLE_AGENT", "parts": parts}
+            self._status["message"] = status_message
         update: Json = {**self._named, "status": self._status}
         return {"statusUpdate": {**update, "metadata": {"gateway": metadata}} if metadata else update}
 
@@ -221,15 +221,15 @@ class TaskSubscription(TurnAnswer):
     def __init__(self, stream: TaskStream, head: int, decided: frozenset[str]) -> None:
         super().__init__(stream, head, decided)
         self._stream = stream
-        self._is_told = False
+        self._is_sent = False
         self._until = head
 
     def read(self, events: Sequence[StoredEvent]) -> bool:
         may_wait = super().read(events)
-        if not self._is_told:
+        if not self._is_sent:
             self._unsent = b""
             if self.is_finished or events[-1].seq >= self._until:
-                self._unsent, self._is_told = self._stream.snapshot(), True
+                self._unsent, self._is_sent = self._stream.snapshot(), True
         return may_wait
 
 

@@ -80,9 +80,9 @@ def params_of(call: A2aCall, model: type[P]) -> P:
         return model.model_validate(call.params)
     except ValidationError as error:
         problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        said = plain_words(problem["type"], problem["msg"], unknown="unknown name")
+        words = plain_words(problem["type"], problem["msg"], unknown="unknown name")
         where = ".".join(map(str, problem["loc"]))
-        raise InvalidRequest(f"params.{where}: {said}"[:500]) from None
+        raise InvalidRequest(f"params.{where}: {words}"[:500]) from None
 
 
 def content_of(message: A2aMessage) -> tuple[str, list[str | Upload]]:
@@ -118,8 +118,8 @@ def decisions_of(message: A2aMessage) -> Sequence[A2aDecision]:
 def _decision(given: object) -> A2aDecision | None:
     if not isinstance(given, Mapping):
         return None
-    said: Mapping[str, Any] = given
-    name, approved, reason = said.get("id"), said.get("approved"), said.get("reason")
+    answer: Mapping[str, Any] = given
+    name, approved, reason = answer.get("id"), answer.get("approved"), answer.get("reason")
     if not isinstance(name, str) or not isinstance(approved, bool):
         return None
     if not (name.isprintable() and len(name) <= MAX_ID):

@@ -54,7 +54,7 @@ NO_PUSH, NO_CARD, NO_VERSION = -32003, -32007, -32009
 async def card(request: ApiRequest) -> Response:
     """What the agent is, where it is called, and how one shows who asks."""
     settings = request.settings
-    told: dict[str, Any] = {
+    agent_card: dict[str, Any] = {
         "name": "Chat gateway",
         "description": "An assistant that searches its documents, calls its tools and answers.",
         "version": __version__,
@@ -74,9 +74,9 @@ async def card(request: ApiRequest) -> Response:
         ],
     }
     if settings.api_keys.get_secret_value():
-        told["securitySchemes"] = {"key": {"httpAuthSecurityScheme": {"scheme": "bearer"}}}
-        told["securityRequirements"] = [{"schemes": {"key": {"list": []}}}]
-    return Response(orjson.dumps(told), 200, {"cache-control": "no-cache"}, JSON)
+        agent_card["securitySchemes"] = {"key": {"httpAuthSecurityScheme": {"scheme": "bearer"}}}
+        agent_card["securityRequirements"] = [{"schemes": {"key": {"list": []}}}]
+    return Response(orjson.dumps(agent_card), 200, {"cache-control": "no-cache"}, JSON)
 
 
 async def call(request: ApiRequest) -> Response:
@@ -243,8 +243,8 @@ def _stream(request: ApiRequest, asked: A2aCall, turn: TurnRow) -> TaskStream:
     return TaskStream(turn.id, turn.session_id, asked.id, f"{request.base_url}#s={turn.session_id}")
 
 
-def _answered(asked: A2aCall, told: Mapping[str, Any]) -> Response:
-    body = orjson.dumps({"jsonrpc": "2.0", "id": asked.id, **told})
+def _answered(asked: A2aCall, members: Mapping[str, Any]) -> Response:
+    body = orjson.dumps({"jsonrpc": "2.0", "id": asked.id, **members})
     return Response(body, 200, {"cache-control": "no-store"}, JSON)
 
 

@@ -142,8 +142,8 @@ class RunEvents:
         if run.tells_thread:
             message = user_message(began)
             self._messages.add(message)
-            told = {"threadId": run.thread_id, "runId": self._run_id, "messages": [message]}
-            event["input"] = {**told, "state": {}, "tools": [], "context": [], "forwardedProps": {}}
+            fields = {"threadId": run.thread_id, "runId": self._run_id, "messages": [message]}
+            event["input"] = {**fields, "state": {}, "tools": [], "context": [], "forwardedProps": {}}
         about = {"session_id": began.session_id, "turn_id": began.turn_id, "model": data["model"]}
         yield {**event, "metadata": {"gateway": about}}
         if is_changed:
@@ -179,9 +179,9 @@ class RunEvents:
     def _answered(self, call: TurnToolCall, data: Data) -> Event:
         name = self._name(call)
         about = {"gateway": {"status": data["status"], **self._sources.pop(call.id, {})}}
-        told = {"toolCallId": name, "content": data["content"], "role": "tool", "metadata": about}
-        self._messages.add({"id": name + RESULT, **told})
-        return {"type": "TOOL_CALL_RESULT", "messageId": name + RESULT, **told}
+        fields = {"toolCallId": name, "content": data["content"], "role": "tool", "metadata": about}
+        self._messages.add({"id": name + RESULT, **fields})
+        return {"type": "TOOL_CALL_RESULT", "messageId": name + RESULT, **fields}
 
     def _withdrawn(self, spans: Sequence[Span], data: Data) -> Iterator[Event]:
         if not spans:

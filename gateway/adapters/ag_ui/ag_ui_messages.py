@@ -22,7 +22,7 @@ class ClientMessages:
     def __init__(self, sent: Sequence[Message]) -> None:
         self._sent = sent
         self._all: dict[str, Message] = {message["id"]: message for message in sent}
-        self._told = set[str]()
+        self._added = set[str]()
         self._dropped: str | None = None
 
     def all(self) -> Sequence[Message]:
@@ -34,13 +34,13 @@ class ClientMessages:
         return messages
 
     def add(self, message: Message) -> None:
-        self._told.add(message["id"])
+        self._added.add(message["id"])
         self._all[message["id"]] = message
 
     def add_call(self, name: str, call: Event) -> None:
         """To the assistant's message of that name."""
         new: Message = {"id": name, "role": "assistant"}
-        message = self._all[name] if name in self._told else new
+        message = self._all[name] if name in self._added else new
         calls: Sequence[Event] = message.get("toolCalls", ())
         others = [each for each in calls if each["id"] != call["id"]]
         self.add({**message, "toolCalls": [*others, call]})
@@ -61,7 +61,7 @@ class ClientMessages:
             or (
                 turn_of(message["id"]) == turn_id
                 and message["role"] != "user"
-                and message["id"] not in self._told
+                and message["id"] not in self._added
             )
         ]
         self.drop(stale)

@@ -75,9 +75,9 @@ class RunBody(Lenient):
     @property
     def instructions(self) -> str:
         """What the application tells the model; "" where it tells nothing, or nothing any more."""
-        told = [text_of(each) for each in self.messages if each["role"] in {"system", "developer"}]
-        told += [f"{each.description}:\n{each.value}" for each in self.context]
-        return "\n\n".join(text for text in told if text.strip())
+        instructions = [text_of(each) for each in self.messages if each["role"] in {"system", "developer"}]
+        instructions += [f"{each.description}:\n{each.value}" for each in self.context]
+        return "\n\n".join(text for text in instructions if text.strip())
 
     @property
     def tool_specs(self) -> Sequence[ToolSpec]:

@@ -79,8 +79,8 @@ class Chunks:
                 yield {"type": "tool-input-start", **about}
                 yield {"type": "tool-input-available", **about, "input": call.arguments}
             case CallProgressed(call, data):
-                told = {"toolCallId": call.id, **data}
-                yield {"type": "data-tool-progress", "id": call.id, "data": told, "transient": True}
+                fields = {"toolCallId": call.id, **data}
+                yield {"type": "data-tool-progress", "id": call.id, "data": fields, "transient": True}
             case CallAnswered(call, data) if call.id not in self._known:
                 yield self._answered(call, data)
             case ApprovalAsked(call, data):
@@ -99,8 +99,8 @@ class Chunks:
                 if self._is_new:
                     yield {"type": "reset-step"}
                 elif spans:
-                    told = {"iteration": number, "spans": [span.id for span in spans], **data}
-                    yield {"type": "data-superseded", "data": told}
+                    fields = {"iteration": number, "spans": [span.id for span in spans], **data}
+                    yield {"type": "data-superseded", "data": fields}
             case Noted(kind, data, seq):
                 yield {"type": f"data-{kind.replace('_', '-')}", "id": str(seq), "data": data}
                 yield from _sources(kind, data)
@@ -195,6 +195,6 @@ def _ended(data: Data, error: Data | None) -> Iterator[Chunk]:
 
 
 def _failed(code: str, message: str, *, retryable: bool) -> Iterator[Chunk]:
-    told = {"code": code, "message": message, "retryable": retryable}
-    yield {"type": "data-error", "data": told, "transient": True}
+    fields = {"code": code, "message": message, "retryable": retryable}
+    yield {"type": "data-error", "data": fields, "transient": True}
     yield {"type": "error", "errorText": f"{code}: {message}"}

@@ -111,6 +111,6 @@ class AssistantMessage:
         call |= {name: chunk[name] for name in ("input", "output", "errorText") if name in chunk}
         if "approvalId" in chunk:
             why = "reason" if "approved" in chunk else "requestReason"
-            told = {"id": chunk["approvalId"], why: chunk.get("reason"), "approved": chunk.get("approved")}
-            known = {name: value for name, value in told.items() if value is not None}
+            decided = {"id": chunk["approvalId"], why: chunk.get("reason"), "approved": chunk.get("approved")}
+            known = {name: value for name, value in decided.items() if value is not None}
             call["approval"] = {**call.get("approval", {}), **known}

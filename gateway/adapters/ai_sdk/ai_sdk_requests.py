@@ -84,8 +84,8 @@ def decisions_of(message: AiSdkMessage) -> list[AiSdkDecision]:
         approval = part.get("approval")
         if part.get("state") == "approval-responded" and isinstance(approval, Mapping):
             approved, reason = approval.get("approved") is True, approval.get("reason")
-            told = reason if isinstance(reason, str) and not approved else None
-            found.append(AiSdkDecision(call_of(str(approval.get("id"))), approved, told))
+            denial = reason if isinstance(reason, str) and not approved else None
+            found.append(AiSdkDecision(call_of(str(approval.get("id"))), approved, denial))
     return found
 
 

@@ -46,7 +46,7 @@ class MessagesBody(BaseModel):
 
 def conversation_of(body: MessagesBody) -> ClientConversation:
     """Raises errors.InvalidRequest."""
-    told = [_text_of(body.system, "system")]
+    instruction_texts = [_text_of(body.system, "system")]
     exchanges: list[tuple[ClientQuestion, list[str]]] = []
     results: list[Block] = []
     asks = False
@@ -55,9 +55,9 @@ def conversation_of(body: MessagesBody) -> ClientConversation:
         content = message.get("content")
         match message.get("role"):
             case "system":
-                told.append(_text_of(content, where))
+                instruction_texts.append(_text_of(content, where))
             case "user":
-                question, answers = _said(content, where)
+                question, answers = _question_in(content, where)
                 results += answers
                 if question is not None:
                     exchanges.append((question, []))
@@ -69,8 +69,8 @@ def conversation_of(body: MessagesBody) -> ClientConversation:
                 asks = False
             case _:
                 refuse("messages", f"{where}: the role must be user, assistant or system.")
-    instructions = "\n\n".join(filter(None, told))
-    answered = [ClientExchange(question, "\n\n".join(filter(None, said))) for question, said in exchanges]
+    instructions = "\n\n".join(filter(None, instruction_texts))
+    answered = [ClientExchange(question, "\n\n".join(filter(None, texts))) for question, texts in exchanges]
     if asks:
         ours = [_result(each) for each in results if turn_of(str(each.get("tool_use_id"))) is not None]
         return ClientConversation(MESSAGES, instructions, answered[:-1], answered[-1].question, ours)
@@ -113,7 +113,7 @@ def counted_messages(body: MessagesBody) -> list[Message]:
     ]
 
 
-def _said(content: object, where: str) -> tuple[ClientQuestion | None, Sequence[Block]]:
+def _question_in(content: object, where: str) -> tuple[ClientQuestion | None, Sequence[Block]]:
     """What a user's message asks, and the results of tools in it."""
     results, parts = list[Block](), list[Block]()
     for block in _blocks(content):
@@ -155,8 +155,8 @@ def _file_of_result(block: Block) -> File | None:
 
 
 def _text_of(content: object, where: str) -> str:
-    said = (block.get("text") for block in _blocks(content, where) if block.get("type") == "text")
-    text = "\n\n".join(each for each in said if isinstance(each, str))
+    texts = (block.get("text") for block in _blocks(content, where) if block.get("type") == "text")
+    text = "\n\n".join(each for each in texts if isinstance(each, str))
     if "\0" in text:
         refuse("messages", f"{where}: must not contain NUL characters.")
     return text

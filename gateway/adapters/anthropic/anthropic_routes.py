@@ -32,10 +32,10 @@ async def create(request: ApiRequest) -> Response:
     body = await request.read_body(MessagesBody, "adapter_body_size")
     check_possible(body)
     check_model(request, body.model)
-    said = await worked(request, lambda: conversation_of(body))
+    conversation = await worked(request, lambda: conversation_of(body))
     tools = tools_of(body)
-    estimate = await _tokens(request, body, said, tools)
-    asking = await ask(request, said, model=body.model, tools=tools)
+    estimate = await _tokens(request, body, conversation, tools)
+    asking = await ask(request, conversation, model=body.model, tools=tools)
     return await _answer(request, body, asking, estimate)
 
 
@@ -43,18 +43,18 @@ async def count_tokens(request: ApiRequest) -> Response:
     """About how many tokens the model counts for a conversation, with the gateway's own prompt."""
     body = await request.read_body(MessagesBody, "adapter_body_size")
     check_model(request, body.model)
-    said = await worked(request, lambda: conversation_of(body))
-    found = await _tokens(request, body, said, tools_of(body))
+    conversation = await worked(request, lambda: conversation_of(body))
+    found = await _tokens(request, body, conversation, tools_of(body))
     return Response(orjson.dumps({"input_tokens": found}), 200, {"cache-control": "no-store"}, JSON)
 
 
 async def _tokens(
-    request: ApiRequest, body: MessagesBody, said: ClientConversation, tools: list[ToolSpec]
+    request: ApiRequest, body: MessagesBody, conversation: ClientConversation, tools: list[ToolSpec]
 ) -> int:
     model, prompts = body.model or request.settings.model, request.gateway.prompts
     usable = await prompts.usable(tools)
     return await worked(
-        request, lambda: prompts.tokens(model, said.instructions, counted_messages(body), usable)
+        request, lambda: prompts.tokens(model, conversation.instructions, counted_messages(body), usable)
     )
 
 

@@ -64,7 +64,7 @@ class Frames:
 
     def control(self, seq: int) -> bytes:
         """Where to go on behind the event `seq`."""
-        told = {"streamNextOffset": offset_of(seq), "streamCursor": self._cursor}
+        control = {"streamNextOffset": offset_of(seq), "streamCursor": self._cursor}
         if seq >= self._head:
-            told |= {"upToDate": True}
-        return b"event: control\ndata: %b\n\n" % orjson.dumps(told)
+            control |= {"upToDate": True}
+        return b"event: control\ndata: %b\n\n" % orjson.dumps(control)

@@ -172,7 +172,7 @@ async def chat(
     assert turn is not None
     request.span.follows(turn.id)
     answer = ChatAnswer()
-    await _tell(request, context, asked, answer)
+    await _collect(request, context, asked, answer)
     approvals = [each for each in answer.waits_for if isinstance(each, ApprovalAsked)]
     if answer.status == "awaiting_approval" and asked.asks and _may_ask(context):
         questions = {each.call.id: ElicitRequest(params=_question(each)) for each in approvals}
@@ -252,12 +252,12 @@ async def _decided(
     return ChatTurn(place, frozenset(decisions), asks=len(decisions) == len(given))
 
 
-async def _tell(
-    request: ApiRequest, context: ServerRequestContext[Any], asked: ChatTurn, told: ChatAnswer
+async def _collect(
+    request: ApiRequest, context: ServerRequestContext[Any], asked: ChatTurn, collected: ChatAnswer
 ) -> None:
     """Collects the answer, and reports what comes of it. A call that is cancelled releases the turn: at once
     where closing the connection says so (2026-07-28), else as for a client that may have lost it."""
-    answer = TurnAnswer(told, asked.place.head, asked.decided)
+    answer = TurnAnswer(collected, asked.place.head, asked.decided)
     changed = asyncio.Event()
 
     async def take(_: Sequence[StoredEvent]) -> None:
@@ -276,8 +276,8 @@ async def _tell(
             await changed.wait()
             changed.clear()
             # What came meanwhile is one report, so that a slow client holds little.
-            if text := "".join(told.progress):
-                told.progress.clear()
+            if text := "".join(collected.progress):
+                collected.progress.clear()
                 count += 1
                 await context.session.report_progress(count, None, text)
         await following
@@ -326,7 +326,7 @@ def _result(request: ApiRequest, turn: TurnRow, answer: ChatAnswer) -> CallToolR
     elif answer.status != "completed":
         texts.append(f"[The turn ended: {answer.status}.]")
     text = "\n\n".join(filter(None, texts))
-    told: Mapping[str, str] = {
+    collected: Mapping[str, str] = {
         "text": text,
         "session_id": turn.session_id,
         "turn_id": turn.id,
@@ -334,6 +334,6 @@ def _result(request: ApiRequest, turn: TurnRow, answer: ChatAnswer) -> CallToolR
     }
     return CallToolResult(
         content=[TextContent(text=text)],
-        structured_content=told,
+        structured_content=collected,
         is_error=answer.failure is not None,
     )

@@ -66,7 +66,7 @@ async def read(request: ApiRequest, uri: str) -> ReadResourceResult:
         raise NotFound(f"There is no resource {uri[:200]!r}.", code="resource_not_found")
     if kind == MEMORY:
         row = (await request.gateway.memory.read(request.principal, name)).row
-        text, mime_type = orjson.dumps(_told(row)).decode(), "application/json"
+        text, mime_type = orjson.dumps(_memory_json(row)).decode(), "application/json"
     else:
         text, mime_type = await _transcript(request, name), "text/markdown"
     return ReadResourceResult(contents=[TextResourceContents(uri=uri, text=text, mime_type=mime_type)])
@@ -96,7 +96,7 @@ def _of_memory(row: MemoryRow) -> Resource:
     )
 
 
-def _told(row: MemoryRow) -> dict[str, object]:
+def _memory_json(row: MemoryRow) -> dict[str, object]:
     return {
         "id": row.id,
         "type": row.type,
@@ -115,27 +115,27 @@ async def _transcript(request: ApiRequest, session_id: str) -> str:
     """What was said in the active branch, by whom."""
     gateway, who = request.gateway, request.principal
     shown = await gateway.active_turns(who, session_id)
-    folds = dict[str, tuple[Fold, _Said]]()
+    folds = dict[str, tuple[Fold, _TurnText]]()
     after: int | None = 0
     while after is not None:
         place = await gateway.following(who, session_id, after=after, live=False)
         events, after = await gateway.page(place, PAGE)
         for event in events:
             if event.type == "turn_start" and event.turn_id in shown:
-                folds[event.turn_id] = Fold(), _Said()
+                folds[event.turn_id] = Fold(), _TurnText()
             if (turn := folds.get(event.turn_id)) is not None:
-                fold, said = turn
-                said.take(fold.take([event]))
-        excess = sum(said.size for _, said in folds.values()) - MAX_SESSION
-        for turn_id, (_, said) in [*folds.items()]:
-            if (excess := excess - said.size) <= 0:
+                fold, turn_text = turn
+                turn_text.take(fold.take([event]))
+        excess = sum(turn_text.size for _, turn_text in folds.values()) - MAX_SESSION
+        for turn_id, (_, turn_text) in [*folds.items()]:
+            if (excess := excess - turn_text.size) <= 0:
                 break
             del folds[turn_id]  # what comes behind it is enough
-    text = "\n\n".join(said.text for _, said in folds.values())
+    text = "\n\n".join(turn_text.text for _, turn_text in folds.values())
     return text if len(text) <= MAX_SESSION else "…" + text[-MAX_SESSION:]
 
 
-class _Said:
+class _TurnText:
     """The two sides of one turn."""
 
     def __init__(self) -> None:

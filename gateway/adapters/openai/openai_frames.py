@@ -101,7 +101,7 @@ class CompletionChunks(_Completion):
         self._usage.waits()
         frames: list[bytes] = []
         if asks := asks_approval(waits_for, self._page):
-            frames.append(self._said(("\n\n" if self._has_text else "") + asks))
+            frames.append(self._text(("\n\n" if self._has_text else "") + asks))
         calls = self._calls(waits_for)
         if calls:
             frames.append(self._chunk({"tool_calls": [{"index": n, **call} for n, call in enumerate(calls)]}))
@@ -119,10 +119,10 @@ class CompletionChunks(_Completion):
                 yield self._chunk({"role": "assistant", "content": ""})
             case Opened(span) if span.kind == "text":
                 if self._has_text:
-                    yield self._said("\n\n")
+                    yield self._text("\n\n")
                 self._has_text = True
             case AttemptWithdrawn(_, spans) if any(span.kind == "text" for span in spans):
-                yield self._said(f"\n\n{STARTS_OVER}")
+                yield self._text(f"\n\n{STARTS_OVER}")
             case Noted("retrieval", data) if cited := _citations(data):
                 yield self._chunk({"annotations": cited})
             case TurnEnded(data):
@@ -133,7 +133,7 @@ class CompletionChunks(_Completion):
             case _:
                 pass
 
-    def _said(self, text: str) -> bytes:
+    def _text(self, text: str) -> bytes:
         return self._grew["text"] % orjson.dumps(text)
 
     def _chunk(self, delta: Json, reason: str | None = None) -> bytes:
@@ -153,7 +153,7 @@ class WholeCompletion(_Completion):
     def __init__(self, turn_id: str, model: str, created: int, page: str) -> None:
         super().__init__(turn_id, model, created, page)
         self.failure: tuple[str, str] | None = None
-        self._said: dict[str, list[str]] = {}
+        self._texts: dict[str, list[str]] = {}
         self._kinds: dict[str, str] = {}
         self._cited: list[Json] = []
         self._calls_made: list[Json] = []
@@ -168,7 +168,7 @@ class WholeCompletion(_Completion):
     def pause(self, waits_for: Sequence[Waiting]) -> bytes:
         self._usage.waits()
         if asks := asks_approval(waits_for, self._page):
-            self._said["asks"], self._kinds["asks"] = [asks], "text"
+            self._texts["asks"], self._kinds["asks"] = [asks], "text"
         self._calls_made = self._calls(waits_for)
         self._reason = "tool_calls" if self._calls_made else "stop"
         self._total = self._used(None)
@@ -180,9 +180,9 @@ class WholeCompletion(_Completion):
 
     def text(self, kind: str = "text") -> str:
         spans = (
-            self._said[each]
+            self._texts[each]
             for each, is_kind in self._kinds.items()
-            if is_kind == kind and each in self._said
+            if is_kind == kind and each in self._texts
         )
         return "\n\n".join("".join(pieces) for pieces in spans)
 
@@ -205,16 +205,16 @@ class WholeCompletion(_Completion):
         self._usage.count(part)
         match part:
             case TurnBegan():
-                self._said.clear()
+                self._texts.clear()
                 self._cited.clear()
                 self._calls_made = []
             case Opened(span):
-                self._said[span.id], self._kinds[span.id] = [], span.kind
+                self._texts[span.id], self._kinds[span.id] = [], span.kind
             case Grew(span, text):
-                self._said[span.id].append(orjson.loads(text))
+                self._texts[span.id].append(orjson.loads(text))
             case AttemptWithdrawn(_, spans):
                 for span in spans:
-                    self._said.pop(span.id, None)
+                    self._texts.pop(span.id, None)
             case Noted("retrieval", data):
                 self._cited += _citations(data)
             case TurnEnded(data):

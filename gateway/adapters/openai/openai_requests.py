@@ -51,7 +51,7 @@ def conversation_of(
 ) -> ClientConversation:
     """What the messages come to, which stand in the client's request in these places. Raises
     errors.InvalidRequest."""
-    told: list[str] = []
+    instruction_texts: list[str] = []
     exchanges: list[tuple[ClientQuestion, list[str]]] = []
     results: list[ClientToolResult] = []
     role = ""
@@ -60,7 +60,7 @@ def conversation_of(
         where, role_of_this = f"{field}.{number}", message.get("role")
         match role_of_this:
             case "system" | "developer":
-                told.append(_text_of(message, field, where))
+                instruction_texts.append(_text_of(message, field, where))
                 continue
             case "user":
                 question = ClientQuestion(
@@ -80,8 +80,8 @@ def conversation_of(
             case _:
                 refuse(field, f"{where}: the role must be system, developer, user, assistant or tool.")
         role = role_of_this
-    instructions = "\n\n".join(filter(None, told))
-    answered = [ClientExchange(question, "\n\n".join(filter(None, said))) for question, said in exchanges]
+    instructions = "\n\n".join(filter(None, instruction_texts))
+    answered = [ClientExchange(question, "\n\n".join(filter(None, texts))) for question, texts in exchanges]
     if role == "tool" and results:
         return ClientConversation(dialect, instructions, answered, None, results)
     if role != "user":
@@ -122,8 +122,8 @@ def _text_of(message: Mapping[str, Any], field: str, where: str) -> str:
     content = message.get("content")
     if content is not None and not isinstance(content, str | list):
         refuse(field, f"{where}: content must be text, or a list of parts.")
-    said = [content] if isinstance(content, str) else [part.get("text") for part in _parts(content)]
-    text = "\n\n".join(each for each in said if isinstance(each, str))
+    texts = [content] if isinstance(content, str) else [part.get("text") for part in _parts(content)]
+    text = "\n\n".join(each for each in texts if isinstance(each, str))
     if "\0" in text:
         refuse(field, f"{where}: must not contain NUL characters.")
     return text

@@ -41,9 +41,9 @@ async def complete(request: ApiRequest) -> Response:
     body = await request.read_body(ChatCompletionBody, "adapter_body_size")
     check_possible(body)
     check_model(request, body.model)
-    said = await worked(request, lambda: conversation_of(enumerate(body.messages), CHAT))
-    tools = tools_of(body.tools or (), body.tool_choice) if said.question is not None else ()
-    return await _answer(request, body, await ask(request, said, model=body.model, tools=tools))
+    conversation = await worked(request, lambda: conversation_of(enumerate(body.messages), CHAT))
+    tools = tools_of(body.tools or (), body.tool_choice) if conversation.question is not None else ()
+    return await _answer(request, body, await ask(request, conversation, model=body.model, tools=tools))
 
 
 async def _answer(request: ApiRequest, body: ChatCompletionBody, asking: AskedTurn) -> Response:

@@ -112,12 +112,12 @@ class ResponseEvents:
     def trouble(self, error: GatewayError) -> bytes:
         """Has the number of the event before: nothing is missed by a reader who comes back with it."""
         last = max(self._number - 1, self._after, 0)
-        told = {"code": error.code, "message": error.message, "param": None}
-        return _written("error", last, orjson.dumps(told)[1:-1])
+        members = {"code": error.code, "message": error.message, "param": None}
+        return _written("error", last, orjson.dumps(members)[1:-1])
 
     def body(self) -> bytes:
         """What is done of it, or has begun."""
-        items = (item.told or item.tell("in_progress") for item in self._items if not item.is_withdrawn)
+        items = (item.done_json or item.json("in_progress") for item in self._items if not item.is_withdrawn)
         error: Json | None = None
         if self.failure is not None:
             code, message = self.failure
@@ -198,8 +198,8 @@ class ResponseEvents:
 
     def _close(self, item: Item, *, is_whole: bool) -> Iterator[bytes]:
         form, text = FORMS[item.type], b"".join(item.text)
-        told = form.place + form.beside + b'"text":"%b"' % text
-        yield from self._of_item(item, f"{form.deltas}.done", told)
+        members = form.place + form.beside + b'"text":"%b"' % text
+        yield from self._of_item(item, f"{form.deltas}.done", members)
         yield from self._of_item(item, f"{form.parts}.done", form.place + b'"part":' + form.content % text)
         yield from self._done(item, "completed" if is_whole else "incomplete")
 
@@ -212,8 +212,8 @@ class ResponseEvents:
             yield from self._of_item(item, "response.mcp_call.in_progress")
         text = orjson.dumps(call.arguments).decode()
         for name, what in (("delta", b"delta"), ("done", b"arguments")):
-            told = b'"%b":%b' % (what, orjson.dumps(text))
-            yield from self._of_item(item, f"response.{kind}_arguments.{name}", told)
+            members = b'"%b":%b' % (what, orjson.dumps(text))
+            yield from self._of_item(item, f"response.{kind}_arguments.{name}", members)
         item.about["arguments"] = text
 
     def _answer(self, item: Item, data: Data) -> Iterator[bytes]:
@@ -259,7 +259,7 @@ class ResponseEvents:
             yield from self._end("completed", "completed", ended)
 
     def _end(self, kind: str, status: str, ended: TurnEnded | None = None) -> Iterator[bytes]:
-        for item in [each for each in self._items if not each.told]:
+        for item in [each for each in self._items if not each.done_json]:
             item.is_withdrawn = True
             yield from self._done(item, "incomplete")
         self._status, self._total = status, usage_of_response(self._usage.of(ended))
@@ -271,27 +271,27 @@ class ResponseEvents:
         return item
 
     def _added(self, item: Item) -> Iterator[bytes]:
-        told = b'"output_index":%d,"item":%b' % (item.index, item.tell("in_progress"))
-        return self._frame("response.output_item.added", told)
+        members = b'"output_index":%d,"item":%b' % (item.index, item.json("in_progress"))
+        return self._frame("response.output_item.added", members)
 
     def _done(self, item: Item, status: str = "completed") -> Iterator[bytes]:
-        item.told = item.tell(status)
-        told = b'"output_index":%d,"item":%b' % (item.index, item.told)
-        return self._frame("response.output_item.done", told)
+        item.done_json = item.json(status)
+        members = b'"output_index":%d,"item":%b' % (item.index, item.done_json)
+        return self._frame("response.output_item.done", members)
 
-    def _of_item(self, item: Item, kind: str, told: bytes = b"") -> Iterator[bytes]:
-        return self._frame(kind, (item.where + told).removesuffix(b","))
+    def _of_item(self, item: Item, kind: str, members: bytes = b"") -> Iterator[bytes]:
+        return self._frame(kind, (item.where + members).removesuffix(b","))
 
-    def _frame(self, kind: str, told: bytes) -> Iterator[bytes]:
+    def _frame(self, kind: str, members: bytes) -> Iterator[bytes]:
         number = self._number
         self._number += 1
         if number > self._after:
-            yield _written(kind, number, told)
+            yield _written(kind, number, members)
 
 
-def _written(kind: str, number: int, told: bytes) -> bytes:
+def _written(kind: str, number: int, members: bytes) -> bytes:
     name = kind.encode()
-    return b'event: %b\ndata: {"type":"%b","sequence_number":%d,%b}\n\n' % (name, name, number, told)
+    return b'event: %b\ndata: {"type":"%b","sequence_number":%d,%b}\n\n' % (name, name, number, members)
 
 
 def _on_server(call: TurnToolCall) -> Json:

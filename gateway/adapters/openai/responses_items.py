@@ -55,11 +55,11 @@ FORMS: Mapping[str, Form] = {
 
 @dataclass(slots=True)
 class Item:
-    """One of the output. `told` is its JSON when it is done, `text` the JSON of its text without quotes."""
+    """One of the output. `done_json` is its JSON in the end, `text` the JSON of its text without quotes."""
 
     index: int
     about: Json
-    told: bytes = b""
+    done_json: bytes = b""
     is_withdrawn: bool = False
     text: list[bytes] = field(default_factory=list[bytes])
 
@@ -71,16 +71,16 @@ class Item:
     def where(self) -> bytes:
         return b'"item_id":%b,"output_index":%d,' % (orjson.dumps(self.about["id"]), self.index)
 
-    def tell(self, status: str) -> bytes:
+    def json(self, status: str) -> bytes:
         """As it is now."""
         if self.type == "mcp_approval_request":
             return orjson.dumps(self.about)
-        told = orjson.dumps({**self.about, "status": status})
+        written = orjson.dumps({**self.about, "status": status})
         if self.text:
             form = FORMS[self.type]
             field = b'"content":[' if self.type == "message" else b'"summary":['
-            told = told.replace(field, field + form.content % b"".join(self.text), 1)
-        return told
+            written = written.replace(field, field + form.content % b"".join(self.text), 1)
+        return written
 
 
 def response_id(turn_id: str, behind: int | None) -> str:

@@ -62,7 +62,7 @@ class Input(NamedTuple):
     """What is said; the `results` among it of which there is a decision are those. `after`: the turn of an
     answer that the client does not repeat, but only names."""
 
-    said: ClientConversation
+    conversation: ClientConversation
     decisions: Mapping[str, ResponsesDecision]
     after: str | None
 
@@ -80,13 +80,13 @@ def input_of(body: ResponseBody) -> Input:
     given = body.input
     items = [{"role": "user", "content": given}] if isinstance(given, str) else given
     decisions: dict[str, ResponsesDecision] = {}
-    said = conversation_of(_messages(items, decisions), RESPONSES)
+    conversation = conversation_of(_messages(items, decisions), RESPONSES)
     if body.instructions:
-        told = "\n\n".join(filter(None, (body.instructions, said.instructions)))
-        said = said._replace(instructions=told)
+        instructions = "\n\n".join(filter(None, (body.instructions, conversation.instructions)))
+        conversation = conversation._replace(instructions=instructions)
     if body.previous_response_id is not None:
-        said = _new_alone(said)
-    return Input(said, decisions, _referred(items))
+        conversation = _new_alone(conversation)
+    return Input(conversation, decisions, _referred(items))
 
 
 def client_tools_of(body: ResponseBody) -> list[ToolSpec]:
@@ -181,13 +181,13 @@ def _part(part: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": kind, kind: part.get(kind)}
 
 
-def _new_alone(said: ClientConversation) -> ClientConversation:
+def _new_alone(conversation: ClientConversation) -> ClientConversation:
     """After a response that is named: messages of the user that follow each other are one."""
-    if any(each.answer for each in said.before):
+    if any(each.answer for each in conversation.before):
         refuse("input", "With previous_response_id the input must be new: it has an answer.")
-    if said.question is None or not said.before:
-        return said
-    asked = [*(each.question for each in said.before), said.question]
+    if conversation.question is None or not conversation.before:
+        return conversation
+    asked = [*(each.question for each in conversation.before), conversation.question]
     text = "\n\n".join(each.text for each in asked if each.text)
     question = ClientQuestion(text, [part for each in asked for part in each.parts], RESPONSES)
-    return said._replace(before=(), question=question)
+    return conversation._replace(before=(), question=question)

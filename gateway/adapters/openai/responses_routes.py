@@ -79,7 +79,7 @@ async def cancel(request: ApiRequest) -> Response:
 
 async def _ask(request: ApiRequest, body: ResponseBody, given: Input) -> AskedTurn | None:
     """None where there is nothing new to be asked."""
-    if given.said.question is None:
+    if given.conversation.question is None:
         return None
     after = await _named(request, body.previous_response_id)
     if given.after is not None and after is None:
@@ -88,7 +88,7 @@ async def _ask(request: ApiRequest, body: ResponseBody, given: Input) -> AskedTu
     conversation = conversation_id(body)
     naming = Naming(session_of(request.principal, conversation, RESPONSES.prefix)) if conversation else None
     tools = client_tools_of(body)
-    return await ask(request, given.said, model=body.model, tools=tools, naming=naming, after=after)
+    return await ask(request, given.conversation, model=body.model, tools=tools, naming=naming, after=after)
 
 
 async def _named(request: ApiRequest, name: str | None) -> TurnRow | None:
@@ -107,8 +107,8 @@ async def _go_on(request: ApiRequest, given: Input) -> tuple[AskedTurn, int]:
     """Hands results and decisions to the turn that waits for all of them; and the event behind which it is
     told."""
     gateway, who = request.gateway, request.principal
-    turn = await turn_of_results(request, given.said)
-    results = {call_of(each.call_id): each for each in given.said.results}
+    turn = await turn_of_results(request, given.conversation)
+    results = {call_of(each.call_id): each for each in given.conversation.results}
     place = await gateway.following(who, turn.session_id, turn_id=turn.id)
     waited = await places_waited(request, place)
     behind = next((seq for seq in reversed(waited) if not waited[seq].isdisjoint(results)), None)

@@ -29,7 +29,7 @@ MAX_SECONDS = 60.0
 """After which every stall ends by itself: nothing runs for ever."""
 MAX_PACKETS = 4000
 _ARRIVED = 0.05  # seconds for what was sent to be read before a reset throws it away
-_AT_ONCE = 0.0  # a wait of nothing: what follows is another packet
+_NO_DELAY = 0.0  # a wait of nothing: what follows is another packet
 _CLOSING_HEAD = head(200, {"content-type": "text/event-stream; charset=utf-8", "connection": "close"})
 _PAGE = b"<html><head><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>"
 _EMPTY = joined([delta(0, {"type": "text_delta", "text": ""})])
@@ -117,7 +117,7 @@ def _body(change: Callable[[bytes], bytes], places: Callable[[bytes], Iterable[i
     def play(case: Case) -> list[Act]:
         body = change(joined(events_of(case)))
         parts = [body[a:b] for a, b in pairwise([0, *places(body), len(body)]) if b > a]
-        apart = [_AT_ONCE] if len(parts) <= MAX_PACKETS else []
+        apart = [_NO_DELAY] if len(parts) <= MAX_PACKETS else []
         chunks = [act for part in parts for act in (b"%x\r\n%b\r\n" % (len(part), part), *apart)]
         return [HEAD, *chunks, LAST_CHUNK]
 

@@ -162,13 +162,13 @@ class Check:
                 value = written_later(value, name, then)
         return value
 
-    def _take_instructions(self, told: InstructionsCopy) -> None:
+    def _take_instructions(self, copy: InstructionsCopy) -> None:
         demand(len(self.instructions) < MAX_TURNS, f"there are more than {MAX_TURNS} instructions")
-        demand(told.digest not in self.instructions, "the instructions are there twice")
-        self.instructions[told.digest] = None
+        demand(copy.digest not in self.instructions, "the instructions are there twice")
+        self.instructions[copy.digest] = None
 
     def _take_turn(self, turn: TurnCopy) -> None:
-        self._check_told(turn.instructions)
+        self._check_instructions(turn.instructions)
         demand(self.counts["turn"] <= MAX_TURNS, f"there are more than {MAX_TURNS} turns")
         demand(turn.id not in self.turns, "the turn is there twice")
         demand(turn.first_seq <= turn.last_seq <= self.known.head, "the turn's events are not in the session")
@@ -178,11 +178,11 @@ class Check:
         self.turns[turn.id] = TurnRange(turn.first_seq, turn.last_seq, turn.outcome)
         self.branches.take_turn(turn)
 
-    def _check_told(self, digest: str | None) -> None:
+    def _check_instructions(self, digest: str | None) -> None:
         demand(digest is None or digest in self.instructions, "its instructions are not there")
 
     def _take_branch(self, branch: BranchCopy) -> None:
-        self._check_told(branch.instructions)
+        self._check_instructions(branch.instructions)
         self.branches.take(branch, self.known.branch, self.known.last_position)
 
     def _take_version(self, version: VersionCopy) -> None:
@@ -282,7 +282,7 @@ class Check:
     def finish(self) -> Moment:
         """All lines but the last were taken: do they make a session?"""
         session = self.known
-        self._check_told(session.instructions)
+        self._check_instructions(session.instructions)
         demand(self.counts["message"] == session.last_position, "messages are missing")
         demand(self.gaps.last == session.head and not self.gaps.unnamed, "events are missing")
         demand(

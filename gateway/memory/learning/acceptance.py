@@ -96,7 +96,7 @@ def accept(
     safe and has no number and no name that the conversation lacks. `trusts` says which tools the operator
     trusts, by name."""
     answers = {position: plain_form(text) for position, text in excerpt.answers.items()}
-    said = "\n".join((*excerpt.user_texts.values(), *excerpt.answers.values()))
+    words = "\n".join((*excerpt.user_texts.values(), *excerpt.answers.values()))
     accepted: list[GroundedCandidate] = []
     for candidate in candidates:
         grounded = ground(candidate, excerpt, trusts)
@@ -108,17 +108,17 @@ def accept(
         if reason is None and any(each.covers(grounded) for each in retracted):
             reason = "forget"
         if reason is None:
-            accepted.append(_with_checked_details(grounded, said, known))
+            accepted.append(_with_checked_details(grounded, words, known))
         else:
             dropped[reason] += 1
     return sorted(accepted, key=lambda each: each.position)
 
 
-def _with_checked_details(found: GroundedCandidate, said: str, known: Collection[str]) -> GroundedCandidate:
+def _with_checked_details(found: GroundedCandidate, words: str, known: Collection[str]) -> GroundedCandidate:
     proposed = found.candidate
 
     def held(lines: Sequence[str]) -> list[str]:
-        return [each for each in lines if unsafe(each) is None and not brings_in(each, said)]
+        return [each for each in lines if unsafe(each) is None and not brings_in(each, words)]
 
     details = {
         "context": next(iter(held([proposed.context] if proposed.context else [])), None),

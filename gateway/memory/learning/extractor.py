@@ -41,7 +41,7 @@ SUGGESTED_CONFIDENCE = 0.5
 """The confidence of what a tool suggests."""
 ACTOR = "keeper"
 """How versions and events name the extractor."""
-SAID, AGREED = "The user said so in a conversation.", "The user agreed to it in a conversation."
+STATED, AGREED = "The user said so in a conversation.", "The user agreed to it in a conversation."
 """Why it changed something; followed by the doubt or the note of the candidate."""
 
 log = structlog.get_logger(__name__)
@@ -173,9 +173,9 @@ class Extractor:
 
     async def _known(self, scope: Scope, excerpt: Excerpt) -> Sequence[MemoryRow]:
         """What is remembered about what the user speaks of: a memory may follow from it."""
-        said = "\n".join(excerpt.user_texts.values())
+        user_text = "\n".join(excerpt.user_texts.values())
         which = Filter(recallable=True, runtime=True)
-        return await self._memories.resembling(scope, said, which, limit=MAX_KNOWN)
+        return await self._memories.resembling(scope, user_text, which, limit=MAX_KNOWN)
 
     async def _save_suggestion(
         self,
@@ -216,7 +216,7 @@ class Extractor:
 
 
 def _reason(candidate: GroundedCandidate) -> str:
-    parts = (SAID if candidate.proposal is None else AGREED, candidate.doubt, candidate.note)
+    parts = (STATED if candidate.proposal is None else AGREED, candidate.doubt, candidate.note)
     return " ".join(filter(None, parts))
 
 

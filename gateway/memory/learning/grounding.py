@@ -57,8 +57,8 @@ class GroundedCandidate:
 
     def saying(self, content: str, **fields: str | None) -> "GroundedCandidate":
         """The same with another content."""
-        said = self.candidate.model_copy(update={"content": content[:MAX_CONTENT]})
-        return replace(self, candidate=said, **fields)
+        candidate = self.candidate.model_copy(update={"content": content[:MAX_CONTENT]})
+        return replace(self, candidate=candidate, **fields)
 
 
 def ground(
@@ -104,7 +104,7 @@ def _checked_context(found: GroundedCandidate, excerpt: Excerpt) -> GroundedCand
 def _worded(
     found: GroundedCandidate, excerpt: Excerpt, trusts: Callable[[str], bool]
 ) -> GroundedCandidate | None:
-    said = "\n".join(excerpt.user_texts.values())
+    user_text = "\n".join(excerpt.user_texts.values())
     own = found.quote
     if is_assent(own) or says_nothing(own) or found.candidate.proposal is not None:
         with_proposal = _with_proposal(found, excerpt, trusts)
@@ -112,12 +112,12 @@ def _worded(
             return None
         found = with_proposal or found
     if found.proposal is not None:
-        own, said = found.proposal.quote, f"{said}\n{excerpt.answers[found.proposal.position]}"
+        own, user_text = found.proposal.quote, f"{user_text}\n{excerpt.answers[found.proposal.position]}"
         if is_assent(found.content) or says_nothing(found.content):
             return found.saying(own)
     elif is_assent(found.content):
         return found.saying(own)
-    match wording_of(found.content, own, said):
+    match wording_of(found.content, own, user_text):
         case "agrees":
             return found
         case "translated" if len(content_words(own)) >= MIN_OWN_WORDS:

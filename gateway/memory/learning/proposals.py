@@ -148,17 +148,17 @@ def repeats_others(text: str, start: int, end: int) -> bool:
 
 def _proposes_clause(sentence: re.Match[str], start: int, end: int, words: Collection[str]) -> bool:
     """Whether the part of a sentence that stands from `start` to `end` is proposed or asked in it."""
-    said = sentence[0].rstrip()
-    found = list(_CLAUSE.finditer(said))
+    statement = sentence[0].rstrip()
+    found = list(_CLAUSE.finditer(statement))
     first, last = start - sentence.start(), end - sentence.start()
     cited = [at for at, each in enumerate(found) if each.start() < last and first < each.end()]
     if not cited:
         return True  # signs alone
     own = max(cited, key=lambda at: len(set(words) & set(tokens(found[at][0]))))
-    until = plain_form(said[: found[own].end()])
+    until = plain_form(statement[: found[own].end()])
     if _ADVICE.search(until):
         return True
-    if not QUESTION.search(said):
+    if not QUESTION.search(statement):
         return False
     return own == len(found) - 1 or bool(_OPENSQUESTION.match(until)) or _is_asked_for_yes(found[-1][0])
 

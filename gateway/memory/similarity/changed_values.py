@@ -119,7 +119,7 @@ def _is_another_value(found: Difference, names: frozenset[str], cue: Cue, *, onl
     verb = next((unit for unit in reversed(found.before) if unit in SIGNS or unit not in names), None)
     if kind == "measure":
         alike = _when(found.old) == _when(found.new)
-        return verb is not None and alike and _is_said_of_subject(found, verb, cue)
+        return verb is not None and alike and _is_about_subject(found, verb, cue)
     if only_measures or not _are_alike(found.old, found.new):
         return False
     if cue != "change" and verb not in {PLACED, CALLED}:
@@ -129,7 +129,7 @@ def _is_another_value(found: Difference, names: frozenset[str], cue: Cue, *, onl
     return verb in _VERBS_OF_CHOICE and len(found.after) <= MAX_AFTER
 
 
-def _is_said_of_subject(found: Difference, verb: str, cue: Cue) -> bool:
+def _is_about_subject(found: Difference, verb: str, cue: Cue) -> bool:
     """Whether a number is the value of an attribute, and no part of a name: 会议室301, pump 3."""
     if verb in SIGNS:
         return True

@@ -45,7 +45,7 @@ UNPLACED = Prepared(
     .where(turns.c.session_id == ID, turns.c.status == literal_column("'done'"), BEGAN.is_(None))
     .limit(literal_column("1"))
 )
-_said = (
+_messages_of_turn = (
     select(messages.c.turn_id, (func.min(messages.c.position) - 1).label("begins"))
     .where(messages.c.session_id == ID)
     .group_by(messages.c.turn_id)
@@ -53,8 +53,8 @@ _said = (
 )
 PLACE_OLDER = Prepared(
     update(turns)
-    .where(turns.c.id == _said.c.turn_id, turns.c.session_id == ID, BEGAN.is_(None))
-    .values(after_position=_said.c.begins)
+    .where(turns.c.id == _messages_of_turn.c.turn_id, turns.c.session_id == ID, BEGAN.is_(None))
+    .values(after_position=_messages_of_turn.c.begins)
 )
 
 

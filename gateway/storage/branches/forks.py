@@ -43,7 +43,7 @@ ENTER = Prepared(
     .where(sessions.c.id == ID)
     .values({name: bindparam(name) for name in ("branch", *IN_PROMPT)})
 )
-TOLD = Prepared(
+TURN_INSTRUCTIONS = Prepared(
     select(turns.c.instructions).where(turns.c.session_id == ID, turns.c.id == bindparam("turn_id"))
 )
 VERSION = Prepared(
@@ -191,19 +191,19 @@ class _Session:
         """What a fork has of its own, of what its parent has: the same prompt, with the newest version that
         covers nothing after the fork, and the client's instructions as of then. With another version it is
         another prompt, whose generation begins."""
-        version, told = own["compression"], own["told_memories"]
+        version, in_prompt = own["compression"], own["told_memories"]
         while version is not None:
             parent, to = VERSION.one(self.connection, session_id=self.id, version=version) or (None, 0)
             if to <= point.end:
                 break
             version = parent
         if point.turn_id is not None:
-            told_then = TOLD.value(self.connection, session_id=self.id, turn_id=point.turn_id)
-            own = own | {"instructions": told_then or None}
+            instructions = TURN_INSTRUCTIONS.value(self.connection, session_id=self.id, turn_id=point.turn_id)
+            own = own | {"instructions": instructions or None}
         if version != own["compression"]:
             begins = {"generation_from": self.state.position, "prefix_hash": None}
             own = own | begins | {"compression": version}
-        if told is not None and (known := orjson.loads(told)).get("as_of") is not None:
+        if in_prompt is not None and (known := orjson.loads(in_prompt)).get("as_of") is not None:
             known["as_of"] = min(known["as_of"], point.since)
             own = own | {"told_memories": orjson.dumps(known).decode()}
         return own

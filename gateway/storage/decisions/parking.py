@@ -40,8 +40,8 @@ def insert_once(table: Table, names: Sequence[str]) -> Prepared:
 SETTLED = Prepared(
     union_all(
         *(
-            select(table.c.tool_call_id).where(table.c.turn_id == bindparam("turn_id"), said.is_not(None))
-            for table, said in ((approvals, approvals.c.decision), (client_calls, client_calls.c.status))
+            select(table.c.tool_call_id).where(table.c.turn_id == bindparam("turn_id"), outcome.is_not(None))
+            for table, outcome in ((approvals, approvals.c.decision), (client_calls, client_calls.c.status))
         )
     )
 )

@@ -26,16 +26,17 @@ EVENT_OVERHEAD = 200
 class Topic:
     """One session's place on the bus. `tail` are its newest events, without a gap, up to `head`, which is
     None while it is not known. `is_current`: of what is committed beyond `head` this process will hear.
-    `told` is the newest head of which others have told. `made_at`: when the session was made, if known."""
+    `announced` is the newest head that others have announced. `made_at`: when the session was
+    made, if known."""
 
-    __slots__ = ("head", "is_current", "made_at", "readers", "size", "tail", "told")
+    __slots__ = ("announced", "head", "is_current", "made_at", "readers", "size", "tail")
 
     def __init__(self, *, is_current: bool) -> None:
         self.readers: list[Reader] = []
         self.head: int | None = None
         self.is_current = is_current
         self.made_at = 0
-        self.told = 0
+        self.announced = 0
         self.tail: list[StoredEvent] = []
         self.size = 0
 
@@ -101,7 +102,7 @@ class Reader:
             first = topic.tail[0].seq
             if seq >= first - 1:
                 return topic.tail[seq - first + 1 :]
-        asked = (topic.head, topic.told, seq)
+        asked = (topic.head, topic.announced, seq)
         if self._asked == asked:
             if not topic.is_current:
                 topic.begin(seq)
@@ -169,10 +170,10 @@ class MemoryBus:
                 if (topic := self._idle.get(session_id)) is not None:
                     topic.is_current = False
             elif not topic.is_current or topic.head is None:
-                topic.told = max(topic.told, head)
+                topic.announced = max(topic.announced, head)
                 topic.notify(())
             elif head > topic.head:
-                topic.told = head
+                topic.announced = head
                 found[session_id] = topic.head
         return found
 

@@ -94,7 +94,7 @@ def upgrade(path: Path, chain: Chain = SESSIONS) -> tuple[str | None, str]:
     """`migrate` for whoever keeps other processes away from the file already."""
     found = schema_of(path)
     if found.revision is not None and found.is_newer(chain, str(path)):
-        tell_newer(str(path), {chain.holds: found.revision})
+        log_newer(str(path), {chain.holds: found.revision})
         return found.revision, found.revision
     if found.revision != chain.head:
         from gateway.storage.migrations.run import run  # noqa: PLC0415 - Alembic takes half a second to import
@@ -103,11 +103,11 @@ def upgrade(path: Path, chain: Chain = SESSIONS) -> tuple[str | None, str]:
     return found.revision, chain.head
 
 
-def tell_newer(name: str, newer: Mapping[str, str]) -> None:
+def log_newer(name: str, newer: Mapping[str, str]) -> None:
     """A line in the log, of what is newer in a database than in this version: revisions by what they hold."""
-    said = ", ".join(f"{holds} {revision}" for holds, revision in newer.items())
+    held = ", ".join(f"{holds} {revision}" for holds, revision in newer.items())
     log.warning(
-        "%s has the schema of a newer version (%s): this one works on it until it is replaced", name, said
+        "%s has the schema of a newer version (%s): this one works on it until it is replaced", name, held
     )
 
 

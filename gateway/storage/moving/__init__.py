@@ -38,7 +38,7 @@ class MoveProgress(NamedTuple):
     total: int
 
 
-Told = Callable[[MoveProgress], None]
+OnProgress = Callable[[MoveProgress], None]
 
 
 class MovingDatabase(Protocol):

@@ -13,9 +13,9 @@ from gateway.storage import schema
 from gateway.storage.archives.segments import unpacked
 from gateway.storage.blobs import Blobs
 from gateway.storage.blobs.objects import CHUNK
-from gateway.storage.moving import MoveProgress, Told
+from gateway.storage.moving import MoveProgress, OnProgress
 
-AT_ONCE = 4
+CONCURRENT_BLOBS = 4
 """Blobs under way."""
 HELD = 16 * CHUNK
 """Bytes of a blob in memory; the rest lies in a temporary file."""
@@ -50,7 +50,9 @@ def named_blobs(connection: Connection) -> dict[str, Hashed]:
     return {path: Hashed(sha256, bool(lines)) for path, sha256, lines in connection.execute(found)}
 
 
-async def move_blobs(named: Mapping[str, Hashed], source: Blobs, target: Blobs, told: Told) -> MovedBlobs:
+async def move_blobs(
+    named: Mapping[str, Hashed], source: Blobs, target: Blobs, report: OnProgress
+) -> MovedBlobs:
     """Copies what `target` does not have, and reads it there again. What the source itself has no more, or
     not as it was written, is told and no failure: it is no worse after the move than before.
 
@@ -60,7 +62,7 @@ async def move_blobs(named: Mapping[str, Hashed], source: Blobs, target: Blobs, 
     copied, present = 0, 0
     missing: list[str] = []
     damaged: list[str] = []
-    places = asyncio.Semaphore(AT_ONCE)
+    places = asyncio.Semaphore(CONCURRENT_BLOBS)
 
     async def one(path: str, row: Hashed) -> None:
         nonlocal copied, present
@@ -79,7 +81,7 @@ async def move_blobs(named: Mapping[str, Hashed], source: Blobs, target: Blobs, 
             copied += 1
             if hashed != row.sha256:
                 damaged.append(path)
-        told(MoveProgress("blobs", copied + present, len(named)))
+        report(MoveProgress("blobs", copied + present, len(named)))
 
     try:
         async with asyncio.TaskGroup() as tasks:

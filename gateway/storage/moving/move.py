@@ -12,7 +12,7 @@ from gateway.storage.memories.conditions import partitions_of
 from gateway.storage.memories.rows import COLUMNS, memory_of
 from gateway.storage.memories.schema import memories
 from gateway.storage.migrations import HEAD, MEMORY_HEAD, MOVING
-from gateway.storage.moving import MoveProgress, MovingDatabase, Told, Values
+from gateway.storage.moving import MoveProgress, MovingDatabase, OnProgress, Values
 from gateway.storage.moving.steps import STEPS, TABLES, Sum, TableCopy
 
 SLICE_ROWS, SLICE_BYTES = 5_000, 8_000_000
@@ -55,7 +55,7 @@ def begin(source: MovingDatabase, target: MovingDatabase) -> bool:
     return False
 
 
-def move(source: MovingDatabase, target: MovingDatabase, index: Index, told: Told) -> int:
+def move(source: MovingDatabase, target: MovingDatabase, index: Index, report: OnProgress) -> int:
     """Adds everything, from where `begin` found it. Returns how many rows it is.
 
     Raises:
@@ -69,10 +69,10 @@ def move(source: MovingDatabase, target: MovingDatabase, index: Index, told: Tol
         if name != state["step"]:
             state = state | {"step": name, "after": None}
         if name == WORDS:
-            _add_words(target, state, index, told)
+            _add_words(target, state, index, report)
         elif name != CHECK:
-            _add_rows(source, target, STEPS[names.index(name)], state, told)
-    rows = _check(source.connection, target, told)
+            _add_rows(source, target, STEPS[names.index(name)], state, report)
+    rows = _check(source.connection, target, report)
     with target.connection.begin():
         target.settle()
         target.connection.execute(text("DROP TABLE unfinished_move"))
@@ -82,22 +82,22 @@ def move(source: MovingDatabase, target: MovingDatabase, index: Index, told: Tol
 
 
 def _add_rows(
-    source: MovingDatabase, target: MovingDatabase, step: TableCopy, state: State, told: Told
+    source: MovingDatabase, target: MovingDatabase, step: TableCopy, state: State, report: OnProgress
 ) -> None:
     connection, into = target.connection, step.into
     total, done = step.count(source.connection), 0
     if state["after"]:
         done = step.count(source.connection, until=state["after"])
-    told(MoveProgress(step.name, done, total))
+    report(MoveProgress(step.name, done, total))
     for slice_ in _slices(step.rows(source.connection, state["after"])):
         with connection.begin():
             target.add(into, slice_)
             _save(connection, state | {"after": step.key_of(slice_[-1])})
         done += sum(map(step.weight, slice_))
-        told(MoveProgress(step.name, done, total))
+        report(MoveProgress(step.name, done, total))
 
 
-def _add_words(target: MovingDatabase, state: State, index: Index, told: Told) -> None:
+def _add_words(target: MovingDatabase, state: State, index: Index, report: OnProgress) -> None:
     connection = target.connection
     present = memories.c.deleted_at.is_(None)
     after: int = state["after"] or 0
@@ -108,7 +108,7 @@ def _add_words(target: MovingDatabase, state: State, index: Index, told: Told) -
             select(func.count()).select_from(memories).where(present, at_first)
         ).scalar_one()
     while True:
-        told(MoveProgress(WORDS, done, total))
+        report(MoveProgress(WORDS, done, total))
         with connection.begin():
             rows = connection.execute(
                 select(memories.c.number, *COLUMNS)
@@ -125,15 +125,15 @@ def _add_words(target: MovingDatabase, state: State, index: Index, told: Told) -
             _save(connection, state | {"after": after})
 
 
-def _check(source: Connection, target: MovingDatabase, told: Told) -> int:
+def _check(source: Connection, target: MovingDatabase, report: OnProgress) -> int:
     """How many rows there are, the same ones on both sides."""
     here, there = dict.fromkeys(TABLES, Sum()), dict.fromkeys(TABLES, Sum())
     with target.connection.begin():
         for number, step in enumerate(STEPS):
-            told(MoveProgress(CHECK, number, len(STEPS)))
+            report(MoveProgress(CHECK, number, len(STEPS)))
             here[step.into] = here[step.into].plus(step.rows(source))
             there[step.into] = there[step.into].plus(step.rows(target.connection))
-    told(MoveProgress(CHECK, len(STEPS), len(STEPS)))
+    report(MoveProgress(CHECK, len(STEPS), len(STEPS)))
     if differ := [table.name for table in TABLES if here[table] != there[table]]:
         raise StorageError(
             f"{target.name} differs from its source in {', '.join(differ)}: was the source in use between "

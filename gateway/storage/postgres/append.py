@@ -170,8 +170,8 @@ def _events(runs: Sequence[Run]) -> Iterator[bytes]:
 def _messages(runs: Sequence[Run]) -> Iterator[bytes]:
     rows: list[tuple[Any, ...]] = []
     for n, run in enumerate(runs, 1):
-        said = [part for part in run.parts if part.batch.message is not None]
-        for back, part in zip(range(len(said) - 1, -1, -1), said, strict=True):
+        with_messages = [part for part in run.parts if part.batch.message is not None]
+        for back, part in zip(range(len(with_messages) - 1, -1, -1), with_messages, strict=True):
             assert part.batch.message is not None
             rows.append((n, back, part.batch.message.role, part.content, part.usage))
     return _columns(rows, int4s, int8s, texts, texts, texts)

@@ -21,7 +21,7 @@ from gateway.storage.replicas import SAFE_SHARE
 
 log = logging.getLogger(__name__)
 
-PATIENCE = 6.0
+COMMIT_TIMEOUT = 6.0
 """Seconds for which a flush is tried while the server is away, as when it is started again; never longer than
 a replica counts on its lease, after which the turns may be others'."""
 PAUSE = 0.1
@@ -30,7 +30,7 @@ PAUSE = 0.1
 _LOCK = "SELECT FROM heads WHERE session_id = ANY(%s) ORDER BY session_id FOR NO KEY UPDATE"
 _STORED = "SELECT FROM loose_events WHERE session_id = %s AND seq = %s AND turn_id = %s AND body = %s"
 # A message alone moves no head; its row tells which transaction added it.
-_SAID = """
+_STORED_MESSAGE = """
     SELECT FROM messages WHERE session_id = %s AND turn_id = %s AND content = %s AND xmin::text = ANY(%s)
 """
 
@@ -78,7 +78,7 @@ class PostgresCommits:
     def _stored(self, parts: Sequence[Sequence[Run]], *, lost: bool = False) -> list[Run]:
         """Those of the runs that were stored, in this attempt or in one that was `lost`: whose outcome was
         not known."""
-        until = time.monotonic() + min(PATIENCE, self._lease * SAFE_SHARE)
+        until = time.monotonic() + min(COMMIT_TIMEOUT, self._lease * SAFE_SHARE)
         tried = list[str]()
         while True:
             try:
@@ -155,5 +155,5 @@ def _is_there(raw: Raw, run: Run, tried: list[str]) -> bool:
         last = events[-1]
         found = raw.execute(_STORED, (run.session_id, last.seq, last.turn_id, last.body))
     else:
-        found = raw.execute(_SAID, (run.session_id, run.turn_id, run.parts[-1].content, tried))
+        found = raw.execute(_STORED_MESSAGE, (run.session_id, run.turn_id, run.parts[-1].content, tried))
     return found.fetchone() is not None

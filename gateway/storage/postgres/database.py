@@ -14,7 +14,7 @@ from gateway.errors import StorageError
 from gateway.ids import new_replica_id
 from gateway.storage.database import ConnectionPools, Lock, PoolUse, Transaction, sent
 from gateway.storage.log.group_commit import Deliver, Flushed, GroupCommit
-from gateway.storage.migrations import tell_newer
+from gateway.storage.migrations import log_newer
 from gateway.storage.postgres.commits import PostgresCommits
 from gateway.storage.postgres.connections import ConnectionPool, ServerAddress, raw_of
 from gateway.storage.postgres.event_rows import read_page
@@ -97,7 +97,7 @@ class PostgresDatabase:
         name = replica or new_replica_id()
         database = cls(server, direct, connections, name, lease=lease, flushed=flushed)
         if newer:
-            tell_newer("the database", newer)
+            log_newer("the database", newer)
             database.newer_schema = newer
         return database
 

@@ -27,10 +27,10 @@ from gateway.storage.postgres.failures import storage_error
 
 PING = 2.0
 """Seconds between two signs of life while something is held."""
-PATIENCE = 3.0
+LOCK_TIMEOUT = 3.0
 """Seconds for a sign of life to be answered: after that whoever holds something stops."""
 STALE = 10.0
-"""Seconds without a sign of life after which a connection is ended: more than PING and PATIENCE together."""
+"""Seconds without a sign of life after which a connection is ended, more than PING and LOCK_TIMEOUT."""
 FIRST_PAUSE, LAST_PAUSE = 0.05, 1.0
 """Seconds until a name is asked for again that somebody holds: doubled each time, up to the last."""
 
@@ -144,7 +144,7 @@ class PostgresExclusive:
             raw = next((hold.by for hold in self._held.values()), None)
             with suppress(StorageError):  # those who held something know
                 try:
-                    await asyncio.wait_for(self._on_thread(self._give_sign), PATIENCE)
+                    await asyncio.wait_for(self._on_thread(self._give_sign), LOCK_TIMEOUT)
                 except TimeoutError:
                     self._lose(raw)
                     self._thread.submit(self._close_lost)
@@ -172,9 +172,9 @@ class PostgresExclusive:
             self._listened_to = -1
         else:
             self._listened_to = holding.fileno()
-            loop.add_reader(self._listened_to, self._told)
+            loop.add_reader(self._listened_to, self._on_sign)
 
-    def _told(self) -> None:
+    def _on_sign(self) -> None:
         loop = asyncio.get_running_loop()
         loop.remove_reader(self._listened_to)
         self._listened_to = -1

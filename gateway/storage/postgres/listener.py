@@ -83,11 +83,11 @@ class Listener:
         self._notifier = Notifier(direct, database.replica)
         self._ear: Ear | None = None
         self._deaf = asyncio.Event()
-        self._told: dict[str, int] = {}
+        self._announced: dict[str, int] = {}
         self._made: dict[str, int] = {}
-        self._news = asyncio.Event()
+        self._is_announced = asyncio.Event()
         self._pinged: float | None = None
-        self._ping_due = self._listens_since = self._heard_at = 0.0
+        self._ping_due = self._listens_since = self._received_at = 0.0
         self._elsewhere: dict[str, float] = {}
         self._unsure_until = 0.0
         self._begun: set[str] = set()
@@ -95,7 +95,7 @@ class Listener:
         self._wanted = set[str]()
         bus.watch(self._published)
         database.signals.on("gone", self._wanted.discard)
-        database.signals.heard_since = self.heard_since
+        database.signals.has_received_since = self.has_received_since
         bus.on_followed(self._begin)
 
     @property
@@ -103,10 +103,10 @@ class Listener:
         """Whether it hears what other processes send, as far as is known."""
         return self._ear is not None
 
-    def heard_since(self, since: float) -> bool:
+    def has_received_since(self, since: float) -> bool:
         """Whether it listened from then on, on one connection, and has heard of itself meanwhile. Else a
         silence of the others means nothing."""
-        return self._ear is not None and self._listens_since <= since <= self._heard_at
+        return self._ear is not None and self._listens_since <= since <= self._received_at
 
     @property
     def followed_elsewhere(self) -> set[str]:
@@ -136,7 +136,7 @@ class Listener:
             or self._ear is None  # what others follow now is not heard
             or self._loop.time() < self._unsure_until
         ):
-            self._notifier.tell(session_id, events[-1].seq)
+            self._notifier.publish_head(session_id, events[-1].seq)
 
     # What is followed, here and elsewhere
 
@@ -155,7 +155,7 @@ class Listener:
         until = self._loop.time() + FOLLOWED
         for session_id in session_ids:
             if session_id not in self._elsewhere and (head := self._bus.shown(session_id)):
-                self._notifier.tell(session_id, head)
+                self._notifier.publish_head(session_id, head)
             self._elsewhere[session_id] = until
 
     # Hearing
@@ -164,7 +164,7 @@ class Listener:
         await finish(self._connect())  # so that there is no connection of which nobody knows
 
     async def _connect(self) -> None:
-        self._ear = await Ear.open(self._direct, self._heard, self._lost)
+        self._ear = await Ear.open(self._direct, self._receive, self._lost)
         self._deaf.clear()
         self._listens_since = self._loop.time()
         self._unsure_until = self._listens_since + UNSURE
@@ -183,21 +183,21 @@ class Listener:
         await self._listen()
         await self.look()  # what was told meanwhile was not heard
 
-    def _heard(self, channel: str, content: Any) -> None:
+    def _receive(self, channel: str, content: Any) -> None:
         sender, *rest = content
         if sender == self._database.replica:
-            self._heard_at = self._loop.time()
+            self._received_at = self._loop.time()
             if channel == LOG and self._pinged is not None:
                 self.latency, self._pinged = self._loop.time() - self._pinged, None
             return
         if channel == LOG:
             heads, followed = rest
-            self._tell({session_id: int(head) for session_id, head in heads.items()})
+            self._note_heads({session_id: int(head) for session_id, head in heads.items()})
             self._asked(followed)
             return
         signal = Signal(*rest)
         if signal.kind == "gone":
-            self._told.pop(signal.subject, None)
+            self._announced.pop(signal.subject, None)
         if signal.to in (None, self._database.replica):
             self._database.signals.hear([signal])
 
@@ -209,17 +209,17 @@ class Listener:
 
     # Reading
 
-    def _tell(self, heads: Mapping[str, int]) -> None:
+    def _note_heads(self, heads: Mapping[str, int]) -> None:
         if heads:
-            self._told.update(heads)
-            self._news.set()
+            self._announced.update(heads)
+            self._is_announced.set()
 
     async def _read(self) -> None:
         """What was told of, for all readers at once; what comes meanwhile is read together next."""
-        await self._news.wait()
-        self._news.clear()
-        told, self._told = self._told, {}
-        missing = self._bus.missing(told)
+        await self._is_announced.wait()
+        self._is_announced.clear()
+        announced, self._announced = self._announced, {}
+        missing = self._bus.missing(announced)
         self._wanted.clear()
         while missing:
             self._wanted.update(missing)
@@ -256,7 +256,7 @@ class Listener:
                     heads[session_id], self._made[session_id] = head, made_at
             for session_id in set(followed) - heads.keys():
                 self._bus.forget(session_id)
-        self._tell(heads)
+        self._note_heads(heads)
 
 
 def newer(connection: Connection, after: Mapping[str, int]) -> dict[str, list[StoredEvent]]:

@@ -30,10 +30,10 @@ from gateway.storage.postgres.connections import raw_of
 
 # As FTS5 has them: sqlite.org/fts5.html#the_bm25_function.
 K1, B = 1.2, 0.75
-LEAST_WEIGHT = 1e-6
+MIN_WEIGHT = 1e-6
 """Of a term that half of the entries have, or more."""
 
-MOST_COUNTED = 10_000
+MAX_COUNTED = 10_000
 """Entries from which on a term is merely common: as many memories one user may have by default."""
 
 REMOVE = """
@@ -113,7 +113,7 @@ class PostingWords:
     ) -> Sequence[Subquery]:
         """See `Words.found`. At most QUERY_WORDS of them count."""
         marks, terms = marks_of(partitions), queried(partitions, words)
-        rows = raw_of(connection).execute(KNOWN, ([*marks, *terms], MOST_COUNTED)).fetchall()
+        rows = raw_of(connection).execute(KNOWN, ([*marks, *terms], MAX_COUNTED)).fetchall()
         known = {term: Known(entries, words) for term, entries, words in rows}
         there = [known.pop(mark) for mark in marks if mark in known]
         entries, length = sum(each.entries for each in there), sum(each.words for each in there)
@@ -128,7 +128,7 @@ class PostingWords:
 
 
 def _weight(entries: int, having: int) -> float:
-    return max(math.log((entries - having + 0.5) / (having + 0.5)), LEAST_WEIGHT)
+    return max(math.log((entries - having + 0.5) / (having + 0.5)), MIN_WEIGHT)
 
 
 def _having(weights: dict[str, float], average: float) -> Subquery:

@@ -62,7 +62,7 @@ class Notifier:
         self._is_asked = self._is_busy = False
         self._raw: Raw | None = None
 
-    def tell(self, session_id: str, head: int) -> None:
+    def publish_head(self, session_id: str, head: int) -> None:
         """Other processes hear of the session's head soon."""
         self._heads[session_id] = head
         self.ping()
@@ -82,10 +82,10 @@ class Notifier:
         await asyncio.to_thread(self._release)
 
     def _hand_over(self) -> None:
-        self._is_asked, told = False, list(payloads(self._replica, self._heads, self._followed))
+        self._is_asked, messages = False, list(payloads(self._replica, self._heads, self._followed))
         self._heads, self._followed = {}, set()
         try:
-            self._loop.run_in_executor(self._thread, self._send, told).add_done_callback(self._sent)
+            self._loop.run_in_executor(self._thread, self._send, messages).add_done_callback(self._sent)
         except RuntimeError:  # it is closed
             return
 
@@ -98,9 +98,9 @@ class Notifier:
 
     # What follows runs on the thread.
 
-    def _send(self, told: Iterable[str]) -> None:
+    def _send(self, messages: Iterable[str]) -> None:
         """Raises errors.StorageError: on a new connection it was in vain, too."""
-        for payload in told:
+        for payload in messages:
             try:
                 self._connected().execute(_NOTIFY, (LOG, payload))
             except psycopg.OperationalError:
@@ -129,9 +129,9 @@ class Notifier:
 class Ear:
     """A connection that hears both channels. It has no thread: the event loop reads what has come."""
 
-    def __init__(self, raw: Raw, heard: Callable[[str, Any], None], lost: Callable[[], None]) -> None:
+    def __init__(self, raw: Raw, received: Callable[[str, Any], None], lost: Callable[[], None]) -> None:
         self._raw = raw
-        self._heard = heard
+        self._received = received
         self._lost = lost
         self._loop = asyncio.get_running_loop()
         self._descriptor = raw.fileno()
@@ -141,11 +141,11 @@ class Ear:
 
     @classmethod
     async def open(
-        cls, server: ServerAddress, heard: Callable[[str, Any], None], lost: Callable[[], None]
+        cls, server: ServerAddress, received: Callable[[str, Any], None], lost: Callable[[], None]
     ) -> Self:
         """Calls `heard(channel, content)` for what is sent from now on, and `lost` when nothing will be heard
         any more, neither before this returns. Raises errors.StorageError."""
-        return cls(await asyncio.to_thread(_listening, server), heard, lost)
+        return cls(await asyncio.to_thread(_listening, server), received, lost)
 
     def close(self) -> None:
         """Nothing is heard any more. Later calls do nothing."""
@@ -167,7 +167,7 @@ class Ear:
             return
         while self._is_open and (notification := driver.notifies()) is not None:
             try:
-                self._heard(notification.relname.decode(), orjson.loads(notification.extra))
+                self._received(notification.relname.decode(), orjson.loads(notification.extra))
             except Exception:  # noqa: BLE001 - of another version or program: the next one is heard
                 log.warning("a notification was not understood: %.200r", notification.extra)
 

@@ -89,8 +89,8 @@ def peers(connection: Connection, lease: float, me: str = "") -> list[Peer]:
 
 def touch(connection: Connection, me: str, about: Mapping[str, str], *, draining: bool) -> int | None:
     """A sign of life; returns the timeline of the server."""
-    told = orjson.dumps(dict(about), option=orjson.OPT_SORT_KEYS).decode()
-    return connection.execute(TOUCH, {"me": me, "draining": draining, "about": told}).scalar()
+    description = orjson.dumps(dict(about), option=orjson.OPT_SORT_KEYS).decode()
+    return connection.execute(TOUCH, {"me": me, "draining": draining, "about": description}).scalar()
 
 
 class PostgresReplicas(Store):
@@ -151,10 +151,10 @@ class PostgresReplicas(Store):
             return {"stopped": None, "died": None}
         since = max(held_since, self.back_at)
         missed = MISSED * self.every
-        patience = missed if since <= self.joined_at else min(self._seconds, RECONNECT)
+        timeout = missed if since <= self.joined_at else min(self._seconds, RECONNECT)
         return {
             "stopped": self._seconds if at - since > self._seconds else None,
-            "died": missed if at - since > patience else None,
+            "died": missed if at - since > timeout else None,
         }
 
     async def release(self, turn: OwnedTurn) -> None:

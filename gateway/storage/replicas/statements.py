@@ -13,7 +13,7 @@ from gateway.storage.turns.beginning import COUNT_RECOVERY
 from gateway.storage.turns.heads import HAS_OWNER, orphan_taken
 from gateway.storage.turns.rows import accepted_of, count_waiting
 
-MOST_SESSIONS = 200
+MAX_SESSIONS = 200
 """Sessions of one kind that a beat names; others come with the next."""
 
 _MINE = heads.c.replica == bindparam("replica")
@@ -34,14 +34,14 @@ IDLE_WITH_WAITING = Prepared(
     .join_from(turns, heads, heads.c.session_id == turns.c.session_id)
     .where(turns.c.status == WAITING, heads.c.turn_id.is_(None))
     .distinct()
-    .limit(MOST_SESSIONS)
+    .limit(MAX_SESSIONS)
 )
 IDLE_WITH_OUTBOX = Prepared(
     select(outbox.c.session_id)
     .join_from(outbox, heads, heads.c.session_id == outbox.c.session_id)
     .where(or_(heads.c.turn_id.is_(None), heads.c.parked_until.is_not(None)))
     .distinct()
-    .limit(MOST_SESSIONS)
+    .limit(MAX_SESSIONS)
 )
 RELEASE = Prepared(
     update(heads)

@@ -324,9 +324,9 @@ def outline_in(connection: Connection, session: SessionRow, branch: int, *, whol
 
 def _known(row: Sequence[Any]) -> Known:
     """What _KNOWN selects."""
-    generation_from, carried, failed, prefix_hash, in_prompt, number, ranges, last, told = row[:KNOWN]
+    generation_from, carried, failed, prefix_hash, in_prompt, number, ranges, last, instructions = row[:KNOWN]
     branch = Branch(number, read_ranges(f"[{ranges}]"), last) if number is not None else None
-    return generation_from, carried, failed, prefix_hash, prompt_memories_of(in_prompt), branch, told
+    return generation_from, carried, failed, prefix_hash, prompt_memories_of(in_prompt), branch, instructions
 
 
 def size_of(value: object) -> int:

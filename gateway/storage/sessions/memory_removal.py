@@ -40,14 +40,14 @@ def places_of(connection: Connection, owner: str, memory_id: str) -> Places:
         .join(sessions, sessions.c.id == branches.c.session_id)
         .where(sessions.c.owner == owner, branches.c.told_memories.contains(memory_id, autoescape=True))
     )
-    told = [(row[0], row[1]) for each in (prompts, left) for row in connection.execute(each)]
+    prompts_with = [(row[0], row[1]) for each in (prompts, left) for row in connection.execute(each)]
     recalled = (
         select(messages.c.session_id, messages.c.position)
         .join(sessions, sessions.c.id == messages.c.session_id)
         .where(sessions.c.owner == owner, messages.c.content.contains(memory_id, autoescape=True))
     )
     found = connection.execute(recalled)
-    return told, [(session_id, position) for session_id, position in found]
+    return prompts_with, [(session_id, position) for session_id, position in found]
 
 
 def forget(connection: Connection, memory_id: str, places: Places) -> None:

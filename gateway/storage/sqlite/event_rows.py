@@ -24,7 +24,7 @@ LOOSE_EVENTS = 2048
 LOOSE_SIZE = 524_288
 """Loose events, and bytes of them, from which on they are packed: some 5 ms for the writer. Whoever reads
 goes through so many."""
-PACKED_AT_ONCE = 4096
+MAX_PACKED = 4096
 """Loose events that are packed in one transaction."""
 
 PAGE_BYTES = 1_048_576
@@ -123,7 +123,7 @@ class Packing:
 
 
 def pack(connection: sqlite3.Connection) -> None:
-    """Packs the oldest PACKED_AT_ONCE loose events, in the open transaction. Whatever is in them, the flush
+    """Packs the oldest MAX_PACKED loose events, in the open transaction. Whatever is in them, the flush
     does not fail for it, since all that follow would fail too: if need be each gets a row of its own. They
     cannot stay loose: a session's loose events are read behind those that are packed."""
     connection.execute("SAVEPOINT packing")
@@ -135,14 +135,14 @@ def pack(connection: sqlite3.Connection) -> None:
             raise
         log.exception("events could not be packed: each gets a row of its own")
         connection.execute("ROLLBACK TO packing")
-        last = connection.execute(_LAST_OF_OLDEST, (PACKED_AT_ONCE,)).fetchone()
+        last = connection.execute(_LAST_OF_OLDEST, (MAX_PACKED,)).fetchone()
         connection.execute(_MOVE_OLDEST, last)
         connection.execute(_REMOVE_OLDEST, last)
     connection.execute("RELEASE packing")
 
 
 def _pack(connection: sqlite3.Connection) -> None:
-    found = connection.execute(_OLDEST, (PACKED_AT_ONCE,)).fetchone()
+    found = connection.execute(_OLDEST, (MAX_PACKED,)).fetchone()
     last, session_ids, seqs, turn_ids, types, sizes, bodies = found
     names = (column.split(",") for column in (turn_ids, types))
     rows = zip(session_ids.split(","), _numbers(seqs), *names, _cut(bodies, sizes), strict=True)

@@ -189,7 +189,7 @@ class Turns(Protocol):
         """The tools of a turn's client, by what its row has for them."""
         ...
 
-    async def tell(self, signal: Signal) -> None:
+    async def notify(self, signal: Signal) -> None:
         """Has every process that it is for hear a signal about a turn, and changes nothing."""
         ...
 

@@ -113,12 +113,12 @@ def accept(connection: Connection, new: NewTurn, max_queued: int, replica: str) 
     if waits and new.parent_turn_id is not None and new.parent_turn_id != ROOT:
         place_of(connection, new.session_id, new.parent_turn_id)  # it is entered when the turn begins
     place = Entry(0, new.parent_turn_id) if waits else _entered(connection, session, new)
-    told = new.instructions
-    told = client_instructions.keep(connection, new.session_id, told) if told is not None else None
+    digest = new.instructions
+    digest = client_instructions.keep(connection, new.session_id, digest) if digest is not None else None
     before = None if waits else _in_force(connection, new.session_id, session, new.parent_turn_id)
-    told = before if told is None else told
+    digest = before if digest is None else digest
     tools = add_tools(connection, new.session_id, new.client_tools)
-    turn = _row_of(new, session, place, told, tools, waits=waits)
+    turn = _row_of(new, session, place, digest, tools, waits=waits)
     ADD_TURN.run(
         connection,
         turn_id=turn.id,
@@ -135,7 +135,7 @@ def accept(connection: Connection, new: NewTurn, max_queued: int, replica: str) 
         branch=place.branch,
         parent=place.parent,
         after_position=None if waits else session.position,
-        instructions=told,
+        instructions=digest,
         client_tools=turn.client_tools,
         mark=new.mark,
         dialect=new.dialect,
@@ -239,7 +239,7 @@ def _put_in_force(connection: Connection, turn: TurnRow, before: str | None) -> 
 
 
 def _row_of(
-    new: NewTurn, session: Entered, place: Entry, told: str | None, tools: str | None, *, waits: bool
+    new: NewTurn, session: Entered, place: Entry, digest: str | None, tools: str | None, *, waits: bool
 ) -> TurnRow:
     return TurnRow(
         id=new.id,
@@ -260,7 +260,7 @@ def _row_of(
         attachments=new.attachments,
         branch=place.branch,
         parent_turn_id=place.parent,
-        instructions=told or None,
+        instructions=digest or None,
         client_tools=tools,
         dialect=new.dialect,
     )

@@ -56,7 +56,7 @@ class SqlTurns(Store):
     model = reads(model_of, snapshot=False)
     request_cancel = writes(request_cancel)
     client_tools = reads(tools_of, snapshot=False)
-    tell = writes(send)
+    notify = writes(send)
     count_waiting = reads(count_waiting, snapshot=False)
     cancelled_waiting = reads(cancelled_waiting, snapshot=False)
     owned = reads(owned, snapshot=False)

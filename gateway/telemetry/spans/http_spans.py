@@ -15,7 +15,7 @@ from gateway.telemetry.spans.span_creation import Traces
 from gateway.telemetry.spans.turn_spans import Spans
 from gateway.telemetry.spans.upkeep_spans import UpkeepSpans
 
-UNTOLD = frozenset({"/healthz", "/readyz", "/metrics"})
+UNTRACED = frozenset({"/healthz", "/readyz", "/metrics"})
 """Paths that machines ask for all the time: no spans."""
 MAX_LINKS = 32
 
@@ -146,7 +146,7 @@ class HttpSpans:
         """The span of the request with that ASGI scope, from now on. The path is recorded, the query is not:
         what somebody searches for is content."""
         path = str(scope["path"])
-        if self._traces is None or path in UNTOLD:
+        if self._traces is None or path in UNTRACED:
             return RequestSpan()
         method = str(scope["method"])
         attributes: dict[str, AttributeValue] = {

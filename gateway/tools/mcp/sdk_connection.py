@@ -78,7 +78,7 @@ class McpConnection:
         self._name = name
         self._server = server
         self._ending = ConnectionEnding()
-        self._news = asyncio.Event()
+        self._changed = asyncio.Event()
         self._is_open = False
         self._is_over = False
         self._left_out: list[LeftOutTool] = []
@@ -126,8 +126,8 @@ class McpConnection:
         Raises:
             ServerUnreachable: the session is over.
         """
-        await self._news.wait()
-        self._news.clear()
+        await self._changed.wait()
+        self._changed.clear()
         if self._is_over:
             raise ServerUnreachable("it closed the connection")
 
@@ -201,11 +201,11 @@ class McpConnection:
 
     def _over(self) -> None:
         self._is_over = True
-        self._news.set()
+        self._changed.set()
 
     async def _notice(self, message: object) -> None:
         if isinstance(message, ToolListChangedNotification):
-            self._news.set()
+            self._changed.set()
 
     async def _subscribe(self) -> None:
         """Keeps the stream open on which a server that speaks the protocol of 2026 sends its notices. They
@@ -221,7 +221,7 @@ class McpConnection:
             except Exception:  # a mistake of ours, or the SDK's: tried again, too
                 log.exception("mcp_notices_not_read", server=self._name)
             await asyncio.sleep(_LISTEN_AGAIN)
-            self._news.set()  # what happened meanwhile, nobody told
+            self._changed.set()  # what happened meanwhile, nobody told
 
     @asynccontextmanager
     async def _watched(self, transport: AbstractAsyncContextManager[Any]) -> AsyncGenerator[Any]:
@@ -289,8 +289,8 @@ def _listed(tool: Tool) -> ListedTool:
     )
 
 
-def _report_to(told: Progress) -> ProgressFnT:
+def _report_to(show: Progress) -> ProgressFnT:
     async def report(progress: float, total: float | None, message: str | None) -> None:
-        told(message or None, progress / total if total else None)
+        show(message or None, progress / total if total else None)
 
     return report
