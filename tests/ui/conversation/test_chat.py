@@ -216,6 +216,29 @@ def test_a_message_waits_for_the_answer_that_is_on_its_way(page: Page) -> None:
     expect(page.locator(".pending")).to_have_count(0)
 
 
+@pytest.mark.parametrize("slow", ["sessions/s_*", "events?*", "branches"])
+def test_what_is_asked_while_the_history_is_fetched_comes_after_it(page: Page, slow: str) -> None:
+    """It waits, in its place; both turns are there with how they ended."""
+    ask(page, "/say one")
+    expect(page.locator(".outcome.completed")).to_be_visible()
+
+    def hold(route: Route) -> None:
+        """Until the route is taken away."""
+
+    page.route(f"**/{slow}", hold)
+    with page.expect_request(f"**/{slow}"):
+        page.reload()
+    with page.expect_response("**/turns"):
+        ask(page, "/say two")
+    page.unroute(f"**/{slow}")  # which lets go of what is held
+
+    expect(page.locator(".outcome.completed")).to_have_count(2)
+    expect(page.locator(".question")).to_have_text(["/say one", "/say two"])
+    expect(page.locator(".prose")).to_have_text(["one", "two"])
+    expect(page.locator(".branching")).to_have_count(2)
+    expect(page.locator(".pending")).to_have_count(0)
+
+
 def test_escape_stops_the_answer(page: Page) -> None:
     """Wherever the focus is, while nothing else wants it."""
     ask(page, "/pieces 5000 /pace 20")

@@ -3,7 +3,7 @@
 from collections.abc import Generator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.running import Running
 from tests.ui.page import ask, in_a_browser, opened
@@ -76,15 +76,26 @@ def test_a_change_is_given_up(page: Page) -> None:
     expect(page.locator(".question")).to_have_text(["/say one"])
 
 
-def test_another_tab_follows_to_the_branch(page: Page, browser: Browser) -> None:
-    """What it shows is what comes before the new turn."""
+@pytest.mark.parametrize("is_late", [False, True])
+def test_another_tab_follows_to_the_branch(page: Page, browser: Browser, *, is_late: bool) -> None:
+    """What it shows is what comes before the new turn, also where its branches were not loaded yet."""
     ask(page, "/say one")
     expect(page.locator(".outcome.completed")).to_be_visible()
+
+    def hold(route: Route) -> None:
+        """Until the route is taken away."""
+
     with opened(browser, page.url) as other:
+        if is_late:
+            other.route("**/branches", hold)
+            with other.expect_request("**/branches"):
+                other.reload()
         expect(other.locator(".question")).to_have_text(["/say one"])
         button(page, "Change")
         page.locator(".branching textarea").fill("/say other")
         button(page, "Ask this")
+        expect(page.locator(".branching .place")).to_have_text("2/2")
+        other.unroute("**/branches")  # which lets go of what is held
 
         expect(other.locator(".question")).to_have_text(["/say other"])
         expect(other.locator(".prose")).to_have_text(["other"])

@@ -1,13 +1,12 @@
-import { fireEvent, render, screen, waitFor, within } from "@testing-library/react";
-import axe from "axe-core";
+import { fireEvent, render, screen, waitFor } from "@testing-library/react";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 
 import { settings } from "../settings";
 import { chats } from "../sidebar/chats";
 import { No, pretend } from "../sidebar/pretended";
+import { violations } from "../axe";
 import ArtifactsPage from "./ArtifactsPage";
 import InboxPage from "./InboxPage";
-import MemoryPage from "./MemoryPage";
 import PromptsPage from "./PromptsPage";
 import SkillsPage from "./SkillsPage";
 
@@ -16,103 +15,6 @@ const SCRIPTED = "<img src=x onerror=alert(1)>";
 beforeEach(() => {
   settings.set({ language: "en" });
   chats.store.set({ chats: [], state: "loading", approvals: [] });
-});
-
-// Colours and sizes are looked at in a browser.
-async function violations(): Promise<string[]> {
-  const { violations: found } = await axe.run(document.body, { rules: { "color-contrast": { enabled: false }, "region": { enabled: false } } });
-  return found.map(({ id, nodes }) => `${id}: ${nodes[0]?.html ?? ""}`);
-}
-
-describe("memory", () => {
-  const memory = (id: string, more = {}) => ({
-    id, type: "fact", content: `Content of ${id}`, summary: `Content of ${id}`, owner_type: "user", owner_id: "local", visibility: "private", status: "active",
-    source: "user", importance: 3, confidence: 1, evidence_count: 0, tags: [], pinned: false, quarantined: false, tools: [], decisions: [], refs: [], version: 1,
-    created_at: 1, updated_at: 1, last_used: 1, secret: false, ...more,
-  });
-  const version = (number: number, operation: string, content: string) =>
-    ({ version: number, operation, actor: "local", reason: `reason ${number}`, at: 1, content, summary: content, type: "fact", status: "active", importance: 3, confidence: 1, tags: [] });
-  const whole = (id: string, more = {}) => ({ ...memory(id, more), versions: [version(1, "remembered", `Content of ${id}`)], evidence: [], links: [] });
-  const answers = (rows: object[]) => ({
-    "GET /api/memory": (_: unknown, query: URLSearchParams) => ({ memories: query.get("quarantined") === "true" ? rows.filter((row) => (row as { quarantined: boolean }).quarantined) : rows }),
-    "GET /api/profiles": { profiles: [{ kind: "user", id: "local", fields: { name: "李雷" }, version: 2 }] },
-  });
-  const openRow = async (text: string) => {
-    const row = (await screen.findByText(text)).closest("details");
-    if (!row) throw new Error("no row");
-    row.open = true;
-    fireEvent(row, new Event("toggle"));
-    await within(row).findByText("Versions");
-    return within(row);
-  };
-
-  test("a memory is edited only as it was seen; a newer one is shown instead", async () => {
-    let current = whole("m", { version: 4, content: SCRIPTED, summary: SCRIPTED });
-    const asked = pretend({
-      ...answers([memory("m", { content: SCRIPTED, summary: SCRIPTED })]),
-      "GET /api/memory/m": () => current, "PATCH /api/memory/m": () => new No(412, "memory_changed"),
-    });
-    render(<MemoryPage />);
-    const row = await openRow(SCRIPTED);
-    fireEvent.click(row.getByRole("button", { name: "Edit" }));
-    fireEvent.change(row.getByLabelText("What to remember"), { target: { value: "Tea" } });
-    current = whole("m", { version: 5, summary: "Coffee", content: "Coffee" });
-    fireEvent.click(row.getByRole("button", { name: "Save" }));
-    await screen.findByText("It was changed meanwhile. Have a look at it first.");
-    await screen.findByText("Coffee");
-    const patch = asked.find(({ route }) => route === "PATCH /api/memory/m");
-    expect(patch?.headers.get("If-Match")).toBe('"4"');
-    expect(patch?.body).toEqual({ content: "Tea", importance: 3, type: "fact" });
-    expect(document.querySelector(".page img")).toBeNull();
-  });
-
-  test("what waits for a person is told, and confirmed", async () => {
-    const waits = memory("g", { quarantined: true });
-    const asked = pretend({ ...answers([waits]), "GET /api/memory/g": whole("g", { quarantined: true }), "POST /api/memory/g/confirm": memory("g") });
-    render(<MemoryPage />);
-    await screen.findByText(/One memory waits/);
-    const row = await openRow("Content of g");
-    fireEvent.click(row.getByRole("button", { name: "Confirm" }));
-    await waitFor(() => expect(asked.some(({ route }) => route === "POST /api/memory/g/confirm")).toBe(true));
-  });
-
-  test("to erase is asked for twice, to forget once", async () => {
-    const asked = pretend({
-      ...answers([memory("a"), memory("b")]), "GET /api/memory/a": whole("a"), "GET /api/memory/b": whole("b"),
-      "POST /api/memory/a/erase": undefined, "DELETE /api/memory/b": undefined,
-    });
-    render(<MemoryPage />);
-    fireEvent.click((await openRow("Content of a")).getByRole("button", { name: "Erase…" }));
-    expect(asked.some(({ route }) => route.endsWith("/erase"))).toBe(false);
-    fireEvent.click(within(screen.getByRole("dialog")).getByRole("button", { name: "Erase" }));
-    await waitFor(() => expect(screen.queryByText("Content of a")).toBeNull());
-    fireEvent.click((await openRow("Content of b")).getByRole("button", { name: "Delete" }));
-    await waitFor(() => expect(screen.queryByText("Content of b")).toBeNull());
-    expect(asked.find(({ route }) => route === "DELETE /api/memory/b")?.headers.get("If-Match")).toBe('"1"');
-  });
-
-  test("a profile is written over the version that was shown, and only as facts", async () => {
-    const asked = pretend({ ...answers([]), "PUT /api/profiles/user/local": (body: unknown) => ({ kind: "user", id: "local", version: 3, ...body as object }) });
-    render(<MemoryPage />);
-    const box = await screen.findByLabelText<HTMLTextAreaElement>("About you, in every prompt");
-    expect(box.value).toBe("name: 李雷");
-    fireEvent.change(box, { target: { value: "no fact" } });
-    fireEvent.submit(box.form ?? box);
-    await screen.findByText("A line for each fact: name: value");
-    fireEvent.change(box, { target: { value: "name：韩梅梅" } });
-    fireEvent.submit(box.form ?? box);
-    await screen.findByText(/^Saved/);
-    expect(asked.find(({ route }) => route.startsWith("PUT"))).toMatchObject({ body: { fields: { name: "韩梅梅" } } });
-    expect(asked.find(({ route }) => route.startsWith("PUT"))?.headers.get("If-Match")).toBe('"2"');
-  });
-
-  test("it has no barriers, open or closed", async () => {
-    pretend({ ...answers([memory("m")]), "GET /api/memory/m": whole("m", { tags: ["x"], flagged: "why" }) });
-    render(<MemoryPage />);
-    await openRow("Content of m");
-    fireEvent.click(screen.getByRole("button", { name: "Remember something" }));
-    expect(await violations()).toEqual([]);
-  });
 });
 
 describe("skills", () => {

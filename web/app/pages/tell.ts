@@ -1,6 +1,6 @@
 // What a page does, and what comes of it: one thing at a time, told in words.
 
-import { useCallback, useState } from "react";
+import { useCallback, useRef, useState } from "react";
 
 import { useLanguage } from "../settings";
 import { inWords } from "./problems";
@@ -22,15 +22,24 @@ export interface Telling {
 export function useTelling(): Telling {
   const language = useLanguage();
   const [told, setTold] = useState(NOTHING);
-  const tell = useCallback((text: string) => setTold({ text, isTrouble: false }), []);
+  const latest = useRef(NOTHING);
+  const set = useCallback((next: Told) => {
+    latest.current = next;
+    setTold(next);
+  }, []);
+  const tell = useCallback((text: string) => set({ text, isTrouble: false }), [set]);
   const attempt = useCallback(async (act: () => Promise<string | undefined>) => {
+    const before = latest.current;
     try {
-      setTold({ text: await act() ?? "", isTrouble: false });
+      const text = await act();
+      // What has nothing to tell takes away what was told before it began, and nothing that came meanwhile.
+      if (text !== undefined) set({ text, isTrouble: false });
+      else if (latest.current === before) set(NOTHING);
       return true;
     } catch (error) {
-      setTold({ text: inWords(error as Error, language), isTrouble: true });
+      set({ text: inWords(error as Error, language), isTrouble: true });
       return false;
     }
-  }, [language]);
+  }, [language, set]);
   return { told, tell, attempt };
 }

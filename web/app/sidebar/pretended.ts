@@ -15,7 +15,7 @@ export class No {
   constructor(readonly status: number, readonly code: string, readonly message = code) {}
 }
 
-// `answers` has by "METHOD /path" a JSON value, a Response, or a function that makes one; `new No(…)` is a refusal.
+// `answers` has by "METHOD /path" a JSON value, a Response, a promise of one, or a function that makes one; `new No(…)` is a refusal.
 export function pretend(answers: Answers): Asked[] {
   const asked: Asked[] = [];
   vi.stubGlobal("fetch", (address: string, init: RequestInit = {}) => {
@@ -25,7 +25,7 @@ export function pretend(answers: Answers): Asked[] {
     asked.push({ route, query: search, body, headers: new Headers(init.headers) });
     const given = route in answers ? answers[route] : new No(404, "not_found", `no answer to ${route}`);
     const answer: unknown = typeof given === "function" ? (given as (body: unknown, query: URLSearchParams) => unknown)(body, searchParams) : given;
-    return Promise.resolve(responseOf(answer));
+    return Promise.resolve(answer).then(responseOf);
   });
   return asked;
 }

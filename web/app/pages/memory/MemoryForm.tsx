@@ -16,7 +16,7 @@ interface Props {
   readonly fields: readonly (keyof Given)[];
   readonly labels: { readonly content: string; readonly done: string };
   readonly given: Given;
-  readonly onDone: (given: Given) => Promise<void>;
+  readonly onDone: (given: Given) => Promise<unknown>;
   readonly onCancel: () => void;
 }
 

@@ -28,7 +28,7 @@ export function MemoryRow({ memory, attempt, onChanged, onGone, onReplaced }: Pr
   const [isOpen, setOpen] = useState(false);
   const [asked, ask] = useState<Asked>(null);
   const head = useId();
-  const shown = whole ?? memory;
+  const shown = whole !== null && whole.version >= memory.version ? whole : memory;
   const { id, version } = shown;
 
   const load = async () => {
@@ -50,19 +50,19 @@ export function MemoryRow({ memory, attempt, onChanged, onGone, onReplaced }: Pr
     return isDone;
   };
   const changeAndShow = async (act: () => Promise<unknown>) => {
-    if (!await change(act)) return;
+    if (!await change(act)) return false;
     ask(null);
     await attempt(async () => {
       await load();
       return undefined;
     });
     document.getElementById(head)?.focus();
+    return true;
   };
   const correct = (action: api.CorrectBody["action"]) => void changeAndShow(() => client.correctMemory({ memory_id: id, action }, version));
   const edit = ({ content, importance, type }: Given) => changeAndShow(() => client.changeMemory(id, { content, importance, type }, version));
   const replace = async ({ content }: Given) => {
-    const isDone = await change(() => client.correctMemory({ memory_id: id, action: "replace", new_content: content }, version));
-    if (isDone) onReplaced();
+    if (await changeAndShow(() => client.correctMemory({ memory_id: id, action: "replace", new_content: content }, version))) onReplaced();
   };
   const forget = async () => {
     if (await change(() => client.forget(id, version))) onGone(id, words.forgotten);
