@@ -8,6 +8,7 @@ from typing import Literal
 
 import orjson
 import structlog
+from pydantic import Field
 from starlette.responses import Response
 
 from gateway import __version__
@@ -65,6 +66,28 @@ class Health(Reply):
     failing_tasks: dict[str, FailingTask] | None = None
     replicas: ReplicasSeen | None = None
     newer_schema: dict[str, str] | None = None
+
+
+class Caller(Reply):
+    """Who asks, and what they may choose."""
+
+    user_id: str
+    has_key: bool = Field(description="Keys are asked for: who has another one is another user.")
+    is_admin: bool = Field(description="May switch skills, change documents and try edits of the prompt.")
+    models: list[str] = Field(description="Those that a turn may choose, the default first.")
+
+
+async def me(request: ApiRequest) -> Response:
+    """Who you are for this gateway, and the models that your turns may choose."""
+    settings, who = request.settings, request.principal
+    return json_reply(
+        Caller(
+            user_id=who.user_id,
+            has_key=bool(settings.api_keys.get_secret_value()),
+            is_admin=not settings.admins or who.user_id in settings.admins,
+            models=list(settings.models),
+        )
+    )
 
 
 async def alive(request: ApiRequest) -> Response:

@@ -1,11 +1,14 @@
 """The assembled prompt, for authors of prompts."""
 
+from typing import Annotated
+
 from pydantic import Field
 from starlette.responses import Response
 
 from gateway.api.session_bodies import Id, Query
 from gateway.http.json_types import json_reply
 from gateway.http.requests import ApiRequest
+from gateway.prompt.components import MAX_FILE_SIZE
 from gateway.prompt.prompt_report import describe
 from gateway.prompt.prompt_report import preview as preview_of
 from gateway.service.prompts import PreviewRequest
@@ -25,6 +28,14 @@ class PreviewQuery(Query):
     )
 
 
+class EditsBody(PreviewQuery):
+    """For which turn, and what components would say."""
+
+    edits: dict[str, Annotated[str, Field(max_length=MAX_FILE_SIZE)]] = Field(
+        min_length=1, max_length=64, description="Texts by the names of components."
+    )
+
+
 async def components(request: ApiRequest) -> Response:
     """The prompt's components in their order: digest, size, limits, and what was cut."""
     shown = request.gateway.prompts.components()
@@ -35,6 +46,15 @@ async def preview(request: ApiRequest) -> Response:
     """The assembled prompt as the model gets it in your next turn, layer by layer, memories included."""
     query = request.read_query(PreviewQuery)
     wanted = PreviewRequest(**query.model_dump())
+    shown = await request.gateway.prompts.preview(request.principal, wanted)
+    return json_reply(preview_of(shown.assembled, shown.retrieved))
+
+
+async def preview_edits(request: ApiRequest) -> Response:
+    """The assembled prompt as it would be if components said something else. Nothing is stored or sent; only
+    users in GATEWAY_ADMINS may, where some are named."""
+    body = await request.read_body(EditsBody)
+    wanted = PreviewRequest(**body.model_dump())
     shown = await request.gateway.prompts.preview(request.principal, wanted)
     return json_reply(preview_of(shown.assembled, shown.retrieved))
 

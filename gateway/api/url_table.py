@@ -26,9 +26,9 @@ from gateway.api.artifact_bodies import (
 )
 from gateway.api.branches_routes import BranchList
 from gateway.api.compressions_routes import CompressionDetails, CompressionList
-from gateway.api.health_routes import Health
+from gateway.api.health_routes import Caller, Health
 from gateway.api.memory_url_table import MEMORIES
-from gateway.api.prompts_routes import PreviewQuery
+from gateway.api.prompts_routes import EditsBody, PreviewQuery
 from gateway.api.records_routes import Archived, ExportQuery, ReplayQuery
 from gateway.api.session_bodies import (
     AcceptedTurn,
@@ -251,6 +251,14 @@ ENDPOINTS = (
     Endpoint("DELETE", ARTIFACT, artifacts.delete, {204: (None,)}, refusals=(404,)),
     Endpoint("GET", "/api/prompts", prompts.components, {200: (PromptReport,)}),
     Endpoint(
+        "POST",
+        "/api/prompts/preview",
+        prompts.preview_edits,
+        {200: (PromptPreview,)},
+        EditsBody,
+        refusals=(403, 404, 413),
+    ),
+    Endpoint(
         "GET",
         "/api/prompts/preview",
         prompts.preview,
@@ -259,6 +267,7 @@ ENDPOINTS = (
         refusals=(404,),
     ),
     Endpoint("GET", T + "/prompt", prompts.sent, {200: (SentPrompt,)}, refusals=(404, 500)),
+    Endpoint("GET", "/api/me", health.me, {200: (Caller,)}),
     Endpoint("GET", "/api/schema/events.json", health.event_schema, {200: ("application/schema+json",)}),
     Endpoint("GET", "/healthz", health.alive, {200: (Health,)}),
     Endpoint("GET", "/readyz", health.ready, {200: (Health,)}, refusals=(503,)),

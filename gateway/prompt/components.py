@@ -1,12 +1,12 @@
 """Prompt components: files in a folder, read again when one has changed, the bundled ones as defaults."""
 
 import hashlib
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from gateway.errors import SettingsError
+from gateway.errors import InvalidRequest, SettingsError
 from gateway.files.confined_read import as_text, read_file, state_at
 from gateway.lexical import estimate_tokens
 from gateway.prompt.manifest import Layer, Manifest, ManifestEntry, read_manifest
@@ -44,6 +44,29 @@ class Components:
 
     items: tuple[Component, ...]
     warnings: tuple[str, ...] = ()
+
+    def edited(self, texts: Mapping[str, str]) -> "Components":
+        """As if the files of the components with these names had been edited: their texts, cleaned. One
+        without text is left out, unless it is one that is never cut: that stays, with a warning.
+
+        Raises:
+            InvalidRequest: there is no component of that name.
+        """
+        names = [item.name for item in self.items]
+        if unknown := sorted(set(texts) - set(names)):
+            raise InvalidRequest(
+                f"There is no component {unknown[0][:100]!r} in the prompt.", details={"components": names}
+            )
+        items: list[Component] = []
+        warnings = [*self.warnings]
+        for item in self.items:
+            text = clean(texts[item.name]) if item.name in texts else item.text
+            if not text and item.fixed:
+                warnings.append(f"{item.file} cannot be empty, as it must not be cut: it stays as it is.")
+                text = item.text
+            if text:
+                items.append(replace(item, text=text, digest=_digest(text), tokens=estimate_tokens(text)))
+        return Components(tuple(items), tuple(warnings))
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +190,7 @@ def _made(entry: ManifestEntry, text: str, source: Source) -> Component:
         file=entry.file,
         layer=entry.layer,
         text=text,
-        digest=hashlib.sha256(text.encode()).hexdigest(),
+        digest=_digest(text),
         tokens=estimate_tokens(text),
         priority=entry.priority,
         min_tokens=entry.min_tokens,
@@ -175,6 +198,10 @@ def _made(entry: ManifestEntry, text: str, source: Source) -> Component:
         fixed=entry.never_cut,
         source=source,
     )
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _read(folder: Path, name: str) -> str:

@@ -21,7 +21,8 @@ class ComponentReport(_Shape):
     layer: Layer
     file: str
     source: Source = Field(description="`default` when the file is not in the prompts folder or unusable.")
-    digest: str = Field(description="SHA-256 of the cleaned text, in hex.")
+    text: str = Field(description="Cleaned, before it is cut.")
+    digest: str = Field(description="SHA-256 of the text, in hex.")
     tokens: int = Field(description="Estimated size in the prompt.")
     tokens_before: int = Field(description="Estimated size before it was cut.")
     truncated: bool
@@ -87,6 +88,7 @@ def describe(components: Components, assembled: Assembled) -> PromptReport:
             layer=item.layer,
             file=item.file,
             source=item.source,
+            text=item.text,
             digest=item.digest,
             tokens=section.tokens,
             tokens_before=section.tokens_before,

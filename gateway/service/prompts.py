@@ -1,9 +1,9 @@
 """The prompt of the next turn, for authors of prompts and for users who look at their memories."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from gateway.auth import Principal
+from gateway.auth import Principal, check_is_admin
 from gateway.history.tokens import overhead_of
 from gateway.history.transcript import view
 from gateway.memory.recall import InContext, Recall
@@ -24,13 +24,14 @@ from gateway.turn.prompt import Prompt
 class PreviewRequest:
     """For which turn: the next one of a session, or the first of a new one in a role and a project; and for
     which message, to see what the memory would add to it. `instructions` would be the client's, as of a
-    turn."""
+    turn, `edits` the texts of components, by name, in place of what their files say."""
 
     session_id: str | None = None
     role_id: str | None = None
     project_id: str | None = None
     message: str | None = None
     instructions: str | None = None
+    edits: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +51,14 @@ class Prompts:
 
     def components(self) -> Previewed:
         """What is the same for everybody."""
-        return self._previewed(History([]), "")
+        return self._previewed(History([]), "", {})
 
     async def preview(self, who: Principal, request: PreviewRequest) -> Previewed:
-        """Raises errors.NotFound (session_not_found), errors.StorageError."""
+        """Raises errors.NotFound (session_not_found), errors.Forbidden (edits, of somebody who is no admin),
+        errors.InvalidRequest (there is no such component), errors.StorageError."""
         deps, history = self._deps, History([])
+        if request.edits:
+            check_is_admin(who, deps.settings.admins, "try edits of the prompt")
         scope = Scope(who.user_id, request.role_id, request.project_id)
         if request.session_id is not None:
             session = await deps.sessions.get(request.session_id, who.user_id)
@@ -63,12 +67,12 @@ class Prompts:
         if request.instructions is not None:
             history = replace(history, instructions=clean(request.instructions))
         if deps.memory is None:
-            return self._previewed(history, "")
+            return self._previewed(history, "", request.edits)
         scope = scope._replace(households=households_of(deps.settings, who.user_id))
         recall = deps.memory.recall
         text, known = await _memories_in_prompt(recall, scope, history)
         retrieved = await _retrieved(recall, scope, history, known, request.message)
-        return self._previewed(history, text, retrieved)
+        return self._previewed(history, text, request.edits, retrieved)
 
     async def usable(self, tools: Sequence[ToolSpec]) -> Sequence[ToolSpec]:
         """The tools of a client as the model is shown them. Raises errors.InvalidRequest."""
@@ -82,10 +86,13 @@ class Prompts:
         prefix = Prompt.read(self._deps, tools).prefix(History([], instructions=clean(instructions)))
         return self._deps.meter.estimate(model, messages, overhead_of(prefix.system, prefix.tools))
 
-    def _previewed(self, history: History, memories: str, retrieved: str | None = None) -> Previewed:
+    def _previewed(
+        self, history: History, memories: str, edits: Mapping[str, str], retrieved: str | None = None
+    ) -> Previewed:
         prompt = Prompt.read(self._deps)
+        components = prompt.components.edited(edits) if edits else prompt.components
         assembled = assemble(
-            prompt.components,
+            components,
             (),
             tools=prompt.catalog.tools.specs(),
             skills=prompt.skills,
@@ -94,7 +101,7 @@ class Prompts:
             memories=memories,
             instructions=history.instructions,
         )
-        return Previewed(prompt.components, assembled, retrieved)
+        return Previewed(components, assembled, retrieved)
 
 
 async def _memories_in_prompt(recall: Recall, scope: Scope, history: History) -> tuple[str, InContext]:

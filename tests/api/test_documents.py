@@ -81,6 +81,63 @@ async def test_an_edited_component_is_used_by_the_next_turn(tmp_path: Path, demo
     assert "Answer in rhyme." in preview
 
 
+async def test_an_edit_of_a_component_is_tried_before_it_is_made(client: Client) -> None:
+    """The prompt as it would be: with what is cut, and nothing of it in the prompt that is sent."""
+
+    async def tried(**edits: str) -> httpx2.Response:
+        return await client.post("/api/prompts/preview", {"edits": edits, "message": "hello"})
+
+    before = (await client.get("/api/prompts/preview")).json()
+    report = (await client.get("/api/prompts")).json()
+    [style] = [each for each in report["components"] if each["name"] == "style"]
+    long = f"Answer in rhyme.\n\n{'Be brief. ' * 10 * style['max_tokens']}"
+
+    same = (await tried(style=style["text"])).json()
+    edited = (await tried(style="Answer in rhyme.", identity=" ")).json()
+    cut = (await tried(style=long)).json()
+    left_out = (await tried(style="")).json()
+    unknown = await tried(nothing="?")
+
+    assert same["prefix_hash"] == before["prefix_hash"] != edited["prefix_hash"]
+    assert "Answer in rhyme." in str(edited["layers"])
+    assert "identity.md cannot be empty" in str(edited["warnings"])
+    [part] = [part for layer in cut["layers"] for part in layer["parts"] if part["name"] == "style"]
+    assert part["truncated"]
+    assert part["tokens"] <= style["max_tokens"] < part["tokens_before"]
+    assert "style" not in [part["name"] for layer in left_out["layers"] for part in layer["parts"]]
+    assert (unknown.status_code, unknown.json()["error"]["code"]) == (400, "invalid_request")
+    assert (await client.get("/api/prompts")).json() == report
+
+
+async def test_a_caller_is_told_who_it_is_and_what_it_may_choose(tmp_path: Path, demo_url: str) -> None:
+    """Without keys the local user, who may all; with keys the key's, and an admin where that is one."""
+    keys = "ada:secret-secret-secret,bob:another-another-one"
+    guarded = settings_for(
+        tmp_path / "guarded",
+        demo_url,
+        api_keys=keys,
+        admins=["ada"],
+        model="demo",
+        allowed_models=["small"],
+    )
+    async with running_gateway(settings_for(tmp_path / "open", demo_url, model="demo")) as client:
+        local = (await client.get("/api/me")).json()
+    async with running_gateway(guarded) as client:
+        nobody = await client.get("/api/me")
+        ada, bob = [
+            (await client.get("/api/me", **{"x-api-key": part.partition(":")[2]})).json()
+            for part in keys.split(",")
+        ]
+        edits = {"edits": {"style": "Answer in rhyme."}}
+        forbidden = await client.post("/api/prompts/preview", edits, **{"x-api-key": "another-another-one"})
+
+    assert local == {"user_id": "local", "has_key": False, "is_admin": True, "models": ["demo"]}
+    assert nobody.status_code == 401
+    assert ada == {"user_id": "ada", "has_key": True, "is_admin": True, "models": ["demo", "small"]}
+    assert bob == ada | {"user_id": "bob", "is_admin": False}
+    assert (forbidden.status_code, forbidden.json()["error"]["code"]) == (403, "forbidden")
+
+
 async def test_the_page_is_served_with_a_strict_policy(client: Client) -> None:
     """Nothing inline, nothing from elsewhere."""
     page = await client.get("/")

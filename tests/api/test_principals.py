@@ -55,6 +55,7 @@ async def test_another_users_session_is_as_absent_as_one_that_never_was(guarded:
     bodies = {
         "/api/sessions/{session_id}/turns": {"message": "hi"},
         "/api/sessions/{session_id}": {"title": "x"},
+        "/api/sessions/{session_id}/turns/{turn_id}/feedback": {"rating": "up"},
         "/api/sessions/{session_id}/turns/{turn_id}/approvals/{tool_call_id}": {"decision": "approve"},
         "/api/sessions/{session_id}/turns/{turn_id}/tool_results/{tool_call_id}": {"content": "Basel"},
     }

@@ -195,6 +195,17 @@ export interface BranchReply {
   readonly created_at: number;
 }
 
+/** Who asks, and what they may choose. */
+export interface Caller {
+  readonly user_id: string;
+  /** Keys are asked for: who has another one is another user. */
+  readonly has_key: boolean;
+  /** May switch skills, change documents and try edits of the prompt. */
+  readonly is_admin: boolean;
+  /** Those that a turn may choose, the default first. */
+  readonly models: readonly string[];
+}
+
 export interface ChatBody {
   /** Repeating a request with the same id returns the same turn. */
   readonly client_message_id?: string;
@@ -238,7 +249,9 @@ export interface ComponentReport {
   readonly file: string;
   /** `default` when the file is not in the prompts folder or unusable. */
   readonly source: "file" | "default";
-  /** SHA-256 of the cleaned text, in hex. */
+  /** Cleaned, before it is cut. */
+  readonly text: string;
+  /** SHA-256 of the text, in hex. */
   readonly digest: string;
   /** Estimated size in the prompt. */
   readonly tokens: number;
@@ -409,6 +422,22 @@ export interface DocumentRow {
   /** Unix milliseconds, as is updated_at. */
   readonly created_at: number;
   readonly updated_at: number;
+}
+
+/** For which turn, and what components would say. */
+export interface EditsBody {
+  /** The next turn of this session. */
+  readonly session_id?: string;
+  /** Of a new session. */
+  readonly role_id?: string;
+  /** Of a new session. */
+  readonly project_id?: string;
+  /** Shows what the memory would add to this message. */
+  readonly message?: string;
+  /** Shows the prompt with these instructions of a client application. */
+  readonly instructions?: string;
+  /** Texts by the names of components. */
+  readonly edits: Readonly<Record<string, string>>;
 }
 
 export interface EventPage {

@@ -307,8 +307,18 @@ export class GatewayClient {
     return this.connection.ask("GET", `${of(session)}/turns/${turn}/prompt`, { signal });
   }
 
+  /** The prompt as it would be if components said something else. */
+  previewEdits(body: api.EditsBody): Promise<api.PromptPreview> {
+    return this.connection.ask("POST", "/api/prompts/preview", { body });
+  }
+
   promptPreview(query: api.PreviewQuery = {}): Promise<api.PromptPreview> {
     return this.connection.ask("GET", "/api/prompts/preview", { query });
+  }
+
+  /** Who this client is for the gateway, and the models that it may choose. */
+  me(): Promise<api.Caller> {
+    return this.connection.ask("GET", "/api/me");
   }
 
   health(): Promise<api.Health> {
