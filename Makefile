@@ -129,6 +129,10 @@ docs: $(VENV)/.dev ## Write the generated pages: events.md, api.md, settings.md,
 	@$(BIN)/python docs/generate.py
 	@$(BIN)/python web/client/generate.py
 
+.PHONY: pictures
+pictures: $(VENV)/.dev page ## Render the pictures of README anew, in Chromium
+	@$(BIN)/python -m docs.pictures
+
 .PHONY: dashboards
 dashboards: $(VENV)/.dev ## Write grafana/dashboards from grafana/boards
 	@$(BIN)/python grafana/generate.py

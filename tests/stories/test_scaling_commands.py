@@ -102,7 +102,7 @@ async def test_what_the_commands_start_serves_the_page_and_outlives_a_replica(
 ) -> None:
     """Through the proxy: a script of the page, as a browser asks for it, README's question, a message that
     is longer than a buffer; and a stream goes on with every byte when its turn's replica is killed."""
-    asking = on(ports, commands("README.md", "Ask it"))
+    asking = on(ports, commands("README.md", "Run it", 1))
     answer = await asyncio.to_thread(
         subprocess.run, asking, shell=True, capture_output=True, text=True, check=True, timeout=TIMEOUT
     )
