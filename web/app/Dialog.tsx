@@ -1,4 +1,5 @@
-// A modal dialog: Escape and a click beside it close it, the focus goes back to where it was.
+// A modal dialog: Escape and a click beside it close it, the focus goes back to where it was. What has `data-first` in it
+// gets the focus; `autoFocus` is too early, as a dialog that is not open yet takes none.
 
 import { X } from "lucide-react";
 import { type ReactNode, useEffect, useId, useRef } from "react";
@@ -21,6 +22,7 @@ export function Dialog({ title, onClose, className, children }: Props) {
   useEffect(() => {
     const shown = dialog.current;
     shown?.showModal();
+    shown?.querySelector<HTMLElement>("[data-first]")?.focus();
     return () => shown?.close();
   }, []);
   return (

@@ -277,7 +277,7 @@ def test_a_long_chat_stays_at_its_end_and_leads_back_there(page: Page) -> None:
     expect(page.locator(".outcome.completed")).to_be_in_viewport()
     page.locator(".scroll").hover()
     page.mouse.wheel(0, -700)
-    newest = page.get_by_role("button", name="Jump to the newest message")
+    newest = page.get_by_title("Jump to the newest message")
     newest.click()
 
     expect(newest).to_have_count(0)

@@ -89,7 +89,7 @@ function Thinking({ text, isRunning }: { readonly text: string; readonly isRunni
 
 function Withdrawn({ attempt: { attempt, reason = "" } }: { readonly attempt: Attempt }) {
   const { words, fill } = useSpeech();
-  return <p className="withdrawn">{fill(words.withdrawn, { attempt, reason: reason.replaceAll("_", " ") })}</p>;
+  return <p className="withdrawn">{fill(words.withdrawn, { attempt, reason: words.codes[reason] ?? reason.replaceAll("_", " ") })}</p>;
 }
 
 function Failure({ session, turn }: Props) {
@@ -97,9 +97,11 @@ function Failure({ session, turn }: Props) {
   const { words } = speech;
   const isFree = useOpenTurnId() === undefined;
   const [trouble, setTrouble] = useState<unknown>(null);
-  const { message, retryable } = turn.error ?? { message: "", retryable: false };
+  const { code, message, retryable } = turn.error ?? { code: "", message: "", retryable: false };
+  const inWords = words.codes[code];
   return (
     <div className="note error">
+      {inWords !== undefined && <>{inWords}{"。 "}</>}
       <span dir="auto">{message}</span>
       {retryable && (
         <>

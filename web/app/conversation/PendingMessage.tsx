@@ -17,7 +17,7 @@ export function PendingMessage({ message }: { readonly message: Message }) {
   const lost = lostFile(message);
   const reason = lost ? fill(words.aboutFile, { name: lost.name, reason: speech.problem(error) }) : speech.problem(error);
   return (
-    <div className={`question ${state === "refused" ? "refused" : "pending"}`} dir="auto">
+    <article className={`question ${state === "refused" ? "refused" : "pending"}`} dir="auto">
       {text}
       <AttachedFiles files={files} />
       <div className="why" role={state === "refused" ? "alert" : "status"} dir="auto">
@@ -43,7 +43,7 @@ export function PendingMessage({ message }: { readonly message: Message }) {
           </>
         )}
       </div>
-    </div>
+    </article>
   );
 }
 

@@ -110,7 +110,7 @@ export function TurnList({ session, children, sent }: Props) {
         </div>
       </div>
       {isAway && (
-        <button type="button" className="newest" title={words.toNewest} aria-label={words.toNewest} onClick={toEnd}>
+        <button type="button" className="newest" title={words.toNewest} onClick={toEnd}>
           <ArrowDown aria-hidden /> {words.newest}
         </button>
       )}

@@ -20,6 +20,7 @@ export const TurnView = memo(function TurnView({ session, id, position, count }:
   if (turn === undefined) return null;
   return (
     <article className="turn" data-turn={id} aria-label={turn.input.slice(0, 80) || words.answer} aria-posinset={position} aria-setsize={count} tabIndex={-1}>
+      <h2 className="unseen">{count < 0 ? words.turn : `${words.turn} ${position}`}</h2>
       <QuestionView session={session} turn={turn} />
       <AnswerView session={session} turn={turn} />
     </article>

@@ -2,9 +2,12 @@
 
 import { table } from "../language";
 
+// The server has English words for each of its codes.
+const AS_THE_SERVER_SAYS: Readonly<Record<string, string>> = {};
+
 export const words = table(
   {
-    replaying: "A replay: nothing can be sent.",
+    replaying: "A replay: nothing can be sent.", turn: "Turn", taskDone: "done", taskOpen: "to do",
     welcome: "What would you like to know?",
     welcomeHint: "Every step of the answer is an event. Watch them in the inspector, reload the page in the middle: nothing is lost.",
     conversation: "Chat", message: "Message", placeholder: "Ask something…", keys: "Enter sends, Shift+Enter starts a new line",
@@ -75,6 +78,7 @@ export const words = table(
     byte: { one: "{count} byte", other: "{count} bytes" },
     token: { one: "{count} token", other: "{count} tokens" },
     source: { one: "{count} source", other: "{count} sources" },
+    codes: AS_THE_SERVER_SAYS,
     problems: { artifacts_full: "Your files take all the room there is. Delete some first.",
     artifact_not_found: "This file is no longer there.", artifact_damaged: "The content of this file is missing or damaged.",
     no_picture: "This image cannot be shown.", empty_file: "The file is empty.", storage_full: "The server has no room left.",
@@ -91,7 +95,7 @@ export const words = table(
     no_branch_point: "This message can no longer be asked anew." },
   },
   {
-    replaying: "正在回放：无法发送消息。",
+    replaying: "正在回放：无法发送消息。", turn: "轮次", taskDone: "已完成", taskOpen: "待办",
     welcome: "想了解什么？", welcomeHint: "回答的每一步都是一个事件，可在检查器里实时查看。中途刷新页面也不会丢失任何内容。", conversation: "会话", message: "消息",
     placeholder: "输入你的问题…", keys: "Enter 发送，Shift+Enter 换行", send: "发送", stop: "停止", stopping: "正在停止…", queue: "排队发送",
     interrupt: "打断并发送", queued: "回答完成后发送。", sending: "正在发送…", unsent: "恢复连接后自动发送。", withdraw: "不发送", sendNow: "立即发送",
@@ -140,6 +144,10 @@ export const words = table(
     byte: { one: "{count} 字节", other: "{count} 字节" },
     token: { one: "{count} 个 token", other: "{count} 个 token" },
     source: { one: "{count} 条来源", other: "{count} 条来源" },
+    codes: { upstream_overloaded: "模型服务过载", upstream_rate_limited: "模型服务限流", upstream_timeout: "模型服务超时",
+    upstream_auth: "模型服务拒绝了密钥", upstream_error: "模型服务出错", upstream_truncated: "模型的回答中断了", context_overflow: "内容超出模型的上下文长度",
+    content_refused: "模型拒绝回答", max_iterations: "已达到模型调用次数上限", max_tool_calls: "已达到工具调用次数上限", budget_exceeded: "已达到预算上限",
+    storage_unavailable: "存储暂时不可用", server_restart: "服务器已重启", internal: "服务器内部错误" },
     problems: { artifacts_full: "你的文件已占满空间，请先删除一些。", artifact_not_found: "这个文件已不存在。", artifact_damaged: "这个文件的内容缺失或已损坏。",
     no_picture: "这张图片无法显示。", empty_file: "文件是空的。", storage_full: "服务器已没有可用空间。", unreachable: "无法连接服务器。",
     nothing_to_compress: "目前没有可压缩的内容。", summary_empty: "模型没有写出摘要。", summary_invalid: "模型写出的内容不是有效的摘要。",
@@ -149,7 +157,7 @@ export const words = table(
     memory_not_found: "这条记忆已不存在。", memory_changed: "这条记忆刚被修改过，请先查看最新内容。", no_branch_point: "这条消息不能再重新提问。" },
   },
   {
-    replaying: "正在重播：無法傳送訊息。",
+    replaying: "正在重播：無法傳送訊息。", turn: "輪次", taskDone: "已完成", taskOpen: "待辦",
     welcome: "想了解什麼？", welcomeHint: "回答的每一步都是一個事件，可在檢查器裡實時檢視。中途重新整理頁面也不會丟失任何內容。", conversation: "對話", message: "訊息",
     placeholder: "輸入你的問題…", keys: "Enter 傳送，Shift+Enter 換行", send: "傳送", stop: "停止", stopping: "正在停止…", queue: "排隊傳送",
     interrupt: "打斷並傳送", queued: "回答完成後傳送。", sending: "正在傳送…", unsent: "恢復連線後自動傳送。", withdraw: "不傳送", sendNow: "立即傳送",
@@ -198,6 +206,10 @@ export const words = table(
     byte: { one: "{count} 位元組", other: "{count} 位元組" },
     token: { one: "{count} 個 token", other: "{count} 個 token" },
     source: { one: "{count} 條來源", other: "{count} 條來源" },
+    codes: { upstream_overloaded: "模型服務過載", upstream_rate_limited: "模型服務限流", upstream_timeout: "模型服務逾時",
+    upstream_auth: "模型服務拒絕了金鑰", upstream_error: "模型服務出錯", upstream_truncated: "模型的回答中斷了", context_overflow: "內容超出模型的上下文長度",
+    content_refused: "模型拒絕回答", max_iterations: "已達到模型呼叫次數上限", max_tool_calls: "已達到工具呼叫次數上限", budget_exceeded: "已達到預算上限",
+    storage_unavailable: "儲存空間暫時無法使用", server_restart: "伺服器已重新啟動", internal: "伺服器內部錯誤" },
     problems: { artifacts_full: "你的檔案已佔滿空間，請先刪除一些。", artifact_not_found: "這個檔案已不存在。", artifact_damaged: "這個檔案的內容缺失或已損壞。",
     no_picture: "這張圖片無法顯示。", empty_file: "檔案是空的。", storage_full: "伺服器已沒有可用空間。", unreachable: "無法連線伺服器。",
     nothing_to_compress: "目前沒有可壓縮的內容。", summary_empty: "模型沒有寫出摘要。", summary_invalid: "模型寫出的內容不是有效的摘要。",

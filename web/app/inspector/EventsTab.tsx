@@ -40,7 +40,7 @@ export function EventsTab({ turnId }: { readonly turnId: string | null }) {
 
   return (
     <div className="events">
-      <div className="events-filter" role="search">
+      <div className="events-filter" role="search" aria-label={words.search}>
         <input type="search" aria-label={words.search} placeholder={words.search} value={query} onChange={(event) => setQuery(event.target.value)} />
         <details className="menu">
           <summary>{types.size > 0 ? `${words.types} (${types.size})` : words.allTypes}</summary>

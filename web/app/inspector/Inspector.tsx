@@ -31,9 +31,11 @@ export function Inspector({ session, onClose }: InspectorProps) {
   const events = useApp((state) => state.events);
   const isReplay = useApp((state) => state.replay !== null);
   const [tab, setTab] = useState<Tab>(isReplay ? "replay" : "timeline");
-  const [turnId, chooseTurn] = useTurn(conversation.path);
+  // eslint-disable-next-line react-hooks/exhaustive-deps -- what happened beside the turns stays that, and asked no model
+  const turns = useMemo(() => conversation.path.filter((id) => conversation.turns.get(id)?.isOperation !== true), [conversation.path]);
+  const [turnId, chooseTurn] = useTurn(turns);
   const turn = turnId === null ? undefined : conversation.turns.get(turnId);
-  const former = turnId === null ? undefined : conversation.path[conversation.path.indexOf(turnId) - 1];
+  const former = turnId === null ? undefined : turns[turns.indexOf(turnId) - 1];
   const ofTurn = useMemo(() => eventsOf(events, turn), [events, turn]);
   const before = useMemo(() => eventsOf(events, former === undefined ? undefined : conversation.turns.get(former)), [events, conversation, former]);
 
@@ -41,12 +43,12 @@ export function Inspector({ session, onClose }: InspectorProps) {
     <section className="inspect">
       <header className="inspect-head">
         <h2>{words.title}</h2>
-        {conversation.path.length > 0 && (
+        {turns.length > 0 && (
           <label>
             <span className="unseen">{words.turn}</span>
             <select value={turnId ?? ""} onChange={(event) => chooseTurn(event.target.value)}>
-              {offered(conversation.path, turnId).map((each) => (
-                <option key={each} value={each}>{`${conversation.path.indexOf(each) + 1}. ${shortened(conversation.turns.get(each)?.input ?? each)}`}</option>
+              {offered(turns, turnId).map((each) => (
+                <option key={each} value={each}>{`${turns.indexOf(each) + 1}. ${shortened(conversation.turns.get(each)?.input ?? each)}`}</option>
               ))}
             </select>
           </label>

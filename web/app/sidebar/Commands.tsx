@@ -1,8 +1,10 @@
 // The keys of the page, the list of them, and the command palette. It is always there, and shows nothing by itself.
 
 import { useEffect } from "react";
+import { flushSync } from "react-dom";
 
-import { settings, useLanguage } from "../settings";
+import { show, toggle } from "../regions";
+import { useLanguage } from "../settings";
 import { app, go, useApp, useWords } from "../state";
 import { useStore } from "../store";
 import { chats } from "./chats";
@@ -27,12 +29,12 @@ const DOES: Readonly<Record<Command, () => void>> = {
   palette: () => commands.set({ open: commands.get().open === "palette" ? null : "palette" }),
   thisList: () => commands.set({ open: "keys" }),
   newChat: () => go({}),
-  toggleSidebar: () => settings.set({ sidebar: !settings.get().sidebar }),
-  toggleInspector: () => settings.set({ inspector: !settings.get().inspector }),
+  toggleSidebar: () => toggle("sidebar"),
+  toggleInspector: () => toggle("inspector"),
   focusMessage: () => document.querySelector<HTMLElement>("#conversation textarea")?.focus(),
   focusSearch: () => {
-    settings.set({ sidebar: true });
-    requestAnimationFrame(() => document.getElementById("chat-search")?.focus()); // it may only be drawn now
+    flushSync(() => show("sidebar")); // what is typed next goes there
+    document.getElementById("chat-search")?.focus();
   },
   previousChat: () => step(-1),
   nextChat: () => step(1),

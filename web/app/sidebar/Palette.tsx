@@ -1,9 +1,11 @@
 // The command palette: what can be done, and where one can go, by a few letters of its name.
 
 import { type KeyboardEvent, useEffect, useId, useMemo, useRef, useState } from "react";
+import { flushSync } from "react-dom";
 
 import { Dialog } from "../Dialog";
 import { PAGES } from "../place";
+import { show } from "../regions";
 import { settings, THEMES } from "../settings";
 import { app, go, useWords } from "../state";
 import { useStore } from "../store";
@@ -67,7 +69,7 @@ export function Palette() {
       <input
         type="text" role="combobox" aria-expanded="true" aria-controls={id} aria-autocomplete="list" aria-label={words.commandHint}
         aria-activedescendant={shown[at] ? `${id}-${shown[at].choice.id}` : undefined} placeholder={words.commandHint}
-        autoComplete="off" spellCheck={false} autoFocus value={typed} maxLength={200} onKeyDown={move}
+        autoComplete="off" spellCheck={false} data-first value={typed} maxLength={200} onKeyDown={move}
         onChange={(event) => {
           setTyped(event.target.value);
           setAt(0);
@@ -100,12 +102,12 @@ function useChoices(): readonly Choice[] {
       ...PAGES.map((page) => ({ id: `page-${page}`, name: pages[page], kind: words.goTo, act: () => go({ page }) })),
       { id: "settings", name: words.settings, kind: words.command, act: () => app.set({ settingsOpen: true }) },
       { id: "archived", name: words.archivedChats, kind: words.goTo, act: () => {
-        settings.set({ sidebar: true });
+        show("sidebar");
         void chats.showArchived(true);
       } },
       { id: "import", name: words.importChat, kind: words.command, act: () => {
-        settings.set({ sidebar: true });
-        requestAnimationFrame(() => document.getElementById("import-chat")?.click());
+        flushSync(() => show("sidebar"));
+        document.getElementById("import-chat")?.click();
       } },
       ...THEMES.map((theme) => ({ id: `theme-${theme}`, name: words.theme[theme], kind: words.command, act: () => settings.set({ theme }) })),
       ...all.map((chat) => ({ id: `chat-${chat.id}`, name: chat.title ?? words.untitled, kind: words.chat, act: () => go({ session: chat.id }) })),

@@ -86,7 +86,7 @@ function SearchBox() {
     typing.current = setTimeout(() => void chats.search(next.trim()), next === "" ? 0 : TYPING_MS);
   };
   return (
-    <div className="chats-search" role="search">
+    <div className="chats-search" role="search" aria-label={words.search}>
       <Search aria-hidden="true" />
       <input
         id="chat-search" type="search" value={text} maxLength={200} autoComplete="off" placeholder={words.search} aria-label={words.search}

@@ -97,7 +97,7 @@ function Rename({ chat, onClose }: Props) {
         if (title.trim() !== "") void rename();
       }}>
         <label className="field">{words.newTitle}
-          <input type="text" value={title} maxLength={200} autoFocus required onChange={(event) => setTitle(event.target.value)} />
+          <input type="text" value={title} maxLength={200} data-first required onChange={(event) => setTitle(event.target.value)} />
         </label>
         <p role="alert" className="trouble">{trouble}</p>
         <div className="buttons">
@@ -135,7 +135,7 @@ function Delete({ chat, onClose }: Props) {
       <p role="alert" className="trouble">{trouble}</p>
       <div className="buttons">
         <button type="button" className="primary dangerous" disabled={isBusy} onClick={() => void remove()}>{words.deleteNow}</button>
-        <button type="button" className="small" autoFocus onClick={onClose}>{words.cancel}</button>
+        <button type="button" className="small" data-first onClick={onClose}>{words.cancel}</button>
       </div>
     </Dialog>
   );

@@ -7,7 +7,7 @@ import type { Definition, FootnoteDefinition, ListItem, Nodes, PhrasingContent, 
 import { createContext, memo, type ReactNode, use, useId, useMemo, useState } from "react";
 import { useWords } from "../../state";
 import { words as table } from "../words";
-import { cut, Definitions, footnotes, type Block, type Cut } from "./blocks";
+import { cut, Definitions, footnotes, topHeading, type Block, type Cut } from "./blocks";
 import { CodeBlock } from "./CodeBlock";
 import { Formula } from "./Formula";
 import { linkTo } from "./links";
@@ -20,6 +20,8 @@ interface Notes {
 }
 
 const NotesContext = createContext<Notes>({ id: "", numbers: new Map() });
+/** The depth that counts as the first one: a text may begin with `###`, and no level of headings is left out. */
+const TopContext = createContext(1);
 
 export const Markdown = memo(function Markdown({ text }: { text: string }) {
   const blocks = useBlocks(text);
@@ -27,9 +29,12 @@ export const Markdown = memo(function Markdown({ text }: { text: string }) {
   const id = useId();
   const noted = useMemo(() => [...footnotes(blocks).keys()].join("\n"), [blocks]);
   const notes = useMemo(() => ({ id, numbers: new Map(noted.split("\n").map((name, index) => [name, index + 1])) }), [id, noted]);
+  const top = useMemo(() => topHeading(blocks), [blocks]);
   return (
     <NotesContext value={notes}>
-      {blocks.map((block, index) => <BlockView key={index} block={block.source} fence={block.fence} context={definitions.of(block)} />)}
+      <TopContext value={top}>
+        {blocks.map((block, index) => <BlockView key={index} block={block.source} fence={block.fence} context={definitions.of(block)} />)}
+      </TopContext>
     </NotesContext>
   );
 });
@@ -77,10 +82,7 @@ function flow(nodes: readonly RootContent[]): ReactNode {
 function Flow({ node }: { node: RootContent }): ReactNode {
   switch (node.type) {
     case "paragraph": return <p dir="auto">{phrasing(node.children)}</p>;
-    case "heading": {
-      const Heading = (["h3", "h4", "h5", "h6"] as const)[node.depth - 1] ?? "h6";
-      return <Heading dir="auto">{phrasing(node.children)}</Heading>;
-    }
+    case "heading": return <Heading depth={node.depth}>{phrasing(node.children)}</Heading>;
     case "thematicBreak": return <hr />;
     case "blockquote": return <blockquote dir="auto">{flow(node.children)}</blockquote>;
     case "code": return <CodeBlock code={node.value} language={node.lang ?? ""} />;
@@ -91,7 +93,7 @@ function Flow({ node }: { node: RootContent }): ReactNode {
     case "list": {
       const drawItem = (item: ListItem, index: number) => (
         <li key={index} className={typeof item.checked === "boolean" ? "task" : undefined} dir="auto">
-          {typeof item.checked === "boolean" && <input type="checkbox" checked={item.checked} disabled readOnly />}
+          {typeof item.checked === "boolean" && <Task isDone={item.checked} />}
           {item.children.map((child, at) => child.type === "paragraph" && node.spread !== true && item.spread !== true
             ? <Phrases key={at} nodes={child.children} /> : <Flow key={at} node={child} />)}
         </li>
@@ -104,6 +106,17 @@ function Flow({ node }: { node: RootContent }): ReactNode {
     }
     default: return <Phrase node={node as PhrasingContent | Definition} />;
   }
+}
+
+function Heading({ depth, children }: { depth: number; children: ReactNode }) {
+  const top = use(TopContext);
+  const Element = (["h3", "h4", "h5", "h6"] as const)[Math.max(0, depth - top)] ?? "h6";
+  return <Element dir="auto">{children}</Element>;
+}
+
+function Task({ isDone }: { isDone: boolean }) {
+  const words = useWords(table);
+  return <input type="checkbox" checked={isDone} disabled readOnly aria-label={isDone ? words.taskDone : words.taskOpen} />;
 }
 
 function phrasing(nodes: readonly PhrasingContent[]): ReactNode {

@@ -151,6 +151,15 @@ export class Definitions {
   }
 }
 
+/** The smallest depth of a heading in it, 1 to 6; 1 where there is none. */
+export function topHeading(blocks: readonly Block[]): number {
+  let top = 7;
+  for (const { source, fence } of blocks) {
+    if (!fence && HEADING.test(source)) top = Math.min(top, source.trimStart().search(/[^#]|$/));
+  }
+  return top > 6 ? 1 : top;
+}
+
 const NOTE = /\[\^([^\]\s]+)\](:?)/g;
 
 /** The numbers of footnotes by their labels, in the order in which the text comes to them. */

@@ -17,7 +17,7 @@ export function EraseQuestion({ what, onErase, onClose }: Props) {
       <p>{words.eraseHint}</p>
       <div className="buttons">
         <button type="button" className="primary dangerous" onClick={onErase}>{words.eraseNow}</button>
-        <button type="button" className="small" autoFocus onClick={onClose}>{cancel}</button>
+        <button type="button" className="small" data-first onClick={onClose}>{cancel}</button>
       </div>
     </Dialog>
   );
