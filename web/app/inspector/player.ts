@@ -1,6 +1,6 @@
 // Plays a log: which of its events have happened at a moment of the replay, and the conversation after them.
 
-import { type Conversation, emptyConversation, type Event, reduce } from "@chat-gateway/client";
+import { type Conversation, emptyConversation, type Event, reduceAll } from "@chat-gateway/client";
 
 export const SPEEDS = [0.5, 1, 2, 4, 10, 50] as const;
 
@@ -143,9 +143,10 @@ export class Player {
     const kept = Math.min(this.checkpoints.length - 1, Math.floor(position / CHECKPOINT));
     let place = kept * CHECKPOINT, conversation = this.checkpoints[kept] ?? emptyConversation();
     if (here <= position && here >= place) [place, conversation] = [here, shown];
-    for (const event of this.events.slice(place, position)) {
-      conversation = reduce(conversation, event);
-      place += 1;
+    while (place < position) {
+      const next = Math.min(position, place - place % CHECKPOINT + CHECKPOINT);
+      conversation = reduceAll(conversation, this.events.slice(place, next));
+      place = next;
       if (place === this.checkpoints.length * CHECKPOINT) this.checkpoints.push(conversation);
     }
     return conversation;

@@ -20,6 +20,17 @@ export class PersistentMap<V> implements Iterable<readonly [key: string, value: 
     return new PersistentMap<V>(undefined, 0);
   }
 
+  /** A map of these; of entries with the same key the last one. */
+  static of<V>(entries: Iterable<readonly [key: string, value: V]>): PersistentMap<V> {
+    let root: Node<V> | undefined;
+    const keys = new Set<string>();
+    for (const [key, value] of entries) {
+      root = placed(root, 0, hashOf(key), key, value, true);
+      keys.add(key);
+    }
+    return new PersistentMap(root, keys.size);
+  }
+
   get(key: string): V | undefined {
     let node = this.root;
     const hash = hashOf(key);
@@ -50,18 +61,19 @@ export class PersistentMap<V> implements Iterable<readonly [key: string, value: 
   }
 }
 
-function placed<V>(node: Node<V> | undefined, shift: number, hash: number, key: string, value: V): Node<V> {
+/** `isOwn`: nobody else has the nodes, which are changed in their places. */
+function placed<V>(node: Node<V> | undefined, shift: number, hash: number, key: string, value: V, isOwn = false): Node<V> {
   if (!node) return new Leaf(key, value);
   if (node instanceof Leaf) {
     if (node.key === key && !node.next) return new Leaf(key, value);
     if (shift >= DEEPEST) return new Leaf(key, value, without(node, key));
     const opened = new Array<Node<V> | undefined>(WIDTH).fill(undefined);
     opened[hashOf(node.key) >>> shift & WIDTH - 1] = node;
-    return placed(opened, shift, hash, key, value);
+    return placed(opened, shift, hash, key, value, true);
   }
-  const copy = node.slice();
+  const copy = isOwn ? node as (Node<V> | undefined)[] : node.slice();
   const place = hash >>> shift & WIDTH - 1;
-  copy[place] = placed(node[place], shift + BITS, hash, key, value);
+  copy[place] = placed(node[place], shift + BITS, hash, key, value, isOwn);
   return copy;
 }
 

@@ -2,6 +2,7 @@
 
 import type { Call, Conversation, Event, EventChain, Turn } from "./conversation.js";
 import { isKnown } from "./known.js";
+import { Lists } from "./lists.js";
 import { PersistentMap } from "./persistent-map.js";
 import { begin, fold } from "./turn.js";
 
@@ -22,24 +23,29 @@ export function emptyConversation(): Conversation {
 /** The conversation after `event`. One that it has already, or an older one, changes nothing: the same value is
  * returned. */
 export function reduce(conversation: Conversation, event: Event): Conversation {
+  return reduced(conversation, event, new Lists());
+}
+
+function reduced(conversation: Conversation, event: Event, lists: Lists): Conversation {
   if (event.seq <= conversation.last) return conversation;
   const next: Draft = { ...conversation, sessionId: event.session_id, last: event.seq };
   if (!next.first) next.first = event.seq;
   const before = next.turns.get(event.turn_id);
-  let turn = fold(before ?? begin(event), event);
+  let turn = fold(before ?? begin(event), event, lists);
   if (!turn.isWhole || turn.isOperation) remember(next, event);
   if (isKnown(event) && event.type === "title") next.title = event.data.title;
   if (event.type === "compression") next.compressing = compressingAfter(turn, event);
   if (!before) turn = place(next, turn);
   next.turns = next.turns.with(turn.id, turn);
   if (before && turn.place !== before.place) return arranged(next, next.tip === turn.id ? undefined : next.tip);
-  if (!before) extend(next, turn);
+  if (!before) extend(next, turn, lists);
   return next;
 }
 
-/** As `reduce` for each of them. */
+/** As `reduce` for each of them; what it costs for each does not grow with how many there are. */
 export function reduceAll(conversation: Conversation, events: Iterable<Event>): Conversation {
-  for (const event of events) conversation = reduce(conversation, event);
+  const lists = new Lists();
+  for (const event of events) conversation = reduced(conversation, event, lists);
   return conversation;
 }
 
@@ -49,15 +55,20 @@ export function prepend(conversation: Conversation, older: readonly Event[]): Co
   const events = conversation.first ? older.filter(({ seq }) => seq < conversation.first) : older;
   const before = reduceAll(EMPTY, events);
   if (!before.last || !conversation.last) return before.last ? before : conversation;
-  const next: Draft = { ...conversation, first: before.first, turns: before.turns, partial: before.partial };
+  const next: Draft = { ...conversation, first: before.first, partial: before.partial };
   next.order = [...before.order, ...conversation.order.filter((id) => !before.turns.has(id))];
   next.compressing = conversation.compressing ?? before.compressing;
   if (next.compressing === undefined) delete next.compressing;
   if (next.title === undefined && before.title !== undefined) next.title = before.title;
-  for (const [id, turn] of conversation.turns) {
-    const chain = conversation.partial.get(id);
-    if (!chain) next.turns = next.turns.with(id, turn);
-    else for (const event of inOrder(chain)) foldInto(next, event);
+  for (const [id, turn] of before.turns) next.turns = next.turns.with(id, turn);
+  for (const [id, chain] of conversation.partial) {
+    const lists = new Lists();
+    let turn = before.turns.get(id);
+    for (const event of inOrder(chain)) {
+      turn = fold(turn ?? begin(event), event, lists);
+      if (!turn.isWhole || turn.isOperation) remember(next, event);
+    }
+    if (turn) next.turns = next.turns.with(id, turn);
   }
   return arranged(next, conversation.tip === conversation.newest ? undefined : conversation.tip);
 }
@@ -101,12 +112,6 @@ function inOrder(chain: EventChain): Event[] {
   return events.reverse();
 }
 
-function foldInto(next: Draft, event: Event): void {
-  const turn = fold(next.turns.get(event.turn_id) ?? begin(event), event);
-  if (!turn.isWhole || turn.isOperation) remember(next, event);
-  next.turns = next.turns.with(turn.id, turn);
-}
-
 function compressingAfter(turn: Turn, event: Event): number {
   const part = turn.parts.findLast(({ kind }) => kind === "compression");
   return part?.kind === "compression" && part.data.phase === "started" && part.seq === event.seq ? event.seq : 0;
@@ -123,51 +128,61 @@ function place(next: Draft, turn: Turn): Turn {
 }
 
 /** Enters a new turn into order, tree and path. */
-function extend(next: Draft, turn: Turn): void {
-  next.order = [...next.order, turn.id];
+function extend(next: Draft, turn: Turn, lists: Lists): void {
+  next.order = lists.with(next.order, turn.id);
   if (turn.place === "beside") {
-    next.beside = appended(next.beside, next.newest ?? UNKNOWN, turn.id);
-    next.path = next.newest === next.tip ? [...next.path, turn.id] : pathTo(next, next.tip);
+    next.beside = appended(next.beside, next.newest ?? UNKNOWN, turn.id, lists);
+    next.path = next.newest === next.tip ? lists.with(next.path, turn.id) : pathTo(next, next.tip);
   } else if (turn.place === "branch") {
-    next.children = appended(next.children, turn.parentId ?? UNKNOWN, turn.id);
+    next.children = appended(next.children, turn.parentId ?? UNKNOWN, turn.id, lists);
     const follows = turn.parentId === next.tip && next.newest === next.tip;
     next.tip = next.newest = turn.id;
-    next.path = follows ? [...next.path, turn.id] : pathTo(next, turn.id);
+    next.path = follows ? lists.with(next.path, turn.id) : pathTo(next, turn.id);
   }
 }
 
 /** Order stays; places, tree and path are made anew. `tip` is kept where it is given. */
 function arranged(given: Draft, tip?: string): Conversation {
-  const next: Draft = { ...given, order: [], children: EMPTY.children, beside: EMPTY.beside, path: [] };
+  const next: Draft = { ...given };
   delete next.tip;
   delete next.newest;
-  const order = given.order;
-  for (const id of order) {
+  const children = new Map<string, string[]>();
+  const beside = new Map<string, string[]>();
+  for (const id of given.order) {
     const turn = given.turns.get(id);
     if (!turn) continue;
     const placed = place(next, turn);
-    next.turns = next.turns.with(id, placed);
-    enter(next, placed);
+    if (placed !== turn) next.turns = next.turns.with(id, placed);
+    if (placed.place === "beside") entered(beside, next.newest ?? UNKNOWN, id);
+    if (placed.place !== "branch") continue;
+    entered(children, placed.parentId ?? UNKNOWN, id);
+    next.tip = next.newest = id;
   }
-  next.order = order;
+  next.children = PersistentMap.of(children);
+  next.beside = PersistentMap.of(beside);
   if (tip !== undefined) next.tip = tip;
   next.path = pathTo(next, next.tip);
   return next;
 }
 
-function enter(next: Draft, turn: Turn): void {
-  if (turn.place === "beside") next.beside = appended(next.beside, next.newest ?? UNKNOWN, turn.id);
-  if (turn.place !== "branch") return;
-  next.children = appended(next.children, turn.parentId ?? UNKNOWN, turn.id);
-  next.tip = next.newest = turn.id;
+function entered(lists: Map<string, string[]>, key: string, id: string): void {
+  const known = lists.get(key);
+  if (known) known.push(id);
+  else lists.set(key, [id]);
 }
 
-const appended = (map: PersistentMap<readonly string[]>, key: string, id: string) => map.with(key, [...map.get(key) ?? [], id]);
+const appended = (map: PersistentMap<readonly string[]>, key: string, id: string, lists: Lists) => map.with(key, lists.with(map.get(key) ?? [], id));
 
 function pathTo(conversation: Conversation, tip: string | undefined): readonly string[] {
-  const turns: string[] = [];
+  const newestFirst: string[] = [];
+  const passBeside = (id: string): void => {
+    if (conversation.beside.size > 0) newestFirst.push(...(conversation.beside.get(id) ?? []).toReversed());
+  };
   const at = (id: string | undefined): Turn | undefined => conversation.turns.get(id ?? UNKNOWN);
-  for (let turn = at(tip); turn?.place === "branch"; turn = at(turn.parentId)) turns.push(turn.id);
-  turns.push(UNKNOWN);
-  return turns.reverse().flatMap((id) => [...id ? [id] : [], ...conversation.beside.get(id) ?? []]);
+  for (let turn = at(tip); turn?.place === "branch"; turn = at(turn.parentId)) {
+    passBeside(turn.id);
+    newestFirst.push(turn.id);
+  }
+  passBeside(UNKNOWN);
+  return newestFirst.reverse();
 }

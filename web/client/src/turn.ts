@@ -3,6 +3,7 @@
 import type { Attempt, Call, CallPart, CallState, Event, Part, Turn, TurnState } from "./conversation.js";
 import type * as events from "./events.js";
 import { isKnown } from "./known.js";
+import type { Lists } from "./lists.js";
 
 const OPERATION = "c_"; // what ids begin with that stand in place of a turn's, beside the turns
 
@@ -24,31 +25,31 @@ export function begin(event: Event): Turn {
   };
 }
 
-/** The turn after `event`. */
-export function fold(turn: Turn, event: Event): Turn {
-  if (!isKnown(event)) return add(turn, { kind: "unknown", ...placeOf(event), event });
+/** The turn after `event`. Lists that `lists` has made are changed in their places. */
+export function fold(turn: Turn, event: Event, lists: Lists): Turn {
+  if (!isKnown(event)) return add(turn, { kind: "unknown", ...placeOf(event), event }, lists);
   switch (event.type) {
     case "turn_start":
       return { ...turn, start: event.data, input: event.data.input, attachments: event.data.attachments ?? [], startedAt: event.ts };
-    case "text": case "thinking": return say(turn, event);
-    case "iteration_start": return { ...turn, attempts: [...turn.attempts, attemptOf(event)] };
+    case "text": case "thinking": return say(turn, event, lists);
+    case "iteration_start": return { ...turn, attempts: lists.with(turn.attempts, attemptOf(event)) };
     case "iteration_end": {
       const end = { state: "ended", end: event.data, endedAt: event.ts } as const;
-      return endAttempt(closed(turn, event.ts), event, event.data.usage ? { ...end, usage: event.data.usage } : end);
+      return endAttempt(closed(turn, event.ts, lists), event, event.data.usage ? { ...end, usage: event.data.usage } : end, lists);
     }
-    case "iteration_superseded": return withdraw(turn, event);
-    case "tool_call": return called(turn, event);
+    case "iteration_superseded": return withdraw(turn, event, lists);
+    case "tool_call": return called(turn, event, lists);
     case "tool_progress": case "tool_result": case "approval_request": case "approval_response":
-      return withState(inCall(turn, event, (call) => advanced(call, event)));
+      return withState(inCall(turn, event, (call) => advanced(call, event), lists), lists);
     case "retrieval": case "memory": case "artifact": case "skill": case "warning":
-      return noted(turn, event);
-    case "compression": return compressed(turn, event);
-    case "error": return { ...closed(turn, event.ts), error: event.data };
-    case "done": return over(closed(turn, event.ts), event);
+      return noted(turn, event, lists);
+    case "compression": return compressed(turn, event, lists);
+    case "error": return { ...closed(turn, event.ts, lists), error: event.data };
+    case "done": return over(closed(turn, event.ts, lists), event);
     case "feedback":
       return event.data.rating === "none" ? without(turn, "feedback") : { ...turn, feedback: event.data };
     case "title": return turn; // of the conversation
-    default: return add(turn, { kind: "unknown", ...placeOf(event), event });
+    default: return add(turn, { kind: "unknown", ...placeOf(event), event }, lists);
   }
 }
 
@@ -64,38 +65,28 @@ function without(turn: Turn, name: "feedback" | "parentId"): Turn {
   return copy;
 }
 
-const add = (turn: Turn, part: Part): Turn => ({ ...turn, parts: [...turn.parts, part] });
-
-function replaced<T>(list: readonly T[], index: number, value: T): readonly T[] {
-  const copy = list.slice();
-  copy[index] = value;
-  return copy;
-}
+const add = (turn: Turn, part: Part, lists: Lists): Turn => ({ ...turn, parts: lists.withPart(turn.parts, part) });
+const replace = (turn: Turn, place: number, part: Part, lists: Lists): Turn => ({ ...turn, parts: lists.withPart(turn.parts, part, place) });
 
 // What is said
 
-/** The span that grows; what is noted meanwhile stands behind it and does not cut it in two. */
-function openSpan(parts: readonly Part[]): number {
-  return parts.findLastIndex((part) => (part.kind === "text" || part.kind === "thinking") && part.open);
-}
-
-function say(turn: Turn, event: events.TextEvent | events.ThinkingEvent): Turn {
-  const index = openSpan(turn.parts);
-  const span = turn.parts[index];
+// The span that grows goes on; what is noted meanwhile stands behind it and does not cut it in two.
+function say(turn: Turn, event: events.TextEvent | events.ThinkingEvent, lists: Lists): Turn {
+  const place = lists.placesOf(turn.parts).open;
+  const span = turn.parts[place];
   if (span?.kind === event.type && span.iteration === event.iteration) {
-    return { ...turn, parts: replaced(turn.parts, index, { ...span, text: span.text + event.data.text }) };
+    return replace(turn, place, { ...span, text: span.text + event.data.text }, lists);
   }
-  const begun = firstPiece(closed(turn, event.ts), event.ts);
-  return add(begun, { kind: event.type, ...placeOf(event), text: event.data.text, open: true });
+  const begun = firstPiece(closed(turn, event.ts, lists), event.ts, lists);
+  return add(begun, { kind: event.type, ...placeOf(event), text: event.data.text, open: true }, lists);
 }
 
 /** `turn` without a span that grows. */
-function closed(turn: Turn, at: number): Turn {
-  const index = openSpan(turn.parts);
-  const span = turn.parts[index];
+function closed(turn: Turn, at: number, lists: Lists): Turn {
+  const place = lists.placesOf(turn.parts).open;
+  const span = turn.parts[place];
   if (span?.kind !== "text" && span?.kind !== "thinking") return turn;
-  const ended = span.kind === "thinking" ? { ...span, open: false, endedAt: at } : { ...span, open: false };
-  return { ...turn, parts: replaced(turn.parts, index, ended) };
+  return replace(turn, place, span.kind === "thinking" ? { ...span, open: false, endedAt: at } : { ...span, open: false }, lists);
 }
 
 // Model calls
@@ -106,36 +97,36 @@ function attemptOf(event: events.IterationStartEvent): Attempt {
   };
 }
 
-function firstPiece(turn: Turn, at: number): Turn {
+function firstPiece(turn: Turn, at: number, lists: Lists): Turn {
   const last = turn.attempts.at(-1);
   if (last?.state !== "running" || last.firstPieceAt !== undefined) return turn;
-  return { ...turn, attempts: replaced(turn.attempts, turn.attempts.length - 1, { ...last, firstPieceAt: at }) };
+  return { ...turn, attempts: lists.with(turn.attempts, { ...last, firstPieceAt: at }, turn.attempts.length - 1) };
 }
 
-function endAttempt(turn: Turn, event: Event, end: Partial<Attempt> & Pick<Attempt, "state">): Turn {
+function endAttempt(turn: Turn, event: Event, end: Partial<Attempt> & Pick<Attempt, "state">, lists: Lists): Turn {
   const index = turn.attempts.findLastIndex(({ iteration, state }) => iteration === event.iteration && state === "running");
   const known = turn.attempts[index];
-  if (known) return { ...turn, attempts: replaced(turn.attempts, index, { ...known, ...end }) };
+  if (known) return { ...turn, attempts: lists.with(turn.attempts, { ...known, ...end }, index) };
   const unknown = { seq: event.seq, iteration: event.iteration ?? 0, attempt: 0, startedAt: event.ts, ...end };
-  return { ...turn, attempts: [...turn.attempts, unknown] };
+  return { ...turn, attempts: lists.with(turn.attempts, unknown) };
 }
 
-function withdraw(turn: Turn, event: events.IterationSupersededEvent): Turn {
+function withdraw(turn: Turn, event: events.IterationSupersededEvent, lists: Lists): Turn {
   const { attempt, reason, usage } = event.data;
   const end = { state: "superseded", attempt, reason, endedAt: event.ts } as const;
   const isShown = (part: Part): boolean => (part.kind !== "text" && part.kind !== "thinking") || part.iteration !== event.iteration;
   const parts = turn.parts.every(isShown) ? turn.parts : turn.parts.filter(isShown);
-  return endAttempt({ ...turn, parts }, event, usage ? { ...end, usage } : end);
+  return endAttempt({ ...turn, parts }, event, usage ? { ...end, usage } : end, lists);
 }
 
 // Calls
 
-function called(turn: Turn, event: events.ToolCallEvent): Turn {
+function called(turn: Turn, event: events.ToolCallEvent, lists: Lists): Turn {
   const { name, arguments: given } = event.data;
   const call: Call = {
     id: event.tool_call_id ?? "", name, arguments: given, made: event.data, state: "running", startedAt: event.ts, parts: [],
   };
-  return withState(add(closed(turn, event.ts), { kind: "call", ...placeOf(event), call: { ...call, state: stateOf(call) } }));
+  return withState(add(closed(turn, event.ts, lists), { kind: "call", ...placeOf(event), call: { ...call, state: stateOf(call) } }, lists), lists);
 }
 
 type OfCall = events.ToolProgressEvent | events.CallResultEvent | events.ApprovalRequestEvent | events.ApprovalResponseEvent;
@@ -164,23 +155,21 @@ function stateOf(call: Call): CallState {
   return call.made?.runs_on === "client" ? "awaiting_result" : "running";
 }
 
-const isOf = (id: string | undefined) => (part: Part): part is CallPart => part.kind === "call" && part.call.id === id;
-
 /** `turn` with the call of `event` changed. One that was made before what is known of the turn is made up. */
-function inCall(turn: Turn, event: Event, change: (call: Call) => Call): Turn {
-  const index = turn.parts.findLastIndex(isOf(event.tool_call_id));
-  const part = turn.parts[index] as CallPart | undefined;
-  if (part) return { ...turn, parts: replaced(turn.parts, index, { ...part, call: change(part.call) }) };
+function inCall(turn: Turn, event: Event, change: (call: Call) => Call, lists: Lists): Turn {
+  const place = lists.placesOf(turn.parts).calls.get(event.tool_call_id ?? "") ?? -1;
+  const part = turn.parts[place] as CallPart | undefined;
+  if (part) return replace(turn, place, { ...part, call: change(part.call) }, lists);
   const call: Call = { id: event.tool_call_id ?? "", name: "", arguments: {}, state: "running", startedAt: event.ts, parts: [] };
-  return add(turn, { kind: "call", ...placeOf(event), call: change(call) });
+  return add(turn, { kind: "call", ...placeOf(event), call: change(call) }, lists);
 }
 
 /** A turn waits when all that is left to do is a person's, or a client's. */
-function withState(turn: Turn): Turn {
+function withState(turn: Turn, lists: Lists): Turn {
   if (turn.outcome || turn.isOperation) return turn;
-  const open = turn.parts.flatMap((part) => part.kind === "call" && !part.call.result ? [part.call.state] : []);
-  const waits = open.length > 0 && !open.includes("running");
-  const state: TurnState = !waits ? "running" : open.includes("awaiting_approval") ? "awaiting_approval" : "awaiting_tool_result";
+  const places = lists.placesOf(turn.parts);
+  const waits = places.waitingIn("awaiting_approval", "awaiting_result") > 0 && places.waitingIn("running") === 0;
+  const state: TurnState = !waits ? "running" : places.waitingIn("awaiting_approval") > 0 ? "awaiting_approval" : "awaiting_tool_result";
   return state === turn.state ? turn : { ...turn, state };
 }
 
@@ -188,19 +177,19 @@ function withState(turn: Turn): Turn {
 
 type Noted = events.RetrievalEvent | events.MemoryEvent | events.ArtifactEvent | events.SkillEvent | events.TurnWarningEvent;
 
-function noted(turn: Turn, event: Noted): Turn {
+function noted(turn: Turn, event: Noted, lists: Lists): Turn {
   const part = { kind: event.type, ...placeOf(event), data: event.data } as Part;
-  const isInCall = event.tool_call_id !== undefined && turn.parts.some(isOf(event.tool_call_id));
-  return isInCall ? inCall(turn, event, (call) => ({ ...call, parts: [...call.parts, part] })) : add(turn, part);
+  const isInCall = event.tool_call_id !== undefined && lists.placesOf(turn.parts).calls.has(event.tool_call_id);
+  return isInCall ? inCall(turn, event, (call) => ({ ...call, parts: lists.with(call.parts, part) }), lists) : add(turn, part, lists);
 }
 
-function compressed(turn: Turn, event: events.CompressionEvent): Turn {
+function compressed(turn: Turn, event: events.CompressionEvent, lists: Lists): Turn {
   const index = turn.parts.findLastIndex((part) => part.kind === "compression" && part.data.phase === "started");
   const begun = turn.parts[index];
   if (event.data.phase !== "started" && begun?.kind === "compression") {
-    return { ...turn, parts: replaced(turn.parts, index, { ...begun, data: event.data, endedAt: event.ts }) };
+    return replace(turn, index, { ...begun, data: event.data, endedAt: event.ts }, lists);
   }
-  return add(turn, { kind: "compression", ...placeOf(event), data: event.data });
+  return add(turn, { kind: "compression", ...placeOf(event), data: event.data }, lists);
 }
 
 function over(turn: Turn, event: events.DoneEvent): Turn {

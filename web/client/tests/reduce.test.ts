@@ -21,6 +21,27 @@ function cutsMakeNoDifference(events: readonly Event[], cuts: readonly number[])
   }
 }
 
+const LOOKING = ["slice", "forEach", "some", "every", "filter", "map", "flatMap", "find", "findIndex", "findLast", "findLastIndex", "includes", "indexOf", "reduce"] as const;
+
+/** How many elements of arrays are copied or gone through, or may be, while `act` runs. */
+function elementsSeen(act: () => void): number {
+  let count = 0;
+  const prototype = Array.prototype as unknown as Record<PropertyKey, (...given: unknown[]) => unknown>;
+  const originals = [...LOOKING, Symbol.iterator].map((name) => [name, prototype[name]] as const);
+  for (const [name, original] of originals) {
+    prototype[name] = function (this: unknown[], ...given: unknown[]) {
+      count += this.length;
+      return Reflect.apply(original as () => unknown, this, given);
+    };
+  }
+  try {
+    act();
+  } finally {
+    for (const [name, original] of originals) if (original) prototype[name] = original;
+  }
+  return count;
+}
+
 describe("a conversation", () => {
   test("is the same however its pages, going backwards, are cut", () => {
     fc.assert(fc.property(SESSION, CUTS, fc.nat(100), (events, cuts, end) => {
@@ -63,6 +84,26 @@ describe("a conversation", () => {
         if (event.type === "text" && before.turns.has(event.turn_id)) expect(conversation.path).toBe(before.path);
       }
     }));
+  });
+
+  const MANY = 20_000;
+  const ofOneTurn = (say: (number: number) => Partial<Event> & { data: object }): Event[] => Array.from({ length: MANY }, (_, number) => ({
+    v: 1, seq: number + 1, ts: number, session_id: "s", turn_id: "t", ...number === 0 ? { type: "turn_start", data: { input: "" } } : say(number),
+  }) as unknown as Event);
+
+  test.each([
+    ["warnings", () => ({ type: "warning", data: { code: "a", message: "" } })],
+    ["warnings of a call", (number: number) => number === 1 ? { type: "tool_call", tool_call_id: "c", data: { name: "a", arguments: {} } }
+      : { type: "warning", tool_call_id: "c", data: { code: "a", message: "" } }],
+    ["pieces of text behind a warning", (number: number) => number % 2 ? { type: "warning", data: { code: "a", message: "" } } : { type: "text", data: { text: "a" } }],
+    ["calls and their results", (number: number) => number % 2 ? { type: "tool_call", tool_call_id: `c${number}`, data: { name: "a", arguments: {} } }
+      : { type: "tool_result", tool_call_id: `c${number - 1}`, data: { name: "a", status: "ok" } }],
+    ["artifacts", () => ({ type: "artifact", data: { ref: "a" } })],
+    ["turns", (number: number) => ({ turn_id: `t${number}`, type: "turn_start", data: { input: "" } })],
+  ])("of very many %s looks at each of them a few times", (_, say) => {
+    const events = ofOneTurn(say);
+    const looked = elementsSeen(() => reduceAll(emptyConversation(), events));
+    expect(looked).toBeLessThan(300 * MANY); // nodes of maps; all parts for each event would be 10,000 of them
   });
 
   test("shows any turn in a branch that ends at a newest turn", () => {
