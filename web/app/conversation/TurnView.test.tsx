@@ -2,6 +2,7 @@ import { type Event, emptyConversation, reduceAll } from "@chat-gateway/client";
 import { act, fireEvent, render, screen, within } from "@testing-library/react";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 
+import { settings } from "../settings";
 import { app, client, NOTHING } from "../state";
 import { TurnView } from "./TurnView";
 
@@ -29,7 +30,10 @@ const press = (name: string) => act(() => {
 });
 const outcome = (root: HTMLElement) => root.querySelector(".outcome")?.textContent;
 
-beforeEach(() => localStorage.clear());
+beforeEach(() => {
+  localStorage.clear();
+  settings.set({ language: "en" });
+});
 
 describe("how a turn ended", () => {
   const usage = { input_tokens: 10, output_tokens: 5, cache_read_input_tokens: 100, cache_creation_input_tokens: 20 };
@@ -79,10 +83,56 @@ describe("an answer", () => {
   it("tells sources, and memories with why they were told", () => {
     const found = { query: "q", source: "docs", results: [{ id: "1", source: "docs/a.md", snippet: "text", score: 1, title: "A" }], tokens: 9 };
     const memory = { id: "m", source: "memory", snippet: "likes tea", score: 1, type: "preference", importance: 3, told: "now", lexical_rank: 1 };
-    const root = draw(START, ["retrieval", found], ["retrieval", { query: "q", source: "memory", mode: "catalog", results: [memory], tokens: 3, omitted: 2 }], done());
-    expect(root.querySelector(".found")?.textContent).toContain("1 source");
-    expect(root.querySelector(".recalled")?.textContent).toContain("preference · importance 3 · told now · by words 1");
-    expect(root.querySelector(".recalled")?.textContent).toContain("Found and not told: 2");
+    const standing = { query: "", source: "memory", mode: "snapshot", results: [memory], tokens: 3 };
+    const root = draw(START, ["retrieval", standing], ["retrieval", found], ["retrieval", { query: "q", source: "memory", mode: "catalog", results: [memory], tokens: 3, omitted: 2 }], done());
+    expect(root.querySelector(".found:not(.recalled)")?.textContent).toContain("1 source");
+    const [snapshot, recalled] = root.querySelectorAll(".recalled");
+    expect(snapshot?.textContent).toContain("In the prompt of this chat: 1");
+    expect(recalled?.textContent).toContain("Looked up for this message: 1");
+    expect(recalled?.textContent).toContain("preference · importance 3 · told now · by words 1");
+    expect(recalled?.textContent).toContain("Found and not told: 2");
+  });
+});
+
+describe("a question", () => {
+  it("is shown as it was written, whatever it looks like", () => {
+    const written = "<conversation_summary>\n## Goal\n<b>mine</b>\n</conversation_summary>";
+    const root = draw(["turn_start", { input: written, model: "m", trace_id: "x" }], done());
+    expect(root.querySelector(".question")?.textContent).toBe(written);
+    expect(root.querySelector(".compression, .question b")).toBeNull();
+  });
+});
+
+describe("a compression", () => {
+  const compression = (phase: string, more: object = {}): Given => ["compression", { phase, ...more }];
+  const COMPLETED = compression("completed", { version: 2, covers: { first: 5, last: 10 }, tokens_before: 9000, tokens_after: 812 });
+
+  it("inside a turn stands where it happened, as one card", () => {
+    const root = draw(START, compression("started"), COMPLETED, BEGIN, text("here it is"), done());
+    expect([...root.querySelectorAll(".answer > .compression, .answer > .prose")].map(({ textContent }) => textContent.slice(0, 44)))
+      .toEqual(["Messages 5–10 archived, 9,000 → 812 tokensSu", "here it is"]);
+  });
+
+  it("that failed says why, and that nothing was changed", () => {
+    const root = draw(START, compression("started"), compression("failed", { reason: "summary_refused: It said no." }), BEGIN, text("on"), done());
+    expect(root.querySelector(".compression.trouble")?.textContent).toBe("Not compressed, nothing was changed. The model refused to write a summary.");
+    settings.set({ language: "zh-Hans" });
+    document.body.replaceChildren();
+    expect(draw(START, compression("failed", { reason: "summary_refused: It said no." })).textContent).toContain("模型拒绝写摘要。");
+  });
+
+  it("shows its own summary as text, and gives its own messages as a file", async () => {
+    const summary = { goal: "", facts: ["My name is <img src=x onerror=alert(1)>."] };
+    const read = vi.spyOn(client, "compression").mockResolvedValue({ summary } as never);
+    const archive = vi.spyOn(client, "compressionArchive").mockResolvedValue(new File(["x"], "a.gz"));
+    vi.spyOn(URL, "createObjectURL").mockReturnValue("blob:file");
+    const root = draw(START, COMPLETED, done());
+    expect(root.textContent).not.toContain("My name");
+    await press("Summary");
+    expect(root.querySelector(".told li")?.textContent).toBe("My name is <img src=x onerror=alert(1)>.");
+    expect(root.querySelector(".told img")).toBeNull();
+    await press("Messages as a file");
+    expect([read.mock.calls, archive.mock.calls]).toEqual([[["s", 2]], [["s", 2]]]);
   });
 });
 
@@ -123,6 +173,13 @@ describe("a call", () => {
     expect(sent.mock.calls[0]?.[1]?.body).toBe('{"decision":"approve","arguments":{"cents": 9007199254740995}}');
   });
 
+  it("tells of a written skill that it was read, or why not", () => {
+    const skill = (more: object): Given => ["skill", { name: "tend-roses", type: "markdown", ...more }, { iteration: 1, tool_call_id: "c" }];
+    const root = draw(START, BEGIN, CALL, skill({ action: "read" }), skill({ action: "refused", reason: "It is no tool." }), RESULT, done());
+    expect(root.querySelector(".skill.read")?.textContent).toBe("Read the skill tend-roses");
+    expect(root.querySelector(".skill.refused")?.textContent).toBe("tend-roses: It is no tool.");
+  });
+
   it("says that another app runs it", () => {
     const root = draw(START, BEGIN, ["tool_call", { name: "locate", arguments: {}, effect: "effectful", runs_on: "client" }, { iteration: 1, tool_call_id: "c" }]);
     expect(root.querySelector(".client")?.textContent).toContain("locate runs in the app that sent this message");
@@ -132,10 +189,12 @@ describe("a call", () => {
 describe("what was remembered", () => {
   it("can be taken back", async () => {
     const forget = vi.spyOn(client, "forget").mockResolvedValue();
-    draw(START, ["memory", { op: "remembered", memory_id: "m", kind: "fact", content: "tea", reason: "said", version: 2 }], done());
+    const root = draw(START, ["memory", { op: "remembered", memory_id: "m", kind: "fact", content: "我喜欢简约的设计风格", reason: "said", version: 2 }], done());
+    expect(root.querySelector(".memory span")?.textContent).toBe("Remembered: “我喜欢简约的设计风格”");
     await press("Undo");
     expect(forget).toHaveBeenCalledWith("m", 2);
     expect(screen.getByText("Forgotten again")).not.toBeNull();
+    expect(root.querySelector(".memory button")).toBeNull();
   });
 });
 

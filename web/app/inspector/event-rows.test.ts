@@ -96,9 +96,11 @@ describe("the filter", () => {
 });
 
 describe("the gist of an event", () => {
-  it("is a line, also of types that are not known", () => {
+  it("is a line, with the client of others that asked, also of types that are not known", () => {
     const make = recorder();
     expect(gistOf("tool_call", [make("tool_call", 0, { name: "add", arguments: { a: 1 } })])).toBe("add · {\"a\":1}");
+    expect(gistOf("turn_start", [make("turn_start", 0, { input: "hi", model: "m" })])).toBe("hi");
+    expect(gistOf("turn_start", [make("turn_start", 0, { input: "hi", model: "m", dialect: "ag-ui" })])).toBe("ag-ui · hi");
     expect(gistOf("applause", [make("applause", 0, { loud: true })])).toBe("{\"loud\":true}");
   });
 });

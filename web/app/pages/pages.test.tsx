@@ -37,12 +37,31 @@ describe("skills", () => {
     expect(await violations()).toEqual([]);
   });
 
+  test("each says its kind, where it is from and what it says of itself, which is text; to refresh finds what is new and what is broken", async () => {
+    const roses = skill("tend-roses", { type: "markdown", source: "project", description: `Tends roses. 照料玫瑰。${SCRIPTED}` });
+    pretend({
+      "GET /api/skills": { skills: [skill("water"), roses], warnings: [] },
+      "POST /api/skills/refresh": { skills: [skill("water"), roses, skill("prune-hedges", { type: "markdown" })], warnings: ["broken: no description"] },
+    });
+    render(<SkillsPage />);
+    const card = (await screen.findByRole("switch", { name: "Offer tend-roses to the model" })).closest("li");
+    expect(card?.textContent).toContain("written · project");
+    expect(card?.textContent).toContain(`Tends roses. 照料玫瑰。${SCRIPTED}`);
+    expect(document.querySelector(".page img")).toBeNull();
+    expect(screen.getByRole("switch", { name: /water/ }).closest("li")?.textContent).toContain("function · built-in");
+    fireEvent.click(screen.getByRole("button", { name: "Refresh" }));
+    await screen.findByRole("switch", { name: "Offer prune-hedges to the model" });
+    screen.getByText("broken: no description");
+  });
+
   test("the list can be one kind, or what fits some letters", async () => {
     pretend({ "GET /api/skills": { skills: [skill("water"), skill("roses", { type: "markdown" })], warnings: [] } });
     render(<SkillsPage />);
     await screen.findByRole("switch", { name: /water/ });
     fireEvent.change(screen.getByLabelText("Kind"), { target: { value: "markdown" } });
     expect(screen.queryByRole("switch", { name: /water/ })).toBeNull();
+    fireEvent.change(screen.getByLabelText("Kind"), { target: { value: "mcp" } });
+    screen.getByText("There are none");
     fireEvent.change(screen.getByRole("searchbox"), { target: { value: "zzz" } });
     screen.getByText("Nothing found");
   });
@@ -129,7 +148,8 @@ describe("files", () => {
   test("to delete is asked for, and what is gone already is gone", async () => {
     pretend({ "GET /api/artifacts": page(artifact("ART-1")), "DELETE /api/artifacts/ART-1": new No(404, "artifact_not_found") });
     render(<ArtifactsPage />);
-    fireEvent.click(await screen.findByRole("button", { name: "Delete: ART-1" }));
+    await screen.findByText("10 B of 100 B taken");
+    fireEvent.click(screen.getByRole("button", { name: "Delete: ART-1" }));
     fireEvent.click(screen.getByRole("button", { name: "Delete for good: ART-1" }));
     await screen.findByText("Nothing is kept here yet");
   });
@@ -172,10 +192,11 @@ describe("the inbox", () => {
   });
 
   test("what was allowed for longer can be taken back", async () => {
-    let grants = [{ tool: "clock", session_id: "a", granted_at: 1 }, { tool: "clock", session_id: "b", granted_at: 1 }];
+    let grants: object[] = [{ tool: "clock", session_id: "a", granted_at: 1 }, { tool: "clock", session_id: "b", granted_at: 1 }, { tool: "water", granted_at: 1 }];
     pretend({ ...answers, "GET /api/grants": () => ({ grants }), "DELETE /api/grants/clock": () => { grants = []; } });
     render(<InboxPage />);
     await screen.findByText("in 2 chats");
+    screen.getByText("in every chat");
     fireEvent.click(screen.getByRole("button", { name: "Ask again before clock runs" }));
     await waitFor(() => expect(screen.queryByText("clock")).toBeNull());
   });

@@ -6,6 +6,7 @@ import { settings } from "../settings";
 import { type Chat, chats } from "./chats";
 import { Commands } from "./Commands";
 import { commands } from "./commands";
+import { tell } from "./notice";
 import { No, pretend } from "./pretended";
 import { Sidebar } from "./Sidebar";
 
@@ -21,6 +22,7 @@ beforeEach(() => {
   localStorage.clear();
   settings.set({ language: "en" });
   commands.set({ open: null, singleKeys: true });
+  tell(null);
   chats.store.set({ chats: [], next: null, state: "loading", query: "", found: null, archived: null, approvals: [], seen: { since: 0, heads: { a: 4 } } });
   vi.stubGlobal("IntersectionObserver", class {
     constructor(private readonly tell: (entries: unknown[]) => void) {}
@@ -104,6 +106,27 @@ test("what was put away can be brought back", async () => {
   fireEvent.click(await screen.findByRole("button", { name: "Undo" }));
   await waitFor(() => expect(asked.filter(({ route }) => route === "PATCH /api/sessions/a").map(({ body }) => body))
     .toEqual([{ archived: true }, { archived: false }]));
+});
+
+test("a chat is brought back from its file, and what cannot be says why", async () => {
+  let answer: unknown = { id: "h", title: "Heron" };
+  await open({ "POST /api/sessions/import": () => answer });
+  const give = () => fireEvent.change(document.getElementById("import-chat") ?? document.body, { target: { files: [new File(["{}"], "chat.jsonl")] } });
+  give();
+  await screen.findByText("Imported: Heron");
+  expect(app.get().place.session).toBe("h");
+  answer = new No(409, "conflict");
+  give();
+  await screen.findByText("This chat is already here.");
+  answer = new No(400, "bad_import", "Line 1 is no JSON.");
+  give();
+  await screen.findByText("This file is no sound export. Line 1 is no JSON.");
+});
+
+test("a search that finds nothing says so", async () => {
+  await open({ "GET /api/sessions": (_: unknown, query: URLSearchParams) => ({ sessions: query.has("q") ? [] : ROWS }) });
+  fireEvent.change(screen.getByRole("searchbox"), { target: { value: "no such word" } });
+  await screen.findByText("Nothing found");
 });
 
 test("a menu is used with the keyboard, and gives the focus back", async () => {
