@@ -1,5 +1,6 @@
 // The keys of the page, the list of them, and the command palette. It is always there, and shows nothing by itself.
 
+import { openTurn } from "@chat-gateway/client";
 import { useEffect } from "react";
 import { flushSync } from "react-dom";
 
@@ -19,6 +20,7 @@ export function Commands() {
   useEffect(() => chats.watch(), []);
   useEffect(listen, []);
   useSeen();
+  useNews();
   useTitle();
   if (open === "palette") return <Palette />;
   return open === "keys" ? <Keys /> : null;
@@ -83,6 +85,21 @@ function useSeen(): void {
     document.addEventListener("visibilitychange", look);
     return () => document.removeEventListener("visibilitychange", look);
   }, [session, head, known]);
+}
+
+// The list tells at once of the chat on the screen: that it is there, that it runs or waits, that it is over.
+function useNews(): void {
+  const session = useApp((state) => state.replay ? null : state.place.session);
+  const status = useApp(({ conversation }) => openTurn(conversation)?.state ?? "over");
+  const isEmpty = useApp(({ conversation }) => conversation.newest === undefined);
+  const listed = useStore(chats.store, (state) => {
+    const chat = state.chats.find(({ id }) => id === session);
+    return chat && (chat.status ?? "over");
+  });
+  const isNews = session !== null && !isEmpty && listed !== status;
+  useEffect(() => {
+    if (isNews) void chats.refresh();
+  }, [isNews, status]);
 }
 
 // The tab says which chat it shows, and how many calls wait for a person.

@@ -1,7 +1,8 @@
-import { fireEvent, render, screen, waitFor, within } from "@testing-library/react";
+import { emptyConversation, type Event, reduceAll } from "@chat-gateway/client";
+import { act, fireEvent, render, screen, waitFor, within } from "@testing-library/react";
 import { beforeEach, expect, test, vi } from "vitest";
 
-import { app } from "../state";
+import { app, NOTHING } from "../state";
 import { settings } from "../settings";
 import { type Chat, chats } from "./chats";
 import { Commands } from "./Commands";
@@ -23,6 +24,7 @@ beforeEach(() => {
   settings.set({ language: "en" });
   commands.set({ open: null, singleKeys: true });
   tell(null);
+  app.set({ ...NOTHING, replay: null });
   chats.store.set({ chats: [], next: null, state: "loading", query: "", found: null, archived: null, approvals: [], seen: { since: 0, heads: { a: 4 } } });
   vi.stubGlobal("IntersectionObserver", class {
     constructor(private readonly tell: (entries: unknown[]) => void) {}
@@ -51,6 +53,20 @@ test("what came while the reader was elsewhere is unread until it is opened", as
   expect(shown()).toEqual(["Herons", "Newsunread"]);
   chats.see("d", 4);
   await waitFor(() => expect(shown()).toEqual(["Herons", "News"]));
+});
+
+test("the chat on the screen is listed as soon as it begins, and as soon as it is over", async () => {
+  const begun = { v: 1, seq: 1, type: "turn_start", ts: 1, session_id: "n", turn_id: "t", data: { input: "Hello", model: "m" } } as Event;
+  const over = { ...begun, seq: 2, type: "done", data: { status: "completed", iterations: 1, duration_ms: 1 } } as Event;
+  let rows = ROWS;
+  await open({ "GET /api/sessions": () => ({ sessions: rows }) });
+  rows = [chat("n", "Hello", { status: "running" }), ...ROWS];
+  const conversation = reduceAll(emptyConversation(), [begun]);
+  act(() => app.set({ place: { session: "n", turn: null, page: null }, conversation }));
+  await waitFor(() => expect(shown()[0]).toBe("Helloanswering"));
+  rows = [chat("n", "Hello"), ...ROWS];
+  act(() => app.set({ conversation: reduceAll(conversation, [over]) }));
+  await waitFor(() => expect(shown()[0]).toBe("Hello"));
 });
 
 test("a search shows where the words stand, and leads there", async () => {
