@@ -35,6 +35,7 @@ $$\\int_0^1 x^2 \\,dx = \\frac{1}{3}$$
 [^1]: The note."""
 
 WATER = '/call water {"plant": "rose", "litres": 5}\n/then /say watered'
+LONG = f"喜欢{'很' * 300}长的句子{'w' * 300}"  # which a line has to be broken within
 SLOW = "/pace 60000\n/pieces 3"
 
 
@@ -61,6 +62,7 @@ def furnish(url: str) -> None:
             ).raise_for_status()
         http.post("/api/sessions/long/compress")
         http.post("/api/sessions/waits/turns", json={"message": WATER}).raise_for_status()
+        http.post("/api/memory", json={"content": LONG, "type": "preference"}).raise_for_status()
         http.post("/api/sessions/slow/turns", json={"message": SLOW}).raise_for_status()
         table = b"name,count\nroses,5\nherons,2\n"
         http.post("/api/artifacts?raw=1&name=table.csv", content=table).raise_for_status()
@@ -98,6 +100,9 @@ def walk(page: Page, look: Callable[[str], None]) -> None:
     ):
         go(page, f"p={name}")
         expect(page.locator(ready).first).to_be_visible()
+        if name == "memory":
+            page.locator(".page .cards summary").first.click()
+            expect(page.locator(".page .about")).to_be_visible()
         look(name)
     _dialogs(page, look)
 
