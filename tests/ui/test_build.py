@@ -1,5 +1,6 @@
 """What is built of the sources of the page, and what there is without."""
 
+import re
 import subprocess
 import sys
 import zipfile
@@ -35,14 +36,16 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 @needs_npm
 def test_two_builds_are_the_same_bytes(tmp_path: Path) -> None:
-    """Names and contents, wherever they are built; and neither says where that was."""
+    """Names and contents, wherever they are built, and nothing says where; what the page names is there."""
     for name in ("first", "second"):
         done = build("--to", str(tmp_path / name))
         assert done.returncode == 0, done.stderr
 
     first = contents(tmp_path / "first")
 
-    assert "index.html" in first
+    named = re.findall(r'(?:src|href)="\./([^"]+)"', first["index.html"].decode())
+    assert {Path(each).suffix for each in named} == {".js", ".css", ".svg"}
+    assert set(named) <= set(first)
     assert first == contents(tmp_path / "second")
     assert [name for name, content in first.items() if str(ROOT).encode() in content] == []
 

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.relay import relaying
 from tests.running import Running, gateway_process
 from tests.ui.axe import findings
-from tests.ui.page import in_a_browser, opened
+from tests.ui.page import ask, in_a_browser, opened
 
 KEY = "0123456789abcdef"
 SCREENS = {"wide": (1280, 800), "narrow": (390, 800), "narrowest": (320, 640)}
@@ -158,7 +158,7 @@ def test_on_a_narrow_screen_the_chats_lie_over_the_conversation(page: Page) -> N
 
 
 def test_a_key_is_asked_for_and_kept_in_the_tab(browser: Browser, tmp_path: Path) -> None:
-    """Again after a wrong one; a reload needs none."""
+    """Again after a wrong one; it is sent from then on, and a reload needs none."""
     with (
         gateway_process(tmp_path, GATEWAY_API_KEYS=f"ada:{KEY}") as gateway,
         opened(browser, gateway.url) as page,
@@ -169,6 +169,9 @@ def test_a_key_is_asked_for_and_kept_in_the_tab(browser: Browser, tmp_path: Path
             page.get_by_label("API key", exact=True).press("Enter")
         expect(page.get_by_role("dialog")).to_have_count(0)
         assert page.evaluate("sessionStorage.getItem('gateway.key')") == KEY
+        ask(page, "/say hello ada")
+        expect(page.locator(".prose")).to_have_text("hello ada")
+        assert KEY not in page.evaluate("JSON.stringify(localStorage)")
 
         page.reload()
 
