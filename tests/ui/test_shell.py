@@ -157,8 +157,45 @@ def test_on_a_narrow_screen_the_chats_lie_over_the_conversation(page: Page) -> N
     expect(page.get_by_role("button", name="Show chats")).to_be_focused()
 
 
+def test_the_inspector_is_there_where_there_is_room(browser: Browser, running: Running, session: str) -> None:
+    """Beside a chat, not beside an empty one; who closes it has it closed after a reload, too."""
+    inspector = "Inspector"
+    with opened(browser, running.url, inspector=True) as page:
+        page.set_viewport_size({"width": 1280, "height": 800})
+        expect(page.get_by_role("textbox", name="Message")).to_be_visible()
+        expect(page.get_by_role("complementary", name=inspector)).to_have_count(0)
+        page.evaluate("id => { location.hash = `s=${id}`; }", session)
+        expect(page.get_by_role("complementary", name=inspector)).to_be_visible()
+        page.set_viewport_size({"width": 1240, "height": 800})
+        expect(page.get_by_role("complementary", name=inspector)).to_have_count(0)
+        page.set_viewport_size({"width": 1280, "height": 800})
+        page.get_by_role("button", name="Hide inspector").click()
+        page.reload()
+        expect(page.locator(".answer .prose", has_text="391")).to_be_visible()
+        expect(page.get_by_role("complementary", name=inspector)).to_have_count(0)
+
+
+def test_another_model_answers_where_several_are_offered(
+    browser: Browser, demo_url: str, tmp_path: Path
+) -> None:
+    """The one that is chosen for a chat stays its model, also after a reload."""
+    settings = {"ANTHROPIC_BASE_URL": demo_url, "ANTHROPIC_API_KEY": "demo", "GATEWAY_MODEL": "medium"}
+    with (
+        gateway_process(tmp_path, **settings, GATEWAY_ALLOWED_MODELS="small,large") as gateway,
+        opened(browser, gateway.url) as page,
+    ):
+        page.get_by_role("combobox", name="Model").select_option("large")
+        ask(page, "What is 17*23?")
+        expect(page.locator(".outcome.completed")).to_be_visible()
+        page.reload()
+        expect(page.get_by_role("combobox", name="Model")).to_have_value("large")
+        with httpx2.Client(base_url=gateway.url, trust_env=False) as http:
+            assert [each["model"] for each in http.get("/api/turns").json()["turns"]] == ["large"]
+
+
 def test_a_key_is_asked_for_and_kept_in_the_tab(browser: Browser, tmp_path: Path) -> None:
-    """Again after a wrong one; it is sent from then on, and a reload needs none."""
+    """Again after a wrong one; it is sent from then on, and a reload needs none. Who signs out takes along
+    what they wrote."""
     with (
         gateway_process(tmp_path, GATEWAY_API_KEYS=f"ada:{KEY}") as gateway,
         opened(browser, gateway.url) as page,
@@ -175,8 +212,15 @@ def test_a_key_is_asked_for_and_kept_in_the_tab(browser: Browser, tmp_path: Path
 
         page.reload()
 
-        expect(page.get_by_role("textbox", name="Message")).to_be_visible()
+        message = page.get_by_role("textbox", name="Message")
+        message.fill("nobody else's business")
         expect(page.get_by_role("dialog")).to_have_count(0)
+        page.get_by_role("button", name="Settings", exact=True).click()
+        expect(page.get_by_text("Signed in as ada")).to_be_visible()
+        page.get_by_role("button", name="Sign out").click()
+        expect(page.get_by_label("API key", exact=True)).to_be_visible()
+        assert page.evaluate("sessionStorage.length") == 0
+        assert "business" not in page.evaluate("JSON.stringify(localStorage)")
 
 
 def test_a_lost_connection_is_told_and_comes_back(browser: Browser, running: Running, session: str) -> None:

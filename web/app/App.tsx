@@ -5,6 +5,7 @@ import { lazy, type ReactNode, Suspense, useEffect, useState } from "react";
 
 import { Conversation } from "./conversation/Conversation";
 import { KeyDialog } from "./KeyDialog";
+import { ModelChoice } from "./ModelChoice";
 import { PAGE_COMPONENTS } from "./pages/pages";
 import { Region } from "./Region";
 import { type RegionName, toggle, uncover, useCover, useRegion } from "./regions";
@@ -92,7 +93,7 @@ function Head() {
       {page !== null && <h1 className="title">{words.pages[page]}</h1>}
       {session !== null && page === null && <ChatMenu session={session} />}
       {health?.demo && <span className="badge" title={words.demo}>DEMO</span>}
-      {health && !health.demo && <span className="model">{health.model}</span>}
+      {page === null && <ModelChoice session={session} />}
       <span className="offline" role="status">{isLost && words.offline}</span>
       <button type="button" className="icon" title={words.settings} aria-label={words.settings}
         onClick={() => app.set({ settingsOpen: true })}><SettingsIcon /></button>

@@ -1,7 +1,9 @@
 import { Dialog } from "./Dialog";
 import { LANGUAGES } from "./language";
-import { settings, THEMES, useSettings } from "./settings";
-import { app, useApp, useWords } from "./state";
+import { caller, useModels } from "./caller";
+import { DETAILS, settings, THEMES, useSettings } from "./settings";
+import { app, signOut, useApp, useWords } from "./state";
+import { useStore } from "./store";
 import { words as table } from "./words";
 
 const OWN_NAMES = { en: "English", "zh-Hans": "简体中文", "zh-Hant": "繁體中文" };
@@ -12,7 +14,9 @@ export function SettingsDialog() {
 
 function Choices() {
   const words = useWords(table);
-  const { theme, language } = useSettings((value) => value);
+  const { theme, language, detail, model } = useSettings((value) => value);
+  const models = useModels();
+  const me = useStore(caller, (value) => value.me);
   return (
     <Dialog title={words.settings} onClose={() => app.set({ settingsOpen: false })}>
       <fieldset className="choices">
@@ -33,6 +37,29 @@ function Choices() {
           </label>
         ))}
       </fieldset>
+      <fieldset className="choices">
+        <legend>{words.detail}</legend>
+        {DETAILS.map((each) => (
+          <label key={each} className="explained">
+            <input type="radio" name="detail" checked={detail === each} onChange={() => settings.set({ detail: each })} />
+            <span>{words.details[each]} <small>{words.detailHints[each]}</small></span>
+          </label>
+        ))}
+      </fieldset>
+      {models.length > 1 && (
+        <label className="field">
+          <span className="faint">{words.newChatModel}</span>
+          <select value={model !== null && models.includes(model) ? model : models[0]} onChange={(event) => settings.set({ model: event.target.value })}>
+            {models.map((each) => <option key={each}>{each}</option>)}
+          </select>
+        </label>
+      )}
+      {me?.has_key && (
+        <div className="account">
+          <span>{words.signedIn(me.user_id)}{me.is_admin && <small> {words.admin}</small>}</span>
+          <button type="button" className="small" onClick={signOut}>{words.signOut}</button>
+        </div>
+      )}
     </Dialog>
   );
 }

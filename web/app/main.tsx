@@ -3,6 +3,7 @@ import { createRoot } from "react-dom/client";
 
 import { followAddress } from "./state";
 import { App } from "./App";
+import { readCaller } from "./caller";
 import { readHealth } from "./health";
 import { followPlace } from "./live";
 import { takeRecordings } from "./inspector/drops";
@@ -24,6 +25,7 @@ keepSettings();
 followAddress();
 followPlace();
 void readHealth();
+void readCaller();
 takeRecordings();
 
 const root = document.getElementById("root");

@@ -3,11 +3,14 @@
 
 import { useEffect } from "react";
 
-import { settings, useSettings } from "./settings";
+import { type Settings, settings, useSettings } from "./settings";
+import { app, useApp } from "./state";
 import { createStore, useStore } from "./store";
 
 export type RegionName = "sidebar" | "inspector";
 
+// An inspector that nobody chose is there where it leaves room for the conversation, once there is something to inspect.
+const ROOMY = matchMedia("(min-width: 1280px)");
 const BESIDE = { sidebar: matchMedia("(min-width: 861px)"), inspector: matchMedia("(min-width: 1181px)") };
 
 const layout = createStore({
@@ -15,7 +18,10 @@ const layout = createStore({
   over: null as RegionName | null,
   sidebar: BESIDE.sidebar.matches,
   inspector: BESIDE.inspector.matches,
+  isRoomy: ROOMY.matches,
 });
+
+ROOMY.addEventListener("change", ({ matches }) => layout.set({ isRoomy: matches }));
 
 for (const name of ["sidebar", "inspector"] as const) {
   BESIDE[name].addEventListener("change", ({ matches }) => layout.set({ [name]: matches, over: null }));
@@ -26,8 +32,13 @@ export interface Place {
   readonly isOver: boolean;
 }
 
+const hasSession = () => app.get().place.session !== null || app.get().replay !== null;
+const isChosenNow = (chosen: Settings[RegionName], isRoomy: boolean) => chosen ?? (isRoomy && hasSession());
+
 export function useRegion(name: RegionName): Place {
-  const isChosen = useSettings((value) => value[name]);
+  const isRoomy = useStore(layout, (value) => value.isRoomy);
+  const chosen = useSettings((value) => value[name]);
+  const isChosen = useApp(() => isChosenNow(chosen, isRoomy));
   const isBeside = useStore(layout, (value) => value[name]);
   const isOver = useStore(layout, ({ over }) => over === name);
   return { isOpen: isBeside ? isChosen : isOver, isOver: !isBeside && isOver };
@@ -35,8 +46,8 @@ export function useRegion(name: RegionName): Place {
 
 // Shows a region, or takes it away.
 export function toggle(name: RegionName): void {
-  const { over, [name]: isBeside } = layout.get();
-  if (isBeside) settings.set({ [name]: !settings.get()[name] });
+  const { over, [name]: isBeside, isRoomy } = layout.get();
+  if (isBeside) settings.set({ [name]: !isChosenNow(settings.get()[name], isRoomy) });
   else layout.set({ over: over === name ? null : name });
 }
 

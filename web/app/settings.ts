@@ -6,16 +6,24 @@ import { createStore, useStore } from "./store";
 export const THEMES = ["system", "light", "dark"] as const;
 export type Theme = (typeof THEMES)[number];
 
+/** How much of an answer's steps is shown: what was said alone, each step folded, or all of it unfolded. */
+export const DETAILS = ["quiet", "normal", "all"] as const;
+export type Detail = (typeof DETAILS)[number];
+
 export interface Settings {
   readonly theme: Theme;
   /** null: as the browser. */
   readonly language: Language | null;
   readonly sidebar: boolean;
-  readonly inspector: boolean;
+  /** null: as the screen has room. */
+  readonly inspector: boolean | null;
+  readonly detail: Detail;
+  /** Of new chats; null: the server's. */
+  readonly model: string | null;
 }
 
 const KEPT = "gateway.settings";
-const DEFAULTS: Settings = { theme: "system", language: null, sidebar: true, inspector: false };
+const DEFAULTS: Settings = { theme: "system", language: null, sidebar: true, inspector: null, detail: "normal", model: null };
 
 export const settings = createStore<Settings>(read());
 
@@ -64,5 +72,7 @@ function read(): Settings {
     language: LANGUAGES.find((each) => each === kept.language) ?? DEFAULTS.language,
     sidebar: typeof kept.sidebar === "boolean" ? kept.sidebar : DEFAULTS.sidebar,
     inspector: typeof kept.inspector === "boolean" ? kept.inspector : DEFAULTS.inspector,
+    detail: DETAILS.find((each) => each === kept.detail) ?? DEFAULTS.detail,
+    model: typeof kept.model === "string" ? kept.model : DEFAULTS.model,
   };
 }

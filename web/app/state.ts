@@ -67,6 +67,7 @@ export function useWords<W>(words: Table<W>): Table<W>[Language] {
 // --- the client and its key --------------------------------------------------------------------------------------
 
 const KEY = "gateway.key";
+const ABOUT_THE_BROWSER = ["gateway.settings", "gateway.single-keys", "gateway.trace-address"]; // not about the reader
 let giveKey: ((key: string) => void) | null = null;
 
 export const client = new GatewayClient({
@@ -84,6 +85,14 @@ export function answerKey(key: string): void {
   app.set({ keyNeeded: null });
   giveKey?.(key);
   giveKey = null;
+}
+
+// Forgets the key and what the reader has written and seen here, and begins anew.
+export function signOut(): void {
+  sessionStorage.removeItem(KEY);
+  const own = Object.keys(localStorage).filter((name) => name.startsWith("gateway.") && !ABOUT_THE_BROWSER.includes(name));
+  for (const name of own) localStorage.removeItem(name);
+  location.replace(location.pathname + location.search);
 }
 
 // --- where the reader is -----------------------------------------------------------------------------------------

@@ -14,6 +14,10 @@ export const words = table(
     keyLabel: "API key", keySave: "Continue", keyWrong: "That key is not known. Please try another.",
     theme: "Appearance", themes: { system: "As the system", light: "Light", dark: "Dark" },
     language: "Language", asBrowser: "As the browser",
+    detail: "Steps of an answer", details: { quiet: "Few", normal: "Folded", all: "All" },
+    detailHints: { quiet: "the answer, and what needs you", normal: "a line for each step", all: "each step in full" },
+    model: "Model", modelHint: "The model of the next message", newChatModel: "Model of new chats",
+    signedIn: (name: string) => `Signed in as ${name}`, admin: "(admin)", signOut: "Sign out",
     pages: { inbox: "Inbox", memory: "Memory", skills: "Skills", artifacts: "Files", prompts: "Prompts" },
   },
   {
@@ -27,6 +31,10 @@ export const words = table(
     keyLabel: "API 密钥", keySave: "继续", keyWrong: "密钥无效，请换一个。",
     theme: "外观", themes: { system: "跟随系统", light: "浅色", dark: "深色" },
     language: "语言", asBrowser: "跟随浏览器",
+    detail: "回答的步骤", details: { quiet: "少", normal: "折叠", all: "全部" },
+    detailHints: { quiet: "只显示回答和需要你处理的内容", normal: "每个步骤一行", all: "完整显示每个步骤" },
+    model: "模型", modelHint: "下一条消息使用的模型", newChatModel: "新会话使用的模型",
+    signedIn: (name: string) => `已登录：${name}`, admin: "（管理员）", signOut: "退出登录",
     pages: { inbox: "待处理", memory: "记忆", skills: "技能", artifacts: "文件", prompts: "提示词" },
   },
   {
@@ -40,6 +48,10 @@ export const words = table(
     keyLabel: "API 金鑰", keySave: "繼續", keyWrong: "金鑰無效，請換一個。",
     theme: "外觀", themes: { system: "跟隨系統", light: "淺色", dark: "深色" },
     language: "語言", asBrowser: "跟隨瀏覽器",
+    detail: "回答的步驟", details: { quiet: "少", normal: "摺疊", all: "全部" },
+    detailHints: { quiet: "只顯示回答和需要你處理的內容", normal: "每個步驟一行", all: "完整顯示每個步驟" },
+    model: "模型", modelHint: "下一則訊息使用的模型", newChatModel: "新對話使用的模型",
+    signedIn: (name: string) => `已登入：${name}`, admin: "（管理員）", signOut: "登出",
     pages: { inbox: "待處理", memory: "記憶", skills: "技能", artifacts: "檔案", prompts: "提示詞" },
   },
 );

@@ -1,8 +1,10 @@
 // An answer: everything of a turn that came after its question, in the order in which it happened.
 
 import { answer, type Attempt, type Part, type Turn } from "@chat-gateway/client";
-import { memo, useState } from "react";
+import { memo, type ReactNode, useState } from "react";
 
+import { modelNow } from "../caller";
+import { type Detail, useSettings } from "../settings";
 import { client, useApp } from "../state";
 import { ActionButton, Trouble } from "./ActionButton";
 import { ArtifactCard } from "./ArtifactCard";
@@ -29,12 +31,17 @@ export function AnswerView({ session, turn }: Props) {
   const { parts, attempts, outcome, state } = turn;
   const isOver = outcome !== undefined;
   const isReplay = useApp(({ replay }) => replay !== null);
+  const detail = useSettings((value) => value.detail);
   const last = parts.at(-1);
   const isWriting = last !== undefined && (last.kind === "text" || last.kind === "thinking") && last.open;
   return (
     <div className="answer" aria-label={words.answer} role="group" aria-busy={!isOver}>
-      {parts.map((part) => <PartView key={part.seq} session={session} turn={turn.id} part={part} isOver={isOver} />)}
-      {attempts.filter((each) => each.state === "superseded").map((each) => <Withdrawn key={each.seq} attempt={each} />)}
+      {runsOf(parts, detail, isOver).map((run) => (
+        <Few key={run[0].seq} parts={run} isFolded={detail === "quiet" && isStep(run[0], isOver)} isOver={isOver}>
+          {run.map((part) => <PartView key={part.seq} session={session} turn={turn.id} part={part} isOver={isOver} />)}
+        </Few>
+      ))}
+      {detail !== "quiet" && attempts.filter((each) => each.state === "superseded").map((each) => <Withdrawn key={each.seq} attempt={each} />)}
       {state === "running" && !turn.isOperation && !isWriting && <p className="waiting">{words.waiting}</p>}
       {turn.error && <Failure session={session} turn={turn} />}
       {outcome && <OutcomeLine turn={turn} outcome={outcome} />}
@@ -45,6 +52,48 @@ export function AnswerView({ session, turn }: Props) {
         </div>
       )}
     </div>
+  );
+}
+
+type Run = readonly [Part, ...Part[]];
+
+const STEPS = new Set<Part["kind"]>(["thinking", "retrieval", "skill", "compression", "unknown"]);
+
+// What a reader who wants few steps can do without: nothing of it waits for them, or is theirs to keep.
+function isStep(part: Part, isOver: boolean): boolean {
+  if (part.kind !== "call") return STEPS.has(part.kind);
+  const waits = !isOver && (part.call.state === "awaiting_approval" || part.call.state === "awaiting_result");
+  return !waits && part.call.parts.every(({ kind }) => STEPS.has(kind));
+}
+
+// Each part alone; for few steps those together that follow each other.
+function runsOf(parts: readonly Part[], detail: Detail, isOver: boolean): readonly Run[] {
+  const runs: [Part, ...Part[]][] = [];
+  for (const part of parts) {
+    const last = runs.at(-1);
+    if (last && detail === "quiet" && isStep(last[0], isOver) && isStep(part, isOver)) last.push(part);
+    else runs.push([part]);
+  }
+  return runs;
+}
+
+interface FewProps {
+  readonly parts: Run;
+  readonly isFolded: boolean;
+  readonly isOver: boolean;
+  readonly children: ReactNode;
+}
+
+function Few({ parts, isFolded, isOver, children }: FewProps) {
+  const { words, fill } = useSpeech();
+  const [isOpen, setOpen] = useState(false);
+  if (!isFolded) return children;
+  const running = isOver ? undefined : parts.findLast((part) => part.kind === "call" && part.call.state === "running");
+  return (
+    <details className={running ? "step few running" : "step few"} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>{running?.kind === "call" ? <b>{running.call.name}</b> : fill(words.steps, { count: parts.length })}</summary>
+      {isOpen && <div className="answer">{children}</div>}
+    </details>
   );
 }
 
@@ -78,9 +127,10 @@ function RunningCompression({ session, part }: { readonly session: string; reado
 
 function Thinking({ text, isRunning }: { readonly text: string; readonly isRunning: boolean }) {
   const { words } = useSpeech();
-  const [isOpen, setOpen] = useState(false);
+  const isAll = useSettings(({ detail }) => detail === "all");
+  const [isOpen, setOpen] = useState(isAll);
   return (
-    <details className={isRunning ? "step thinking running" : "step thinking"} onToggle={(event) => setOpen(event.currentTarget.open)}>
+    <details className={isRunning ? "step thinking running" : "step thinking"} open={isAll} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary><b>{words.thinking}</b></summary>
       {isOpen && <div className="prose"><Markdown text={text} /></div>}
     </details>
@@ -116,5 +166,5 @@ function Failure({ session, turn }: Props) {
 
 // Asks a message anew, unless a turn runs.
 export async function askAnew(session: string, turn: Turn): Promise<void> {
-  if (openTurnId() === undefined) await client.regenerate(session, turn.id);
+  if (openTurnId() === undefined) await client.regenerate(session, turn.id, modelNow(session));
 }

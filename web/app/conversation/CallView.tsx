@@ -3,6 +3,7 @@
 import type { Call, Skill, StepTrace, TurnWarning } from "@chat-gateway/client";
 import { memo } from "react";
 
+import { useSettings } from "../settings";
 import { ApprovalCard, DecisionLine } from "./ApprovalCard";
 import { ArtifactCard } from "./ArtifactCard";
 import { useSpeech } from "./format";
@@ -24,12 +25,13 @@ const WAITING = new Set(["running", "awaiting_approval", "awaiting_result"]);
 export const CallView = memo(function CallView({ session, turn, call, isOver }: Props) {
   const speech = useSpeech();
   const { words } = speech;
+  const isAll = useSettings(({ detail }) => detail === "all");
   const { name, state, result, response, request } = call;
   const isOpen = WAITING.has(state) && !isOver;
   const isTrouble = !WAITING.has(state) && state !== "ok";
   return (
     <div className="call">
-      <details className={`step tool${isOpen ? " running" : ""}${isTrouble ? " trouble" : ""}`}>
+      <details className={`step tool${isOpen ? " running" : ""}${isTrouble ? " trouble" : ""}`} open={isAll}>
         <summary>
           <b>{name}</b> <span className="gist" dir="auto">{gistOf(call.arguments)}</span>{" "}
           <i className="state">{state === "running" ? <Progress call={call} /> : words.states[state]}</i>

@@ -3,6 +3,7 @@
 import { show, type Turn } from "@chat-gateway/client";
 import { type SyntheticEvent, useEffect, useId, useRef, useState } from "react";
 
+import { modelNow } from "../caller";
 import { app, client, useApp } from "../state";
 import { ActionButton, Trouble } from "./ActionButton";
 import { askAnew } from "./AnswerView";
@@ -96,7 +97,7 @@ function ChangeForm({ session, turn, onClose }: Props & { readonly onClose: () =
     setTrouble(null);
     try {
       await client.startTurn(session, {
-        message: text, parent_turn_id: turn.parentId ?? "root",
+        message: text, parent_turn_id: turn.parentId ?? "root", ...modelNow(session),
         ...(turn.attachments.length > 0 ? { attachments: turn.attachments.map(({ ref }) => ({ ref })) } : {}),
       });
       onClose();

@@ -2,6 +2,7 @@
 
 import type { Omission, Retrieval, RetrievalHit } from "@chat-gateway/client";
 
+import { useSettings } from "../settings";
 import { type Speech, useSpeech } from "./format";
 
 export function RetrievalView({ data }: { readonly data: Retrieval }) {
@@ -11,8 +12,9 @@ export function RetrievalView({ data }: { readonly data: Retrieval }) {
 function Sources({ data: { query, source, results, omitted, degraded } }: { readonly data: Retrieval }) {
   const speech = useSpeech();
   const { words, fill } = speech;
+  const isAll = useSettings(({ detail }) => detail === "all");
   return (
-    <details className="step found">
+    <details className="step found" open={isAll}>
       <summary><b>{source}</b> <span dir="auto">“{query}”</span> <i>{speech.counted("source", results.length)}</i></summary>
       <ul>
         {results.map((hit, at) => <li key={`${hit.id}-${at}`} dir="auto"><strong>{hit.title ?? hit.source}</strong> {hit.snippet}</li>)}
@@ -27,12 +29,13 @@ function Recalled({ data }: { readonly data: Retrieval }) {
   const { query, results, mode, notes = [], omitted = 0, omissions = [], degraded } = data;
   const speech = useSpeech();
   const { words, fill } = speech;
+  const isAll = useSettings(({ detail }) => detail === "all");
   const standing = mode === "snapshot";
   const count = `${results.length}${standing && omitted > 0 ? "+" : ""}`; // of many, an event tells the first
   const why = [mode === undefined || mode === "snapshot" ? "" : words.recallModes[mode], ...notes].filter(Boolean).join(" · ");
   const left = [omitted > 0 ? fill(words.notTold, { count: omitted }) : "", ...reasonsOf(omissions, speech)].filter(Boolean).join(" · ");
   return (
-    <details className="step found recalled">
+    <details className="step found recalled" open={isAll}>
       <summary title={standing ? undefined : query}>
         <b>{words.memory}</b> <i>{fill(standing ? words.standing : words.lookedUp, { count })}</i>
       </summary>

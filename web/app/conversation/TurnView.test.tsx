@@ -1,6 +1,6 @@
 import { type Event, emptyConversation, reduceAll } from "@chat-gateway/client";
 import { act, fireEvent, render, screen, within } from "@testing-library/react";
-import { beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
 import { settings } from "../settings";
 import { app, client, NOTHING } from "../state";
@@ -183,6 +183,43 @@ describe("a call", () => {
   it("says that another app runs it", () => {
     const root = draw(START, BEGIN, ["tool_call", { name: "locate", arguments: {}, effect: "effectful", runs_on: "client" }, { iteration: 1, tool_call_id: "c" }]);
     expect(root.querySelector(".client")?.textContent).toContain("locate runs in the app that sent this message");
+  });
+});
+
+describe("how much is shown of the steps", () => {
+  const found: Given = ["retrieval", { query: "q", source: "docs", results: [], tokens: 9 }];
+  const story: Given[] = [START, found, BEGIN, ["thinking", { text: "hm" }, { iteration: 1 }], CALL, RESULT, text("watered")];
+  afterEach(() => settings.set({ detail: "normal" }));
+
+  it("is a line for each of them", () => {
+    const root = draw(...story, done());
+    expect(root.querySelectorAll("details.step")).toHaveLength(3);
+    expect(root.querySelector("details[open]")).toBeNull();
+  });
+
+  it("is each in full", () => {
+    settings.set({ detail: "all" });
+    expect(draw(...story, done()).querySelectorAll("details.step[open]")).toHaveLength(3);
+  });
+
+  it("is one line for all of them, with what runs", () => {
+    settings.set({ detail: "quiet" });
+    expect(draw(START, found, BEGIN, CALL).querySelector(".few.running summary")?.textContent).toBe("water");
+    document.body.replaceChildren();
+    const root = draw(...story, done());
+    expect([...root.querySelectorAll("details.step")].map((each) => each.textContent)).toEqual(["Steps: 3"]);
+    expect(root.querySelector(".prose")?.textContent).toBe("watered");
+  });
+
+  it("never leaves out what waits for the reader, or is theirs", () => {
+    settings.set({ detail: "quiet" });
+    const asks: Given = ["approval_request", { name: "water", arguments: {}, reason: "It has effects." }, { iteration: 1, tool_call_id: "c" }];
+    expect(draw(START, found, BEGIN, CALL, asks).querySelector(".approval")).not.toBeNull();
+    document.body.replaceChildren();
+    const artifact: Given = ["artifact", { ref: "ART-0000000001", mime: "text/plain", size: 3, summary: "s" }, { iteration: 1, tool_call_id: "c" }];
+    const kept = draw(START, BEGIN, CALL, artifact, RESULT, ["memory", { op: "remembered", memory_id: "m", kind: "fact", content: "tea", reason: "said" }], done());
+    expect(kept.querySelector(".artifact")).not.toBeNull();
+    expect(kept.querySelector(".memory")).not.toBeNull();
   });
 });
 

@@ -17,7 +17,7 @@ interface Props {
 export const TurnView = memo(function TurnView({ session, id, position, count }: Props) {
   const { words } = useSpeech();
   const turn = useApp(({ conversation }) => conversation.turns.get(id));
-  if (turn === undefined) return null;
+  if (turn === undefined || (turn.isOperation && turn.parts.length === 0)) return null; // such as a title
   return (
     <article className="turn" data-turn={id} aria-label={turn.input.slice(0, 80) || words.answer} aria-posinset={position} aria-setsize={count} tabIndex={-1}>
       <h2 className="unseen">{count < 0 ? words.turn : `${words.turn} ${position}`}</h2>

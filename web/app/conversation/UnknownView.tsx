@@ -2,13 +2,15 @@
 
 import type { UnknownEvent } from "@chat-gateway/client";
 
+import { useSettings } from "../settings";
 import { useSpeech } from "./format";
 import { shown } from "./shown";
 
 export function UnknownView({ event }: { readonly event: UnknownEvent }) {
   const { words, fill } = useSpeech();
+  const isAll = useSettings(({ detail }) => detail === "all");
   return (
-    <details className="step unknown">
+    <details className="step unknown" open={isAll}>
       <summary>{fill(words.unknownEvent, { type: event.type })}</summary>
       <pre tabIndex={0} dir="ltr">{shown(event.data)}</pre>
     </details>

@@ -3,6 +3,7 @@
 
 import { type AttachedFile, Refused } from "@chat-gateway/client";
 
+import { modelNow } from "../caller";
 import { app, client, go } from "../state";
 import { createStore, useStore } from "../store";
 import { bringBack, rename, wereSent } from "./drafts";
@@ -19,6 +20,8 @@ export interface Message {
   /** The turn after which it is asked; absent: the last one. */
   readonly parent?: string;
   readonly onConflict: "queue" | "interrupt";
+  /** Absent: the server's. */
+  readonly model?: string;
   /** `unsent`: it goes when the connection is back. `sent`: its turn is to come. */
   readonly state: "sending" | "sent" | "unsent" | "refused";
   readonly turn?: string;
@@ -34,7 +37,7 @@ const outbox = createStore<{ messages: readonly Message[] }>({ messages: read() 
 export const useMessages = (): readonly Message[] => useStore(outbox, ({ messages }) => messages);
 
 export function send(session: string | null, text: string, files: readonly AttachedFile[], more: Partial<Pick<Message, "parent" | "onConflict">> = {}): void {
-  const message: Message = { onConflict: "queue", ...more, id: randomId(), session, text, files, state: "sending" };
+  const message: Message = { onConflict: "queue", ...modelNow(session), ...more, id: randomId(), session, text, files, state: "sending" };
   outbox.set({ messages: [...outbox.get().messages, message] });
   void deliver(message.id);
 }
@@ -78,10 +81,11 @@ async function deliver(id: string): Promise<void> {
   clearTimeout(timers.get(id));
   try {
     const session = message.session ?? await makeSession(message);
-    const { text, files, parent, onConflict } = message;
+    const { text, files, parent, onConflict, model } = message;
     const turn = await client.startTurn(session, {
       message: text, client_message_id: id, on_conflict: onConflict,
       ...(files.length > 0 ? { attachments: files.map(({ ref }) => ({ ref })) } : {}),
+      ...(model === undefined ? {} : { model }),
       ...(parent === undefined ? {} : { parent_turn_id: parent }),
     });
     wereSent(files);

@@ -60,6 +60,14 @@ describe("the inspector", () => {
     expect(screen.getByText("ab".repeat(16))).toBeTruthy();
   });
 
+  it("takes what happened beside the turns for none of them", () => {
+    const title = recorder("c_1", 19)("title", 5000, { title: "Sums", model: "m", source: "model" });
+    show([...wholeTurn(), title, recorder("t_2", 20)("turn_start", 6000, { input: "And 3+3?", model: "m", trace_id: "cd".repeat(16) })]);
+    open();
+    expect(screen.getAllByRole("option").map(({ textContent }) => textContent)[1]).toBe("2. And 3+3?");
+    expect(screen.getByRole<HTMLSelectElement>("combobox", { name: "Turn" }).value).toBe("t_2");
+  });
+
   it("says in Chinese what it says in English", () => {
     settings.set({ language: "zh-Hans" });
     open();

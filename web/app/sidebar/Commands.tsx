@@ -100,6 +100,10 @@ function useNews(): void {
   useEffect(() => {
     if (isNews) void chats.refresh();
   }, [isNews, status]);
+  const title = useApp(({ conversation }) => conversation.title);
+  useEffect(() => {
+    if (title !== undefined) void chats.refresh();
+  }, [title]);
 }
 
 // The tab says which chat it shows, and how many calls wait for a person.
