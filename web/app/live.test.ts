@@ -67,7 +67,7 @@ test("a session begins with the newest page of its log, and older pages come in 
   await loadOlder();
 
   expect(app.get().conversation.first).toBe(1);
-  expect(app.get().events.map(({ seq }) => seq)).toEqual(Array.from({ length: 700 }, (_, place) => place + 1));
+  expect([...app.get().events].map(({ seq }) => seq)).toEqual(Array.from({ length: 700 }, (_, place) => place + 1));
 });
 
 test("what happens is added once, also right after another session was left", async () => {
@@ -80,7 +80,7 @@ test("what happens is added once, also right after another session was left", as
   gateway.happen("b");
 
   await until(() => expect(app.get().conversation.last).toBe(2));
-  expect(app.get().events.map(({ seq, session_id: session }) => [session, seq])).toEqual([["b", 1], ["b", 2]]);
+  expect([...app.get().events].map(({ seq, session_id: session }) => [session, seq])).toEqual([["b", 1], ["b", 2]]);
 });
 
 test("a session that is not there is said to be gone", async () => {

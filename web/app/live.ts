@@ -2,6 +2,7 @@
 
 import { type Event, emptyConversation, followSession, prepend, reduceAll, Refused, Unreachable } from "@chat-gateway/client";
 
+import { type EventList, EventLog } from "./event-log";
 import { app, client, live, NOTHING, setLive } from "./state";
 
 const PAGE = 500;
@@ -45,7 +46,7 @@ export function loadOlder(): Promise<void> {
       const events = await client.eventsBefore(here.session, first, PAGE, { signal: here.ending.signal });
       if (here !== opened) return;
       const { conversation, events: known } = live();
-      setLive({ conversation: prepend(conversation, events), events: [...events, ...known] });
+      setLive({ conversation: prepend(conversation, events), events: logOf(known).behind(events) });
     } finally {
       older = null;
     }
@@ -62,7 +63,7 @@ async function open(session: string, signal: AbortSignal): Promise<void> {
       const { head } = await client.session(session);
       const page = head > 0 ? await client.eventsBefore(session, head + 1, PAGE, { signal }) : [];
       if (signal.aborted) return;
-      setLive({ conversation: reduceAll(emptyConversation(), page), events: page, state: "ready" });
+      setLive({ conversation: reduceAll(emptyConversation(), page), events: EventLog.of(page), state: "ready" });
       await followSession(client, session, {
         after: page.at(-1)?.seq ?? 0, onEvents: take, onLink: (link) => setLive({ link }), signal,
       });
@@ -112,5 +113,7 @@ function show(here: typeof opened): void {
   const events = waiting;
   waiting = [];
   const { conversation, events: known } = live();
-  setLive({ conversation: reduceAll(conversation, events), events: [...known, ...events] });
+  setLive({ conversation: reduceAll(conversation, events), events: logOf(known).with(events) });
 }
+
+const logOf = (events: EventList): EventLog => events instanceof EventLog ? events : EventLog.of(events);

@@ -1,7 +1,8 @@
 // The state of the page, in one store: where the reader is, the client, the connection, what is asked of them.
 
-import { type Conversation, type Event, GatewayClient, type Link, emptyConversation } from "@chat-gateway/client";
+import { type Conversation, GatewayClient, type Link, emptyConversation } from "@chat-gateway/client";
 
+import { type EventList, EventLog } from "./event-log";
 import type { Language, Table } from "./language";
 import { hashOf, NEW_CHAT, placeOf, type Place } from "./place";
 import { useLanguage } from "./settings";
@@ -17,8 +18,8 @@ export interface Health {
 export interface Live {
   /** Drawn from the events; empty for a new chat, and until the first page of the log is there. */
   readonly conversation: Conversation;
-  /** The events behind it, oldest first, without a gap; another array when one was added. */
-  readonly events: readonly Event[];
+  /** The events behind it, oldest first, without a gap; another list when one was added. */
+  readonly events: EventList;
   readonly state: "none" | "loading" | "ready" | "gone" | "failed";
   readonly error: Error | null;
   readonly link: Link | null;
@@ -37,7 +38,7 @@ export interface AppState extends Live {
   readonly announcement: string;
 }
 
-export const NOTHING: Live = { conversation: emptyConversation(), events: [], state: "none", error: null, link: null };
+export const NOTHING: Live = { conversation: emptyConversation(), events: EventLog.of([]), state: "none", error: null, link: null };
 
 export const app = createStore<AppState>({
   ...NOTHING, replay: null, place: NEW_CHAT, health: null, keyNeeded: null, settingsOpen: false, announcement: "",

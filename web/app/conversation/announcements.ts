@@ -23,7 +23,7 @@ export function keepAnnouncing(): void {
     const last = events.at(-1)?.seq ?? 0;
     if (heard >= 0 && last > heard) {
       let first = events.length;
-      while (first > 0 && (events[first - 1]?.seq ?? 0) > heard) first -= 1;
+      while (first > 0 && (events.at(first - 1)?.seq ?? 0) > heard) first -= 1;
       const said = events.slice(first).map(spoken).filter(Boolean).at(-1);
       if (said) announce(said);
     }

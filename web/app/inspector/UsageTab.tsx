@@ -22,7 +22,7 @@ export function UsageTab({ session, ofTurn }: UsageTabProps) {
   const first = useApp((state) => state.conversation.first);
   const { older, state, countAll } = useOlder(session, first);
   const known = useMemo(() => spentInSession(events), [events]);
-  const all = useMemo(() => spentInSession([...older ?? [], ...events.filter((event) => !older || event.seq >= first)]), [older, events, first]);
+  const all = useMemo(() => spentInSession([...older ?? [], ...[...events].filter((event) => !older || event.seq >= first)]), [older, events, first]);
   const isPart = first > 1 && older === null;
   const total = isPart ? known : all;
   const unreported = turn.unreported + (total === turn ? 0 : total.unreported);

@@ -2,6 +2,8 @@
 
 import type { Event } from "@chat-gateway/client";
 
+import type { EventList } from "../event-log";
+
 /** One event, or pieces of text that follow each other: the events from `start` to before `end` of the log. */
 export interface EventRow {
   /** Of its first event. */
@@ -31,26 +33,26 @@ const SLICE = 8;
 /** The rows of a log that grows at its end. */
 export class EventRows {
   readonly rows: EventRow[] = [];
-  private taken: readonly Event[] = [];
+  private taken: EventList = [];
   private readonly counts = new Map<string, number>();
 
   /** How often rows were numbered anew: after older events came, or another log. */
   generation = 0;
 
   /** Takes the log as it is now. */
-  take(events: readonly Event[]): void {
+  take(events: EventList): void {
     const before = this.taken;
     if (before === events) return;
     this.taken = events;
     let place = before.length;
-    const isGrown = place === 0 || (events[0] === before[0] && events[place - 1] === before[place - 1]);
+    const isGrown = place === 0 || (events.at(0) === before.at(0) && events.at(place - 1) === before.at(place - 1));
     if (!isGrown) {
       this.rows.length = 0;
       this.counts.clear();
       this.generation += 1;
       place = 0;
     }
-    for (const { seq, type, turn_id: turnId } of place === 0 ? events : events.slice(place)) {
+    for (const { seq, type, turn_id: turnId } of events.slice(place)) {
       const last = this.rows.at(-1);
       if (last?.type === type && last.turnId === turnId && isPiece(type)) this.rows[this.rows.length - 1] = { ...last, end: place + 1 };
       else this.rows.push({ seq, type, turnId, start: place, end: place + 1 });

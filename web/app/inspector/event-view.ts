@@ -2,6 +2,7 @@
 
 import type { Event } from "@chat-gateway/client";
 
+import type { EventList } from "../event-log";
 import { ALL, type EventRow, EventRows, type Filter, FilteredRows } from "./event-rows";
 
 /** Another object whenever something changed. */
@@ -49,7 +50,7 @@ export class EventView {
 
   readonly get = (): Shown => this.shown;
 
-  take(events: readonly Event[]): void {
+  take(events: EventList): void {
     this.rows.take(events);
     this.work();
   }

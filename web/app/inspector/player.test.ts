@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { LONGEST_PAUSE, Player } from "./player";
 import { recorder, wholeTurn } from "./recorded";
 
-const types = (player: Player) => player.known().map(({ type }) => type);
+const types = (player: Player) => [...player.known()].map(({ type }) => type);
 
 describe("a replay", () => {
   it("lets events happen at their own pace", () => {

@@ -2,6 +2,8 @@
 
 import { type Conversation, emptyConversation, type Event, reduceAll } from "@chat-gateway/client";
 
+import { type EventList, EventLog } from "../event-log";
+
 export const SPEEDS = [0.5, 1, 2, 4, 10, 50] as const;
 
 /** Milliseconds of the longest wait between two events: between two messages of a person there may be days. */
@@ -23,13 +25,12 @@ export interface Playing {
 
 /** Holds no timer: `tick` is called once a frame with the time that has gone by. */
 export class Player {
-  private events: readonly Event[];
+  private events = EventLog.of([]);
   private times: number[] = [];
   private readonly checkpoints: Conversation[] = [emptyConversation()];
   private state: Playing;
 
   constructor(events: readonly Event[]) {
-    this.events = [];
     this.state = {
       position: 0, total: 0, at: 0, length: 0, isPlaying: false, speed: 1, conversation: emptyConversation(),
     };
@@ -50,7 +51,7 @@ export class Player {
       before = ts;
       this.times.push(at);
     }
-    this.events = this.events.length === 0 ? events : [...this.events, ...events];
+    this.events = this.events.with(events);
     this.state = { ...this.state, total: this.events.length, length: at };
   }
 
@@ -102,7 +103,7 @@ export class Player {
   /** Pauses and goes to the beginning of the next turn, or of this one, or of the one before. */
   stepTurn(direction: 1 | -1): void {
     this.pause();
-    const starts = this.events.flatMap(({ type }, place) => type === "turn_start" ? [place + 1] : []);
+    const starts = this.events.slice().flatMap(({ type }, place) => type === "turn_start" ? [place + 1] : []);
     const { position, total } = this.state;
     const next = direction > 0 ? starts.find((each) => each > position) : starts.findLast((each) => each < position);
     this.seekTo(next ?? (direction > 0 ? total : 0));
@@ -110,16 +111,16 @@ export class Player {
 
   /** The event that happened last. */
   current(): Event | undefined {
-    return this.events[this.state.position - 1];
+    return this.state.position > 0 ? this.events.at(this.state.position - 1) : undefined;
   }
 
-  known(): readonly Event[] {
-    return this.events.slice(0, this.state.position);
+  known(): EventList {
+    return this.events.upTo(this.state.position);
   }
 
   // Whether the events before and after `place` are pieces of one text.
   private isWithinText(place: number): boolean {
-    const one = this.events[place - 1], other = this.events[place];
+    const one = place > 0 ? this.events.at(place - 1) : undefined, other = this.events.at(place);
     return one?.type === other?.type && one?.turn_id === other?.turn_id && (one?.type === "text" || one?.type === "thinking");
   }
 

@@ -95,7 +95,7 @@ export function spentOf(events: readonly Event[]): Spent {
 }
 
 /** What a session used, by the `done` of its turns and the compressions that succeeded, whose summaries are no turn's. */
-export function spentInSession(events: readonly Event[]): Spent {
+export function spentInSession(events: Iterable<Event>): Spent {
   let sum = NOTHING_SPENT;
   for (const event of events) {
     if (event.type === "done") sum = plus(sum, spentOfDone(event));

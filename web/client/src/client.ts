@@ -4,6 +4,7 @@ import type * as api from "./api.js";
 import { Connection, Refused, Unreachable } from "./connection.js";
 import type { ClientOptions } from "./connection.js";
 import type { Event } from "./conversation.js";
+import { share } from "./json.js";
 import { pause } from "./pause.js";
 
 const TRIES = 5;
@@ -65,8 +66,10 @@ export class GatewayClient {
   }
 
   /** A page of the log: the events after `after`, at most `limit`. */
-  events(session: string, query: api.EventsQuery = {}, { signal }: Aborting = {}): Promise<EventPage> {
-    return this.connection.ask("GET", `${of(session)}/events`, { query, signal });
+  async events(session: string, query: api.EventsQuery = {}, { signal }: Aborting = {}): Promise<EventPage> {
+    const page = await this.connection.ask<EventPage>("GET", `${of(session)}/events`, { query, signal });
+    page.events.forEach((event, place) => share(event, page.events[place - 1]));
+    return page;
   }
 
   /** The newest events before event `first`, in their order, at most `limit`: a page to prepend. Empty where there are

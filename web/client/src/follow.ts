@@ -4,7 +4,7 @@ import type { GatewayClient } from "./client.js";
 import type { Query } from "./connection.js";
 import { reading, Refused, Unreachable } from "./connection.js";
 import type { Event } from "./conversation.js";
-import { parseExact } from "./json.js";
+import { parseExact, share } from "./json.js";
 import { pause } from "./pause.js";
 import type { Frame } from "./sse.js";
 import { FrameReader } from "./sse.js";
@@ -72,6 +72,7 @@ class Stream {
   private wait = FIRST_WAIT_MS;
   private head = 0;
   private isOver = false;
+  private newest: Event | undefined;
   private readonly signal: AbortSignal;
 
   constructor(
@@ -162,6 +163,8 @@ class Stream {
         refusal = new Refused(503, said);
       } else if (said.seq > this.cursor) {
         this.cursor = said.seq;
+        share(said, this.newest);
+        this.newest = said;
         events.push(said);
         if (this.isLast(said)) this.isOver = true;
       }

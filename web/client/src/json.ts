@@ -19,3 +19,10 @@ export function parseExact(text: string): unknown {
     typeof value === "number" && source !== undefined && /^-?\d+$/.test(source) && !Number.isSafeInteger(value)
       ? rawJSON(source) : value);
 }
+
+/** Has an event share its ids with one before it: parsed, each has strings of its own, which are most of what it takes
+ * in memory. */
+export function share(event: { session_id: string; turn_id: string }, before?: { readonly session_id: string; readonly turn_id: string }): void {
+  if (before?.session_id === event.session_id) event.session_id = before.session_id;
+  if (before?.turn_id === event.turn_id) event.turn_id = before.turn_id;
+}

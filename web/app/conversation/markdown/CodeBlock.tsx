@@ -15,7 +15,7 @@ interface Asked {
 const MAX_LENGTH = 20_000; // characters that are coloured: each part is an element
 const MAX_PARTS = 3_000;
 const PAUSE_MS = 250; // without growth, before a code is coloured
-const KEPT = 200;
+const KEPT = 500_000; // characters
 
 const painter = new Workshop<Asked, FigureChild[]>(
   () => new Worker(new URL("./colours.worker.ts", import.meta.url), { type: "module" }),

@@ -10,7 +10,7 @@ interface Asked {
 }
 
 const MAX_LENGTH = 4_000; // characters of a formula
-const KEPT = 500;
+const KEPT = 100_000; // characters
 
 const setter = new Workshop<Asked, Figure>(
   () => new Worker(new URL("./math.worker.ts", import.meta.url), { type: "module" }),

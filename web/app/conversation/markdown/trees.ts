@@ -7,7 +7,7 @@ import { Kept, Workshop } from "./workshop";
 /** null: to be shown as it was written. */
 export type Tree = readonly RootContent[] | null;
 
-const KEPT = 2_000;
+const KEPT = 2_000_000; // characters
 
 const parser = new Workshop<{ source: string; context: string }, RootContent[]>(
   () => new Worker(new URL("./parse.worker.ts", import.meta.url), { type: "module" }),
@@ -28,9 +28,10 @@ interface Parsed {
   tree: Tree;
 }
 
-/** Has one block parsed as it grows: what it was while the parser was busy is left out. */
+/** Has one block parsed as it grows: what it was while the parser was busy is left out, what it was before forgotten. */
 class Growing {
   private next: Wanted | null = null;
+  private last = "";
   private isBusy = false;
 
   async want(wanted: Wanted, tell: (parsed: Parsed) => void): Promise<void> {
@@ -40,6 +41,8 @@ class Growing {
     for (let each: Wanted | null = wanted; each !== null; each = this.next) {
       this.next = null;
       const tree = await parser.do(each);
+      if (this.last !== each.key && each.key.startsWith(this.last)) trees.delete(this.last);
+      this.last = each.key;
       trees.set(each.key, tree);
       tell({ key: each.key, tree });
     }

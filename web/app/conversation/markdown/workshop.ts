@@ -1,6 +1,7 @@
 /**
- * Work that may take long, done beside the page in a worker: some jobs at a time, with an end. When they take longer
- * their worker is given up, and each is tried alone in a new one; the one that takes too long then is not done.
+ * Work that may take long, done beside the page in a worker: some jobs at a time, whose answers come as they are ready.
+ * When none comes for long their worker is given up, and each job is tried alone in a new one; the one that takes too
+ * long then is not done.
  */
 
 export interface Job<Ask> {
@@ -17,8 +18,10 @@ interface Waiting<Ask, Answer> extends Job<Ask> {
   resolve: (answer: Answer | null) => void;
 }
 
-const PATIENCE_MS = 1_500; // of some jobs, their worker's start aside
-const TOGETHER = 40; // jobs that are done at once, so that the page is drawn once for all of them
+/** Without an answer, the worker's start aside: on a busy machine even a small job may wait for seconds. */
+export const PATIENCE_MS = 15_000;
+const TOGETHER = 40; // jobs that the worker has at a time
+const SLICE_MS = 8; // of work, whose answers come together, so that the page is drawn once for them and yet not for long
 
 export class Workshop<Ask, Answer> {
   private worker: Worker | null = null;
@@ -58,7 +61,7 @@ export class Workshop<Ask, Answer> {
       if (data === "ready") {
         this.isReady = true;
         if (this.running.length > 0) this.limit();
-      } else this.finish(data);
+      } else this.take(data);
     });
     worker.addEventListener("error", () => worker === this.worker && this.giveUp());
     return worker;
@@ -72,21 +75,24 @@ export class Workshop<Ask, Answer> {
   private giveUp(): void {
     this.worker?.terminate();
     this.worker = null;
-    if (this.running.length === 1) {
-      this.finish([]);
-      return;
+    clearTimeout(this.timer);
+    const left = this.running;
+    this.running = [];
+    if (left.length === 1) left[0]?.resolve(null);
+    else {
+      this.waiting = [...left, ...this.waiting];
+      this.suspects = left.length;
     }
-    this.waiting = [...this.running, ...this.waiting];
-    this.suspects = this.running.length;
-    this.finish([], []);
+    this.next();
   }
 
-  private finish(answers: readonly Done<Answer>[], jobs: readonly Waiting<Ask, Answer>[] = this.running): void {
-    clearTimeout(this.timer);
+  private take(answers: readonly Done<Answer>[]): void {
     const given = new Map(answers.map(({ id, answer }) => [id, answer]));
-    for (const { id, resolve } of jobs) resolve(given.get(id) ?? null);
-    this.running = [];
-    this.next();
+    for (const { id, resolve } of this.running) if (given.has(id)) resolve(given.get(id) ?? null);
+    this.running = this.running.filter(({ id }) => !given.has(id));
+    clearTimeout(this.timer);
+    if (this.running.length > 0) this.limit();
+    else this.next();
   }
 }
 
@@ -98,7 +104,15 @@ interface Scope {
 /** The worker's side: answers each job with what `work` makes of it, or null where that fails. */
 export function serve(scope: Scope, work: (ask: never) => unknown): void {
   scope.onmessage = ({ data }: MessageEvent<Job<never>[]>) => {
-    scope.postMessage(data.map(({ id, ask }): Done<unknown> => ({ id, answer: tried(work, ask) })));
+    let done: Done<unknown>[] = [];
+    let began = performance.now();
+    data.forEach(({ id, ask }, place) => {
+      done.push({ id, answer: tried(work, ask) });
+      if (place < data.length - 1 && performance.now() - began < SLICE_MS) return;
+      scope.postMessage(done);
+      done = [];
+      began = performance.now();
+    });
   };
   scope.postMessage("ready");
 }
@@ -111,21 +125,38 @@ function tried(work: (ask: never) => unknown, ask: never): unknown {
   }
 }
 
-/** The newest `size` answers by their keys. */
+/** The newest answers by their keys, which have so many characters together. */
 export class Kept<Answer> {
-  private readonly known = new Map<string, Answer>();
+  private readonly known = new Map<string, { readonly own: string; readonly answer: Answer }>();
+  private characters = 0;
 
-  constructor(private readonly size: number) {}
+  constructor(private readonly most: number) {}
 
   get(key: string): Answer | undefined {
-    const answer = this.known.get(key);
-    if (answer !== undefined) this.set(key, answer); // it is the newest now
-    return answer;
+    const found = this.known.get(key);
+    if (found === undefined) return undefined;
+    this.known.delete(key);
+    this.known.set(found.own, found); // it is the newest now
+    return found.answer;
   }
 
   set(key: string, answer: Answer): void {
-    this.known.delete(key);
-    this.known.set(key, answer);
-    if (this.known.size > this.size) this.known.delete(this.known.keys().next().value ?? "");
+    this.delete(key);
+    const own = copied(key);
+    this.known.set(own, { own, answer });
+    this.characters += own.length;
+    for (const oldest of this.known.keys()) {
+      if (this.characters <= this.most || this.known.size === 1) break;
+      this.delete(oldest);
+    }
   }
+
+  delete(key: string): void {
+    if (this.known.delete(key)) this.characters -= key.length;
+  }
+}
+
+/** The same text: a part of a longer one keeps all of that in memory. */
+function copied(text: string): string {
+  return JSON.parse(JSON.stringify(text)) as string;
 }
