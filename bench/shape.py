@@ -23,7 +23,7 @@ BUDGETS: Mapping[str, int] = {
     "adapters": 5491,
     "api": 2610,
     "artifacts": 2615,
-    "cli": 3830,
+    "cli": 4700,
     "client": 405,
     "demo": 2316,
     "events": 511,

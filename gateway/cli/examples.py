@@ -14,7 +14,14 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "ANTHROPIC_API_KEY=… gateway serve",
         "gateway serve --host 0.0.0.0 --workers 4 --worker-port 9100",
     ),
-    "chat": ("gateway chat", 'gateway chat "What is 17*23?"', "gateway chat --session s_1f0c"),
+    "chat": (
+        "gateway chat",
+        "gateway chat --continue",
+        "gateway chat --resume s_1f0c",
+        'gateway chat "What is 17*23?"',
+        'git diff | gateway chat --print "Review this."',
+        'gateway chat --print --output-format json "What is 17*23?" | jq -r .result',
+    ),
     "replay": (
         "gateway replay s_1f0c",
         "gateway replay s_1f0c --speed 1",

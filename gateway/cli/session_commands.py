@@ -17,7 +17,7 @@ TITLE_WIDTH = 60
 UNTITLED = "(no title)"
 
 
-def _known(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+def known_sessions(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """Ids for a shell to complete, with their titles; none where nothing answers at once."""
     from gateway.client import GatewayClient
     from gateway.errors import GatewayError
@@ -32,7 +32,7 @@ def _known(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
 
 Session = Annotated[
     str,
-    typer.Argument(metavar="SESSION", help="Its id, or how it begins.", autocompletion=_known),
+    typer.Argument(metavar="SESSION", help="Its id, or how it begins.", autocompletion=known_sessions),
 ]
 Undo = Annotated[bool, typer.Option("--undo", help="Take it back.")]
 
@@ -162,6 +162,15 @@ def find_session(client: "GatewayClient", named: str) -> dict[str, Any]:
     raise RequestRefused(
         f"There is no session {named[:100]} at {client.url}. {advice}", code="session_not_found"
     )
+
+
+def last_session(client: "GatewayClient") -> dict[str, Any]:
+    """The one that was used last. Raises RequestRefused: there is none."""
+    from gateway.errors import RequestRefused
+
+    if found := client.sessions(limit=1)["sessions"]:
+        return found[0]
+    raise RequestRefused(f"There is no session at {client.url} to go on with.", code="session_not_found")
 
 
 def show_sessions(sessions: list[dict[str, Any]]) -> None:
