@@ -12,6 +12,8 @@ COMPRESSIONS = "gateway_compressions_total"
 HOW = "gateway_compression_trigger"
 OUTCOME = "gateway_turn_outcome"
 DIALECT = "gateway_dialect"
+FEEDBACK, RATING = "gateway_feedback_total", "gateway_feedback_rating"
+DOWN, GIVEN = f'{RATING}="down"', f'{RATING}=~"up|down"'
 NATIVE, FOREIGN = f'{DIALECT}=""', f'{DIALECT}!=""'
 
 _loop = Row(
@@ -62,6 +64,23 @@ _loop = Row(
             "Beyond the turn's time limit something hangs.",
             "s",
             {legend("instance"): "max by (instance) (gateway_turn_oldest_age_seconds{@})"},
+            width=12,
+        ),
+        graph(
+            "What people said of turns",
+            "Thumbs up and down; none is one that was taken back. The reasons are in the turns' traces.",
+            "cpm",
+            {legend(RATING): per_minute(FEEDBACK, RATING)},
+            stacked=True,
+            width=12,
+        ),
+        graph(
+            "Share of thumbs down",
+            "Of all thumbs. Where it grows after a change of the prompt or the model, compare the two.",
+            "percentunit",
+            {
+                "down": f"{rate(FEEDBACK, where=DOWN)} / {rate(FEEDBACK, where=GIVEN)}",
+            },
             width=12,
         ),
     ],

@@ -114,6 +114,7 @@ async def scripted_round(client: Client) -> dict[str, RecordedTurn]:
         "limited": "/call current_time {}\n/then\n" * 5 + "/say done",
     }.items():
         told[kind] = RecordedTurn(message, await client.chat(message, session_id=session))
+    await _rated(client)
     said = [{"id": "m", "role": "user", "content": "/say hi"}]
     assert (await client.post("/ag-ui", {"threadId": session, "messages": said})).status_code == 200
     for kind, (message, found) in (await permitted_round(client)).items():
@@ -205,6 +206,14 @@ async def _resumed(client: Client) -> RecordedTurn:
     path = f"/api/sessions/{seen[0]['session_id']}/events?turn_id={seen[0]['turn_id']}"
     rest = await client.all_frames(path, headers={"last-event-id": str(seen[-1]["seq"])})
     return RecordedTurn(message, seen + events(rest))
+
+
+async def _rated(client: Client) -> None:
+    """A turn that somebody likes, then not."""
+    first, *_ = await client.chat("/say something")
+    path = f"/api/sessions/{first['session_id']}/turns/{first['turn_id']}/feedback"
+    for rating in ("up", "down"):
+        assert (await client.post(path, {"rating": rating})).status_code == 200
 
 
 async def _stalled(client: Client) -> None:

@@ -3,12 +3,15 @@
 import type { api } from "@chat-gateway/client";
 import { useCallback, useEffect, useState } from "react";
 
+import { caller } from "../caller";
 import { useLanguage } from "../settings";
 import { chats } from "../sidebar/chats";
 import { words as chatWords } from "../sidebar/words";
 import { client, useWords } from "../state";
 import { useStore } from "../store";
 import { localeOf } from "./format";
+import { differenceOf } from "./prompts/difference";
+import { Changes, EditFields, type Edits } from "./prompts/Edits";
 import { type Telling, useTelling } from "./tell";
 import { ToldLine } from "./ToldLine";
 import { words as table } from "./words";
@@ -26,6 +29,9 @@ export default function PromptsPage() {
     return undefined;
   }), [attempt]);
   const count = (value: number) => value.toLocaleString(localeOf(language));
+  const [edits, setEdits] = useState<Edits>({});
+  const mayEdit = useStore(caller, ({ me }) => me?.is_admin === true);
+  const columns = [words.component, words.layer, words.file, words.tokens, words.limits, words.priority, words.digest];
   return (
     <section className="page">
       <p className="faint">{words.hint} {words.estimated}</p>
@@ -37,7 +43,7 @@ export default function PromptsPage() {
           <div className="table-scroll" tabIndex={0} role="region" aria-label={words.components}>
             <table>
               <thead>
-                <tr>{[words.component, words.layer, words.file, words.tokens, words.limits, words.priority, words.digest].map((name) => <th key={name} scope="col">{name}</th>)}</tr>
+                <tr>{columns.map((name) => <th key={name} scope="col">{name}</th>)}{mayEdit && <th scope="col"><span className="unseen">{words.edit}</span></th>}</tr>
               </thead>
               <tbody>
                 {report.components.map((each) => (
@@ -49,6 +55,10 @@ export default function PromptsPage() {
                     <td>{each.never_cut ? words.neverCut : words.range(count(each.min_tokens), count(each.max_tokens))}</td>
                     <td>{each.priority}</td>
                     <td><Digest value={each.digest} /></td>
+                    {mayEdit && (
+                      <td><button type="button" className="small" disabled={each.name in edits} aria-label={words.editOfFile(each.file)}
+                        onClick={() => setEdits({ ...edits, [each.name]: each.text })}>{words.edit}</button></td>
+                    )}
                   </tr>
                 ))}
               </tbody>
@@ -56,12 +66,18 @@ export default function PromptsPage() {
           </div>
         </>
       )}
-      <PreviewOfPrompt attempt={attempt} />
+      <PreviewOfPrompt attempt={attempt} components={report?.components ?? []} edits={edits} onEdit={setEdits} />
     </section>
   );
 }
 
-function PreviewOfPrompt({ attempt }: Pick<Telling, "attempt">) {
+interface PreviewProps extends Pick<Telling, "attempt"> {
+  readonly components: readonly api.ComponentReport[];
+  readonly edits: Edits;
+  readonly onEdit: (edits: Edits) => void;
+}
+
+function PreviewOfPrompt({ attempt, components, edits, onEdit }: PreviewProps) {
   const { prompts: words, ...common } = useWords(table);
   const { untitled } = useWords(chatWords);
   const language = useLanguage();
@@ -70,11 +86,15 @@ function PreviewOfPrompt({ attempt }: Pick<Telling, "attempt">) {
   const [message, setMessage] = useState("");
   const [instructions, setInstructions] = useState("");
   const [preview, setPreview] = useState<api.PromptPreview | null>(null);
-  const show = useCallback((query: api.PreviewQuery) => attempt(async () => {
-    setPreview(await client.promptPreview(query));
+  const [before, setBefore] = useState<api.PromptPreview | null>(null); // without the edits, where there are any
+  const show = useCallback((query: api.PreviewQuery, texts: Edits) => attempt(async () => {
+    const isEdited = Object.keys(texts).length > 0;
+    const [now, edited] = await Promise.all([client.promptPreview(query), isEdited ? client.previewEdits({ ...query, edits: texts }) : null]);
+    setPreview(edited ?? now);
+    setBefore(edited && now);
     return undefined;
   }), [attempt]);
-  useEffect(() => void show({}), [show]);
+  useEffect(() => void show({}, {}), [show]);
   const count = (value: number) => value.toLocaleString(localeOf(language));
   const given = (name: string, value: string) => value.trim() === "" ? {} : { [name]: value };
   return (
@@ -82,8 +102,9 @@ function PreviewOfPrompt({ attempt }: Pick<Telling, "attempt">) {
       <h2>{words.preview} {preview && <small>{words.total(count(preview.tokens))} · {words.prefix} <Digest value={preview.prefix_hash} /></small>}</h2>
       <form className="page-form" onSubmit={(event) => {
         event.preventDefault();
-        void show({ ...given("session_id", session), ...given("message", message), ...given("instructions", instructions) });
+        void show({ ...given("session_id", session), ...given("message", message), ...given("instructions", instructions) }, edits);
       }}>
+        <EditFields components={components} edits={edits} onChange={onEdit} />
         <label>{words.session} <select value={session} onChange={(event) => setSession(event.target.value)}>
           <option value="">{words.newSession}</option>
           {known.map(({ id, title }) => <option key={id} value={id}>{title ?? untitled}</option>)}
@@ -92,6 +113,7 @@ function PreviewOfPrompt({ attempt }: Pick<Telling, "attempt">) {
         <label>{words.instructions} <textarea rows={2} maxLength={8000} value={instructions} onChange={(event) => setInstructions(event.target.value)} /></label>
         <div className="buttons"><button type="submit" className="primary">{words.show}</button></div>
       </form>
+      {preview && before && <Changes before={before} after={preview} difference={differenceOf(before, preview)} />}
       {preview && (
         <>
           <Warnings warnings={preview.warnings} title={common.warnings} />

@@ -1,4 +1,4 @@
-import { fireEvent, render, screen, waitFor } from "@testing-library/react";
+import { fireEvent, render, screen, waitFor, within } from "@testing-library/react";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 
 import { settings } from "../settings";
@@ -7,6 +7,7 @@ import { No, pretend } from "../sidebar/pretended";
 import { violations } from "../axe";
 import ArtifactsPage from "./ArtifactsPage";
 import InboxPage from "./InboxPage";
+import { caller } from "../caller";
 import PromptsPage from "./PromptsPage";
 import SkillsPage from "./SkillsPage";
 
@@ -156,6 +157,40 @@ describe("files", () => {
 });
 
 describe("prompts", () => {
+  const part = (name: string, tokens: number, truncated = false) => ({ name, digest: `${name}${tokens}`, tokens, tokens_before: truncated ? 99 : tokens, truncated });
+  const prompt = (hash: string, ...parts: object[]) => ({ layers: [{ layer: "SYSTEM", text: "x", components: [], parts }], tools: [], tokens: 30, prefix_hash: hash, warnings: [] });
+
+  test("an edit is tried: sizes, cuts, and what the cache still has", async () => {
+    const style = { name: "style", layer: "SYSTEM", file: "style.md", source: "file", text: "Be brief.", digest: "d", tokens: 20, tokens_before: 20, truncated: false, priority: 1, min_tokens: 0, max_tokens: 40, never_cut: false };
+    const asked = pretend({
+      "GET /api/prompts": { components: [style], tokens: 30, prefix_hash: "a", warnings: [] },
+      "GET /api/prompts/preview": prompt("a", part("identity", 10), part("style", 20)),
+      "POST /api/prompts/preview": prompt("b", part("identity", 10), part("style", 40, true)),
+    });
+    caller.set({ me: { user_id: "ada", has_key: true, is_admin: true, models: ["m"] } });
+    render(<PromptsPage />);
+    fireEvent.click(await screen.findByRole("button", { name: "Try an edit of style.md" }));
+    const field = screen.getByLabelText("An edit of style.md");
+    expect((field as HTMLTextAreaElement).value).toBe("Be brief.");
+    fireEvent.change(field, { target: { value: "Be very brief." } });
+    fireEvent.click(screen.getByRole("button", { name: "Preview" }));
+    const changes = await screen.findByRole("status", { name: "With these edits" });
+    expect(within(changes).getByRole("row", { name: /^style/ }).textContent).toBe("style2040 cut from 99");
+    expect(changes.textContent).toContain("what comes before style: 40 of 30 tokens");
+    expect(asked.find(({ route }) => route === "POST /api/prompts/preview")?.body).toEqual({ edits: { style: "Be very brief." } });
+    expect(await violations()).toEqual([]);
+    fireEvent.click(screen.getByRole("button", { name: "Discard" }));
+    expect(screen.queryByLabelText("An edit of style.md")).toBeNull();
+  });
+
+  test("nobody but an admin is offered to try edits", async () => {
+    pretend({ "GET /api/prompts": { components: [], tokens: 30, prefix_hash: "a", warnings: [] }, "GET /api/prompts/preview": prompt("a") });
+    caller.set({ me: { user_id: "bob", has_key: true, is_admin: false, models: ["m"] } });
+    render(<PromptsPage />);
+    await screen.findByRole("table");
+    expect(screen.queryByText("Try an edit")).toBeNull();
+  });
+
   const component = { name: "identity", layer: "SYSTEM", file: "identity.md", source: "default", digest: "abcdef0123456789", tokens: 10, tokens_before: 30, truncated: true, priority: 1, min_tokens: 0, max_tokens: 10, never_cut: false };
   const preview = { layers: [{ layer: "SYSTEM", text: `You are. ${SCRIPTED}`, components: ["identity"], parts: [component] }], tools: ["water"], tokens: 10, prefix_hash: "ff", warnings: [] };
 

@@ -57,6 +57,10 @@ export const words = table(
       actionOf: (action: string, name: string) => `${action}: ${name}`,
     },
     prompts: {
+      edit: "Try an edit", editOfFile: (file: string) => `Try an edit of ${file}`, editOf: "An edit of", discard: "Discard",
+      difference: "With these edits", before: "Tokens now", after: "Tokens then", fromTo: (now: string, then: string) => `${now} → ${then} tokens`,
+      noDifference: "The prompt stays as it is.", cacheStays: "The provider's cache has all of it still.",
+      cacheFrom: (part: string, anew: string, all: string) => `The provider's cache has what comes before ${part}: ${anew} of ${all} tokens are sent anew, once for each chat.`,
       components: "Components", component: "Component", layer: "Layer", file: "File", digest: "Digest", tokens: "Tokens", limits: "Limits", priority: "Priority",
       cut: (before: string) => `cut from ${before}`, neverCut: "never cut", byDefault: "built in", total: (tokens: string) => `${tokens} tokens in all`,
       prefix: "Prefix", preview: "What the model is sent", hint: "The files are in the server’s folder of prompts. An edit takes effect with the next turn; here they are read only.",
@@ -118,6 +122,10 @@ export const words = table(
       actionOf: (action: string, name: string) => `${action}：${name}`,
     },
     prompts: {
+      edit: "试改", editOfFile: (file: string) => `试改 ${file}`, editOf: "试改", discard: "放弃",
+      difference: "修改之后", before: "现在的 token 数", after: "之后的 token 数", fromTo: (now: string, then: string) => `${now} → ${then} 个 token`,
+      noDifference: "提示词没有变化。", cacheStays: "提供方的缓存仍全部有效。",
+      cacheFrom: (part: string, anew: string, all: string) => `提供方的缓存只保留 ${part} 之前的内容：${all} 个 token 中有 ${anew} 个需重新发送，每个会话一次。`,
       components: "组成部分", component: "部分", layer: "层", file: "文件", digest: "摘要值", tokens: "token 数", limits: "限制", priority: "优先级",
       cut: (before: string) => `由 ${before} 截短`, neverCut: "从不截短", byDefault: "内置", total: (tokens: string) => `共 ${tokens} 个 token`,
       prefix: "前缀", preview: "发送给模型的内容", hint: "文件位于服务器的提示词目录，修改后从下一轮起生效；此处只读。",
@@ -179,6 +187,10 @@ export const words = table(
       actionOf: (action: string, name: string) => `${action}：${name}`,
     },
     prompts: {
+      edit: "試改", editOfFile: (file: string) => `試改 ${file}`, editOf: "試改", discard: "放棄",
+      difference: "修改之後", before: "現在的 token 數", after: "之後的 token 數", fromTo: (now: string, then: string) => `${now} → ${then} 個 token`,
+      noDifference: "提示詞沒有變化。", cacheStays: "提供者的快取仍全部有效。",
+      cacheFrom: (part: string, anew: string, all: string) => `提供者的快取只保留 ${part} 之前的內容：${all} 個 token 中有 ${anew} 個需重新傳送，每個對話一次。`,
       components: "組成部分", component: "部分", layer: "層", file: "檔案", digest: "摘要值", tokens: "token 數", limits: "限制", priority: "優先順序",
       cut: (before: string) => `由 ${before} 截短`, neverCut: "從不截短", byDefault: "內建", total: (tokens: string) => `共 ${tokens} 個 token`,
       prefix: "前綴", preview: "傳送給模型的內容", hint: "檔案位於伺服器的提示詞資料夾，修改後從下一輪起生效；此處唯讀。",
