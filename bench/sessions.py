@@ -17,7 +17,7 @@ from bench.figures import Figure, show
 from bench.servers import demo
 from gateway import wiring
 from gateway.events.envelope import StoredEvent, encode, encode_scope
-from gateway.events.memory_and_context import Compression
+from gateway.events.session_changes import Compression
 from gateway.history.archive import archive_session
 from gateway.history.replay import replay
 from gateway.history.transcript import fold, problems, view

@@ -18,6 +18,8 @@ LONG_FILE = 300
 SHOWN_PER_FIGURE = 3
 SMALL_FILE = 60
 BROAD = {"Exception", "BaseException"}
+OF_EACH_SUBJECT = {"base", "rows", "statements", "store"}
+"""Names of files that a package has for its contract, and a folder of storage for its subject."""
 BUDGETS: Mapping[str, int] = {
     "": 1140,
     "adapters": 5491,
@@ -37,7 +39,7 @@ BUDGETS: Mapping[str, int] = {
     "session_pages": 505,
     "settings": 555,
     "skills": 1075,
-    "storage": 12_320,
+    "storage": 12_326,
     "telemetry": 4384,
     "tools": 3130,
     "turn": 2601,
@@ -120,7 +122,8 @@ def over_budget(sizes: Mapping[str, int], budgets: Mapping[str, int]) -> list[st
 
 
 def repeated_names(files: list[File]) -> tuple[list[str], list[str]]:
-    """Module names in more than two packages, and public class names that are defined more than once."""
+    """Module names in more than two packages, but for those of OF_EACH_SUBJECT,
+    and public class names that are defined more than once."""
     packages: defaultdict[str, set[str]] = defaultdict(set)
     classes: Counter[str] = Counter()
     for file in files:
@@ -132,7 +135,7 @@ def repeated_names(files: list[File]) -> tuple[list[str], list[str]]:
             for node in file.tree.body
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
         )
-    modules = [name for name, places in packages.items() if len(places) > 2]
+    modules = [name for name, places in packages.items() if len(places) > 2 and name not in OF_EACH_SUBJECT]
     return sorted(modules), sorted(name for name, count in classes.items() if count > 1)
 
 

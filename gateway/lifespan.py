@@ -45,7 +45,7 @@ from gateway.telemetry.metrics import instrument_table as table
 from gateway.telemetry.metrics.registry import MetricsRegistry
 from gateway.telemetry.setup import Telemetry, open_telemetry
 from gateway.tools.arguments import prepare_checks
-from gateway.tools.mcp.servers import McpServers
+from gateway.tools.mcp.configured_servers import McpServers
 from gateway.turn.in_flight import InFlight
 from gateway.turn.observer import CompositeObserver
 from gateway.turn.ownership import Ownership

@@ -12,7 +12,7 @@ from bench.scale.cluster import Cluster
 from gateway.events.envelope import encode, encode_scope
 from gateway.storage.log.packs import packs_of
 from gateway.storage.moving.steps import TABLES
-from gateway.wiring.moving import move_everything, opened
+from gateway.wiring.database_move import move_everything, opened
 
 EVENTS, QUICK_EVENTS = 1_000_000, 100_000
 TURN = 100

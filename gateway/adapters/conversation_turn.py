@@ -16,7 +16,7 @@ from gateway.events.envelope import StoredEvent
 from gateway.http.requests import MAX_PARSED_INLINE, ApiRequest
 from gateway.messages import ToolSpec
 from gateway.service.abandoned_turns import GRACE
-from gateway.service.follower import Following
+from gateway.service.follower import StreamRange
 from gateway.service.seeding import MAX_SEEDED
 from gateway.storage.sessions import BESIDE
 from gateway.storage.turns import OnConflict, TurnRow
@@ -40,7 +40,7 @@ class AskedTurn(NamedTuple):
     """The turn to tell, from `place` on, and of it not what came before the calls `decided`; when it was
     accepted, if it is new (Unix milliseconds)."""
 
-    place: Following
+    place: StreamRange
     decided: Collection[str] = ()
     accepted_at: int | None = None
 

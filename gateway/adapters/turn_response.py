@@ -15,7 +15,7 @@ from gateway.errors import ClientLeft, Draining, GatewayError, NotFound
 from gateway.events.envelope import StoredEvent
 from gateway.http.requests import ApiRequest
 from gateway.http.stream import EventStream
-from gateway.service.follower import PAGE, Following, Take
+from gateway.service.follower import PAGE, StreamRange, Take
 from gateway.storage.turns import TurnRow
 
 _OF_APPROVALS = frozenset({"approval_request", "approval_response", "tool_result"})
@@ -123,7 +123,7 @@ class TurnAnswer:
 
 def answer_stream(
     request: ApiRequest,
-    place: Following,
+    place: StreamRange,
     encoder: Encoder,
     *,
     decided: Collection[str] = (),
@@ -147,7 +147,7 @@ def answer_stream(
 
 def stream_response(
     request: ApiRequest,
-    place: Following,
+    place: StreamRange,
     reader: AnswerReader,
     trouble: Callable[[GatewayError], bytes],
     *,
@@ -177,13 +177,13 @@ def stream_response(
 
 
 async def whole_answer(
-    request: ApiRequest, place: Following, encoder: Encoder, *, decided: Collection[str] = ()
+    request: ApiRequest, place: StreamRange, encoder: Encoder, *, decided: Collection[str] = ()
 ) -> None:
     """Waits for what `answer_stream` would tell, and hands it to `encoder`. Raises as `read_whole`."""
     await read_whole(request, place, TurnAnswer(encoder, place.head, decided))
 
 
-async def read_whole(request: ApiRequest, place: Following, reader: AnswerReader) -> None:
+async def read_whole(request: ApiRequest, place: StreamRange, reader: AnswerReader) -> None:
     """Waits until `reader` has finished with the turn that `place` is scoped to.
 
     Raises:
@@ -216,7 +216,7 @@ async def _left(request: ApiRequest) -> None:
         pass
 
 
-async def follow_to_end(request: ApiRequest, place: Following, reader: AnswerReader, take: Take) -> None:
+async def follow_to_end(request: ApiRequest, place: StreamRange, reader: AnswerReader, take: Take) -> None:
     """Hands on what comes until the reader has finished. Raises errors.StorageError, and errors.Draining
     where the server ends before."""
     gateway, sent = request.gateway, 0
@@ -242,7 +242,7 @@ async def follow_to_end(request: ApiRequest, place: Following, reader: AnswerRea
         raise Draining("The connection is closed while the answer goes on. Read it again in a moment.")
 
 
-async def _complete(request: ApiRequest, place: Following, events: list[StoredEvent]) -> None:
+async def _complete(request: ApiRequest, place: StreamRange, events: list[StoredEvent]) -> None:
     """Adds the rest of the calls that the client shall run where `events` end between those of a message, as
     a page of the log may: it would look as if the turn waited for the first ones alone. All calls of a
     message come in one commit, so the others are there."""
@@ -254,7 +254,7 @@ async def _complete(request: ApiRequest, place: Following, events: list[StoredEv
         events += calls
 
 
-async def _behind(request: ApiRequest, place: Following, seq: int) -> Sequence[StoredEvent]:
+async def _behind(request: ApiRequest, place: StreamRange, seq: int) -> Sequence[StoredEvent]:
     """What of the place stands in the log by now behind that event, at most a page."""
     found, _ = await request.gateway.page(replace(place, after=seq, head=seq + PAGE), PAGE)
     return found

@@ -7,14 +7,14 @@ from pydantic import AfterValidator, Field, model_validator
 
 from gateway.api.attachment_body import AttachmentBody
 from gateway.artifacts.attached_files import MAX_FILES
-from gateway.events.lifecycle import Rating
+from gateway.events.session_changes import Rating
 from gateway.http.json_types import Body, Query, Reply, no_nul, not_blank
 from gateway.ids import ID_PATTERN, USER_PATTERN
 from gateway.messages import Usage
 from gateway.service.abandoned_turns import GRACE, MAX_GRACE
 from gateway.service.seeding import MAX_SEEDED, SeedMessage
 from gateway.storage.branches import MAX_BRANCHES
-from gateway.storage.sessions import Found, OpenStatus, Order, Piece, TitleBy
+from gateway.storage.sessions import MarkedText, MatchedText, OpenStatus, Order, TitleBy
 from gateway.storage.turns import MAX_INSTRUCTIONS, TurnRow, TurnState, TurnStatus
 from gateway.tools.client_tools import MAX_TOOLS
 
@@ -213,15 +213,15 @@ class FoundReply(Reply):
     )
 
     @classmethod
-    def of(cls, found: Found) -> Self:
+    def of(cls, found: MatchedText) -> Self:
         return cls(
-            title=_pieces(found.title),
+            title=_marked_texts(found.title),
             turn_id=found.turn_id,
-            text=_pieces(found.text),
+            text=_marked_texts(found.text),
         )
 
 
-def _pieces(pieces: Sequence[Piece] | None) -> list[PieceReply] | None:
+def _marked_texts(pieces: Sequence[MarkedText] | None) -> list[PieceReply] | None:
     if pieces is None:
         return None
     return [PieceReply(text=piece.text, hit=piece.hit) for piece in pieces]

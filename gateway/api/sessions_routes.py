@@ -29,8 +29,8 @@ from gateway.http.json_types import json_body, json_reply
 from gateway.http.ranges import unless_known
 from gateway.http.requests import ApiRequest
 from gateway.http.stream import stream_response
-from gateway.service.follower import Following
-from gateway.storage.sessions import Found
+from gateway.service.follower import StreamRange
+from gateway.storage.sessions import MatchedText
 
 ARCHIVED = {"false": False, "true": True, "all": None}
 TYPES = frozenset(event_types())
@@ -67,7 +67,7 @@ async def find(request: ApiRequest) -> Response:
     if len(rows) > query.limit:
         last = page[-1]
         more = encode_cursor(last.created_at if query.order == "created" else last.updated_at, last.id)
-    found: Mapping[str, Found] = {}
+    found: Mapping[str, MatchedText] = {}
     if query.q is not None:
         found = await request.gateway.where_found(request.principal, query.q, [row.id for row in page])
     listed = [
@@ -163,7 +163,7 @@ async def events(request: ApiRequest) -> Response:
     return stream_response(request, place, kind=kind, open_turn=running.id if running is not None else None)
 
 
-async def _page(request: ApiRequest, place: Following, limit: int, before: int | None) -> Response:
+async def _page(request: ApiRequest, place: StreamRange, limit: int, before: int | None) -> Response:
     following, previous = None, None
     if before is None:
         page, following = await request.gateway.page(place, limit)

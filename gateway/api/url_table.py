@@ -8,7 +8,7 @@ from gateway.api import branches_routes as branches
 from gateway.api import compressions_routes as compressions
 from gateway.api import health_routes as health
 from gateway.api import prompts_routes as prompts
-from gateway.api import records_routes as records
+from gateway.api import replay_export_import_routes as records
 from gateway.api import sessions_routes as sessions
 from gateway.api import skills_routes as skills
 from gateway.api import summaries_routes as summaries
@@ -29,7 +29,7 @@ from gateway.api.compressions_routes import CompressionDetails, CompressionList
 from gateway.api.health_routes import Caller, Health
 from gateway.api.memory_url_table import MEMORIES
 from gateway.api.prompts_routes import EditsBody, PreviewQuery
-from gateway.api.records_routes import Archived, ExportQuery, ReplayQuery
+from gateway.api.replay_export_import_routes import Archived, ExportQuery, ReplayQuery
 from gateway.api.session_bodies import (
     AcceptedTurn,
     BranchQuery,

@@ -21,7 +21,7 @@ from gateway.model.base import Answer, ModelRequest
 from gateway.model.endpoint_profile import left_out
 from gateway.settings import Settings
 from gateway.storage.blobs.addresses import NOT_SHARED, is_bucket, open_blobs, try_blobs
-from gateway.storage.folder import FolderLock
+from gateway.storage.data_folder_lock import FolderLock
 from gateway.storage.migrations import MEMORIES, SESSIONS, Chain, schema_of
 
 SQLITE_SAFE = (3, 51, 3)

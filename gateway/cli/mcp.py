@@ -10,7 +10,7 @@ from gateway.cli.options import Key
 if TYPE_CHECKING:
     from socket import socket
 
-    from gateway.adapters.mcp.mcp_memory_server import Caller
+    from gateway.adapters.mcp.mcp_memory_server import McpUser
     from gateway.auth import ApiKeys
     from gateway.settings import Settings
 
@@ -57,7 +57,7 @@ def mcp(
             raise typer.BadParameter("With --url the key says who asks: give nothing but --key.")
         _forward(url, key)
         return
-    from gateway.adapters.mcp.mcp_memory_server import Caller
+    from gateway.adapters.mcp.mcp_memory_server import McpUser
     from gateway.auth import LOCAL_USER
 
     host, port = _address(http) if http is not None else (None, None)
@@ -65,7 +65,7 @@ def mcp(
     if not settings.memory:
         raise SettingsError("GATEWAY_MEMORY is false: there is no memory to serve.")
     configure_logging(settings.log_level, settings.log_format)
-    caller = Caller(
+    caller = McpUser(
         checked_id(user or LOCAL_USER.user_id, "--user"),
         role and checked_id(role, "--role"),
         project and checked_id(project, "--project"),
@@ -102,7 +102,7 @@ def _address(http: str) -> tuple[str, int]:
     return host.strip("[]") or "127.0.0.1", int(port)
 
 
-async def _over_stdio(settings: "Settings", caller: "Caller") -> None:
+async def _over_stdio(settings: "Settings", caller: "McpUser") -> None:
     from gateway.adapters.mcp.mcp_memory_server import memory_server, memory_tool, serve_stdio
     from gateway.cli.memory_context import check_there
     from gateway.wiring import open_memory
@@ -112,7 +112,7 @@ async def _over_stdio(settings: "Settings", caller: "Caller") -> None:
         await serve_stdio(memory_server(memory_tool(settings, services), caller))
 
 
-def _over_http(settings: "Settings", caller: "Caller") -> None:
+def _over_http(settings: "Settings", caller: "McpUser") -> None:
     """Raises SettingsError where others could reach it and no key protects it."""
     from gateway.auth import ApiKeys
     from gateway.cli.http_server import bind, refuse_open_address
@@ -123,7 +123,7 @@ def _over_http(settings: "Settings", caller: "Caller") -> None:
         asyncio.run(_listen(settings, caller, keys, listener))
 
 
-async def _listen(settings: "Settings", caller: "Caller", keys: "ApiKeys", listener: "socket") -> None:
+async def _listen(settings: "Settings", caller: "McpUser", keys: "ApiKeys", listener: "socket") -> None:
     import uvicorn
 
     from gateway.adapters.mcp.mcp_memory_server import PATH, http_app, memory_server, memory_tool

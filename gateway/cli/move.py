@@ -25,7 +25,7 @@ def move(
     archives and artifacts. No gateway may run on either side. What was interrupted goes on when it is called
     again; the source stays as it is."""
     from gateway.cli.terminal import to_stderr
-    from gateway.wiring.moving import move_everything
+    from gateway.wiring.database_move import move_everything
 
     moved = move_everything(source, target, blobs, _Shown().told)
     if moved.blobs is not None:

@@ -13,7 +13,7 @@ from gateway.model.prices import window
 from gateway.settings import Settings, load_settings
 from gateway.skills.catalog import Catalog
 from gateway.telemetry.lines.logs import LogLevel, configure_logging
-from gateway.tools.mcp.servers import McpServers
+from gateway.tools.mcp.configured_servers import McpServers
 
 DEMO_MODEL = "demo"
 """What `gateway dev` answers through where no model is configured."""

@@ -16,20 +16,14 @@ from gateway.events.content import RetrievalEvent, TextEvent, ThinkingEvent
 from gateway.events.lifecycle import (
     DoneEvent,
     ErrorEvent,
-    FeedbackEvent,
     IterationEndEvent,
     IterationStartEvent,
     IterationSupersededEvent,
     TurnStartEvent,
     WarningEvent,
 )
-from gateway.events.memory_and_context import (
-    ArtifactEvent,
-    CompressionEvent,
-    MemoryEvent,
-    SkillEvent,
-    TitleEvent,
-)
+from gateway.events.memory_skill_artifact import ArtifactEvent, MemoryEvent, SkillEvent
+from gateway.events.session_changes import CompressionEvent, FeedbackEvent, TitleEvent
 
 AnyEvent = Annotated[
     TurnStartEvent

@@ -194,22 +194,6 @@ class Done(EventData):
     )
 
 
-Rating = Literal["up", "down", "none"]
-
-
-class Feedback(EventData):
-    """What a person thinks of a turn that is over: it has the turn's id, and comes some time after its
-    `done`. The last one holds."""
-
-    event_type: ClassVar[str] = "feedback"
-
-    rating: Rating = Field(description="none: taken back.")
-    reason: str | None = Field(default=None, description="Why, in the person's words.")
-    of: Literal["turn", "message"] = Field(
-        description="What it is about: all that was done, or the answer alone."
-    )
-
-
 TurnStartEvent = Event[Literal["turn_start"], TurnStart]
 IterationStartEvent = Event[Literal["iteration_start"], IterationStart]
 IterationEndEvent = Event[Literal["iteration_end"], IterationEnd]
@@ -217,4 +201,3 @@ IterationSupersededEvent = Event[Literal["iteration_superseded"], IterationSuper
 WarningEvent = Event[Literal["warning"], TurnWarning]
 ErrorEvent = Event[Literal["error"], TurnError]
 DoneEvent = Event[Literal["done"], Done]
-FeedbackEvent = Event[Literal["feedback"], Feedback]

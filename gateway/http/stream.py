@@ -16,7 +16,7 @@ from gateway.errors import Draining, GatewayError, StorageError
 from gateway.events.envelope import StoredEvent
 from gateway.http.requests import ApiRequest
 from gateway.http.timer_wheel import Wheel
-from gateway.service.follower import Following, Take
+from gateway.service.follower import StreamRange, Take
 from gateway.sse_frames import encode_frames, encode_open, encode_trouble
 from gateway.telemetry.metrics.stream_metrics import StreamKind, StreamMetrics
 from gateway.telemetry.spans.http_spans import RequestSpan
@@ -42,7 +42,7 @@ debug_log = logging.getLogger(__name__)
 
 def stream_response(
     request: ApiRequest,
-    place: Following,
+    place: StreamRange,
     *,
     kind: StreamKind,
     open_turn: str | None,

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
-from gateway.events.memory_and_context import Memory
+from gateway.events.memory_skill_artifact import Memory
 from gateway.memory.secrets import masked_row
 from gateway.storage.memories import Change, Evidence, Link, MemoryRow, MemoryVersion, Operation
 

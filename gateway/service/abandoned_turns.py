@@ -14,7 +14,7 @@ from typing import Any
 import structlog
 
 from gateway.errors import GatewayError
-from gateway.service.follower import Following
+from gateway.service.follower import StreamRange
 from gateway.storage.replica_signals import Signal, Signals
 from gateway.storage.turns import TurnRow, Turns
 
@@ -52,7 +52,7 @@ class Releases:
         signals.on("read", lambda subject: self._keep(_turn_of(subject)))
 
     @contextmanager
-    def reading(self, place: Following) -> Generator[None]:
+    def reading(self, place: StreamRange) -> Generator[None]:
         """Somebody reads from that place meanwhile, which keeps the turns that they read. Where the reader
         goes before the end, and `place` says so, its turn is released."""
         session_id, turn = place.session_id, place.turn

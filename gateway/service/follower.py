@@ -27,7 +27,7 @@ meanwhile; it must not ask for the current task before that (see `EagerTask`).""
 
 
 @dataclass(frozen=True, slots=True)
-class Following:
+class StreamRange:
     """A place to follow a session from. Scoped to `turn`, the stream ends after that turn's `done`; with
     `live` false it ends at `head`, the session's last seq when it began. A reader that leaves before that end
     releases the turn, `release_after` seconds being its grace; None: the turn goes on. `made_at`: when the
@@ -68,7 +68,7 @@ class Following:
 
 
 async def page_before(
-    log: EventLog, place: Following, before: int, limit: int
+    log: EventLog, place: StreamRange, before: int, limit: int
 ) -> tuple[Sequence[StoredEvent], int | None]:
     """At most `limit` events of the place before that seq, the newest of them, in order, and the seq before
     which the others are; None when there are no more. Fewer when they are large, or when much has to be
@@ -87,7 +87,7 @@ async def page_before(
 
 
 async def _newest(
-    log: EventLog, place: Following, after: int, until: int, limit: int
+    log: EventLog, place: StreamRange, after: int, until: int, limit: int
 ) -> tuple[Sequence[StoredEvent], int, bool]:
     """The newest of a stretch: their bytes, and whether there are more."""
     newest: deque[StoredEvent] = deque()
@@ -114,7 +114,7 @@ def following_from(
     *,
     types: frozenset[str] = frozenset(),
     live: bool = True,
-) -> Following:
+) -> StreamRange:
     """The place behind the event `after` of a session whose last event is `head`; of a `turn` not before its
     first event. Raises errors.CursorAhead when there is no such event yet."""
     if after > head:
@@ -123,7 +123,7 @@ def following_from(
         )
     if turn is not None:
         after = max(after, turn.first_seq - 1 if turn.first_seq else head)
-    return Following(session_id, head, after, turn, types, live)
+    return StreamRange(session_id, head, after, turn, types, live)
 
 
 class Follower:
@@ -136,7 +136,7 @@ class Follower:
 
     def __init__(
         self,
-        place: Following,
+        place: StreamRange,
         take: Take,
         *,
         bus: Bus,

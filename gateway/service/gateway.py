@@ -9,7 +9,7 @@ from gateway.auth import Principal
 from gateway.cancellation_shield import finish
 from gateway.errors import Draining, NotFound, TurnInProgress
 from gateway.events.envelope import StoredEvent
-from gateway.events.lifecycle import Feedback, Rating
+from gateway.events.session_changes import Feedback, Rating
 from gateway.history.message_view import messages_of
 from gateway.ids import new_session_id, now_ms
 from gateway.messages import Attached, ToolSpec, clean_text
@@ -23,8 +23,8 @@ from gateway.service.dependencies import Dependencies
 from gateway.service.documents import DocumentedMemories
 from gateway.service.follower import (
     Follower,
-    Following,
     Snapshot,
+    StreamRange,
     Take,
     following_from,
     page_before,
@@ -32,12 +32,12 @@ from gateway.service.follower import (
 from gateway.service.history import SessionHistory
 from gateway.service.memory import UserMemories
 from gateway.service.prompts import Prompts
+from gateway.service.replay_export_import import SessionRecords
 from gateway.service.seeding import SeedMessage, seed
 from gateway.service.sent_prompts import SentPrompts
 from gateway.service.skills import SkillsOffered
-from gateway.service.whole_sessions import SessionRecords
 from gateway.storage.branches import SessionBranches
-from gateway.storage.sessions import Found, Order, SessionRow
+from gateway.storage.sessions import MatchedText, Order, SessionRow
 from gateway.storage.turns import Accepted, NewTurn, OnConflict, TurnRow, TurnState
 from gateway.turn.in_flight import InFlight
 from gateway.turn.ownership import Ownership
@@ -158,7 +158,7 @@ class Gateway:
 
     async def where_found(
         self, who: Principal, query: str, session_ids: Sequence[str]
-    ) -> Mapping[str, Found]:
+    ) -> Mapping[str, MatchedText]:
         """See `Search.where`."""
         return await self._deps.search.where(who.user_id, query, session_ids)
 
@@ -344,7 +344,7 @@ class Gateway:
         types: frozenset[str] = frozenset(),
         live: bool = True,
         branch: int | None = None,
-    ) -> Following:
+    ) -> StreamRange:
         """A checked place to follow from; of a `branch` as it is now. Raises errors.NotFound, or
         errors.CursorAhead beyond the last event."""
         # The session first: a turn that begins between the two reads must not have its first events skipped.
@@ -356,16 +356,16 @@ class Gateway:
 
     def following_turn(
         self, accepted: Accepted, *, after: int = 0, release_after: float | None = None
-    ) -> Following:
+    ) -> StreamRange:
         """The place from which a turn is followed that was just accepted, or had been before: then a client
         that asks again goes on behind the event `after`. Raises errors.CursorAhead as `following` does."""
         after = after if accepted.repeated else 0
         place = following_from(accepted.turn.session_id, accepted.head, after, accepted.turn)
         return replace(place, release_after=release_after, made_at=accepted.made_at)
 
-    async def follow(self, place: Following, take: Take) -> None:
+    async def follow(self, place: StreamRange, take: Take) -> None:
         """Hands what comes after the place to `take`, in order, as it becomes durable, several events at a
-        time. Ends as `Following` says, or at shutdown. Raises errors.StorageError as `Follower.run` does."""
+        time. Ends as the range says, or at shutdown. Raises errors.StorageError as `Follower.run` does."""
         deps = self._deps
         follower = Follower(place, take, bus=deps.bus, events=deps.log, trouble=self._in_flight.trouble)
         if self._closing:
@@ -377,7 +377,7 @@ class Gateway:
         finally:
             self._followers.remove(follower)
 
-    async def page(self, place: Following, limit: int) -> tuple[Sequence[StoredEvent], int | None]:
+    async def page(self, place: StreamRange, limit: int) -> tuple[Sequence[StoredEvent], int | None]:
         """At most `limit` stored events from the place on (fewer when they are large), and the cursor to go
         on from; None when there are no more."""
         until = place.until
@@ -388,7 +388,7 @@ class Gateway:
         return place.choose(found), found[-1].seq if more else None
 
     async def page_before(
-        self, place: Following, before: int, limit: int
+        self, place: StreamRange, before: int, limit: int
     ) -> tuple[Sequence[StoredEvent], int | None]:
         """As `follower.page_before`."""
         return await page_before(self._deps.log, place, before, limit)

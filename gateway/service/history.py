@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from gateway.auth import Principal
 from gateway.errors import Conflict, Draining, Forbidden, InvalidRequest, NotFound
-from gateway.events.memory_and_context import Compression
+from gateway.events.session_changes import Compression
 from gateway.history.archive import read_version
 from gateway.history.message_view import messages_of
 from gateway.history.tokens import overhead_of

@@ -8,7 +8,7 @@ import structlog
 from gateway.bounded_dict import BoundedDict
 from gateway.errors import GatewayError, NotFound
 from gateway.events.envelope import StoredEvent
-from gateway.events.memory_and_context import Title
+from gateway.events.session_changes import Title
 from gateway.ids import new_operation_id, now_ms
 from gateway.messages import clean_text, shortened
 from gateway.model.calls import CallContext, ModelCalls, Spent, request_of

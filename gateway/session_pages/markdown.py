@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from gateway.session_pages.replayed_turn import ReplayedTurn
-from gateway.session_pages.shared import AnswerText, Found, Note, Shared, SharedPages, UsedTool, shared
+from gateway.session_pages.shared import AnswerText, Note, Shared, SharedPages, Sources, UsedTool, shared
 from gateway.session_pages.words import moment, printable
 
 MAX_READ, MAX_BRACKETS = 200_000, 2_000
@@ -106,7 +106,7 @@ def _drawn(block: Shared) -> str:
                 *([_fenced(content, "text")] if content is not None else []),
             ]
             return _folded(title, "\n\n".join(fenced))
-        case Found(title, sources):
+        case Sources(title, sources):
             return _folded(
                 title, "\n".join(f"- **{line(name)}**: {line(snippet)}" for name, snippet in sources)
             )

@@ -41,7 +41,7 @@ class UsedTool:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Sources:
     """Sources that were found for a query: title or name, and snippet."""
 
     title: str
@@ -55,7 +55,7 @@ class Note:
     line: str
 
 
-Shared = AnswerText | UsedTool | Found | Note
+Shared = AnswerText | UsedTool | Sources | Note
 
 
 def shared(turn: ReplayedTurn) -> Iterator[Shared]:
@@ -71,7 +71,7 @@ def shared(turn: ReplayedTurn) -> Iterator[Shared]:
                 hits = [
                     (str(hit.get("title") or hit["source"]), str(hit["snippet"])) for hit in data["results"]
                 ]
-                yield Found(f"⌕ {data['source']}: {data['query']}", hits)
+                yield Sources(f"⌕ {data['source']}: {data['query']}", hits)
             case "error":
                 yield Note(describe(step.kind, data) or step.kind)
             case _:

@@ -7,7 +7,7 @@ from markdown_it import MarkdownIt
 from gateway.session_pages.html import CLOSING, details, note, opening, paragraph, text
 from gateway.session_pages.markdown import leads_elsewhere
 from gateway.session_pages.replayed_turn import ReplayedTurn
-from gateway.session_pages.shared import AnswerText, Found, Note, Shared, SharedPages, UsedTool, shared
+from gateway.session_pages.shared import AnswerText, Note, Shared, SharedPages, Sources, UsedTool, shared
 from gateway.session_pages.words import moment, printable
 
 MAX_FORMATTED, MAX_BRACKETS = 200_000, 2_000
@@ -57,7 +57,7 @@ def _drawn(block: Shared) -> str:
         case UsedTool(title, arguments, content):
             result = f'<pre dir="auto">{text(content)}</pre>' if content is not None else ""
             return details(title, f"<pre>{text(arguments)}</pre>{result}") + "\n"
-        case Found(title, sources):
+        case Sources(title, sources):
             hits = "".join(
                 f"<li><strong>{text(name)}</strong>{paragraph(snippet)}</li>" for name, snippet in sources
             )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from gateway.errors import ToolError
-from gateway.events.memory_and_context import Skill as SkillEvent
+from gateway.events.memory_skill_artifact import Skill as SkillEvent
 from gateway.skills.catalog import Catalog
 from gateway.skills.definition import MAX_REFERENCE, SKILL_FILE, MarkdownSkill, read_definition
 from gateway.skills.files import as_text, inside, is_file_of, listing, read_inside

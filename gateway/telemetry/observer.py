@@ -12,7 +12,7 @@ from gateway.events.envelope import StoredEvent
 from gateway.ids import DAY_MS, OPERATION_PREFIX
 from gateway.messages import Usage
 from gateway.telemetry.semconv import OTHER
-from gateway.telemetry.tool_events import ToolEvents
+from gateway.telemetry.tool_fold import ToolEvents
 from gateway.telemetry.turn_facts import Call, TelemetryReader, TurnFacts
 
 FAILURES = frozenset({"failed", "interrupted"})

@@ -17,7 +17,7 @@ from gateway.messages import Usage
 from gateway.model.calls import ModelCall
 from gateway.telemetry.metrics.buckets import SECONDS
 from gateway.telemetry.metrics.counters import Tally
-from gateway.telemetry.tool_runs import ApprovalState, SkillUse, ToolRun
+from gateway.telemetry.tool_facts import ApprovalState, SkillUse, ToolRun
 
 _GAPS = tuple(round(bound * 1000) for bound in SECONDS)
 

@@ -12,7 +12,7 @@ from gateway.events.calls import Effect
 from gateway.ids import is_id
 from gateway.messages import ToolSpec
 from gateway.tools.base import ToolContext, ToolOutput
-from gateway.tools.mcp.schemas import shown, usable_schema
+from gateway.tools.mcp.tool_schemas import shown, usable_schema
 
 MAX_TOOLS = 128
 MAX_SIZE = 131_072

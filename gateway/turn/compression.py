@@ -2,7 +2,7 @@
 
 from gateway.errors import CompressionFailed, Conflict, NothingToCompress
 from gateway.events.lifecycle import IterationSuperseded, TurnWarning
-from gateway.events.memory_and_context import Compression
+from gateway.events.session_changes import Compression
 from gateway.history.tokens import overhead_of
 from gateway.model.base import ModelRequest
 from gateway.model.calls import CallContext

@@ -12,7 +12,7 @@ from gateway.events.calls import ApprovalRequest, ApprovalResponse, CallResult, 
 from gateway.events.content import Text
 from gateway.events.envelope import EventData, StoredEvent
 from gateway.events.lifecycle import Done, IterationEnd, IterationStart, IterationSuperseded, TurnStart
-from gateway.events.memory_and_context import Skill
+from gateway.events.memory_skill_artifact import Skill
 from gateway.messages import Message, Usage, tool_result_block
 from gateway.tools.policy import speaker
 

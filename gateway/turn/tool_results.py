@@ -14,7 +14,7 @@ from gateway.artifacts.content import ArtifactContent, bytes_content, text_conte
 from gateway.errors import GatewayError
 from gateway.events.calls import CallResult, ResultStatus
 from gateway.events.lifecycle import TurnWarning
-from gateway.events.memory_and_context import Artifact
+from gateway.events.memory_skill_artifact import Artifact
 from gateway.lexical import estimate_tokens
 from gateway.messages import clean_text
 from gateway.storage.artifacts import ArtifactRow, size_of

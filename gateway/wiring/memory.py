@@ -91,7 +91,7 @@ async def open_memory(
 async def _database(settings: Settings) -> AsyncGenerator[MemoryDatabase]:
     if settings.is_shared:
         with driver_needed():
-            from gateway.storage.postgres.memory import PostgresMemoryDatabase  # noqa: PLC0415 - an extra
+            from gateway.storage.postgres.memory_dialect import PostgresMemoryDatabase  # noqa: PLC0415 - an extra
         assert settings.database_url is not None  # it is shared
         async with await PostgresMemoryDatabase.open(
             settings.database_url,

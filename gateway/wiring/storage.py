@@ -46,8 +46,8 @@ from gateway.storage.sessions.learning_progress import SqlLearnedSessions
 from gateway.storage.sessions.purges import SqlPurges
 from gateway.storage.sessions.search import SqlSearch, TurnWords
 from gateway.storage.sessions.store import SqlSessions
-from gateway.storage.sqlite.database import SqliteDatabase
-from gateway.storage.sqlite.search import Fts5TurnWords
+from gateway.storage.sqlite.session_search import Fts5TurnWords
+from gateway.storage.sqlite.sqlite_database import SqliteDatabase
 from gateway.storage.turns import Turns
 from gateway.storage.turns.store import SqlTurns
 from gateway.wiring.database_server import driver_needed
@@ -175,7 +175,7 @@ async def storage_on_server(
     from gateway.storage.postgres.exclusive import PostgresExclusive  # noqa: PLC0415 - an extra
     from gateway.storage.postgres.listener import Listener  # noqa: PLC0415
     from gateway.storage.postgres.replicas import PostgresReplicas  # noqa: PLC0415
-    from gateway.storage.postgres.search import ArrayTurnWords  # noqa: PLC0415
+    from gateway.storage.postgres.session_search import ArrayTurnWords  # noqa: PLC0415
 
     replicas = PostgresReplicas(database, database.direct, lease)
     await replicas.join()

@@ -18,7 +18,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import ElicitRequestParams, ElicitResult, TextContent
 
-from gateway.adapters.mcp.mcp_memory_server import Caller, http_app, memory_server
+from gateway.adapters.mcp.mcp_memory_server import McpUser, http_app, memory_server
 from gateway.auth import ApiKeys
 from gateway.memory.tool import manage_memory
 from gateway.settings import Settings, load_settings
@@ -93,7 +93,7 @@ async def serving(
 ) -> AsyncGenerator[str]:
     """The server over HTTP in this process, for clients of today or from before 2026."""
     async with open_memory(settings) as room:
-        server = memory_server(manage_memory(room.memories, room.searcher), Caller("local"))
+        server = memory_server(manage_memory(room.memories, room.searcher), McpUser("local"))
         app = http_app(server, ApiKeys(keys, delegates), settings)
         app = http_app(server, ApiKeys(keys, delegates), settings)
         spoken = before_2026(app) if older else app
@@ -251,7 +251,7 @@ async def test_what_a_model_saves_over_mcp_is_kept_with_where_it_came_from(setti
     """For whoever looks at its versions."""
     async with open_memory(settings) as room:
         tool = manage_memory(room.memories, room.searcher, who="A model over MCP")
-        async with Client(memory_server(tool, Caller("ada", "designer", "bridge"))) as client:
+        async with Client(memory_server(tool, McpUser("ada", "designer", "bridge"))) as client:
             await Memory(client)("save", content="We build it of steel", type="project_decision")
         (row,) = await room.memories.list(AllScopes("ada"), Filter(), limit=9)
         (version,) = await room.store.versions(AllScopes("ada"), row.id)

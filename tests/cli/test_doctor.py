@@ -13,7 +13,7 @@ from gateway.client import GatewayClient
 from gateway.demo.server import serve_demo
 from gateway.model.endpoint_profile import OLDER_VERSION
 from gateway.settings import load_settings
-from gateway.storage.folder import FolderLock
+from gateway.storage.data_folder_lock import FolderLock
 from tests.cli.calling import Command
 from tests.loopback import served
 from tests.memory.search.vector_server import VectorServer

@@ -9,7 +9,7 @@ import pytest
 
 from gateway.errors import Conflict, NotFound, TurnInProgress
 from gateway.events.envelope import StoredEvent
-from gateway.events.memory_and_context import Compression
+from gateway.events.session_changes import Compression
 from gateway.storage.archives import ArchiveRow
 from gateway.wiring import Storage
 from tests.storage.archiving import all_events, append, archive, converse, event, everything

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.storage.sessions import Piece
+from gateway.storage.sessions import MarkedText
 from gateway.wiring import Storage
 from tests.storage.saying import add_turn, archive, ask, finish
 from tests.storage.writing import OWNER, Factory, accepted, writer_of
@@ -61,7 +61,7 @@ async def where(storage: Storage, query: str, *session_ids: str) -> dict[str, tu
     """Title, turn and text of what was found in each session, with what was looked for in brackets."""
     found = await storage.search.where(OWNER, query, session_ids or ("s",))
 
-    def shown(pieces: Sequence[Piece] | None) -> str:
+    def shown(pieces: Sequence[MarkedText] | None) -> str:
         return "".join(f"[{piece.text}]" if piece.hit else piece.text for piece in pieces or ())
 
     return {name: (shown(each.title), each.turn_id or "", shown(each.text)) for name, each in found.items()}

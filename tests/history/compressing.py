@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gateway.errors import BlobMissing, Conflict
-from gateway.events.memory_and_context import Compression
+from gateway.events.session_changes import Compression
 from gateway.history.archive import read_version
 from gateway.history.compression.compressor import Compressor
 from gateway.history.summaries.session_summaries import SessionSummariser

@@ -18,7 +18,7 @@ from sqlalchemy import Connection, select, text
 
 from gateway.errors import ArchiveDamaged, Conflict, StorageError, TurnInProgress
 from gateway.events.envelope import StoredEvent
-from gateway.events.memory_and_context import Compression
+from gateway.events.session_changes import Compression
 from gateway.history import archive as archiving
 from gateway.messages import Message, text_block
 from gateway.storage.archives import ArchiveRow
@@ -29,7 +29,7 @@ from gateway.storage.messages import StoredMessage
 from gateway.storage.schema import loose_events, messages
 from gateway.storage.sessions.purges import SqlPurges
 from gateway.storage.sqlite import SqliteDatabase
-from gateway.storage.sqlite.search import Fts5TurnWords
+from gateway.storage.sqlite.session_search import Fts5TurnWords
 from gateway.wiring import Storage, storage_on
 from tests.storage.archiving import all_events, append, archive, converse, event, everything
 from tests.storage.writing import OWNER, accepted, sqlite_storage

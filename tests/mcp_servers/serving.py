@@ -13,9 +13,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from gateway.events.envelope import EventData
 from gateway.settings.value_types import McpServer
 from gateway.tools.base import ToolContext, ToolOutput
-from gateway.tools.mcp.connected_server import ServerState
+from gateway.tools.mcp.configured_servers import McpServers
+from gateway.tools.mcp.reconnecting_server import ServerState
 from gateway.tools.mcp.remote_tools import RemoteTool
-from gateway.tools.mcp.servers import McpServers
 from tests.harness import TIMEOUT
 from tests.tools import calling
 

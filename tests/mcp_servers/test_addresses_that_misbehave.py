@@ -17,7 +17,7 @@ from starlette.types import ASGIApp
 from structlog.testing import capture_logs
 
 from gateway.errors import ServerUnreachable
-from gateway.tools.mcp import bounds, connected_server
+from gateway.tools.mcp import limits, reconnecting_server
 from tests.loopback import free_port, served
 from tests.mcp_servers.serving import (
     Attached,
@@ -35,8 +35,8 @@ Answer = Callable[[str, dict[str, Any]], Response | None]
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing here has to wait as long as a person would let it."""
-    monkeypatch.setattr(connected_server, "PAUSES", (0.01,))
-    monkeypatch.setattr(connected_server, "SETTLING", 0.05)
+    monkeypatch.setattr(reconnecting_server, "PAUSES", (0.01,))
+    monkeypatch.setattr(reconnecting_server, "SETTLING", 0.05)
 
 
 def as_json(message: dict[str, Any], result: dict[str, Any]) -> bytes:
@@ -114,8 +114,8 @@ async def test_a_redirect_to_somebody_else_is_not_followed() -> None:
 @pytest.mark.parametrize(
     "answer",
     [
-        Response(b" " * (bounds.MESSAGE + 1), media_type="application/json"),
-        Response(b"data: " + b"x" * (bounds.MESSAGE + 1) + b"\n\n", media_type="text/event-stream"),
+        Response(b" " * (limits.MESSAGE + 1), media_type="application/json"),
+        Response(b"data: " + b"x" * (limits.MESSAGE + 1) + b"\n\n", media_type="text/event-stream"),
         Response("<html>对不起</html>", media_type="text/html"),
         Response(b"{not json", media_type="application/json"),
         Response(b": and then nothing\n\n", media_type="text/event-stream"),
@@ -142,7 +142,7 @@ async def test_an_answer_of_too_many_parts_is_not_read() -> None:
     """300 kB that would take a hundred times as much memory."""
 
     def many(method: str, message: dict[str, Any]) -> Response | None:
-        result = {"content": [], "structuredContent": {"a": [[]] * bounds.PARTS}}
+        result = {"content": [], "structuredContent": {"a": [[]] * limits.PARTS}}
         answer = Response(as_json(message, result), media_type="application/json")
         return answer if method == "tools/call" else None
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gateway.tools.mcp.schemas import usable_schema
+from gateway.tools.mcp.tool_schemas import usable_schema
 
 OBJECT: dict[str, Any] = {"type": "object"}
 

@@ -12,8 +12,8 @@ from structlog.testing import capture_logs
 from gateway import lifespan
 from gateway.settings import Settings
 from gateway.supervisor import Supervisor
-from gateway.tools.mcp import connected_server
-from gateway.tools.mcp.servers import McpServers
+from gateway.tools.mcp import reconnecting_server
+from gateway.tools.mcp.configured_servers import McpServers
 from tests.harness import TIMEOUT, running_gateway
 from tests.mcp_servers.serving import address, program
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.anyio
 
 WITHOUT_SERVERS = """
 import asyncio, sys
-from gateway.tools.mcp.servers import McpServers
+from gateway.tools.mcp.configured_servers import McpServers
 source = McpServers({}, changed=lambda: None)
 asyncio.run(source.run())
 asyncio.run(source.tried())
@@ -44,7 +44,7 @@ def test_without_servers_the_sdk_is_not_imported() -> None:
 
 async def test_without_the_sdk_the_log_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     """The gateway runs, without those tools."""
-    monkeypatch.delitem(sys.modules, "gateway.tools.mcp.sdk_connection", raising=False)
+    monkeypatch.delitem(sys.modules, "gateway.tools.mcp.sdk_session", raising=False)
     monkeypatch.setitem(sys.modules, "mcp", None)
     source = McpServers({"it": program("scripted.py", "plain")}, changed=nothing)
     with capture_logs() as lines:
@@ -59,7 +59,7 @@ async def test_without_the_sdk_the_log_names_what_to_install(monkeypatch: pytest
 
 async def test_it_ends_at_whatever_moment_it_is_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also in the middle of a failure, where libraries lose a cancellation."""
-    monkeypatch.setattr(connected_server, "PAUSES", (0.0,))
+    monkeypatch.setattr(reconnecting_server, "PAUSES", (0.0,))
     for steps in range(0, 120, 5):
         servers = {"gone": address("http://127.0.0.1:9"), "away": program("-c", "")}
         running = asyncio.create_task(McpServers(servers, changed=nothing).run())
@@ -112,16 +112,16 @@ def logged(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
 
 async def test_a_mistake_with_one_server_ends_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     """That one is told to have failed, and is connected again; the other never loses its connection."""
-    session, mistakes, other_is_there = connected_server.Server._session, list[str](), asyncio.Event()  # pyright: ignore[reportPrivateUsage]
+    session, mistakes, other_is_there = reconnecting_server.Server._session, list[str](), asyncio.Event()  # pyright: ignore[reportPrivateUsage]
 
-    async def mistaken(self: connected_server.Server) -> Any:
+    async def mistaken(self: reconnecting_server.Server) -> Any:
         if self.name == "bad" and not mistakes:
             await other_is_there.wait()
             mistakes.append(self.name)
             raise KeyError("a mistake")
         return await session(self)
 
-    monkeypatch.setattr(connected_server.Server, "_session", mistaken)
+    monkeypatch.setattr(reconnecting_server.Server, "_session", mistaken)
     supervisor, changes = Supervisor(first_pause=0), list[str]()
     servers = {"bad": program("scripted.py", "plain"), "good": program("scripted.py", "plain")}
     source = McpServers(servers, changed=lambda: changes.append("changed"), supervisor=supervisor)

@@ -12,7 +12,7 @@ from gateway.events.calls import ToolProgress
 from gateway.events.envelope import EventData
 from gateway.settings.value_types import McpServer
 from gateway.tools.base import File
-from gateway.tools.mcp import connected_server
+from gateway.tools.mcp import reconnecting_server
 from tests.harness import TIMEOUT
 from tests.loopback import served
 from tests.mcp_servers.serving import (
@@ -50,7 +50,7 @@ async def reached(way: str) -> AsyncGenerator[McpServer]:
 async def trial(request: pytest.FixtureRequest, anyio_backend: str) -> AsyncGenerator[Attached]:
     """The server of server.py, connected."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(connected_server, "SETTLING", 0.05)
+        patch.setattr(reconnecting_server, "SETTLING", 0.05)
         async with reached(request.param) as trial, attached(trial=trial) as servers:
             yield servers
 

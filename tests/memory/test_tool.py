@@ -13,7 +13,7 @@ from gateway.api.memory_replies import MemoryItem
 from gateway.errors import BadArguments, ToolError
 from gateway.events.content import Retrieval
 from gateway.events.envelope import EventData
-from gateway.events.memory_and_context import Memory
+from gateway.events.memory_skill_artifact import Memory
 from gateway.lexical import estimate_tokens
 from gateway.memory.changes import Attribution
 from gateway.memory.documents.document import document_of

@@ -10,7 +10,7 @@ import pytest
 
 from gateway.ids import root_span_id
 from gateway.settings import Settings
-from gateway.telemetry.spans.content_json import TRUNCATED
+from gateway.telemetry.spans.truncated_json import TRUNCATED
 from tests.observability.backends import found_by_mlflow, running_mlflow, running_phoenix, with_backends
 from tests.observability.load import RecordedTurn, busy_gateway, on_record, scripted_round, until_seen
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gateway.service.abandoned_turns import Releases
-from gateway.service.follower import Following
+from gateway.service.follower import StreamRange
 from gateway.storage.replica_signals import Signal, Signals
 from gateway.storage.turns import TurnRow
 from gateway.wiring import Storage
@@ -37,8 +37,8 @@ class Replica:
             await self.changed.wait()
 
     @property
-    def place(self) -> Following:
-        return Following("s", 0, 0, self.turn)
+    def place(self) -> StreamRange:
+        return StreamRange("s", 0, 0, self.turn)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gateway.errors import StorageError
 from gateway.events.envelope import StoredEvent
-from gateway.service.follower import Follower, Following, Take
+from gateway.service.follower import Follower, StreamRange, Take
 from gateway.storage.log import EventLog
 from gateway.storage.log.bus import EVENT_OVERHEAD, MemoryBus
 from tests.loopback import TIMEOUT
@@ -44,7 +44,7 @@ class Log:
 def follower(
     bus: MemoryBus, log: Log, take: Take, *, trouble: Callable[[], StorageError | None] = lambda: None
 ) -> Follower:
-    place = Following("s", 0, 0)
+    place = StreamRange("s", 0, 0)
     return Follower(place, take, bus=bus, events=cast("EventLog", log), trouble=lambda _: trouble())
 
 

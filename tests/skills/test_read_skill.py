@@ -10,7 +10,7 @@ import pytest
 
 from gateway.errors import ToolError
 from gateway.events.envelope import EventData
-from gateway.events.memory_and_context import Skill
+from gateway.events.memory_skill_artifact import Skill
 from gateway.skills.call_gate import refusal
 from gateway.skills.catalog import Catalog
 from gateway.skills.definition import MAX_REFERENCE

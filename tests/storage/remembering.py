@@ -11,7 +11,7 @@ from gateway.memory.validation import digest_of, indexed
 from gateway.storage.memories import Change, Filter, Indexed, MemoryRow, Operation, Scope, Viewer
 from gateway.storage.memories.contract import MemoryStore
 from gateway.storage.memories.store import SqlMemories
-from gateway.storage.postgres.memory import PostgresMemoryDatabase
+from gateway.storage.postgres.memory_dialect import PostgresMemoryDatabase
 from gateway.storage.sqlite.shared import SharedDatabase
 from tests.postgres import database_in
 

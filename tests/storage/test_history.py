@@ -13,7 +13,7 @@ from gateway.storage.sessions.purges import SqlPurges
 from gateway.storage.sessions.search import SqlSearch
 from gateway.storage.sessions.store import SqlSessions
 from gateway.storage.sqlite import SqliteDatabase
-from gateway.storage.sqlite.search import Fts5TurnWords
+from gateway.storage.sqlite.session_search import Fts5TurnWords
 from gateway.wiring import Storage
 from tests.storage.saying import add_version, archive, snapshot, talk, version
 from tests.storage.writing import OWNER

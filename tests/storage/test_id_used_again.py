@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import Connection
 
 from gateway.events.envelope import StoredEvent
-from gateway.events.memory_and_context import Memory
+from gateway.events.memory_skill_artifact import Memory
 from gateway.storage.log.group_commit import Flush
 from gateway.storage.postgres import listener
 from gateway.storage.postgres.commits import PostgresCommits

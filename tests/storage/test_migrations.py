@@ -25,8 +25,8 @@ from gateway.memory.passages import passages
 from gateway.memory.search.query import MemoryQuery
 from gateway.memory.search.searcher import Searcher
 from gateway.memory.validation import indexed
-from gateway.storage import folder, schema
-from gateway.storage.folder import opening
+from gateway.storage import data_folder_lock, schema
+from gateway.storage.data_folder_lock import opening
 from gateway.storage.log.packs import MAX_EVENTS
 from gateway.storage.memories import Filter, as_json
 from gateway.storage.memories import schema as memory_schema
@@ -405,7 +405,7 @@ def test_a_file_that_another_process_makes_is_waited_for_and_not_for_ever(
 ) -> None:
     """The memories may be opened by several at once: one after the other."""
     path = tmp_path / "memory.db"
-    monkeypatch.setattr(folder, "OPENING_WAIT", 0.0)
+    monkeypatch.setattr(data_folder_lock, "OPENING_WAIT", 0.0)
     with opening(path), pytest.raises(StorageError, match="Another process is making") as refused:
         migrate_memories(path)
     assert refused.value.retryable

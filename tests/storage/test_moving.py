@@ -13,13 +13,13 @@ import pytest
 
 from gateway.demo.server import serve_demo
 from gateway.errors import StorageError
-from gateway.storage.folder import FolderLock
+from gateway.storage.data_folder_lock import FolderLock
 from gateway.storage.log.packs import Pack, events_of
 from gateway.storage.moving import MoveProgress
 from gateway.storage.moving.blobs import MovedBlobs
 from gateway.storage.moving.steps import REPLACED, STEPS
 from gateway.storage.postgres.connections import ServerAddress
-from gateway.wiring.moving import MoveReport, move_everything
+from gateway.wiring.database_move import MoveReport, move_everything
 from tests.bucket import Bucket, bucket
 from tests.cli.calling import Command
 from tests.harness import Client, running_gateway, settings_for

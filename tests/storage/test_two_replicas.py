@@ -8,7 +8,7 @@ import pytest
 
 from gateway.errors import Conflict, NotFound, QueueFull, TurnInProgress, TurnLost
 from gateway.events.envelope import StoredEvent
-from gateway.events.memory_and_context import Memory
+from gateway.events.memory_skill_artifact import Memory
 from gateway.messages import Message
 from gateway.storage.blobs.addresses import open_blobs
 from gateway.storage.postgres import PostgresDatabase

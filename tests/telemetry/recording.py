@@ -1,6 +1,6 @@
 """A reader that writes down what it is told."""
 
-from gateway.telemetry.tool_runs import ApprovalState, ToolRun
+from gateway.telemetry.tool_facts import ApprovalState, ToolRun
 from gateway.telemetry.turn_facts import Call, TelemetryReader, TurnFacts
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from gateway.events.content import Retrieval, RetrievalHit
-from gateway.events.memory_and_context import Memory
+from gateway.events.memory_skill_artifact import Memory
 from gateway.memory import validation
 from gateway.memory.changes import Attribution, Changed
 from gateway.memory.learning.report import LearningReport

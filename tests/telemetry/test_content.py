@@ -15,10 +15,10 @@ from structlog.testing import capture_logs
 from gateway.events.calls import ToolCall
 from gateway.telemetry.observer import Observer
 from gateway.telemetry.redaction import REDACTED, redact
-from gateway.telemetry.spans.content_json import TRUNCATED, MessageParts, plain_json
 from gateway.telemetry.spans.message_content import VARIABLE, Content, content_wanted
 from gateway.telemetry.spans.span_creation import Traces, TurnIds
 from gateway.telemetry.spans.tool_spans import ToolSpans
+from gateway.telemetry.spans.truncated_json import TRUNCATED, MessageParts, plain_json
 from gateway.telemetry.spans.turn_spans import Called, Spans
 from gateway.telemetry.turn_facts import TelemetryReader
 from tests.telemetry.story import CANARY, MODEL, Story, with_tools

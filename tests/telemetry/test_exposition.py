@@ -9,7 +9,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families
 
 import gateway
-from gateway.events.memory_and_context import Compression
+from gateway.events.session_changes import Compression
 from gateway.messages import Usage
 from gateway.telemetry.metrics import instrument_table as table
 from gateway.telemetry.metrics.exposition import Exposition, family_of, prometheus_name

@@ -10,7 +10,7 @@ from structlog.typing import EventDict
 
 from gateway.events.envelope import StoredEvent
 from gateway.events.lifecycle import IterationSuperseded, TurnError, TurnWarning
-from gateway.events.memory_and_context import Compression
+from gateway.events.session_changes import Compression
 from gateway.ids import root_span_id, trace_id_of
 from gateway.telemetry.lines.turn_lines import Lines
 from gateway.telemetry.observer import Observer

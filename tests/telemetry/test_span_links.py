@@ -6,8 +6,7 @@ import pytest
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.trace import StatusCode
 
-from gateway.events.lifecycle import Feedback
-from gateway.events.memory_and_context import Compression
+from gateway.events.session_changes import Compression, Feedback
 from gateway.ids import root_span_id, span_id_of, trace_id_of
 from gateway.messages import Usage
 from gateway.telemetry.turn_facts import SessionArchived

@@ -24,7 +24,7 @@ from gateway.http.endpoint import STREAM, Endpoint
 from gateway.http.ranges import is_known
 from gateway.http.requests import ApiRequest
 from gateway.http.stream import EventStream
-from gateway.service.follower import Following, Take
+from gateway.service.follower import StreamRange, Take
 
 CHUNK = 500
 """Events of one answer."""
@@ -110,7 +110,7 @@ class DurableStreamReader(NamedTuple):
             events, is_whole = await self.page()
         return events, is_whole
 
-    async def _place(self, *, live: bool) -> Following:
+    async def _place(self, *, live: bool) -> StreamRange:
         who = self.request.principal
         return await self.request.gateway.following(who, self.session_id, after=self.after, live=live)
 
@@ -123,7 +123,7 @@ async def _enough(_events: Sequence[StoredEvent]) -> None:
     raise _Enough
 
 
-def _stream(request: ApiRequest, place: Following, cursor: str) -> Response:
+def _stream(request: ApiRequest, place: StreamRange, cursor: str) -> Response:
     frames = Frames(place.head, cursor)
 
     async def feed(take: Take) -> None:

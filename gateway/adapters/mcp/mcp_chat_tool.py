@@ -43,7 +43,7 @@ from gateway.http.requests import MAX_NAME_LENGTH, ApiRequest
 from gateway.ids import is_id
 from gateway.messages import shortened
 from gateway.service.abandoned_turns import GRACE
-from gateway.service.follower import Following
+from gateway.service.follower import StreamRange
 from gateway.storage.turns import TurnRow
 from gateway.turn.request import TurnRequest
 
@@ -151,7 +151,7 @@ class ChatTurn(NamedTuple):
     """A turn to be told, from its first event on; behind what was `decided` about, if anything was. `asks`:
     the client's user may be asked about what it waits for."""
 
-    place: Following
+    place: StreamRange
     decided: frozenset[str] = frozenset()
     asks: bool = True
 

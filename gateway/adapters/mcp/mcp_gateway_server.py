@@ -27,12 +27,12 @@ from starlette.types import Message, Receive, Scope, Send
 
 from gateway import __version__
 from gateway.adapters.mcp import mcp_chat_tool, mcp_resources
-from gateway.adapters.mcp.mcp_memory_server import Caller, call, memory_tool, no_tool, offered, result
+from gateway.adapters.mcp.mcp_memory_server import McpUser, call, memory_tool, no_tool, offered, result
 from gateway.errors import GatewayError, NotFound
 from gateway.http.requests import ApiRequest
 from gateway.tools.base import FunctionTool
 
-NOBODY = Caller("")
+NOBODY = McpUser("")
 """Who calls the memory's tool is who the request's key names."""
 
 ACCEPTED = b"application/json, text/event-stream"

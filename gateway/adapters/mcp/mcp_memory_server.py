@@ -40,7 +40,7 @@ from gateway.memory.tool import manage_memory
 from gateway.messages import clean_text
 from gateway.settings import LOOPBACK_HOSTS, Settings
 from gateway.tools.base import FunctionTool, ToolContext
-from gateway.tools.mcp.sdk_connection import IDEMPOTENCY_KEY
+from gateway.tools.mcp.sdk_session import IDEMPOTENCY_KEY
 from gateway.tools.policy import is_trusted
 from gateway.tools.time_limit import run_in_time
 from gateway.tools.wrapping import Wrapped, defuse
@@ -65,7 +65,7 @@ _YES_OR_NO: dict[str, Any] = {
 log = structlog.get_logger(__name__)
 
 
-class Caller(NamedTuple):
+class McpUser(NamedTuple):
     """The user, role and project of a client."""
 
     user_id: str
@@ -84,7 +84,7 @@ def memory_tool(settings: Settings, services: MemoryServices) -> FunctionTool:
     )
 
 
-def memory_server(tool: FunctionTool, caller: Caller) -> Server[Any]:
+def memory_server(tool: FunctionTool, caller: McpUser) -> Server[Any]:
     """A server that offers `tool` alone, for that caller; over HTTP the request's key names the user."""
 
     async def list_tools(
@@ -107,7 +107,7 @@ def memory_server(tool: FunctionTool, caller: Caller) -> Server[Any]:
 
 
 async def call(
-    tool: FunctionTool, caller: Caller, context: ServerRequestContext[Any], params: CallToolRequestParams
+    tool: FunctionTool, caller: McpUser, context: ServerRequestContext[Any], params: CallToolRequestParams
 ) -> CallToolResult:
     """What the tool says, as the result's one text, also where it fails."""
     patient = replace(tool, timeout=tool.timeout + ANSWER_TIMEOUT)
@@ -185,7 +185,7 @@ def offered(tool: FunctionTool) -> Tool:
     )
 
 
-def _context_of(caller: Caller, context: ServerRequestContext[Any]) -> ToolContext:
+def _context_of(caller: McpUser, context: ServerRequestContext[Any]) -> ToolContext:
     """A call that no turn of this gateway stands behind: it has neither a session nor a turn."""
     request = context.request
     principal: Principal | None = None if request is None else request.scope.get("principal")

@@ -33,7 +33,7 @@ from gateway import __version__
 from gateway.adapters.mcp.mcp_memory_server import FORMS, PATH, serve_stdio
 from gateway.errors import GatewayError
 from gateway.settings import LOOPBACK_HOSTS
-from gateway.tools.mcp.sdk_connection import IDEMPOTENCY_KEY
+from gateway.tools.mcp.sdk_session import IDEMPOTENCY_KEY
 
 CONNECT_TIMEOUT = 10.0
 SILENCE_TIMEOUT = 60.0

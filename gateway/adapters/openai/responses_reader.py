@@ -7,7 +7,7 @@ from gateway.adapters.openai.responses_frames import ResponseEvents
 from gateway.adapters.turn_parts import Fold, Part, TurnBegan, Waiting
 from gateway.events.envelope import StoredEvent
 from gateway.http.requests import ApiRequest
-from gateway.service.follower import PAGE, Following
+from gateway.service.follower import PAGE, StreamRange
 
 _MAY_WAIT = frozenset({"tool_call", "tool_result", "approval_request", "approval_response"})
 
@@ -101,7 +101,7 @@ class ResponseReader:
         self._waits.go_on()
 
 
-async def read_so_far(request: ApiRequest, place: Following, reader: ResponseReader) -> None:
+async def read_so_far(request: ApiRequest, place: StreamRange, reader: ResponseReader) -> None:
     """Hands `reader` what the log has."""
     after: int | None = place.after
     while after is not None and not reader.is_finished:
@@ -113,7 +113,7 @@ async def read_so_far(request: ApiRequest, place: Following, reader: ResponseRea
         reader.pause()
 
 
-async def places_waited(request: ApiRequest, place: Following) -> dict[int, frozenset[str]]:
+async def places_waited(request: ApiRequest, place: StreamRange) -> dict[int, frozenset[str]]:
     """The events with which a turn began to wait for its client, and the calls that it waited for."""
     waits, found = Waits(), dict[int, frozenset[str]]()
     after: int | None = place.after

@@ -30,7 +30,7 @@ from gateway.errors import InvalidRequest, NotFound
 from gateway.http.endpoint import STREAM, Endpoint
 from gateway.http.requests import ApiRequest
 from gateway.service.abandoned_turns import GRACE
-from gateway.service.follower import Following
+from gateway.service.follower import StreamRange
 from gateway.storage.turns import TurnRow
 
 
@@ -129,7 +129,7 @@ async def _go_on(request: ApiRequest, given: Input) -> tuple[AskedTurn, int]:
     return AskedTurn(replace(place, release_after=GRACE)), behind
 
 
-async def _place(request: ApiRequest) -> tuple[Following, int | None]:
+async def _place(request: ApiRequest) -> tuple[StreamRange, int | None]:
     """The turn of the response that the path names, and the event behind which it is told. Raises
     errors.NotFound."""
     name = request.path_text("response_id")
@@ -154,7 +154,7 @@ async def _found(request: ApiRequest, name: str) -> tuple[TurnRow, int | None] |
 
 def _stream(
     request: ApiRequest,
-    place: Following,
+    place: StreamRange,
     behind: int | None,
     *,
     after: int = -1,
@@ -167,7 +167,7 @@ def _stream(
     return stream_response(request, place, reader, events.trouble, accepted_at=accepted_at, headers=named)
 
 
-async def _whole(request: ApiRequest, place: Following, behind: int | None) -> Response:
+async def _whole(request: ApiRequest, place: StreamRange, behind: int | None) -> Response:
     events = _events(place, behind)
     await read_whole(request, place, ResponseReader(events, place.head, behind))
     if events.failure is None:
@@ -176,28 +176,28 @@ async def _whole(request: ApiRequest, place: Following, behind: int | None) -> R
     return Response(error_body(code, message), STATUSES.get(code, 502), _headers(place) | NO_RETRY, JSON)
 
 
-async def _as_of_now(request: ApiRequest, place: Following, behind: int | None) -> Response:
+async def _as_of_now(request: ApiRequest, place: StreamRange, behind: int | None) -> Response:
     events = _events(place, behind)
     await read_so_far(request, place, ResponseReader(events, place.head, behind))
     return _json(place, events)
 
 
-def _events(place: Following, behind: int | None, after: int = -1) -> ResponseEvents:
+def _events(place: StreamRange, behind: int | None, after: int = -1) -> ResponseEvents:
     turn = _turn(place)
     created = turn.created_at // 1000
     return ResponseEvents(turn.id, turn.model, created, turn.session_id, behind=behind, after=after)
 
 
-def _turn(place: Following) -> TurnRow:
+def _turn(place: StreamRange) -> TurnRow:
     assert place.turn is not None
     return place.turn
 
 
-def _json(place: Following, events: ResponseEvents) -> Response:
+def _json(place: StreamRange, events: ResponseEvents) -> Response:
     return Response(events.body(), 200, _headers(place), JSON)
 
 
-def _headers(place: Following) -> dict[str, str]:
+def _headers(place: StreamRange) -> dict[str, str]:
     return {"x-session-id": place.session_id, "x-turn-id": _turn(place).id, "cache-control": "no-store"}
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any, Literal
 
-from gateway.events.memory_and_context import Compression, Covered
+from gateway.events.session_changes import Compression, Covered
 from gateway.history.compression.cut import Cut
 from gateway.history.compression.weights import Weights
 from gateway.history.summaries.summary import NOTE_TOKENS, render

@@ -22,7 +22,7 @@ from gateway.errors import (
     RequestRefused,
     StorageError,
 )
-from gateway.events.memory_and_context import Compression
+from gateway.events.session_changes import Compression
 from gateway.history.archive import clear, version_path, write_version
 from gateway.history.compression.attempt import Attempt
 from gateway.history.compression.cut import MIN_TOKENS, find_cut

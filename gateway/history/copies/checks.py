@@ -11,7 +11,7 @@ import orjson
 
 from gateway.errors import BadImport
 from gateway.events.contract import EVENT
-from gateway.events.lifecycle import Feedback
+from gateway.events.session_changes import Feedback
 from gateway.history.copies.archive_hashes import CoveredRanges
 from gateway.history.copies.artifacts import CheckedArtifacts
 from gateway.history.copies.blocks import check_content

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from gateway.files.confined_read import Read, State, read_file, state_at
 from gateway.memory.documents.document import Document, document_of, fields_of, name_by_content
-from gateway.memory.documents.markdown import reference_of
+from gateway.memory.documents.reference_file import reference_of
 from gateway.memory.documents.selection import DocumentFile, select
 
 DOCUMENT, REFERENCE = ".json", ".md"

@@ -1,7 +1,7 @@
 """Versions, summaries and archives as rows of their tables."""
 
 from gateway.storage.archives import ArchiveRow, CompressionRow, SummaryRow
-from gateway.storage.rows import JSON, PAIRS, USAGE, Rows
+from gateway.storage.row_codec import JSON, PAIRS, USAGE, Rows
 from gateway.storage.schema import compressions, session_archives, sessions, summaries
 
 COMPRESSIONS = Rows(CompressionRow, compressions, summary=JSON, usage=USAGE)

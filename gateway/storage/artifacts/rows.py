@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 
 from gateway.storage.artifacts import ArtifactRow, Chunk
-from gateway.storage.rows import Codec, Rows, as_json
+from gateway.storage.row_codec import Codec, Rows, as_json
 from gateway.storage.schema import artifacts
 
 

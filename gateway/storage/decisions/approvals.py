@@ -11,7 +11,7 @@ from gateway.events.calls import Scope
 from gateway.storage.database import Prepared, SessionLock, Store, reads, writes
 from gateway.storage.decisions import ApprovalRow, Grant, Verdict
 from gateway.storage.decisions.parking import OPEN, count_parked, insert_once, of_call, overdue, park, wake
-from gateway.storage.rows import as_json
+from gateway.storage.row_codec import as_json
 from gateway.storage.schema import RUNNING, approvals, tool_grants, turns
 from gateway.storage.turns import Accepted
 

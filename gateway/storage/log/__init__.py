@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from gateway.events.envelope import EventData, StoredEvent
-from gateway.events.lifecycle import Feedback, Outcome
+from gateway.events.lifecycle import Outcome
+from gateway.events.session_changes import Feedback
 from gateway.ids import OPERATION_PREFIX
 from gateway.messages import Message, Usage
 from gateway.storage.turns import TurnRow

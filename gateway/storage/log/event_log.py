@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 
 from gateway.errors import ArchiveDamaged, StorageError
 from gateway.events.envelope import EventData, StoredEvent
-from gateway.events.lifecycle import Feedback
+from gateway.events.session_changes import Feedback
 from gateway.storage.archives import ArchiveRow
 from gateway.storage.archives.reader import ReadArchivedEvents, no_archives
 from gateway.storage.archives.statements import archives_after

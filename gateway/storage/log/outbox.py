@@ -9,7 +9,8 @@ from sqlalchemy import Connection, bindparam, delete, insert, literal_column, se
 
 from gateway.errors import Conflict, NotFound
 from gateway.events.envelope import EventData, StoredEvent, encode, encode_data, encode_scope
-from gateway.events.lifecycle import EVENTS_LOST, Feedback, TurnWarning
+from gateway.events.lifecycle import EVENTS_LOST, TurnWarning
+from gateway.events.session_changes import Feedback
 from gateway.ids import new_operation_id
 from gateway.storage.database import Prepared, send
 from gateway.storage.log import FORMER_TURN, OutboxEntry

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from gateway.errors import StorageError
-from gateway.storage.folder import FolderLock, opening
+from gateway.storage.data_folder_lock import FolderLock, opening
 
 
 class Chain(NamedTuple):

@@ -1,5 +1,5 @@
 """The engine for more than one machine: a PostgreSQL server that several processes share."""
 
-from gateway.storage.postgres.database import PostgresDatabase
+from gateway.storage.postgres.postgres_database import PostgresDatabase
 
 __all__ = ["PostgresDatabase"]

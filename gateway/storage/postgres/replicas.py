@@ -24,7 +24,7 @@ from gateway.storage.database import Store, send
 from gateway.storage.migrations import HEAD, MEMORY_HEAD
 from gateway.storage.postgres.advisory_locks import LockClass
 from gateway.storage.postgres.connections import Raw, ServerAddress
-from gateway.storage.postgres.database import PostgresDatabase
+from gateway.storage.postgres.postgres_database import PostgresDatabase
 from gateway.storage.replica_signals import Signal
 from gateway.storage.replicas import NOTHING, Beat, Lease, Peer
 from gateway.storage.replicas.statements import look, release, release_all, take_orphans

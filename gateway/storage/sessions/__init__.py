@@ -47,7 +47,7 @@ class SessionRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class MarkedText:
     """A part of a text that is shown: `hit` where it is one that a search looked for."""
 
     text: str
@@ -55,14 +55,14 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class MatchedText:
     """Why a search finds a session: its `title`, in pieces, if words of the search are in it, and of the
     newest turn that has all of them the part of the `text` where they stand; None: they are in the title
     alone, or what was said cannot be read any more."""
 
-    title: Sequence[Piece] | None = None
+    title: Sequence[MarkedText] | None = None
     turn_id: str | None = None
-    text: Sequence[Piece] | None = None
+    text: Sequence[MarkedText] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +253,7 @@ class Search(Protocol):
         ids, beginning after that one."""
         ...
 
-    async def where(self, owner: str, query: str, session_ids: Sequence[str]) -> Mapping[str, Found]:
+    async def where(self, owner: str, query: str, session_ids: Sequence[str]) -> Mapping[str, MatchedText]:
         """Where the words stand in sessions that `Sessions.list` found by the query. Of those that are not
         the owner's, or gone by now, nothing is said."""
         ...

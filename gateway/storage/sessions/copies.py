@@ -12,7 +12,8 @@ from typing import Annotated, Any, Literal, NamedTuple, Protocol, Self, cast
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from gateway.errors import Conflict
-from gateway.events.lifecycle import Feedback, Outcome
+from gateway.events.lifecycle import Outcome
+from gateway.events.session_changes import Feedback
 from gateway.ids import ARTIFACT_PATTERN, ID_PATTERN
 from gateway.messages import Attached, Role, Usage
 from gateway.storage.archives import ArchiveRow, Source, Trigger

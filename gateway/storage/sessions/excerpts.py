@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import groupby, takewhile
 
 from gateway.lexical import places
-from gateway.storage.sessions import Piece
+from gateway.storage.sessions import MarkedText
 
 LENGTH = 160
 """Characters of an excerpt: two lines of a list."""
@@ -18,7 +18,7 @@ MAX_PLACES = 500
 Hits = Sequence[tuple[int, int, str]]
 
 
-def excerpt(texts: Sequence[str], words: Sequence[str]) -> list[Piece] | None:
+def excerpt(texts: Sequence[str], words: Sequence[str]) -> list[MarkedText] | None:
     """The part of the texts in which most of `words` stand near each other, the first of several; None when
     none of them is there. On one line, with an ellipsis where it was cut."""
     wanted = frozenset(words)
@@ -35,13 +35,13 @@ def excerpt(texts: Sequence[str], words: Sequence[str]) -> list[Piece] | None:
     return _cut(*best) if best is not None else None
 
 
-def marked(text: str, words: Sequence[str]) -> list[Piece] | None:
+def marked(text: str, words: Sequence[str]) -> list[MarkedText] | None:
     """All of `text`; None when none of `words` is in it."""
     hits = places(text, frozenset(words))
-    return _pieces(text, 0, len(text), hits) if hits else None
+    return _marked_texts(text, 0, len(text), hits) if hits else None
 
 
-def _cut(line: str, hits: Hits, first: tuple[int, int, str]) -> list[Piece]:
+def _cut(line: str, hits: Hits, first: tuple[int, int, str]) -> list[MarkedText]:
     """The part of the line around the first of its words."""
     start = max(first[0] - BEFORE, 0)
     if start and (blank := line.find(" ", start, first[0])) >= 0:
@@ -49,16 +49,16 @@ def _cut(line: str, hits: Hits, first: tuple[int, int, str]) -> list[Piece]:
     end = min(start + LENGTH, len(line))
     if end < len(line) and (blank := line.rfind(" ", max(first[1], end - BEFORE), end)) >= 0:
         end = blank
-    before = [Piece("… ")] if start else []
-    after = [Piece(" …")] if end < len(line) else []
-    return [*before, *_pieces(line, start, end, hits), *after]
+    before = [MarkedText("… ")] if start else []
+    after = [MarkedText(" …")] if end < len(line) else []
+    return [*before, *_marked_texts(line, start, end, hits), *after]
 
 
-def _pieces(text: str, start: int, end: int, hits: Hits) -> list[Piece]:
+def _marked_texts(text: str, start: int, end: int, hits: Hits) -> list[MarkedText]:
     """What stands between the two places, with the hits marked."""
     is_hit = bytearray(end - start)
     for first, until, _ in hits:
         for at in range(max(first, start), min(until, end)):
             is_hit[at - start] = 1
     runs = groupby(range(start, end), key=lambda at: is_hit[at - start])
-    return [Piece("".join(text[at] for at in run), hit=bool(hit)) for hit, run in runs]
+    return [MarkedText("".join(text[at] for at in run), hit=bool(hit)) for hit, run in runs]

@@ -10,7 +10,7 @@ from gateway.lexical import places
 from gateway.storage.database import Prepared
 from gateway.storage.messages import StoredMessage
 from gateway.storage.schema import messages, sessions, turns
-from gateway.storage.sessions import Found
+from gateway.storage.sessions import MatchedText
 from gateway.storage.sessions.excerpts import excerpt, marked
 from gateway.storage.sessions.history import MessageRange, range_of
 
@@ -40,7 +40,7 @@ ANSWERS = Prepared(
 
 
 @dataclass(slots=True)
-class Hit:
+class TextMatch:
     """A session that was found: its title and what was said in the turn, the user's message first. `archived`
     is where the answers lie that no row has any more."""
 
@@ -58,18 +58,20 @@ class Hit:
             *(text for each in mine if each.role == "assistant" for text in _said(each.content)),
         ]
 
-    def found(self, words: Sequence[str]) -> Found:
-        return Found(marked(self.title or "", words), self.turn_id, excerpt(self.texts, words))
+    def found(self, words: Sequence[str]) -> MatchedText:
+        return MatchedText(marked(self.title or "", words), self.turn_id, excerpt(self.texts, words))
 
 
-def hits_of(connection: Connection, owner: str, words: Sequence[str], newest: Mapping[str, int]) -> list[Hit]:
+def hits_of(
+    connection: Connection, owner: str, words: Sequence[str], newest: Mapping[str, int]
+) -> list[TextMatch]:
     """Of each session the turn of that number (see `TurnWords.newest_turns`), without what is archived."""
-    hits: list[Hit] = []
+    hits: list[TextMatch] = []
     for session_id, number in newest.items():
         row = TITLE.one(connection, session_id=session_id, owner=owner)
         if row is None:
             continue
-        hit = Hit(session_id, row[0])
+        hit = TextMatch(session_id, row[0])
         hits.append(hit)
         turn = TURN.one(connection, session_id=session_id, others=number - 1) if number else None
         if turn is not None:
@@ -80,7 +82,7 @@ def hits_of(connection: Connection, owner: str, words: Sequence[str], newest: Ma
     return hits
 
 
-def _add_answers(connection: Connection, hit: Hit, after: int) -> None:
+def _add_answers(connection: Connection, hit: TextMatch, after: int) -> None:
     until = after + SPAN
     place = {"session_id": hit.session_id, "after": after, "until": until}
     rows = ANSWERS.run(connection, turn_id=hit.turn_id, **place).fetchall()

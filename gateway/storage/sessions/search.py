@@ -17,9 +17,9 @@ from gateway.lexical import is_cjk, query_tokens, tokens
 from gateway.storage.database import Database, Prepared
 from gateway.storage.messages import StoredMessage
 from gateway.storage.schema import heads, sessions, turns
-from gateway.storage.sessions import Found
+from gateway.storage.sessions import MatchedText
 from gateway.storage.sessions.history import MessageRange, ReadArchived, range_of
-from gateway.storage.sessions.hits import Hit, hits_of
+from gateway.storage.sessions.hits import TextMatch, hits_of
 from gateway.storage.sessions.purges import IndexedWords
 from gateway.storage.sessions.unindexed import TURN_BATCH, Fresh
 from gateway.storage.turns.heads import OF_SESSION
@@ -150,13 +150,13 @@ class SqlSearch:
         """See `TextIndex.words`."""
         return set(tokens(title))
 
-    async def where(self, owner: str, query: str, session_ids: Sequence[str]) -> Mapping[str, Found]:
+    async def where(self, owner: str, query: str, session_ids: Sequence[str]) -> Mapping[str, MatchedText]:
         """See `Search.where`."""
         words = await asyncio.to_thread(words_of_query, query)
         if not words or not session_ids:
             return {}
 
-        def read(connection: Connection) -> list[Hit]:
+        def read(connection: Connection) -> list[TextMatch]:
             newest = self._index.newest_turns(connection, owner, words, session_ids)
             return hits_of(connection, owner, words, newest)
 

@@ -26,7 +26,7 @@ from gateway.storage.database import Database, Prepared, Store, reads, send, wri
 from gateway.storage.messages import History, PromptMemories, StoredMessage
 from gateway.storage.refusals import no_session
 from gateway.storage.replica_signals import Signal
-from gateway.storage.rows import as_json
+from gateway.storage.row_codec import as_json
 from gateway.storage.schema import heads, sessions
 from gateway.storage.sessions import Order, Outline, SessionRow
 from gateway.storage.sessions.busy import check_is_idle
@@ -41,7 +41,7 @@ from gateway.storage.sessions.history import (
 )
 from gateway.storage.sessions.memory_removal import forget, places_of
 from gateway.storage.sessions.purges import SqlPurges
-from gateway.storage.sessions.session_for_turn import ROWS, add_session
+from gateway.storage.sessions.session_creation import ROWS, add_session
 from gateway.storage.turns.heads import OF_SESSION
 from gateway.storage.turns.instructions import text_of
 from gateway.storage.turns.rows import open_turn_of

@@ -1,5 +1,5 @@
 """The embedded engine: one SQLite file, one process."""
 
-from gateway.storage.sqlite.database import SqliteDatabase
+from gateway.storage.sqlite.sqlite_database import SqliteDatabase
 
 __all__ = ["SqliteDatabase"]

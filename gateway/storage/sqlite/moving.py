@@ -8,12 +8,12 @@ from pathlib import Path
 from sqlalchemy import Connection, NullPool, Table, create_engine, event, inspect
 
 from gateway.errors import StorageError
-from gateway.storage.folder import FolderLock, opening
+from gateway.storage.data_folder_lock import FolderLock, opening
 from gateway.storage.migrations import MEMORIES, MOVING, SESSIONS, schema_of, too_new, upgrade
 from gateway.storage.migrations.run import begin
 from gateway.storage.moving import Values, not_own
-from gateway.storage.sqlite.database import raw_of
 from gateway.storage.sqlite.memory_words import Fts5Words
+from gateway.storage.sqlite.sqlite_database import raw_of
 
 
 class SqliteMoving:

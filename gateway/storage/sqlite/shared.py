@@ -16,11 +16,11 @@ from typing import Self, TypeVar
 from sqlalchemy import Connection
 
 from gateway.errors import StorageError
+from gateway.storage.data_folder_lock import opening
 from gateway.storage.database import Lock
-from gateway.storage.folder import opening
 from gateway.storage.migrations import MEMORIES, upgrade
-from gateway.storage.sqlite.database import SqliteFile, connected, raw_of
 from gateway.storage.sqlite.memory_words import Fts5Words
+from gateway.storage.sqlite.sqlite_database import SqliteFile, connected, raw_of
 
 T = TypeVar("T")
 

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
-from gateway.events.lifecycle import Feedback, Outcome
+from gateway.events.lifecycle import Outcome
+from gateway.events.session_changes import Feedback
 from gateway.messages import Attached, ToolSpec, Usage
 from gateway.storage.messages import History
 from gateway.storage.replica_signals import Signal

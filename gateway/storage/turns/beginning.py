@@ -26,12 +26,12 @@ from gateway.storage.refusals import is_answering
 from gateway.storage.replica_signals import Signal
 from gateway.storage.schema import RUNNING, WAITING, messages, sessions, turns
 from gateway.storage.sessions.history import view_of
-from gateway.storage.sessions.session_for_turn import STATE, Entered, enter_session
+from gateway.storage.sessions.session_creation import STATE, Entered, enter_session
 from gateway.storage.turns import Accepted, NewTurn, TurnRow, title_of
 from gateway.storage.turns import heads as fence
 from gateway.storage.turns import instructions as client_instructions
 from gateway.storage.turns.attachments import json_of, take_in
-from gateway.storage.turns.client_tools import add_tools
+from gateway.storage.turns.client_tool_sets import add_tools
 from gateway.storage.turns.rows import OF_ID, OF_SESSION, SAME_MESSAGE, SESSION_OF, accepted_of, turn_of
 
 MAX_HISTORY_MESSAGES = 64

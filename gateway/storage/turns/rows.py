@@ -17,9 +17,9 @@ from sqlalchemy import (
 )
 
 from gateway.errors import NotFound
-from gateway.events.lifecycle import Feedback
+from gateway.events.session_changes import Feedback
 from gateway.storage.database import Prepared
-from gateway.storage.rows import usage_of
+from gateway.storage.row_codec import usage_of
 from gateway.storage.schema import RUNNING, WAITING, approvals, client_calls, heads, sessions, turns
 from gateway.storage.turns import Accepted, TurnRow, TurnState
 from gateway.storage.turns.attachments import attachments_of

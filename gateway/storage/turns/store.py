@@ -10,7 +10,7 @@ from gateway.storage.schema import turns
 from gateway.storage.turns import Accepted, NewTurn, OwnedTurn
 from gateway.storage.turns import heads as fence
 from gateway.storage.turns.beginning import accept, claim_next, request_cancel, take_over
-from gateway.storage.turns.client_tools import tools_of
+from gateway.storage.turns.client_tool_sets import tools_of
 from gateway.storage.turns.rows import (
     OF_ID,
     cancelled_waiting,

@@ -13,8 +13,8 @@ from gateway.model.calls import ModelCall
 from gateway.telemetry import semconv
 from gateway.telemetry.observer import FAILURES
 from gateway.telemetry.semconv import OTHER
-from gateway.telemetry.spans.span_facts import changer, retrieval_facts
-from gateway.telemetry.tool_runs import ApprovalState, SkillUse, ToolRun
+from gateway.telemetry.spans.span_attributes import changer, retrieval_facts
+from gateway.telemetry.tool_facts import ApprovalState, SkillUse, ToolRun
 from gateway.telemetry.turn_facts import Call, SessionArchived, TelemetryReader, TurnFacts
 
 log = structlog.get_logger(__name__)

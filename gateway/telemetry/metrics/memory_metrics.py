@@ -12,8 +12,8 @@ from gateway.telemetry.metrics import instrument_table as table
 from gateway.telemetry.metrics.bounded import FewNames
 from gateway.telemetry.metrics.exemplars import Exemplify, of_span
 from gateway.telemetry.metrics.exposition import Exposition
-from gateway.telemetry.spans.span_facts import changer
-from gateway.telemetry.tool_runs import ToolRun
+from gateway.telemetry.spans.span_attributes import changer
+from gateway.telemetry.tool_facts import ToolRun
 from gateway.telemetry.turn_facts import TelemetryReader, TurnFacts
 
 WARNINGS = table.MEMORY_WARNINGS.seeds[semconv.WARNING_CODE]

@@ -13,7 +13,7 @@ from gateway.telemetry.metrics import instrument_table as table
 from gateway.telemetry.metrics.bounded import FewNames
 from gateway.telemetry.metrics.exemplars import Exemplify, of_span
 from gateway.telemetry.metrics.exposition import Exposition
-from gateway.telemetry.tool_runs import ApprovalState, SkillUse, ToolRun
+from gateway.telemetry.tool_facts import ApprovalState, SkillUse, ToolRun
 from gateway.telemetry.turn_facts import TelemetryReader, TurnFacts
 from gateway.tools.policy import CLIENT_TOOL
 

@@ -16,8 +16,8 @@ from gateway.events.envelope import StoredEvent
 from gateway.telemetry import semconv
 from gateway.telemetry.observer import FAILURES
 from gateway.telemetry.redaction import redact, redact_text
-from gateway.telemetry.spans.content_json import TRUNCATED, MessageParts, clean_json, plain_json, shorten
-from gateway.telemetry.tool_runs import ToolRun
+from gateway.telemetry.spans.truncated_json import TRUNCATED, MessageParts, clean_json, plain_json, shorten
+from gateway.telemetry.tool_facts import ToolRun
 from gateway.telemetry.turn_facts import Call, TelemetryReader, TurnFacts
 
 VARIABLE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"

@@ -9,10 +9,10 @@ from typing import Any
 from opentelemetry.trace import Span
 
 from gateway.telemetry import semconv
+from gateway.telemetry.spans.span_attributes import artifact_facts, changer, ids_of, memory_facts, pseudonym
 from gateway.telemetry.spans.span_creation import Attributes, Traces, close, known
-from gateway.telemetry.spans.span_facts import artifact_facts, changer, ids_of, memory_facts, pseudonym
 from gateway.telemetry.spans.turn_spans import Called
-from gateway.telemetry.tool_runs import ApprovalState, SkillUse, Step, ToolRun
+from gateway.telemetry.tool_facts import ApprovalState, SkillUse, Step, ToolRun
 from gateway.telemetry.turn_facts import TelemetryReader, TurnFacts
 
 

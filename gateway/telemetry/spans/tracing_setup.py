@@ -9,10 +9,10 @@ from gateway.model.endpoint_profile import takes_sampling
 from gateway.settings import Settings
 from gateway.telemetry.metrics.exemplars import of_span
 from gateway.telemetry.metrics.registry import endpoint_of
-from gateway.telemetry.spans.call_spans import CallSpans
 from gateway.telemetry.spans.http_spans import HttpSpans
 from gateway.telemetry.spans.message_content import Content
 from gateway.telemetry.spans.sampling import OutcomeSampler, Policy
+from gateway.telemetry.spans.side_call_spans import CallSpans
 from gateway.telemetry.spans.span_creation import Traces, TurnIds
 from gateway.telemetry.spans.span_export import SpanExport
 from gateway.telemetry.spans.tool_spans import ToolSpans

@@ -26,6 +26,14 @@ from gateway.messages import Usage
 from gateway.model.calls import ModelCall
 from gateway.telemetry import semconv
 from gateway.telemetry.observer import FAILURES
+from gateway.telemetry.spans.span_attributes import (
+    answer_facts,
+    call_facts,
+    ids_of,
+    pseudonym,
+    retrieval_facts,
+    turn_facts,
+)
 from gateway.telemetry.spans.span_creation import (
     Attributes,
     Traces,
@@ -34,15 +42,7 @@ from gateway.telemetry.spans.span_creation import (
     known,
     link_to_requester,
 )
-from gateway.telemetry.spans.span_facts import (
-    answer_facts,
-    call_facts,
-    ids_of,
-    pseudonym,
-    retrieval_facts,
-    turn_facts,
-)
-from gateway.telemetry.tool_runs import ToolRun
+from gateway.telemetry.tool_facts import ToolRun
 from gateway.telemetry.turn_facts import Call, TelemetryReader, TurnFacts
 
 SHORTEST_WAIT = 1

@@ -15,6 +15,7 @@ from gateway.memory.learning.report import LearningReport, learning_id
 from gateway.messages import Usage
 from gateway.telemetry import semconv
 from gateway.telemetry.redaction import redact
+from gateway.telemetry.spans.span_attributes import memory_facts, turn_ids
 from gateway.telemetry.spans.span_creation import (
     Attributes,
     Traces,
@@ -24,7 +25,6 @@ from gateway.telemetry.spans.span_creation import (
     link_to_requester,
     root_of,
 )
-from gateway.telemetry.spans.span_facts import memory_facts, turn_ids
 from gateway.telemetry.spans.turn_spans import MAX_REQUESTERS
 from gateway.telemetry.turn_facts import SessionArchived, TelemetryReader, TurnFacts
 

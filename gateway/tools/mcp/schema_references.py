@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from gateway.tools.mcp import bounds
+from gateway.tools.mcp import limits
 
 _REFERENCES = ("$ref", "$dynamicRef")
 _ALL_OF = ("allOf", "anyOf", "oneOf")
@@ -14,7 +14,7 @@ _UNEVALUATED = ("unevaluatedProperties", "unevaluatedItems")
 
 def check_references(root: dict[str, Any]) -> None:
     """Raises ValueError where a check of arguments could take for ever, or would have to fetch something."""
-    if _Weight(root).of(root) > bounds.CHECKS:
+    if _Weight(root).of(root) > limits.CHECKS:
         raise _too_many()
     _Cycles(root).refuse_multiplying()
 
@@ -56,7 +56,7 @@ class _Cycles:
 
     def __init__(self, root: dict[str, Any]) -> None:
         self._root = root
-        self._budget = bounds.CHECKS
+        self._budget = limits.CHECKS
         self._steps: dict[int, list[_Step]] = {}  # by the id of a schema, which `root` keeps alive
         self._walk()
 
@@ -186,4 +186,4 @@ def _target(root: dict[str, Any], reference: str) -> Any:
 
 
 def _too_many() -> ValueError:
-    return ValueError(f"its references come to more than {bounds.CHECKS} schemas")
+    return ValueError(f"its references come to more than {limits.CHECKS} schemas")

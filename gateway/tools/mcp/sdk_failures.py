@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from gateway.errors import ServerUnreachable
 from gateway.settings.value_types import McpServer
-from gateway.tools.mcp.connection_ending import ConnectionEnding
+from gateway.tools.mcp.failure_messages import ConnectionEnding
 
 _BROKEN_OFF = ("Connection closed", "SSE stream")  # how the SDK begins what it says in a server's place
 

@@ -21,7 +21,7 @@ from gateway.memory.documents.document import (
     milliseconds,
 )
 from gateway.memory.documents.folder import MAX_SIZE, numbered, unnumbered
-from gateway.memory.documents.markdown import reference_of
+from gateway.memory.documents.reference_file import reference_of
 from gateway.memory.validation import indexed
 from gateway.storage.memories import EVERYBODY
 from tests.memory.documents.filing import NOON, document, fields

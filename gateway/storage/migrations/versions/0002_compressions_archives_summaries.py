@@ -77,7 +77,7 @@ def upgrade() -> None:
 
 
 def _add_search() -> None:
-    """Full text, as only SQLite has it: see gateway/storage/sqlite/search.py. Words come separated by spaces,
+    """Full text, as only SQLite has it: see storage/sqlite/session_search.py. Words are separated by spaces,
     and the `ascii` tokenizer takes every other character as part of a word."""
     op.execute(
         """

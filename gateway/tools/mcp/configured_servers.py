@@ -6,7 +6,7 @@ from importlib import import_module
 
 from gateway.settings.value_types import McpServer
 from gateway.supervisor import Supervisor
-from gateway.tools.mcp.connected_server import Server, ServerState
+from gateway.tools.mcp.reconnecting_server import Server, ServerState
 from gateway.tools.mcp.remote_tools import RemoteTool
 
 
@@ -45,7 +45,7 @@ class McpServers:
             return
         try:
             # In a thread, since it takes 1.1 s of CPU in which others want to be served.
-            await asyncio.to_thread(import_module, "gateway.tools.mcp.sdk_connection")
+            await asyncio.to_thread(import_module, "gateway.tools.mcp.sdk_session")
         except ImportError:
             for server in self._servers:
                 server.failed("the MCP SDK is not installed: pip install 'mcp>=2.3,<3'")

@@ -4,8 +4,8 @@ from opentelemetry.trace import Span, SpanKind
 
 from gateway.model.calls import ModelCall
 from gateway.telemetry import semconv
+from gateway.telemetry.spans.span_attributes import call_facts, turn_ids
 from gateway.telemetry.spans.span_creation import Attributes, Traces, add_event, close, root_of
-from gateway.telemetry.spans.span_facts import call_facts, turn_ids
 from gateway.telemetry.spans.turn_spans import Called
 from gateway.telemetry.spans.upkeep_spans import UpkeepSpans
 from gateway.telemetry.turn_facts import TelemetryReader

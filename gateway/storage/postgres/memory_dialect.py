@@ -10,8 +10,8 @@ from sqlalchemy import Connection
 from gateway.errors import StorageError
 from gateway.storage.database import Lock
 from gateway.storage.postgres.connections import raw_of
-from gateway.storage.postgres.database import PostgresDatabase
 from gateway.storage.postgres.memory_words import PostingWords
+from gateway.storage.postgres.postgres_database import PostgresDatabase
 
 T = TypeVar("T")
 

@@ -13,12 +13,12 @@ from gateway.errors import ServerUnreachable
 from gateway.ids import now_ms
 from gateway.settings.value_types import McpServer
 from gateway.tools.base import ToolContext, ToolOutput
-from gateway.tools.mcp.connection_ending import scrubbed
+from gateway.tools.mcp.failure_messages import scrubbed
 from gateway.tools.mcp.remote_tools import LeftOutTool, ListedTool, RemoteTool, offer
-from gateway.tools.mcp.tasks import put_to_end
+from gateway.tools.mcp.task_ending import put_to_end
 
 if TYPE_CHECKING:
-    from gateway.tools.mcp.sdk_connection import McpConnection
+    from gateway.tools.mcp.sdk_session import McpConnection
 
 PAUSES = (1.0, 2.0, 5.0, 15.0, 30.0)
 """Seconds before the next attempt to connect, give or take half of it; the last one stays."""
@@ -85,7 +85,7 @@ class Server:
 
     async def _session(self) -> ServerUnreachable:
         """One connection from its beginning to its end, and why it ended."""
-        from gateway.tools.mcp.sdk_connection import open_connection  # noqa: PLC0415 - imports the SDK
+        from gateway.tools.mcp.sdk_session import open_connection  # noqa: PLC0415 - imports the SDK
 
         try:
             async with open_connection(self.name, self._settings, self._log_stderr) as connection:

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, Text, and_, bindparam, case, func, literal_co
 from gateway.errors import Conflict
 from gateway.storage.database import Prepared
 from gateway.storage.refusals import no_session
-from gateway.storage.rows import Rows
+from gateway.storage.row_codec import Rows
 from gateway.storage.schema import WAITING, approvals, client_calls, heads, sessions, turns
 from gateway.storage.sessions import SessionRow
 from gateway.storage.sessions.purges import free_id

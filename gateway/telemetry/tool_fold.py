@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gateway.telemetry.semconv import TOOL_ERRORS
-from gateway.telemetry.tool_runs import ApprovalState, SkillUse, ToolRun, steps_of
+from gateway.telemetry.tool_facts import ApprovalState, SkillUse, ToolRun, steps_of
 from gateway.telemetry.turn_facts import TelemetryReader, TurnFacts
 
 

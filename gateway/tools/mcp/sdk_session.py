@@ -31,14 +31,14 @@ from gateway import __version__
 from gateway.errors import ServerUnreachable, ToolError, plain_words
 from gateway.settings.value_types import McpServer
 from gateway.tools.base import ToolContext, ToolOutput
-from gateway.tools.mcp import bounds
-from gateway.tools.mcp.connection_ending import ConnectionEnding, scrubbed
-from gateway.tools.mcp.http import http_client
+from gateway.tools.mcp import limits
+from gateway.tools.mcp.failure_messages import ConnectionEnding, scrubbed
+from gateway.tools.mcp.http_transport import http_client
 from gateway.tools.mcp.remote_tools import LeftOutTool, ListedTool
-from gateway.tools.mcp.results import output_of, outside_output
 from gateway.tools.mcp.sdk_failures import has_broken_off, reason_of
-from gateway.tools.mcp.stdio import stdio_transport
-from gateway.tools.mcp.tasks import put_to_end
+from gateway.tools.mcp.stdio_transport import stdio_transport
+from gateway.tools.mcp.task_ending import put_to_end
+from gateway.tools.mcp.tool_results import output_of, outside_output
 from gateway.tools.progress import Progress
 
 IDEMPOTENCY_KEY = "chat-gateway/idempotency-key"
@@ -83,7 +83,7 @@ class McpConnection:
         self._is_over = False
         self._left_out: list[LeftOutTool] = []
         self._looked_at = 0
-        self._budget = bounds.LIST
+        self._budget = limits.LIST
         self._check: asyncio.Task[None] | None = None
         self._client: Client
 
@@ -93,7 +93,7 @@ class McpConnection:
         else:
             http = await stack.enter_async_context(http_client(self._server, self._ending, self._over))
             transport = streamable_http_client(
-                self._server.url or "", http_client=http, max_sse_event_size=bounds.MESSAGE
+                self._server.url or "", http_client=http, max_sse_event_size=limits.MESSAGE
             )
         self._client = await stack.enter_async_context(
             Client(
@@ -134,16 +134,16 @@ class McpConnection:
     async def list_tools(self) -> tuple[list[ListedTool], list[LeftOutTool]]:
         """What the server offers, in its own order, and what of it is no tool."""
         listed: list[ListedTool] = []
-        self._left_out, self._looked_at, self._budget = [], 0, bounds.LIST
+        self._left_out, self._looked_at, self._budget = [], 0, limits.LIST
         if self._client.server_capabilities.tools is None:
             return listed, self._left_out
         cursor: str | None = None
         async with asyncio.timeout(self._server.connect_timeout):
-            for _ in range(bounds.PAGES):
+            for _ in range(limits.PAGES):
                 page = await self._client.list_tools(cursor=cursor)
                 listed += [_listed(tool) for tool in page.tools]
                 cursor = page.next_cursor
-                if cursor is None or len(listed) > bounds.TOOLS or self._looked_at >= bounds.LISTED:
+                if cursor is None or len(listed) > limits.TOOLS or self._looked_at >= limits.LISTED:
                     break
         return listed, self._left_out
 
@@ -168,7 +168,7 @@ class McpConnection:
         except MCPError as error:
             if self._is_over or has_broken_off(error):
                 raise ServerUnreachable(self.why(error)) from None
-            message = f"The server refused the call: {error.message[: bounds.LINE]}"
+            message = f"The server refused the call: {error.message[: limits.LINE]}"
             return outside_output(message, self._name, is_error=True)
         except (ValidationError, RuntimeError):
             raise ToolError(
@@ -252,7 +252,7 @@ class McpConnection:
             return message
         result = message.message.result
         if self._is_open and isinstance(tools := result.get("tools"), list):
-            entries = [self._checked(tool) for tool in tools[: max(0, bounds.LISTED - self._looked_at)]]
+            entries = [self._checked(tool) for tool in tools[: max(0, limits.LISTED - self._looked_at)]]
             self._looked_at += len(entries)
             result["tools"] = [kept for kept in entries if kept is not None]
             if "content" not in result:  # otherwise it is a call's
@@ -264,7 +264,7 @@ class McpConnection:
         try:
             self._budget -= len(to_json(kept)) if self._budget > 0 else 0
             if self._budget <= 0:
-                raise ValueError(f"the list has more than {bounds.LIST} bytes")
+                raise ValueError(f"the list has more than {limits.LIST} bytes")
             validate_server_result("tools/list", self.version, {**_PAGE, "tools": [kept]})
         except ValidationError as error:
             problem = error.errors(include_url=False, include_input=False)[0]
@@ -274,7 +274,7 @@ class McpConnection:
             reason = str(error)
         else:
             return kept
-        self._left_out.append(LeftOutTool(str(kept.get("name", "?"))[: bounds.LINE], reason[: bounds.LINE]))
+        self._left_out.append(LeftOutTool(str(kept.get("name", "?"))[: limits.LINE], reason[: limits.LINE]))
         return None
 
 

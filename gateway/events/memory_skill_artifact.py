@@ -1,11 +1,10 @@
-"""What the gateway does beside the answer: memory, skills, artifacts, compression, titles."""
+"""What the gateway does beside the answer: memory, skills, artifacts."""
 
 from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from gateway.events.envelope import Event, EventData, Part
-from gateway.messages import Usage
+from gateway.events.envelope import Event, EventData
 
 
 class Memory(EventData):
@@ -69,47 +68,6 @@ class Artifact(EventData):
     lines: int | None = Field(default=None, ge=0, description="Lines; absent where it is no text.")
 
 
-class Covered(Part):
-    """The messages that were archived, by their position in the session."""
-
-    first: int = Field(ge=1)
-    last: int = Field(ge=1)
-
-
-class Compression(EventData):
-    """The history is being compressed: archived, with a summary in its place."""
-
-    event_type: ClassVar[str] = "compression"
-
-    phase: Literal["started", "completed", "failed"]
-    trigger: Literal["manual", "automatic", "overflow"] | None = None
-    version: int | None = Field(default=None, ge=1)
-    covers: Covered | None = None
-    tokens_before: int | None = Field(default=None, ge=0, description="Of the whole view, estimated.")
-    tokens_after: int | None = Field(default=None, ge=0)
-    model: str | None = Field(
-        default=None, description="The model that was asked for the summary; absent when it has only started."
-    )
-    usage: Usage | None = Field(default=None, description="Of the summary; not part of the turn's usage.")
-    cost: float | None = Field(default=None, ge=0, description="US dollars. Absent means unknown.")
-    duration_ms: int | None = Field(default=None, ge=0)
-    reason: str | None = Field(default=None, description="Why it failed: a code and a sentence.")
-
-
-class Title(EventData):
-    """A model gave the session its title, once, in place of the beginning of its first message."""
-
-    event_type: ClassVar[str] = "title"
-
-    title: str
-    model: str
-    usage: Usage | None = Field(default=None, description="Of the call; in no turn's usage.")
-    cost: float | None = Field(default=None, ge=0, description="US dollars. Absent means unknown.")
-    duration_ms: int = Field(ge=0)
-
-
 MemoryEvent = Event[Literal["memory"], Memory]
 SkillEvent = Event[Literal["skill"], Skill]
 ArtifactEvent = Event[Literal["artifact"], Artifact]
-CompressionEvent = Event[Literal["compression"], Compression]
-TitleEvent = Event[Literal["title"], Title]

@@ -15,8 +15,8 @@ from sqlalchemy import Connection, StaticPool, create_engine
 
 from gateway.errors import StorageError
 from gateway.ids import new_replica_id
+from gateway.storage.data_folder_lock import FolderLock
 from gateway.storage.database import ConnectionPools, Lock, PoolUse, Transaction
-from gateway.storage.folder import FolderLock
 from gateway.storage.log.event_log import Page
 from gateway.storage.log.group_commit import Deliver, Flushed, GroupCommit
 from gateway.storage.migrations import SESSIONS, upgrade

@@ -1,0 +1,67 @@
+"""What happens to a session beside its turns: compression, a title, feedback."""
+
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from gateway.events.envelope import Event, EventData, Part
+from gateway.messages import Usage
+
+Rating = Literal["up", "down", "none"]
+
+
+class Covered(Part):
+    """The messages that were archived, by their position in the session."""
+
+    first: int = Field(ge=1)
+    last: int = Field(ge=1)
+
+
+class Compression(EventData):
+    """The history is being compressed: archived, with a summary in its place."""
+
+    event_type: ClassVar[str] = "compression"
+
+    phase: Literal["started", "completed", "failed"]
+    trigger: Literal["manual", "automatic", "overflow"] | None = None
+    version: int | None = Field(default=None, ge=1)
+    covers: Covered | None = None
+    tokens_before: int | None = Field(default=None, ge=0, description="Of the whole view, estimated.")
+    tokens_after: int | None = Field(default=None, ge=0)
+    model: str | None = Field(
+        default=None, description="The model that was asked for the summary; absent when it has only started."
+    )
+    usage: Usage | None = Field(default=None, description="Of the summary; not part of the turn's usage.")
+    cost: float | None = Field(default=None, ge=0, description="US dollars. Absent means unknown.")
+    duration_ms: int | None = Field(default=None, ge=0)
+    reason: str | None = Field(default=None, description="Why it failed: a code and a sentence.")
+
+
+class Title(EventData):
+    """A model gave the session its title, once, in place of the beginning of its first message."""
+
+    event_type: ClassVar[str] = "title"
+
+    title: str
+    model: str
+    usage: Usage | None = Field(default=None, description="Of the call; in no turn's usage.")
+    cost: float | None = Field(default=None, ge=0, description="US dollars. Absent means unknown.")
+    duration_ms: int = Field(ge=0)
+
+
+class Feedback(EventData):
+    """What a person thinks of a turn that is over: it has the turn's id, and comes some time after its
+    `done`. The last one holds."""
+
+    event_type: ClassVar[str] = "feedback"
+
+    rating: Rating = Field(description="none: taken back.")
+    reason: str | None = Field(default=None, description="Why, in the person's words.")
+    of: Literal["turn", "message"] = Field(
+        description="What it is about: all that was done, or the answer alone."
+    )
+
+
+CompressionEvent = Event[Literal["compression"], Compression]
+TitleEvent = Event[Literal["title"], Title]
+FeedbackEvent = Event[Literal["feedback"], Feedback]
