@@ -125,7 +125,7 @@ shape: $(VENV)/.dev ## Print figures about the code, and each package's lines be
 	@$(BIN)/python bench/shape.py
 
 .PHONY: docs
-docs: $(VENV)/.dev ## Write the generated pages: events.md, api.md, settings.md, observability.md, .env.example, and the client's types
+docs: $(VENV)/.dev ## Write the generated pages: events.md, api.md, settings.md, observability.md, .env.example, llms.txt, and the client's types
 	@$(BIN)/python docs/generate.py
 	@$(BIN)/python web/client/generate.py
 

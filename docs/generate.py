@@ -1,5 +1,5 @@
 """Writes what the code says into docs/events.md, docs/api.md, docs/settings.md,
-docs/observability.md and .env.example.
+docs/observability.md and .env.example, and what README says of each page into llms.txt.
 
 The pages are written by hand down to the line that names their source; the rest is generated. With
 --check nothing is written: it exits 1 and shows the difference where a page is stale.
@@ -110,12 +110,32 @@ def environment_example() -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def index() -> str:
+    """An index of the documents for language models (llmstxt.org): what README says of itself and of each
+    page, and the Chinese pages. README must name every page."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    title, summary = re.findall(r"\A# (.+)\n\n(.+?[.]) ", readme)[0]
+    rows = re.findall(r"^\| \[\S+\]\((\S+\.md)\) \| (.+) \|$", readme, re.MULTILINE)
+    pages = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md"))
+    if missing := set(pages) - {name for name, _ in rows}:
+        sys.exit(f"README.md does not say what these pages are about: {', '.join(sorted(missing))}")
+    says = [f"- [{_title(name)}]({name}): {what}" for name, what in rows if "/zh/" not in name]
+    chinese = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs" / "zh").glob("*.md"))
+    parts = [f"# {title}", f"> {summary}", "## Docs", "\n".join(says), "## Optional"]
+    return "\n\n".join([*parts, "\n".join(f"- [{_title(name)}]({name})" for name in chinese)]) + "\n"
+
+
+def _title(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
+
+
 PAGES: dict[str, Callable[[str], str]] = {
     "docs/events.md": lambda found: _by_hand(found, "gateway/events/") + events(),
     "docs/api.md": lambda found: _by_hand(found, "gateway/api/") + api(),
     "docs/settings.md": lambda found: _by_hand(found, "gateway/settings.py") + settings(),
     "docs/observability.md": lambda found: _by_hand(found, "gateway/telemetry/") + metrics(),
     ".env.example": lambda found: environment_example(),
+    "llms.txt": lambda found: index(),
 }
 
 

@@ -208,14 +208,14 @@ def test_every_link_between_documents_leads_somewhere() -> None:
     assert dead == []
 
 
-@pytest.mark.parametrize("page", ["ag-ui.md", "ai-sdk.md", "durable-streams.md", "openai.md"])
+@pytest.mark.parametrize("page", ["a2a", "ag-ui", "ai-sdk", "durable-streams", "mcp-server", "openai"])
 def test_the_client_on_a_chinese_page_is_the_one_that_is_tested(page: str) -> None:
     """The first program of the English page, which the tests run, stands on the Chinese page as it is."""
-    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
     program = re.search(r"^```(?:js|python)\n.+?^```$", text, re.DOTALL | re.MULTILINE)
 
     assert program
-    assert program.group() in (ROOT / "docs" / "zh" / page).read_text(encoding="utf-8")
+    assert program.group() in (ROOT / "docs" / "zh" / f"{page}.md").read_text(encoding="utf-8")
 
 
 def test_every_variable_that_a_document_names_is_a_setting() -> None:

@@ -17,6 +17,8 @@ PAGES = [
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _OUTPUT = re.compile(r"\n*```(?:json|text)?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
+_TYPED = re.compile(r"^\$ (.*?)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
+
 
 @dataclass(frozen=True)
 class Block:
@@ -57,10 +59,9 @@ def _blocks(page: str, text: str) -> Iterator[Block]:
             output = _OUTPUT.match(text, fence.end())
             yield Block(page, line, fence[2], output[1] if output else "")
         elif fence[1] == "console":
-            for typed, printed in re.findall(
-                r"^\$ (.*?)\n((?!\$ )(?:.*\n)*?)(?=\$ |\Z)", fence[2], re.MULTILINE
-            ):
-                yield Block(page, line, *_divided(typed, printed))
+            for shown in _TYPED.finditer(fence[2]):
+                before = fence[2].count("\n", 0, shown.start()) + 1
+                yield Block(page, line + before, *_divided(shown[1], shown[2]))
 
 
 def _divided(typed: str, printed: str) -> tuple[str, str]:

@@ -51,9 +51,9 @@ def coded(tree: ast.Module) -> Iterator[tuple[str, str]]:
 
 
 def statuses(name: str) -> set[int]:
-    kind = getattr(errors, name, None)
-    if not isinstance(kind, type) or not issubclass(kind, errors.RequestRefused):
-        return set()
+    kind = vars(errors).get(name, object)
+    if kind is errors.RequestRefused or not issubclass(kind, errors.RequestRefused):
+        return set()  # the former is what a command was told by a server
     return {status_of(kind(""))}
 
 
