@@ -1,7 +1,7 @@
 """The background worker that makes finished turns searchable."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -10,7 +10,7 @@ import pytest
 from gateway.errors import StorageError
 from gateway.events.envelope import StoredEvent
 from gateway.history.indexer import BATCH, MAX_ATTEMPTS, MAX_WAITING, Indexer
-from gateway.storage.sessions import Search
+from gateway.storage.sessions import MatchedText, Search
 from gateway.wiring import Storage
 from tests.loopback import TIMEOUT
 from tests.storage.saying import add_turn
@@ -56,6 +56,10 @@ class Recorded:
 
     async def due(self, *, after: str = "", limit: int) -> Sequence[str]:
         return [name for name in self.waiting if name > after][:limit]
+
+    async def where(self, owner: str, query: str, session_ids: Sequence[str]) -> Mapping[str, MatchedText]:
+        """An indexer asks for nothing that is found."""
+        raise NotImplementedError
 
     @property
     def indexed(self) -> list[str]:
