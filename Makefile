@@ -7,6 +7,8 @@ SHELL := bash
 
 PYTHON ?= python3
 ARGS ?=
+# One more than two cores: a test waits for servers and clocks for a good part of its time.
+PROCESSES ?= 3
 VENV := .venv
 BIN := $(VENV)/bin
 BACKENDS ?= .venv-observability
@@ -77,7 +79,7 @@ test: $(VENV)/.dev ## Run the whole test suite (ARGS="tests/turn -x")
 	if [ -z "$${TMPDIR:-}" ] && [ -n "$$(df -Pm /dev/shm 2>/dev/null | awk '$$4 >= 2000 && NR > 1')" ]; then \
 		export TMPDIR=/dev/shm; \
 	fi; \
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(ARGS)
+	$(BIN)/python -m pytest --numprocesses $(PROCESSES) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 .PHONY: test-observability
 test-observability: $(VENV)/.dev $(BACKENDS)/phoenix/.ready $(BACKENDS)/mlflow/.ready ## Check what Phoenix and MLflow show of our traces (downloads 1 GB the first time)

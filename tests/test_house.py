@@ -288,6 +288,27 @@ def leads_somewhere(document: Path, target: str) -> bool:
     }
 
 
+def test_a_name_says_what_the_glossary_says() -> None:
+    """No identifier of the gateway has a word that a term of the field has replaced, and no document either;
+    a limit is MAX_ or MIN_. (`told` of a retrieval's results is on the wire.)"""
+    replaced = {"hearsay", "shelf", "spool", "vicinity", "likeness", "nearness", "intake", "encoders"}
+    limits = {"MOST", "LEAST", "LONGEST"}
+    names = {
+        name
+        for file in shape.read("gateway")
+        for node in ast.walk(file.tree)
+        for name in (getattr(node, "name", None), getattr(node, "id", None), getattr(node, "arg", None))
+        if isinstance(name, str)
+    }
+    prose = {
+        word.lower() for document in DOCUMENTS for word in re.findall(r"\w+", document.read_text("utf-8"))
+    }
+
+    assert [name for name in names if replaced & set(name.lower().split("_"))] == []
+    assert [name for name in names if name.isupper() and name.strip("_").split("_")[0] in limits] == []
+    assert replaced & prose == set()
+
+
 def test_a_package_above_its_budget_fails_the_check() -> None:
     """So does one without a budget; the sentence says what to do. All of today's are within theirs."""
     assert shape.over_budget({"turn": 10, "model": 5}, {"turn": 10, "model": 5}) == []

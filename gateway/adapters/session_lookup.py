@@ -160,14 +160,14 @@ class SessionLookup:
         """The turn whose answer the client has seen last: one of the session that is named; else of those
         whose answer is most like it one after which nothing has come, or the newest."""
         marked = await self._marked(mark)
-        much_of = await asyncio.gather(*(self._likeness(turn, answer) for turn in marked))
+        much_of = await asyncio.gather(*(self._certainty(turn, answer) for turn in marked))
         alike = [*zip(much_of, marked, strict=True)]
         named = self._named.session_id
         here = [(much, turn) for much, turn in alike if turn.session_id == named and much]
         if here:
             return max(here, key=itemgetter(0))[1]
         newest = await self._newest(named) if named is not None and answer else None
-        if newest is not None and await self._likeness(newest, answer):
+        if newest is not None and await self._certainty(newest, answer):
             return newest
         most = max((much for much, _ in alike), default=0)
         found = [turn for much, turn in alike if much == most > 0]
@@ -192,7 +192,7 @@ class SessionLookup:
         last = next((row.last_turn_id for row in branches.rows if row.branch == branches.active), None)
         return await self._gateway.turn(self._who, session_id, last) if last is not None else None
 
-    async def _likeness(self, turn: TurnRow, answer: str) -> int:
+    async def _certainty(self, turn: TurnRow, answer: str) -> int:
         """How sure it is that this is what a client was shown of the turn's answer: 3 of all of it, 2 of its
         beginning, as the client may have left, 1 of more than there is, where the turn came to no good end;
         0 of another one."""

@@ -10,7 +10,7 @@ from gateway.errors import GatewayError
 
 PATIENCE = 60.0
 """Seconds for which a server may be away, or say nothing new between two connections."""
-FIRST_WAIT, LONGEST_WAIT = 0.2, 5.0
+FIRST_WAIT, MAX_WAIT = 0.2, 5.0
 
 
 class Following:
@@ -55,7 +55,7 @@ class Following:
             raise error
         if is_late:
             raise Unreachable(f"{self._url} ends every stream before the turn is done.")
-        wait, self._wait = self._wait, min(self._wait * 2, LONGEST_WAIT)
+        wait, self._wait = self._wait, min(self._wait * 2, MAX_WAIT)
         return wait * random.uniform(0.5, 1.5)  # noqa: S311 - so that not all come back at once
 
     def _progressed(self) -> None:

@@ -104,10 +104,12 @@ class SentPrompts:
 
     async def _prefix(self, turn: TurnRow, history: History, sent_hash: str | None) -> Prefix:
         """As it would be now for that turn; before or after a compression, whichever is what was sent."""
-        deps, told, tools = self._deps, turn.instructions, list[ToolSpec]()
+        deps, digest, tools = self._deps, turn.instructions, list[ToolSpec]()
         if turn.client_tools is not None:
             tools += await deps.turns.client_tools(turn.session_id, turn.client_tools)
-        instructions = await deps.sessions.instructions(turn.session_id, told) if told is not None else None
+        instructions = (
+            await deps.sessions.instructions(turn.session_id, digest) if digest is not None else None
+        )
         history, prompt = replace(history, instructions=instructions), Prompt.read(deps, tools)
         prefix = prompt.prefix(history)
         other = prompt.prefix(history, compressed=history.compression is None)

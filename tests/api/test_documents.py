@@ -166,7 +166,7 @@ def _bombard(url: str) -> list[str]:
             for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
 
                 @settings(
-                    max_examples=12,
+                    max_examples=6,
                     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
                 )
                 @given(operation.as_strategy(generation_mode=mode))

@@ -55,7 +55,7 @@ class TextMatch:
         mine = (each.message for each in answers if each.turn_id == self.turn_id)
         self.texts = [
             *self.texts,
-            *(text for each in mine if each.role == "assistant" for text in _said(each.content)),
+            *(text for each in mine if each.role == "assistant" for text in _texts_of(each.content)),
         ]
 
     def found(self, words: Sequence[str]) -> MatchedText:
@@ -87,11 +87,11 @@ def _add_answers(connection: Connection, hit: TextMatch, after: int) -> None:
     place = {"session_id": hit.session_id, "after": after, "until": until}
     rows = ANSWERS.run(connection, turn_id=hit.turn_id, **place).fetchall()
     if rows:
-        hit.texts = [*hit.texts, *(text for row in rows for text in _said(orjson.loads(row[0])))]
+        hit.texts = [*hit.texts, *(text for row in rows for text in _texts_of(orjson.loads(row[0])))]
     else:
         part = range_of(connection, hit.session_id, after, until)
         hit.archived = part if part.archives else None
 
 
-def _said(content: Sequence[Mapping[str, object]]) -> list[str]:
+def _texts_of(content: Sequence[Mapping[str, object]]) -> list[str]:
     return [str(block["text"]) for block in content if block["type"] == "text"]
