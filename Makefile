@@ -109,6 +109,8 @@ bench: $(VENV)/.dev ## Measure speed beside a bare relay, and where the time goe
 	@$(BIN)/python -m bench.hostile $(ARGS)
 	@$(BIN)/python -m bench.walk $(ARGS)
 	@$(BIN)/python -m bench.adapters $(ARGS)
+	@$(BIN)/python web/build.py --if-possible
+	@$(BIN)/python -m bench.page $(ARGS)
 
 .PHONY: bench-scale
 bench-scale: $(VENV)/.dev ## Measure PostgreSQL beside SQLite, and replicas beside one (ARGS=--quick: one short round)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from bench import report, stages
 from bench.cells import CELLS
+from bench.figures import Figure
 from bench.report import Readings, Rounds
 from bench.stages import Shares
 
@@ -25,6 +26,8 @@ aim says it, else the gateway's ratio to the bare relay on httpx2. What PostgreS
 here: `make bench-scale` measures it, docs/scaling.md has its figures.
 """
 
+PAGE = "## page"
+
 
 def written(measured: Mapping[str, Rounds], profile: Mapping[str, Shares], summary: str) -> str:
     """The page."""
@@ -37,7 +40,26 @@ def written(measured: Mapping[str, Rounds], profile: Mapping[str, Shares], summa
         "Microseconds of the gateway's CPU for each chat, and for each piece of a slow stream.",
     ]
     parts.append(markdown(stages.table(profile)))
-    return "\n\n".join(part.strip() for part in parts) + "\n"
+    parts.append(page_recorded())
+    return "\n\n".join(part.strip() for part in parts if part) + "\n"
+
+
+def record_page(figures: Sequence[Figure], load: str) -> None:
+    """Puts what the page's bench found in the place of what it found before, at the end."""
+    rows = [["figure", "value", "aim"]]
+    for each in figures:
+        value = f"{each.value:,.1f} {each.unit}"
+        rows.append([each.name.strip(), value, each.aim and f"{'✓' if each.reached else '✗'} {each.aim}"])
+    facts = "\n".join(f"- {fact}" for fact in [*circumstances(), load])
+    about = "The page in Chromium (`python -m bench.page`). What has no aim belongs to the figure above it."
+    kept = FILE.read_text(encoding="utf-8").partition(PAGE)[0].rstrip() if FILE.exists() else HEAD
+    FILE.write_text("\n\n".join([kept, PAGE, about, facts, markdown(rows)]) + "\n", encoding="utf-8")
+
+
+def page_recorded() -> str:
+    """That part of the page, or nothing."""
+    found = FILE.read_text(encoding="utf-8").partition(PAGE) if FILE.exists() else ("", "", "")
+    return "".join(found[1:])
 
 
 def read(page: str) -> Readings:

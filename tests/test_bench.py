@@ -5,11 +5,13 @@ from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from importlib import import_module
 from operator import attrgetter
+from pathlib import Path
 
 import pytest
 
 from bench import report, results, stages
 from bench.figures import Figure
+from bench.page.frames import Frames
 from bench.report import Rounds
 from bench.sampled import Profile
 from bench.scale import __main__ as scale
@@ -138,3 +140,39 @@ def rounds(mine: float, theirs: float) -> Rounds:
 
 def disk(size: float) -> Rounds:
     return {"gateway": [{"bytes per text event": size, "failures": 0}]}
+
+
+def test_a_frame_is_told_by_the_wall_and_by_what_its_thread_did() -> None:
+    """The thread that draws most counts: no tasks of others, nor what was before the first frame."""
+
+    def event(name: str, thread: int, ts: int, **more: int) -> dict[str, object]:
+        return {"name": name, "pid": 1, "tid": thread, "ts": ts, **more}
+
+    drawn = [event("BeginMainThreadFrame", 7, ts) for ts in (100_000, 116_000, 190_000)]
+    others = [event("BeginMainThreadFrame", 8, ts) for ts in (100_000, 400_000)]
+    tasks = [
+        event("RunTask", 7, 90_000, tdur=9_000),
+        event("RunTask", 7, 101_000, tdur=2_000),
+        event("RunTask", 7, 120_000, tdur=30_000),
+        event("RunTask", 7, 160_000, tdur=20_000),
+        event("RunTask", 8, 121_000, tdur=50_000),
+        event("RunTask", 7, 195_000, tdur=5_000),
+    ]
+    frames = Frames()
+    frames.add([*tasks, *others, *drawn])
+    assert (frames.wall, frames.running) == ([16, 74], [2, 50])
+
+
+def test_what_is_recorded_of_the_page_stands_beside_the_rest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run of the one replaces what it found before, and leaves what the other found."""
+    monkeypatch.setattr(results, "FILE", tmp_path / "results.md")
+    results.FILE.write_text(results.written({"disk": disk(60)}, {}, ""), encoding="utf-8")
+    for value in (70.0, 40.0):
+        results.record_page([Figure("first paint", value, "ms", 50)], "load of the machine 1")
+    results.FILE.write_text(results.written({"disk": disk(90)}, {}, ""), encoding="utf-8")
+    page = results.FILE.read_text(encoding="utf-8")
+    assert "| first paint | 40.0 ms | ✓ <= 50 |" in page
+    assert "70.0" not in page
+    assert results.read(page)["disk", "bytes per text event"] == 90

@@ -1,17 +1,20 @@
 // The turns of the branch on the screen. Only those near the visible part are drawn; older ones are read when they are
 // scrolled to. It stays at its end while it grows, until the reader scrolls up.
 
+import { answer } from "@chat-gateway/client";
 import { ArrowDown } from "lucide-react";
 import { type ReactNode, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { Virtualizer, type VirtualizerHandle } from "virtua";
 
 import { loadOlder } from "../live";
-import { useApp } from "../state";
+import { app, useApp } from "../state";
 import { useSpeech } from "./format";
 import { TurnView } from "./TurnView";
 
 const AT_END = 40; // pixels from the end that count as being there
-const MOUNTED = 20; // of the newest turns, which are always drawn: a short chat can be searched by the browser
+// Of the newest turns, which are always drawn: a short chat can be searched by the browser.
+const MOUNTED = 20;
+const MOUNTED_TEXT = 30_000; // characters of them: an element takes some 2 kB in memory
 const UPWARDS = new Set(["ArrowUp", "PageUp", "Home"]);
 const AHEAD = 1500; // pixels before the first known turn at which older ones are read
 
@@ -103,7 +106,7 @@ export function TurnList({ session, children, sent }: Props) {
         <div ref={content} id="messages">
           {hasOlder && <p className="older">{words.loadingOlder}</p>}
           <Virtualizer ref={list} scrollRef={scroller} data={path} shift={isPrepended} bufferSize={800}
-            keepMounted={path.slice(-MOUNTED).map((_, index) => Math.max(0, path.length - MOUNTED) + index)}>
+            keepMounted={alwaysDrawn(path)}>
             {(id, index) => <TurnView key={id} session={session} id={id} position={index + 1} count={hasOlder ? -1 : path.length} />}
           </Virtualizer>
           {children}
@@ -116,6 +119,19 @@ export function TurnList({ session, children, sent }: Props) {
       )}
     </div>
   );
+}
+
+// The places of the newest turns, as many as make a short chat.
+function alwaysDrawn(path: readonly string[]): number[] {
+  const { turns } = app.get().conversation;
+  const places: number[] = [];
+  for (let place = path.length - 1, room = MOUNTED_TEXT; place >= 0 && places.length < MOUNTED; place -= 1) {
+    const turn = turns.get(path[place] ?? "");
+    room -= turn ? turn.input.length + answer(turn).length : 0;
+    if (room < 0) break;
+    places.unshift(place);
+  }
+  return places;
 }
 
 // Whether turns were put before those of the last drawing.

@@ -7,7 +7,7 @@ import { Kept, Workshop } from "./workshop";
 /** null: to be shown as it was written. */
 export type Tree = readonly RootContent[] | null;
 
-const KEPT = 2_000_000; // characters
+const KEPT = 300_000; // characters, whose trees take some ten times as much in memory
 
 const parser = new Workshop<{ source: string; context: string }, RootContent[]>(
   () => new Worker(new URL("./parse.worker.ts", import.meta.url), { type: "module" }),

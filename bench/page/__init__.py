@@ -1,0 +1,1 @@
+"""The page in a browser: how soon it is there, and how long its frames are."""
