@@ -25,14 +25,14 @@ BUDGETS: Mapping[str, int] = {
     "adapters": 5491,
     "api": 2610,
     "artifacts": 2615,
-    "cli": 4700,
+    "cli": 4750,
     "client": 405,
     "demo": 2316,
     "events": 511,
     "files": 175,
     "history": 3265,
     "http": 990,
-    "memory": 6445,
+    "memory": 6450,
     "model": 1750,
     "prompt": 629,
     "service": 2725,
@@ -43,7 +43,7 @@ BUDGETS: Mapping[str, int] = {
     "telemetry": 4384,
     "tools": 3130,
     "turn": 2601,
-    "wiring": 660,
+    "wiring": 670,
 }
 """Lines of code that each package of `gateway` may have, without blank lines, comments and docstrings; "" are
 the modules beside the packages. A budget is raised on purpose, in a commit that says what for, and

@@ -24,7 +24,7 @@ from gateway.cli.options import AsJson, Yes
 from gateway.storage.memories import Status
 
 if TYPE_CHECKING:
-    from gateway.cli.memory_context import MemoryContext
+    from gateway.cli.memory_context import MemoryContext, StoredMemories
     from gateway.memory.changes import Changed
 
 T = TypeVar("T")
@@ -61,18 +61,17 @@ def list_(
         runtime=True,
     )
 
-    async def work(context: "MemoryContext") -> None:
+    async def work(stored: "StoredMemories") -> None:
+        store = stored.memories.store
         if deleted:
-            show_deleted(
-                await context.services.store.tombstones(context.all_scopes, limit=limit), as_json=as_json
-            )
+            show_deleted(await store.tombstones(stored.all_scopes, limit=limit), as_json=as_json)
             return
-        rows = await context.services.memories.list(context.viewer, which, limit=limit)
-        count, _ = await context.services.store.count(context.viewer, which)
+        rows = await stored.memories.list(stored.viewer, which, limit=limit)
+        count, _ = await store.count(stored.viewer, which)
         filtered = bool(kind or status or tag or unconfirmed or role or project)
         show_rows(rows, count, user, filtered=filtered, as_json=as_json)
 
-    in_context(user, work, role=role, project=project)
+    _in_stored(user, work, role=role, project=project)
 
 
 def search(
@@ -101,10 +100,10 @@ def show(memory_id: Id, *, user: User = "local", as_json: AsJson = False) -> Non
     """Show everything about one memory: its evidence, and what it was before."""
     from gateway.cli.memory_views import show_details
 
-    async def work(context: "MemoryContext") -> None:
-        show_details(await context.services.memories.details(context.viewer, memory_id), as_json=as_json)
+    async def work(stored: "StoredMemories") -> None:
+        show_details(await stored.memories.details(stored.viewer, memory_id), as_json=as_json)
 
-    in_context(user, work)
+    _in_stored(user, work)
 
 
 def save(
@@ -306,14 +305,40 @@ def in_context(
 
     from gateway.cli.memory_context import open_context
 
-    checked_id(user, "--user")
-    role, project = role and checked_id(role, "--role"), project and checked_id(project, "--project")
+    _check_ids(user, role, project)
 
     async def at_once() -> T:
         async with open_context(user, role, project, makes=makes) as context:
             return await work(context)
 
     return asyncio.run(at_once())
+
+
+def _in_stored(
+    user: str,
+    work: "Callable[[StoredMemories], Awaitable[None]]",
+    *,
+    role: str | None = None,
+    project: str | None = None,
+) -> None:
+    """Does `work` on the stored memories of a user. Raises as `in_context`."""
+    import asyncio
+
+    from gateway.cli.memory_context import open_stored
+
+    _check_ids(user, role, project)
+
+    async def at_once() -> None:
+        async with open_stored(user, role, project) as stored:
+            await work(stored)
+
+    asyncio.run(at_once())
+
+
+def _check_ids(user: str, role: str | None, project: str | None) -> None:
+    for name, option in ((user, "--user"), (role, "--role"), (project, "--project")):
+        if name is not None:
+            checked_id(name, option)
 
 
 def _change(

@@ -51,7 +51,7 @@ def run_alone(
     opened = AsyncExitStack()
     with asyncio.Runner() as runner:
         try:
-            offer = offered(settings, servers, log_level="debug" if verbose else "error")
+            offer = offered(settings, servers, log_level="debug" if verbose else "error", purpose="run")
             tool = _find(name, runner.run(opened.enter_async_context(offer)))
             check_arguments(tool, arguments)
             _agree(tool, yes)  # outside of the loop, which would not pass on a Ctrl-C

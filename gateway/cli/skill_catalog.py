@@ -3,17 +3,22 @@
 import asyncio
 from collections.abc import AsyncGenerator, Collection
 from contextlib import asynccontextmanager, suppress
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from gateway import wiring
 from gateway.cli.terminal import to_stderr
 from gateway.demo.demo_tools import demo_tools
-from gateway.memory.services import MemoryServices
-from gateway.model.prices import window
+from gateway.model.prices import DEFAULT_WINDOW, window
 from gateway.settings import Settings, load_settings
 from gateway.skills.catalog import Catalog
 from gateway.telemetry.lines.logs import LogLevel, configure_logging
 from gateway.tools.mcp.configured_servers import McpServers
+
+if TYPE_CHECKING:
+    from gateway.memory.services import MemoryServices
+
+Purpose = Literal["list", "prompt", "run"]
+"""What the catalog is looked at for."""
 
 DEMO_MODEL = "demo"
 """What `gateway dev` answers through where no model is configured."""
@@ -32,10 +37,15 @@ class Offered(NamedTuple):
 
 @asynccontextmanager
 async def offered(
-    settings: Settings, servers: Collection[str] = (), *, log_level: LogLevel = "error"
+    settings: Settings,
+    servers: Collection[str] = (),
+    *,
+    log_level: LogLevel = "error",
+    purpose: Purpose = "list",
 ) -> AsyncGenerator[Offered]:
     """What the settings offer, with the tools of those MCP servers, which are connected until the context is
-    left.
+    left. The memory is opened for tools that are to run, and how much a model reads at once, which takes a
+    quarter of a second to find out, is looked up for a prompt alone.
 
     Raises:
         SettingsError: a module that settings name cannot be used.
@@ -44,8 +54,12 @@ async def offered(
     configure_logging(log_level)
     demo = () if settings.has_model else demo_tools(settings.data_dir)
     functions, warnings = wiring.find_functions(settings, demo)
-    tokens = await window(settings, settings.model if settings.has_model else DEMO_MODEL)
-    async with _memory(settings) as memory, _connected(settings, servers) as (source, unreachable):
+    model = settings.model if settings.has_model else DEMO_MODEL
+    tokens = await window(settings, model) if purpose == "prompt" else DEFAULT_WINDOW
+    async with (
+        _memory(settings, opens=purpose == "run") as memory,
+        _connected(settings, servers) as (source, unreachable),
+    ):
         functions = [wiring.artifact_skill(None), *functions]
         if settings.memory:
             functions = [wiring.memory_skill(settings, memory), *functions]
@@ -56,22 +70,22 @@ async def offered(
 
 
 @asynccontextmanager
-async def _memory(settings: Settings) -> AsyncGenerator[MemoryServices | None]:
-    """The memory, where there is one already: who only looks makes none."""
-    if not settings.memory or not (settings.is_shared or settings.memory_path.exists()):
+async def _memory(settings: Settings, *, opens: bool) -> AsyncGenerator["MemoryServices | None"]:
+    """The memory, where there is one already and it `opens`: who only looks makes none."""
+    if not opens or not settings.memory or not (settings.is_shared or settings.memory_path.exists()):
         yield None
         return
     async with wiring.open_memory(settings) as services:
         yield services
 
 
-def look(*, mcp: bool, hint: bool = True) -> Offered:
+def look(*, mcp: bool, hint: bool = True, purpose: Purpose = "list") -> Offered:
     """What there is now, with the tools of MCP servers if they are to be started. The warnings are told, and
     with `hint` that servers are left out. Raises as `offered` does."""
     settings = load_settings()
 
     async def at_once() -> Offered:
-        async with offered(settings, settings.mcp_servers if mcp else ()) as found:
+        async with offered(settings, settings.mcp_servers if mcp else (), purpose=purpose) as found:
             return found
 
     found = asyncio.run(at_once())

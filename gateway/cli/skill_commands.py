@@ -20,15 +20,16 @@ def list_(
     ] = False,
 ) -> None:
     """Show all skills: functions, SKILL.md folders and, with --mcp, the tools of MCP servers."""
-    from gateway.api.skills_routes import SkillList, SkillRow
     from gateway.cli.skill_catalog import look
     from gateway.cli.terminal import show_table
 
     found = look(mcp=mcp, hint=kind in {None, "mcp"})
     skills = [skill for skill in found.catalog.skills if kind in {None, skill.type}]
     if as_json:
-        listed = SkillList(skills=[SkillRow.from_row(skill) for skill in skills], warnings=found.warnings)
-        print(listed.model_dump_json(exclude_none=True, indent=2))
+        import orjson
+
+        listed = {"skills": skills, "warnings": found.warnings}
+        print(orjson.dumps(listed, default=dict, option=orjson.OPT_INDENT_2).decode())
         return
     show_table(
         ("Name", "Type", "Source", "On", "Description"),
@@ -46,7 +47,7 @@ def snapshot(*, mcp: Servers = False) -> None:
     from gateway.lexical import estimate_tokens
     from gateway.settings import load_settings
 
-    text = look(mcp=mcp).catalog.snapshot
+    text = look(mcp=mcp, purpose="prompt").catalog.snapshot
     sys.stdout.buffer.write(text.encode())
     sys.stdout.buffer.write(b"\n" if sys.stdout.isatty() else b"")
     sys.stdout.buffer.flush()

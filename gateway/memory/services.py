@@ -1,26 +1,29 @@
 """The memory services of one store, made once by wiring."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from gateway.memory.control.controller import Controller
-from gateway.memory.memories import Memories
-from gateway.memory.profiles import ScopedProfiles
-from gateway.memory.recall import Recall
-from gateway.memory.search.searcher import Searcher
 from gateway.settings import Settings
-from gateway.storage.memories.contract import MemoryStore
+
+if TYPE_CHECKING:  # commands that only read memories load none of it
+    from gateway.memory.control.controller import Controller
+    from gateway.memory.memories import Memories
+    from gateway.memory.profiles import ScopedProfiles
+    from gateway.memory.recall import Recall
+    from gateway.memory.search.searcher import Searcher
+    from gateway.storage.memories.contract import MemoryStore
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryServices:
     """The same for the gateway, the MCP server and the command line."""
 
-    store: MemoryStore
-    memories: Memories
-    searcher: Searcher
-    profiles: ScopedProfiles
-    controller: Controller
-    recall: Recall
+    store: "MemoryStore"
+    memories: "Memories"
+    searcher: "Searcher"
+    profiles: "ScopedProfiles"
+    controller: "Controller"
+    recall: "Recall"
 
 
 def housemates_of(settings: Settings, user_id: str) -> frozenset[str]:

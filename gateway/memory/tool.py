@@ -2,19 +2,20 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
 from gateway.errors import RequestRefused, StorageError, ToolError
-from gateway.memory.editor import Editor
 from gateway.memory.memories import MAX_DEPENDS_ON, Memories
-from gateway.memory.search.searcher import Searcher
-from gateway.memory.tool_call import MemoryCall
 from gateway.storage.memories import MemoryType, Scope
 from gateway.tools.base import FunctionTool, ToolContext
 from gateway.tools.function import tool
 from gateway.tools.policy import is_trusted
+
+if TYPE_CHECKING:
+    from gateway.memory.search.searcher import Searcher
+    from gateway.memory.tool_call import MemoryCall
 
 NAME = "manage_memory"
 OUT_OF_REACH = "The memory cannot be reached just now. Go on without it, or try again a little later."
@@ -27,7 +28,7 @@ Action = Literal["save", "list", "search", "update", "delete", "confirm"]
 
 def manage_memory(
     memories: Memories,
-    searcher: Searcher,
+    searcher: "Searcher",
     households: Callable[[str], tuple[str, ...]] = lambda _: (),
     *,
     trusts: Callable[[str], bool] = TRUSTS,
@@ -40,8 +41,11 @@ def manage_memory(
 
     Running it raises errors.ToolError when the memory refuses, in words that say what to do next.
     """
+    # Half of the memory's code, which a command that only lists the tool does without.
+    from gateway.memory.editor import Editor  # noqa: PLC0415
+    from gateway.memory.tool_call import MemoryCall  # noqa: PLC0415
 
-    def begin(context: ToolContext) -> MemoryCall:
+    def begin(context: ToolContext) -> "MemoryCall":
         scope = Scope(
             context.owner,
             context.role_id,
@@ -58,13 +62,13 @@ def manage_memory(
 def manage_nothing() -> FunctionTool:
     """The tool where no memory is open: it can be looked at, and running it raises errors.ToolError."""
 
-    def refuse(_: ToolContext) -> MemoryCall:
+    def refuse(_: ToolContext) -> "MemoryCall":
         raise ToolError("No memory is open here. `gateway memory` looks after it on the command line.")
 
     return _made(refuse)
 
 
-def _made(begin: Callable[[ToolContext], MemoryCall]) -> FunctionTool:
+def _made(begin: Callable[[ToolContext], "MemoryCall"]) -> FunctionTool:
     @tool(effect="idempotent", timeout=15, name=NAME, category="memory")
     async def run(
         action: Action,

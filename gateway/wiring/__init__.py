@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gateway.wiring.assembly import assemble, open_artifact_store, open_model
     from gateway.wiring.database_server import inspect_server
-    from gateway.wiring.memory import memory_needed, memory_skill, open_documents, open_extractor, open_memory
+    from gateway.wiring.memory import memory_needed, open_documents, open_extractor, open_memory
+    from gateway.wiring.memory_database import open_stored_memories
     from gateway.wiring.skills import (
         TAKEN,
         artifact_skill,
         find_functions,
         function_skills,
         look_at_skills,
+        memory_skill,
         open_skills,
     )
     from gateway.wiring.storage import Storage, open_storage, storage_on, storage_on_server, try_bucket
@@ -39,6 +41,7 @@ __all__ = [
     "open_model",
     "open_skills",
     "open_storage",
+    "open_stored_memories",
     "storage_on",
     "storage_on_server",
     "try_bucket",
@@ -47,8 +50,9 @@ __all__ = [
 _FILES = {
     "assembly": "assemble open_artifact_store open_model",
     "database_server": "inspect_server",
-    "memory": "memory_needed memory_skill open_documents open_extractor open_memory",
-    "skills": "TAKEN artifact_skill find_functions function_skills look_at_skills open_skills",
+    "memory": "memory_needed open_documents open_extractor open_memory",
+    "memory_database": "open_stored_memories",
+    "skills": "TAKEN artifact_skill find_functions function_skills look_at_skills memory_skill open_skills",
     "storage": "Storage open_storage storage_on storage_on_server try_bucket",
 }
 

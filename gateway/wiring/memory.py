@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
-from functools import partial
 
 from gateway.errors import StorageError
 from gateway.memory.changes import Changed
@@ -15,25 +14,16 @@ from gateway.memory.profiles import ScopedProfiles
 from gateway.memory.recall import Recall
 from gateway.memory.search.embeddings import embeddings_of
 from gateway.memory.search.searcher import Searcher
-from gateway.memory.services import MemoryServices, households_of
-from gateway.memory.tool import NAME as MANAGE_MEMORY
-from gateway.memory.tool import manage_memory, manage_nothing
+from gateway.memory.services import MemoryServices
 from gateway.model.calls import ModelCalls
 from gateway.prompt.components import PromptFolder
 from gateway.settings import Settings
 from gateway.skills.library import SkillLibrary
-from gateway.skills.skill import BUILT_IN, FunctionSkill
 from gateway.storage.database import ConnectionPools
 from gateway.storage.exclusive import Exclusive
 from gateway.storage.memories import AllScopes
-from gateway.storage.memories.memory_database import MemoryDatabase
 from gateway.storage.memories.store import SqlMemories
-from gateway.storage.sqlite.shared import SharedDatabase
-from gateway.tools.policy import is_trusted
-from gateway.wiring.database_server import driver_needed
-
-CONNECTIONS = 4
-"""To a PostgreSQL server for the memories, made as they are needed."""
+from gateway.wiring.memory_database import open_memory_database
 
 DAMAGED = (
     "If the file {} is damaged, move it away with its -wal and -shm files, and put a backup in its place or "
@@ -59,7 +49,7 @@ async def open_memory(
         StorageError: the file, or the database, cannot be used.
         SettingsError: vectors or PostgreSQL are configured, and what they need is not installed.
     """
-    async with _database(settings) as database:
+    async with open_memory_database(settings) as database:
         if pools is not None:
             database.measured_by(pools)
         store = SqlMemories(database)
@@ -85,23 +75,6 @@ async def open_memory(
         finally:
             await recall.close()
             await searcher.close()
-
-
-@asynccontextmanager
-async def _database(settings: Settings) -> AsyncGenerator[MemoryDatabase]:
-    if settings.is_shared:
-        with driver_needed():
-            from gateway.storage.postgres.memory_dialect import PostgresMemoryDatabase  # noqa: PLC0415 - an extra
-        assert settings.database_url is not None  # it is shared
-        async with await PostgresMemoryDatabase.open(
-            settings.database_url,
-            direct_url=settings.database_direct_url,
-            connections=CONNECTIONS,
-        ) as database:
-            yield database
-        return
-    async with await SharedDatabase.open(settings.memory_path) as database:
-        yield database
 
 
 @contextmanager
@@ -153,16 +126,3 @@ def open_documents(
         deprecated_ttl=settings.deprecated_documents_ttl,
         exclusive=exclusive,
     )
-
-
-def memory_skill(settings: Settings, services: MemoryServices | None) -> FunctionSkill:
-    """The tool with which a model looks after memories; without services it can only be listed."""
-    if services is None:
-        return FunctionSkill(manage_nothing(), BUILT_IN, MANAGE_MEMORY)
-    tool = manage_memory(
-        services.memories,
-        services.searcher,
-        lambda user: households_of(settings, user),
-        trusts=partial(is_trusted, settings.trusted_tools),
-    )
-    return FunctionSkill(tool, BUILT_IN, MANAGE_MEMORY)

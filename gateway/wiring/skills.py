@@ -1,6 +1,7 @@
 """What a model may call and read."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import structlog
 
@@ -8,7 +9,9 @@ from gateway.artifacts.artifact_store import ArtifactStore
 from gateway.artifacts.read_artifact import read_artifact
 from gateway.errors import SettingsError
 from gateway.history.read_archive import NAME as READ_ARCHIVE
+from gateway.memory.services import MemoryServices, households_of
 from gateway.memory.tool import NAME as MANAGE_MEMORY
+from gateway.memory.tool import manage_memory, manage_nothing
 from gateway.settings import Settings
 from gateway.skills.folders import bundled_folder
 from gateway.skills.functions import load_functions
@@ -19,6 +22,7 @@ from gateway.storage.sqlite.stored_switches import StoredSwitches
 from gateway.tools.base import READ_ARTIFACT, FunctionTool
 from gateway.tools.builtin import builtin_tools
 from gateway.tools.fetch.http_fetch import http_fetch
+from gateway.tools.policy import is_trusted
 
 TAKEN = frozenset({READ_ARCHIVE, MANAGE_MEMORY, READ_ARTIFACT})
 """Names of tools that are made here."""
@@ -104,3 +108,16 @@ def artifact_skill(artifact_store: ArtifactStore | None) -> FunctionSkill:
     """The tool with which a model reads artifacts; without a store it only answers that it is
     there."""
     return FunctionSkill(read_artifact(artifact_store), BUILT_IN, READ_ARTIFACT)
+
+
+def memory_skill(settings: Settings, services: MemoryServices | None) -> FunctionSkill:
+    """The tool with which a model looks after memories; without services it can only be listed."""
+    if services is None:
+        return FunctionSkill(manage_nothing(), BUILT_IN, MANAGE_MEMORY)
+    tool = manage_memory(
+        services.memories,
+        services.searcher,
+        lambda user: households_of(settings, user),
+        trusts=partial(is_trusted, settings.trusted_tools),
+    )
+    return FunctionSkill(tool, BUILT_IN, MANAGE_MEMORY)

@@ -33,6 +33,10 @@ INNER_COMMANDS = (
     ("sessions", "list"),
     ("approvals", "approve"),
 )
+SERVER = {
+    *("aiohttp", "alembic", "anthropic", "mcp", "opentelemetry.sdk", "starlette", "uvicorn"),
+    *("gateway.api", "gateway.app", "gateway.service", "gateway.turn", "gateway.memory.recall"),
+}
 HEAVY = {"alembic", "anthropic", "httpx2", "pydantic", "rich", "sqlalchemy", "starlette", "uvicorn"}
 
 
@@ -51,6 +55,37 @@ def test_help_loads_nothing_heavy(arguments: tuple[str, ...], tmp_path: Path) ->
     loaded = {line.rpartition("|")[2].strip().partition(".")[0] for line in shown.stderr.splitlines()}
     assert shown.stdout.startswith("Usage:")
     assert loaded & HEAVY == set()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "unwanted"),
+    [
+        (("config",), {*SERVER, "sqlalchemy", "httpx2", "gateway.memory"}),
+        (("memory", "list"), {*SERVER, "gateway.memory.editor", "gateway.memory.search.searcher"}),
+        (("skills", "list"), {*SERVER, "gateway.memory.editor", "gateway.memory.learning", "genai_prices"}),
+        (("sessions", "list"), {*SERVER, "sqlalchemy", "gateway.memory", "gateway.settings"}),
+        (("chat", "hi"), {*SERVER, "sqlalchemy", "gateway.settings", "prompt_toolkit", "markdown_it"}),
+    ],
+    ids=lambda given: " ".join(given) if isinstance(given, tuple) else "",
+)
+def test_a_command_loads_what_it_needs_alone(
+    arguments: tuple[str, ...], unwanted: set[str], tmp_path: Path, running: Running, command: Command
+) -> None:
+    """What somebody looks up is there at once: nothing of the server is imported for it."""
+    if arguments[0] == "memory":
+        command("memory", "save", "I like tea.")
+    python, *gateway = command_line(*arguments)
+    shown = subprocess.run(
+        [python, "-X", "importtime", *gateway],
+        cwd=tmp_path,
+        env=clean_environment(GATEWAY_URL=running.url),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    loaded = {line.rpartition("|")[2].strip() for line in shown.stderr.splitlines()}
+    assert loaded & unwanted == set()
 
 
 def test_help_names_every_command(command: Command) -> None:

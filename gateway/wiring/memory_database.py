@@ -1,0 +1,39 @@
+"""The database of the memories, of the engine that the settings name."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+from gateway.memory.memories import Memories
+from gateway.settings import Settings
+from gateway.storage.memories.memory_database import MemoryDatabase
+from gateway.storage.memories.store import SqlMemories
+from gateway.storage.sqlite.shared import SharedDatabase
+from gateway.wiring.database_server import driver_needed
+
+CONNECTIONS = 4
+"""To a PostgreSQL server for the memories, made as they are needed."""
+
+
+@asynccontextmanager
+async def open_stored_memories(settings: Settings) -> AsyncGenerator[Memories]:
+    """The memories to be listed and read, without what `open_memory` has beside them. Raises as that."""
+    async with open_memory_database(settings) as database:
+        yield Memories(SqlMemories(database), most=settings.memory_limit)
+
+
+@asynccontextmanager
+async def open_memory_database(settings: Settings) -> AsyncGenerator[MemoryDatabase]:
+    """Raises as `open_memory`."""
+    if settings.is_shared:
+        with driver_needed():
+            from gateway.storage.postgres.memory_dialect import PostgresMemoryDatabase  # noqa: PLC0415 - an extra
+        assert settings.database_url is not None  # it is shared
+        async with await PostgresMemoryDatabase.open(
+            settings.database_url,
+            direct_url=settings.database_direct_url,
+            connections=CONNECTIONS,
+        ) as database:
+            yield database
+        return
+    async with await SharedDatabase.open(settings.memory_path) as database:
+        yield database
