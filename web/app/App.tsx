@@ -6,6 +6,7 @@ import { lazy, type ReactNode, Suspense, useEffect, useState } from "react";
 import { Conversation } from "./conversation/Conversation";
 import { KeyDialog } from "./KeyDialog";
 import { ModelChoice } from "./ModelChoice";
+import { useOnline } from "./online";
 import { PAGE_COMPONENTS } from "./pages/pages";
 import { Region } from "./Region";
 import { type RegionName, toggle, uncover, useCover, useRegion } from "./regions";
@@ -79,7 +80,8 @@ function Head() {
   const words = useWords(table);
   const { session, page } = useApp((state) => state.place);
   const health = useApp((state) => state.health);
-  const isLost = useApp((state) => state.link?.state === "lost");
+  const isOnline = useOnline();
+  const isLost = useApp((state) => state.link?.state === "lost") || !isOnline;
   const sidebar = useRegion("sidebar").isOpen;
   const inspector = useRegion("inspector").isOpen;
   return (

@@ -23,8 +23,7 @@ export function Feedback({ session, turn }: { readonly session: string; readonly
     setTrouble(null);
     setGiven(wanted);
     try {
-      const path = `/api/sessions/${encodeURIComponent(session)}/turns/${turn.id}/feedback`;
-      await client.connection.ask("POST", path, { body: { rating: wanted, ...(why ? { reason: why } : {}) } });
+      await client.giveFeedback(session, turn.id, { rating: wanted, ...(why ? { reason: why } : {}) });
       announce(words.rated);
     } catch (error) {
       setGiven(null);

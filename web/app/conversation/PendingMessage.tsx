@@ -1,5 +1,6 @@
 // A message on its way, and what became of it when it did not get there.
 
+import { useOnline } from "../online";
 import { app, client } from "../state";
 import { ActionButton } from "./ActionButton";
 import { AttachedFiles } from "./AttachedFiles";
@@ -13,7 +14,9 @@ const ignore = () => undefined;
 export function PendingMessage({ message }: { readonly message: Message }) {
   const speech = useSpeech();
   const { words, fill } = speech;
-  const { id, text, files, state, error } = message;
+  const isOnline = useOnline();
+  const { id, text, files, error } = message;
+  const state = message.state === "sending" && !isOnline ? "unsent" : message.state; // it is tried for a while, in vain
   const lost = lostFile(message);
   const reason = lost ? fill(words.aboutFile, { name: lost.name, reason: speech.problem(error) }) : speech.problem(error);
   return (
@@ -23,21 +26,21 @@ export function PendingMessage({ message }: { readonly message: Message }) {
       <div className="why" role={state === "refused" ? "alert" : "status"} dir="auto">
         {state === "sent" && (
           <>
-            {words.queued}{" "}
+            <span>{words.queued}</span>{" "}
             <ActionButton act={() => withdraw(id)} onTrouble={ignore}>{words.withdraw}</ActionButton>{" "}
             <ActionButton act={makeWay} onTrouble={ignore}>{words.sendNow}</ActionButton>
           </>
         )}
         {state === "unsent" && (
           <>
-            {words.unsent}{" "}
+            <span>{words.unsent}</span>{" "}
             <button type="button" className="small" onClick={() => sendAgain(id)}>{words.again}</button>{" "}
             <button type="button" className="small" onClick={() => takeBack(id)}>{words.edit}</button>
           </>
         )}
         {state === "refused" && (
           <>
-            {words.notSent} {reason}{" "}
+            <span>{words.notSent} {reason}</span>{" "}
             {mayHelp(error) && !lost && <button type="button" className="small" onClick={() => sendAgain(id)}>{words.again}</button>}
             <button type="button" className="small" onClick={() => takeBack(id)}>{words.edit}</button>
           </>

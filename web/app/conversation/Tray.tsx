@@ -26,7 +26,7 @@ export function Tray({ session, draft, onMakeRoom }: Props) {
 function Chip({ upload, onRemove, onMakeRoom }: { readonly upload: Upload; readonly onRemove: () => void; readonly onMakeRoom: () => void }) {
   const speech = useSpeech();
   const { words, fill } = speech;
-  const { name, size, state, error, file } = upload;
+  const { name, size, state, share, error, file } = upload;
   const kind = state === "uploading" ? " uploading" : state === "failed" ? " trouble" : "";
   return (
     <li className={`chip${kind}`} title={name}>
@@ -42,7 +42,7 @@ function Chip({ upload, onRemove, onMakeRoom }: { readonly upload: Upload; reado
           <button type="button" className="small" onClick={() => retry(upload)}>{words.again}</button>
         )}
       </small>
-      {state === "uploading" && <progress aria-label={name} />}
+      {state === "uploading" && <progress aria-label={name} {...(share === undefined ? {} : { value: share })} />}
       <button type="button" className="icon" title={fill(words.removeFile, { name })} aria-label={fill(words.removeFile, { name })} onClick={onRemove}>
         <X aria-hidden />
       </button>

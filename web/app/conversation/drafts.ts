@@ -14,7 +14,8 @@ export interface Upload {
   readonly name: string;
   readonly size: number;
   readonly file?: File;
-  /** Share sent, 0 to 1, while it is uploaded. */
+  /** 0 to 1, while it is uploaded. */
+  readonly share?: number;
   readonly state: "uploading" | "ready" | "failed";
   readonly artifact?: AttachedFile;
   readonly error?: unknown;
@@ -141,7 +142,7 @@ async function send({ id, name, file }: Upload): Promise<void> {
   aborters.set(id, aborter);
   try {
     if (file.size === 0) throw Object.assign(new Error(), { code: "empty_file" });
-    const kept = await patiently(() => client.keepArtifact(file, { name }, { signal: aborter.signal }));
+    const kept = await patiently(() => client.keepArtifact(file, { name }, { signal: aborter.signal, onProgress: (share) => settle(id, { share }) }));
     const artifact: AttachedFile = { ref: kept.ref, name: kept.name ?? name, mime: kept.mime, size: kept.size };
     unsent.add(kept.ref);
     if (aborter.signal.aborted) withdraw(kept.ref);

@@ -68,6 +68,14 @@ describe("the inspector", () => {
     expect(screen.getByRole<HTMLSelectElement>("combobox", { name: "Turn" }).value).toBe("t_2");
   });
 
+  it("tells what a person thinks of the turn, the last word of it", () => {
+    const rate = recorder("t_1", 30);
+    show([...wholeTurn(), rate("feedback", 9000, { rating: "up", of: "turn" }), rate("feedback", 3_600_000, { rating: "down", reason: "too long", of: "turn" })]);
+    open();
+    expect(screen.getByText("Rated").parentElement?.textContent).toBe("Rated bad: too long");
+    expect(screen.queryByText("Rated good")).toBeNull();
+  });
+
   it("says in Chinese what it says in English", () => {
     settings.set({ language: "zh-Hans" });
     open();

@@ -1,6 +1,6 @@
 // The waterfall of a turn: a row for each thing that took time, with its details below it.
 
-import type { Event } from "@chat-gateway/client";
+import { type Event, isKnown } from "@chat-gateway/client";
 import { useMemo, useState } from "react";
 
 import { useWords } from "../state";
@@ -12,11 +12,13 @@ import { TraceLine } from "./TraceLine";
 import { words as table } from "./words";
 
 const PAGE = 200; // rows that are drawn at first, and more of them each time
+const WORTH_IT = 500; // milliseconds of waiting that anybody would leave out
 const MUCH = 0.3; // of a turn: so much waiting is left out unless the reader wants to see it
 
 export function TimelineTab({ events }: { readonly events: readonly Event[] }) {
   const words = useWords(table);
   const timeline = useMemo(() => timelineOf(events), [events]);
+  const rated = events.findLast((event) => isKnown(event) && event.type === "feedback")?.data;
   const whole = useMemo(() => axisOf(timeline, false), [timeline]);
   const [wanted, setWanted] = useState<boolean | null>(null);
   const withoutWaits = wanted ?? whole.leftOut > whole.length * MUCH;
@@ -33,7 +35,10 @@ export function TimelineTab({ events }: { readonly events: readonly Event[] }) {
   return (
     <>
       {timeline.traceId !== undefined && <TraceLine id={timeline.traceId} url={timeline.traceUrl} />}
-      {whole.leftOut > 0 && (
+      {rated && rated.rating !== "none" && (
+        <p><span className="quiet">{words.rated}</span> {words.ratings[rated.rating]}{rated.reason !== undefined && <span dir="auto">: {rated.reason}</span>}</p>
+      )}
+      {whole.leftOut >= WORTH_IT && (
         <label className="check">
           <input type="checkbox" checked={withoutWaits} onChange={() => setWanted(!withoutWaits)} />
           {withoutWaits ? words.leftOut(duration(whole.leftOut)) : words.withoutWaits}

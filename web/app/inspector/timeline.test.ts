@@ -19,6 +19,11 @@ describe("the timeline of a turn", () => {
     expect([timeline.from - START, timeline.to - START, timeline.done?.status]).toEqual([-500, 2741, "completed"]);
   });
 
+  it("is not longer for what a person said of it a day later", () => {
+    const rated = recorder("t_1", 90)("feedback", 86_400_000, { rating: "up", of: "turn" });
+    expect(timelineOf([...wholeTurn(), rated])).toEqual(timelineOf(wholeTurn()));
+  });
+
   it("tells of a failed attempt why it does not count, and how long the next one was waited for", () => {
     const failed = rowsOf().find((row) => row.kind === "model");
     expect(failed).toMatchObject({ state: "superseded", reason: "upstream_overloaded", attempt: 1 });

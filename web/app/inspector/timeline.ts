@@ -92,6 +92,7 @@ class Folding {
   private newest = 0;
 
   take(event: Event): void {
+    if (event.type === "feedback") return; // it may come a day later, and took no time of the turn
     this.newest = Math.max(this.newest, event.ts);
     if (event.type === "text" || event.type === "thinking") {
       this.firstPiece ??= event.ts;

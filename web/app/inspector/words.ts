@@ -40,7 +40,7 @@ export const words = table(
 
     classes: { input: "Input", cacheRead: "From cache", cacheWrite: "To cache", output: "Output" }, total: "Total", call: "Call", ofTurn: "This turn", ofSession: "This chat",
     unreported: (number: string) => `${number} calls never told what they used: these figures are a lower bound.`, ofTurns: (number: string) => `${number} turns`, partOnly: "Older turns are not counted yet.", countAll: "Count all",
-    perCall: "Tokens and cost of each call",
+    perCall: "Tokens and cost of each call", rated: "Rated", ratings: { up: "good", down: "bad" },
 
     search: "Search events", types: "Types", allTypes: "All types", onlyTurn: "Only this turn", events: "Events", number: "No.", time: "Time", type: "Type",
     found2: (found: string, all: string) => `${found} of ${all}`, searching: "searching…", loadOlder: "Load older events", pieces: (number: string) => `${number} pieces`, nothingFound: "No event is like this.", event: "The chosen event", choose: "Choose an event to see all of it.",
@@ -85,7 +85,7 @@ export const words = table(
 
     classes: { input: "输入", cacheRead: "读自缓存", cacheWrite: "写入缓存", output: "输出" }, total: "合计", call: "调用", ofTurn: "本轮", ofSession: "本会话",
     unreported: (number) => `有 ${number} 次调用没有报告用量：以上数字是下限。`, ofTurns: (number) => `${number} 轮`, partOnly: "更早的轮次尚未计入。", countAll: "全部计入",
-    perCall: "每次调用的 token 与费用",
+    perCall: "每次调用的 token 与费用", rated: "评价", ratings: { up: "好", down: "不好" },
 
     search: "搜索事件", types: "类型", allTypes: "所有类型", onlyTurn: "仅本轮", events: "事件", number: "序号", time: "时间", type: "类型",
     found2: (found, all) => `${found} / ${all}`, searching: "正在搜索…", loadOlder: "加载更早的事件", pieces: (number) => `${number} 个片段`, nothingFound: "没有符合的事件。", event: "所选事件", choose: "选择一个事件以查看全部内容。",
@@ -130,7 +130,7 @@ export const words = table(
 
     classes: { input: "輸入", cacheRead: "讀自快取", cacheWrite: "寫入快取", output: "輸出" }, total: "合計", call: "呼叫", ofTurn: "本輪", ofSession: "本對話",
     unreported: (number) => `有 ${number} 次呼叫沒有回報用量：以上數字是下限。`, ofTurns: (number) => `${number} 輪`, partOnly: "更早的輪次尚未計入。", countAll: "全部計入",
-    perCall: "每次呼叫的 token 與費用",
+    perCall: "每次呼叫的 token 與費用", rated: "評價", ratings: { up: "好", down: "不好" },
 
     search: "搜尋事件", types: "類型", allTypes: "所有類型", onlyTurn: "僅本輪", events: "事件", number: "序號", time: "時間", type: "類型",
     found2: (found, all) => `${found} / ${all}`, searching: "正在搜尋…", loadOlder: "載入更早的事件", pieces: (number) => `${number} 個片段`, nothingFound: "沒有符合的事件。", event: "所選事件", choose: "選擇一個事件以檢視全部內容。",

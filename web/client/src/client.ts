@@ -6,6 +6,7 @@ import type { ClientOptions } from "./connection.js";
 import type { Event } from "./conversation.js";
 import { share } from "./json.js";
 import { pause } from "./pause.js";
+import { watchedFetch } from "./watched.js";
 
 const TRIES = 5;
 const FIRST_WAIT_MS = 300;
@@ -277,10 +278,13 @@ export class GatewayClient {
     return this.connection.ask("GET", `/api/artifacts/${ref}/compact`);
   }
 
-  /** Keeps a file; its reference goes into `attachments` of a message. */
-  keepArtifact(file: Blob, query: api.UploadQuery = {}, { signal }: Aborting = {}): Promise<api.ArtifactCompact> {
+  /** Keeps a file; its reference goes into `attachments` of a message. `onProgress` is told the share that was sent, 0
+   * to 1, in browsers. */
+  keepArtifact(
+    file: Blob, query: api.UploadQuery = {}, { signal, onProgress }: Aborting & { readonly onProgress?: (share: number) => void } = {},
+  ): Promise<api.ArtifactCompact> {
     const name = query.name ?? (file instanceof File ? file.name : undefined);
-    return this.upload("/api/artifacts", file, file.type || "application/octet-stream", { ...query, name, raw: "1" }, signal);
+    return this.upload("/api/artifacts", file, file.type || "application/octet-stream", { ...query, name, raw: "1" }, signal, onProgress && watchedFetch(onProgress));
   }
 
   deleteArtifact(ref: string): Promise<void> {
@@ -333,10 +337,10 @@ export class GatewayClient {
     return persist(() => this.connection.ask("POST", path, { body, signal }), signal);
   }
 
-  private async upload<T>(path: string, body: Blob, type: string, query?: object, signal?: AbortSignal): Promise<T> {
+  private async upload<T>(path: string, body: Blob, type: string, query?: object, signal?: AbortSignal, via?: typeof fetch): Promise<T> {
     const headers = { "Content-Type": type, "Accept": "application/json" };
     const init: RequestInit = { method: "POST", headers, body, signal: signal ?? null };
-    return await (await this.connection.send(path, init, query as Record<string, string>)).json() as T;
+    return await (await this.connection.send(path, init, query as Record<string, string>, via)).json() as T;
   }
 
   private async download(path: string, signal?: AbortSignal): Promise<File> {

@@ -68,14 +68,15 @@ export class Connection {
     return `${this.base}${path}${text && `?${text}`}`;
   }
 
-  /** A response that is no refusal. Throws `Refused` or `Unreachable`, or what `signal` aborted with. */
-  async send(path: string, init: RequestInit = {}, query?: Query): Promise<Response> {
+  /** A response that is no refusal; `via` instead of the client's `fetch`. Throws `Refused` or `Unreachable`, or what
+   * `signal` aborted with. */
+  async send(path: string, init: RequestInit = {}, query?: Query, via?: typeof fetch): Promise<Response> {
     for (;;) {
       const key = this.key;
       const headers = new Headers(init.headers);
       if (key) headers.set("Authorization", `Bearer ${key}`);
       if (this.options.user) headers.set("X-User-Id", this.options.user);
-      const response = await this.reach(this.address(path, query), { ...init, headers, cache: "no-store" });
+      const response = await this.reach(this.address(path, query), { ...init, headers, cache: "no-store" }, via);
       if (response.ok) return response;
       if (response.status !== 401 || !await this.renewKey(key)) throw await refusal(response);
       await response.body?.cancel();
@@ -96,8 +97,8 @@ export class Connection {
     return (text ? parseExact(text) : undefined) as T;
   }
 
-  private async reach(address: string, init: RequestInit): Promise<Response> {
-    return reading((this.options.fetch ?? fetch)(address, init));
+  private async reach(address: string, init: RequestInit, via: typeof fetch = this.options.fetch ?? fetch): Promise<Response> {
+    return reading(via(address, init));
   }
 
   /** Whether there is another key than `used` now. */
