@@ -1,4 +1,4 @@
-"""Writes what the code says into docs/events.md, docs/api.md, docs/settings.md,
+"""Writes what the code says into docs/command-line.md, docs/events.md, docs/api.md, docs/settings.md,
 docs/observability.md and .env.example, and what README says of each page into llms.txt.
 
 The pages are written by hand down to the line that names their source; the rest is generated. With
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import orjson
+from command_reference import commands
 from event_words import CODES, EXAMPLES
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
@@ -130,6 +131,7 @@ def _title(name: str) -> str:
 
 
 PAGES: dict[str, Callable[[str], str]] = {
+    "docs/command-line.md": lambda found: _by_hand(found, "gateway/cli/") + commands(),
     "docs/events.md": lambda found: _by_hand(found, "gateway/events/") + events(),
     "docs/api.md": lambda found: _by_hand(found, "gateway/api/") + api(),
     "docs/settings.md": lambda found: _by_hand(found, "gateway/settings.py") + settings(),
