@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
 import { ALL, EventRows, FilteredRows, gistOf } from "./event-rows";
@@ -11,8 +12,9 @@ const taken = (events = wholeTurn()) => {
 const found = (rows: EventRows, filter: Partial<typeof ALL>) => {
   const filtered = new FilteredRows(rows, { ...ALL, ...filter });
   while (!filtered.look()) { /* slice by slice */ }
-  return filtered.found.map((place) => rows.rows[place]?.type);
+  return filtered.found.flatMap((place) => rows.rows[place] ?? []);
 };
+const typesFound = (rows: EventRows, filter: Partial<typeof ALL>) => found(rows, filter).map(({ type }) => type);
 
 describe("the rows of a log", () => {
   it("join pieces of one text that follow each other", () => {
@@ -31,10 +33,27 @@ describe("the rows of a log", () => {
     expect(rows.generation).toBe(0);
   });
 
-  it("are made anew when older events come before them", () => {
+  it("are the same however many events come before them, or after, and those that were there stay", () => {
+    const events = wholeTurn(), all = taken();
+    fc.assert(fc.property(fc.array(fc.nat(events.length), { maxLength: 6 }), fc.nat(events.length), fc.constantFrom("", "four", "e"), (cuts, place, query) => {
+      const rows = new EventRows(), filtered = new FilteredRows(rows, { ...ALL, query });
+      let first = place, end = place;
+      for (const cut of [...cuts, 0, events.length]) {
+        if (cut < first) first = cut;
+        else end = Math.max(end, cut);
+        rows.take(events.slice(first, end));
+        while (!filtered.look()) { /* slice by slice */ }
+      }
+      expect(rows.rows.map((row) => rows.eventsOf(row))).toEqual(all.rows.map((row) => all.eventsOf(row)));
+      expect(filtered.found.map((each) => rows.rows[each]?.seq)).toEqual(found(all, { query }).map(({ seq }) => seq));
+      expect([rows.types(), rows.generation]).toEqual([expect.arrayContaining([...all.types()]), 0]);
+    }));
+  });
+
+  it("are made anew for another log", () => {
     const events = wholeTurn(), rows = new EventRows();
     rows.take(events.slice(5));
-    rows.take(events);
+    rows.take(wholeTurn());
     expect(rows.rows).toEqual(taken().rows);
     expect(rows.generation).toBe(1);
   });
@@ -46,20 +65,20 @@ describe("the rows of a log", () => {
 
 describe("the filter", () => {
   it("takes the types that are chosen", () => {
-    expect(found(taken(), { types: new Set(["done", "tool_call"]) })).toEqual(["tool_call", "done"]);
+    expect(typesFound(taken(), { types: new Set(["done", "tool_call"]) })).toEqual(["tool_call", "done"]);
   });
 
   it("takes the events of one turn", () => {
     const events = [...wholeTurn(), ...wholeTurn("t_2", 19)];
-    expect(found(taken(events), { turnId: "t_2", types: new Set(["done"]) })).toEqual(["done"]);
+    expect(typesFound(taken(events), { turnId: "t_2", types: new Set(["done"]) })).toEqual(["done"]);
   });
 
   it("finds words that lie across two pieces", () => {
-    expect(found(taken(), { query: "is FOUR" })).toEqual(["text"]);
+    expect(typesFound(taken(), { query: "is FOUR" })).toEqual(["text"]);
   });
 
   it("finds what is anywhere in an event", () => {
-    expect(found(taken(), { query: "upstream_over" })).toEqual(["iteration_superseded"]);
+    expect(typesFound(taken(), { query: "upstream_over" })).toEqual(["iteration_superseded"]);
   });
 
   it("goes on with what comes, and looks again at a row that grew", () => {

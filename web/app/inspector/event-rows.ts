@@ -4,7 +4,8 @@ import type { Event } from "@chat-gateway/client";
 
 import type { EventList } from "../event-log";
 
-/** One event, or pieces of text that follow each other: the events from `start` to before `end` of the log. */
+/** One event, or pieces of text that follow each other: the events from `start` to before `end`, counted from the first
+ * one that was known at first; those that were put before it have numbers below 0. */
 export interface EventRow {
   /** Of its first event. */
   readonly seq: number;
@@ -30,45 +31,75 @@ const GIST_LENGTH = 400; // characters
 /** How many milliseconds a search may hold the page up at a time. */
 const SLICE = 8;
 
-/** The rows of a log that grows at its end. */
+/** The rows of a log that grows at both ends. */
 export class EventRows {
-  readonly rows: EventRow[] = [];
+  rows: EventRow[] = [];
   private taken: EventList = [];
   private readonly counts = new Map<string, number>();
+  private before = 0; // events that were put before the first one
 
-  /** How often rows were numbered anew: after older events came, or another log. */
+  /** How often rows were numbered anew, as another log came. */
   generation = 0;
+
+  /** How many rows were put before the first one: the next one may have become longer. */
+  older = 0;
 
   /** Takes the log as it is now. */
   take(events: EventList): void {
-    const before = this.taken;
-    if (before === events) return;
+    const last = this.taken;
+    if (last === events) return;
     this.taken = events;
-    let place = before.length;
-    const isGrown = place === 0 || (events.at(0) === before.at(0) && events.at(place - 1) === before.at(place - 1));
-    if (!isGrown) {
-      this.rows.length = 0;
+    const more = events.length - last.length;
+    if (last.length === 0 || (events.at(0) === last.at(0) && events.at(last.length - 1) === last.at(-1))) {
+      this.add(this.rows, events.slice(last.length), last.length - this.before);
+    } else if (more > 0 && events.at(more) === last.at(0) && events.at(-1) === last.at(-1)) {
+      this.before += more;
+      this.prepend(events.slice(0, more));
+    } else {
+      this.rows = [];
       this.counts.clear();
+      this.before = this.older = 0;
       this.generation += 1;
-      place = 0;
+      this.add(this.rows, events.slice(), 0);
     }
-    for (const { seq, type, turn_id: turnId } of events.slice(place)) {
-      const last = this.rows.at(-1);
-      if (last?.type === type && last.turnId === turnId && isPiece(type)) this.rows[this.rows.length - 1] = { ...last, end: place + 1 };
-      else this.rows.push({ seq, type, turnId, start: place, end: place + 1 });
+  }
+
+  eventsOf(row: EventRow): readonly Event[] {
+    return this.taken.slice(row.start + this.before, row.end + this.before);
+  }
+
+  private add(rows: EventRow[], events: readonly Event[], from: number): void {
+    let place = from;
+    for (const { seq, type, turn_id: turnId } of events) {
+      const row = { seq, type, turnId, start: place, end: place + 1 };
+      const last = rows.at(-1);
+      if (last && isOneText(last, row)) rows[rows.length - 1] = { ...last, end: row.end };
+      else rows.push(row);
       this.counts.set(type, (this.counts.get(type) ?? 0) + 1);
       place += 1;
     }
   }
 
-  eventsOf(row: EventRow): readonly Event[] {
-    return this.taken.slice(row.start, row.end);
+  private prepend(events: readonly Event[]): void {
+    const rows: EventRow[] = [];
+    this.add(rows, events, -this.before);
+    const [last, first] = [rows.at(-1), this.rows[0]];
+    if (last && first && isOneText(last, first)) {
+      rows.pop();
+      this.rows[0] = { ...last, end: first.end };
+    }
+    this.older += rows.length;
+    this.rows = rows.concat(this.rows);
   }
 
   /** How many events of each type there are, the most frequent first. */
   types(): readonly (readonly [type: string, count: number])[] {
     return [...this.counts].sort((one, other) => other[1] - one[1]);
   }
+}
+
+function isOneText(one: EventRow, next: EventRow): boolean {
+  return isPiece(one.type) && one.type === next.type && one.turnId === next.turnId;
 }
 
 export function isPiece(type: string): boolean {
@@ -78,14 +109,17 @@ export function isPiece(type: string): boolean {
 /** The rows that pass a filter: found a slice at a time, so that a long log holds nothing up. */
 export class FilteredRows {
   /** Places in `rows.rows`. */
-  readonly found: number[] = [];
+  found: number[] = [];
   private looked = 0;
+  private last: EventRow | undefined; // that was looked at
   private generation: number;
+  private older: number;
   private readonly query: string;
 
   constructor(private readonly rows: EventRows, private readonly filter: Filter) {
     this.query = filter.query.trim().toLowerCase();
     this.generation = rows.generation;
+    this.older = rows.older;
   }
 
   /** Looks on for one slice. Whether it came to the end. */
@@ -93,18 +127,33 @@ export class FilteredRows {
     const all = this.rows.rows;
     if (this.generation !== this.rows.generation) {
       this.generation = this.rows.generation;
-      this.found.length = this.looked = 0;
+      this.older = this.rows.older;
+      this.found = [];
+      this.looked = 0;
     }
-    // The last row may have grown since.
-    if (this.looked > 0 && this.looked >= all.length) this.looked = all.length - 1;
+    if (this.older !== this.rows.older) this.lookBefore();
+    if (this.looked > 0 && all[this.looked - 1] !== this.last) this.looked -= 1; // it has grown since
     if (this.found.at(-1) === this.looked) this.found.pop();
     const until = now() + SLICE;
     for (let row = all[this.looked]; row; row = all[this.looked]) {
       if (this.passes(row)) this.found.push(this.looked);
       this.looked += 1;
+      this.last = row;
       if (this.query && now() > until) break;
     }
     return this.looked >= all.length;
+  }
+
+  /** Looks at the rows that were put before the first one, and at that anew. */
+  private lookBefore(): void {
+    const more = this.rows.older - this.older;
+    this.older = this.rows.older;
+    if (this.looked === 0) return;
+    const found: number[] = [];
+    this.rows.rows.slice(0, more + 1).forEach((row, place) => this.passes(row) && found.push(place));
+    for (const place of this.found) if (place > 0) found.push(place + more);
+    this.found = found;
+    this.looked += more;
   }
 
   /** Of all rows, how many were looked at. */
