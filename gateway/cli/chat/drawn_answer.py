@@ -91,8 +91,8 @@ def complete_blocks(text: str) -> tuple[str, str]:
     ]
     if len(starts) < 2:
         return "", text
-    lines = text.splitlines(keepends=True)
-    return "".join(lines[: starts[-1]]), "".join(lines[starts[-1] :])
+    lines = text.split("\n")  # never splitlines(): text may hold other line separators
+    return "".join(f"{line}\n" for line in lines[: starts[-1]]), "\n".join(lines[starts[-1] :])
 
 
 def rendered(markup: str, width: int) -> list[str]:
