@@ -305,6 +305,23 @@ class TurnPage(Reply):
     next: str | None = Field(None, description="Cursor of the next page; absent on the last one.")
 
 
+class UsageQuery(Query):
+    days: int = Field(30, ge=1, le=366, description="Turns that were accepted so many days ago, or later.")
+
+
+class ModelUsageReply(Reply):
+    model: str
+    turns: int
+    usage: Usage
+    cost: float = Field(description="US dollars of the turns whose price is known.")
+    unpriced: int = Field(description="Turns that used tokens of which no price is known.")
+
+
+class UsageReply(Reply):
+    since: int
+    models: list[ModelUsageReply]
+
+
 class AcceptedTurn(Reply):
     turn_id: str
     session_id: str

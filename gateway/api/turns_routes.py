@@ -7,17 +7,21 @@ from gateway.api.session_bodies import (
     ChatBody,
     CursorQuery,
     FeedbackBody,
+    ModelUsageReply,
     RegenerateBody,
     ReleaseBody,
     Turn,
     TurnOptions,
     TurnPage,
     TurnsQuery,
+    UsageQuery,
+    UsageReply,
 )
 from gateway.http.cursors import decode_cursor, encode_cursor
 from gateway.http.json_types import json_reply
 from gateway.http.requests import ApiRequest
 from gateway.http.stream import stream_response
+from gateway.ids import DAY_MS, now_ms
 from gateway.messages import ToolSpec
 from gateway.service.abandoned_turns import GRACE
 from gateway.storage.turns import Accepted
@@ -78,6 +82,14 @@ async def find(request: ApiRequest) -> Response:
     page = rows[: query.limit]
     more = encode_cursor(page[-1].created_at, page[-1].id) if len(rows) > query.limit else None
     return json_reply(TurnPage(turns=[Turn.of(row) for row in page], next=more))
+
+
+async def usage(request: ApiRequest) -> Response:
+    """What your turns used, by model: those of all sessions that are over, the newest 20,000 at most. What
+    was done beside turns, as a title or a memory, is not in it."""
+    since = now_ms() - request.read_query(UsageQuery).days * DAY_MS
+    models = await request.gateway.usage(request.principal, since)
+    return json_reply(UsageReply(since=since, models=[ModelUsageReply.from_row(row) for row in models]))
 
 
 async def cancel(request: ApiRequest) -> Response:

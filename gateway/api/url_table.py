@@ -52,6 +52,8 @@ from gateway.api.session_bodies import (
     TurnOptions,
     TurnPage,
     TurnsQuery,
+    UsageQuery,
+    UsageReply,
 )
 from gateway.api.skills_routes import SkillList, SkillRow, SkillsQuery, SwitchBody
 from gateway.api.summaries_routes import SummariesQuery, SummariesReply, Summary, SummaryBody
@@ -145,6 +147,7 @@ ENDPOINTS = (
     ),
     Endpoint("POST", T + "/feedback", turns.rate, {200: (Turn,)}, FeedbackBody, refusals=(404, 409, 413)),
     Endpoint("GET", "/api/turns", turns.find, {200: (TurnPage,)}, query=TurnsQuery),
+    Endpoint("GET", "/api/usage", turns.usage, {200: (UsageReply,)}, query=UsageQuery),
     Endpoint("GET", TURN, turns.read_any, {200: (Turn,)}, refusals=(404,)),
     Endpoint("POST", TURN + "/cancel", turns.cancel_any, {200: (Turn,), 202: (Turn,)}, refusals=(404,)),
     Endpoint("GET", A, approvals.read, {200: (Approval,)}, refusals=(404,)),

@@ -38,7 +38,7 @@ from gateway.service.sent_prompts import SentPrompts
 from gateway.service.skills import SkillsOffered
 from gateway.storage.branches import SessionBranches
 from gateway.storage.sessions import MatchedText, Order, SessionRow
-from gateway.storage.turns import Accepted, NewTurn, OnConflict, TurnRow, TurnState
+from gateway.storage.turns import Accepted, ModelUsage, NewTurn, OnConflict, TurnRow, TurnState
 from gateway.turn.in_flight import InFlight
 from gateway.turn.ownership import Ownership
 from gateway.turn.request import TurnRequest
@@ -275,6 +275,10 @@ class Gateway:
     ) -> Sequence[TurnRow]:
         """The caller's turns of all sessions, as `Turns.of_owner` lists them."""
         return await self._deps.turns.of_owner(who.user_id, state, limit=limit, before=before)
+
+    async def usage(self, who: Principal, since: int) -> Sequence[ModelUsage]:
+        """See `Turns.usage`."""
+        return await self._deps.turns.usage(who.user_id, since)
 
     async def asked_after(self, who: Principal, session_id: str, turn_id: str) -> str:
         """What another turn has to come after, to be asked instead of that one. Raises as `regenerate`."""

@@ -79,6 +79,23 @@ async def test_a_turn_that_is_over_says_what_it_used(storage: Storage) -> None:
     assert now.turn.ended_at is None
 
 
+async def test_what_an_owner_used_is_added_up_by_model(storage: Storage) -> None:
+    """Of turns that are over and began in time: with what is known, and how many have no price."""
+    used = Usage(input_tokens=3, output_tokens=4, cache_read_input_tokens=5)
+    ended = (("t1", 10, used, 0.5), ("t2", 20, used, None), ("t3", 20, None, None), ("old", 9, used, 2.0))
+    for name, at, usage, cost in ended:
+        now = await accepted(storage, f"s-{name}", name, at=at)
+        closing = Closing("completed", 1, usage, cost, at)
+        assert await writer_of(storage, now).append("done", sync=True, outcome=closing) is None
+    await accepted(storage, "s-runs", "runs", at=30)
+    await accepted(storage, "s-bob", "bobs", owner="bob", at=30)
+
+    [found] = await storage.turns.usage(OWNER, 10)
+
+    assert (found.turns, found.usage, found.cost, found.unpriced) == (3, used + used, 0.5, 1)
+    assert await storage.turns.usage(OWNER, 40) == []
+
+
 async def test_turns_are_found_by_their_mark_the_newest_first(storage: Storage) -> None:
     """By their owner alone; others have none."""
     for turn_id in ("old", "new"):

@@ -121,6 +121,18 @@ class Accepted:
     made_at: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class ModelUsage:
+    """What turns with a model used: how many they were, their tokens and cost in US dollars as far as known,
+    and how many are `unpriced`: they used tokens of which no price is known."""
+
+    model: str
+    turns: int
+    usage: Usage
+    cost: float
+    unpriced: int
+
+
 TITLE_LENGTH = 80
 
 
@@ -166,6 +178,11 @@ class Turns(Protocol):
     ) -> Sequence[TurnRow]:
         """The owner's turns of all sessions, those that were accepted last in front; `state` None: in any.
         `before` are `created_at` and id of the last one of the page before."""
+        ...
+
+    async def usage(self, owner: str, since: int) -> Sequence[ModelUsage]:
+        """What the owner's turns used that were accepted since then and are over, by model: of the newest
+        MAX_COUNTED. Seeded and imported ones ran elsewhere and are not counted."""
         ...
 
     async def open_turn(self, session_id: str) -> TurnRow | None:

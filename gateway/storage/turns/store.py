@@ -21,6 +21,7 @@ from gateway.storage.turns.rows import (
     of_owner,
     open_turn_of,
     sent,
+    usage_since,
 )
 
 BEGIN_LATER = Prepared(
@@ -52,6 +53,7 @@ class SqlTurns(Store):
     get = reads(get, snapshot=False)
     marked = reads(marked, snapshot=False)
     of_owner = reads(of_owner, snapshot=False)
+    usage = reads(usage_since, snapshot=False)
     open_turn = reads(open_turn_of, snapshot=False)
     model = reads(model_of, snapshot=False)
     request_cancel = writes(request_cancel)

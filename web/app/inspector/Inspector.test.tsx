@@ -23,6 +23,7 @@ const choose = (name: string) => fireEvent.click(screen.getByRole("tab", { name 
 beforeEach(() => {
   settings.set({ language: "en" });
   localStorage.clear();
+  vi.spyOn(client, "usage").mockReturnValue(new Promise(() => undefined));
   vi.spyOn(client, "sentPrompt").mockReturnValue(new Promise(() => undefined));
   app.set({ ...NOTHING, replay: null, place: { session: "s_1", turn: null, page: null } });
   show(wholeTurn());
@@ -116,6 +117,15 @@ describe("the timeline", () => {
 });
 
 describe("the usage", () => {
+  it("tells what all turns of the reader used", async () => {
+    vi.spyOn(client, "usage").mockResolvedValue({ since: 0, models: [{ model: "m", turns: 9, usage: { input_tokens: 1000, output_tokens: 234, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 }, cost: 1.5, unpriced: 0 }] } as unknown as api.UsageReply);
+    open();
+    choose("Usage");
+    const mine = (await screen.findByRole("rowheader", { name: "You, 30 days" })).parentElement;
+    expect(mine?.textContent).toContain("1,234");
+    expect(mine?.textContent).toContain("$1.5");
+  });
+
   it("tells of each call by class, and never takes what is unknown for 0", () => {
     open();
     choose("Usage");

@@ -1,11 +1,11 @@
 // Tokens by class and cost: of each call of a turn, of the turn, and of the session.
 
 import { type Event, type EventPage } from "@chat-gateway/client";
-import { useMemo, useState } from "react";
+import { useEffect, useMemo, useState } from "react";
 
 import { client, useApp, useWords } from "../state";
 import { cost, count } from "./numbers";
-import { callsOf, CLASSES, type CallSpent, NOTHING_SPENT, type Spent, spentInSession, spentOf, totalOf } from "./usage";
+import { callsOf, CLASSES, type CallSpent, NOTHING_SPENT, type Spent, spentBy, spentInSession, spentOf, totalOf } from "./usage";
 import { words as table } from "./words";
 
 export interface UsageTabProps {
@@ -21,6 +21,7 @@ export function UsageTab({ session, ofTurn }: UsageTabProps) {
   const events = useApp((state) => state.events);
   const first = useApp((state) => state.conversation.first);
   const { older, state, countAll } = useOlder(session, first);
+  const mine = useMine(session, ofTurn.some(({ type }) => type === "done"));
   const known = useMemo(() => spentInSession(events), [events]);
   const all = useMemo(() => spentInSession([...older ?? [], ...[...events].filter((event) => !older || event.seq >= first)]), [older, events, first]);
   const isPart = first > 1 && older === null;
@@ -45,6 +46,7 @@ export function UsageTab({ session, ofTurn }: UsageTabProps) {
           <tfoot>
             <SumLine name={words.ofTurn} spent={turn} />
             <SumLine name={words.ofSession} spent={total} />
+            {mine && <SumLine name={words.ofReader} spent={mine} />}
           </tfoot>
         </table>
       </div>
@@ -90,6 +92,18 @@ function SumLine({ name, spent }: { readonly name: string; readonly spent: Spent
       <td>{cost(spent, words)}</td>
     </tr>
   );
+}
+
+/** What all of the reader's turns of the last month used; asked for anew when a turn is over. */
+function useMine(session: string | null, isOver: boolean): Spent | null {
+  const [mine, setMine] = useState<Spent | null>(null);
+  useEffect(() => {
+    if (session === null) return;
+    const ending = new AbortController();
+    client.usage({ days: 30 }, { signal: ending.signal }).then(({ models }) => setMine(spentBy(models)), () => undefined); // the other sums are there without
+    return () => ending.abort();
+  }, [session, isOver]);
+  return session === null ? null : mine;
 }
 
 /** The ends of the turns before the events that are known: few, however long the session is. */

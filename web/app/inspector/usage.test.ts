@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import { recorder, USAGE, wholeTurn } from "./recorded";
-import { callsOf, contextOf, spentInSession, spentOf, tokensOf, totalOf } from "./usage";
+import { callsOf, contextOf, spentBy, spentInSession, spentOf, tokensOf, totalOf } from "./usage";
 
 describe("what was used", () => {
   it("counts every class of tokens, those of the cache too", () => {
@@ -48,4 +48,12 @@ describe("what was used", () => {
     const events = [...wholeTurn(), make("compression", 1, { phase: "completed", usage: USAGE, cost: 0.5 })];
     expect(spentInSession(events)).toMatchObject({ calls: 3, tokens: { output: 80 }, cost: 0.5, unpriced: 1 });
   });
+});
+
+it("adds up what all turns of a reader used, whatever the model", () => {
+  const usage = { input_tokens: 1, output_tokens: 2, cache_read_input_tokens: 3, cache_creation_input_tokens: 4 };
+  const spent = spentBy([
+    { model: "large", turns: 2, usage, cost: 0.5, unpriced: 0 }, { model: "local", turns: 3, usage, cost: 0, unpriced: 3 },
+  ]);
+  expect(spent).toMatchObject({ calls: 5, cost: 0.5, unpriced: 3, tokens: { input: 2, output: 4, cacheRead: 6, cacheWrite: 8 } });
 });

@@ -1,6 +1,6 @@
 // What model calls used and cost. What nobody reported stays unknown: it is never 0.
 
-import { type Event, isKnown, type Usage } from "@chat-gateway/client";
+import { type api, type Event, isKnown, type Usage } from "@chat-gateway/client";
 
 /** Tokens by class, as the endpoint counts them: `input` is what was neither read from its cache nor written to it. */
 export interface Tokens {
@@ -125,4 +125,15 @@ function spentOfDone(event: Event): Spent {
     calls: iterations, tokens: usage ? tokensOf(usage) : NO_TOKENS,
     unreported: usage || isFree ? unreported : Math.max(1, unreported), cost: cost ?? 0, unpriced: cost === undefined && !isFree ? 1 : 0,
   };
+}
+
+/** What many turns used, as the server has added it up. */
+export function spentBy(models: readonly api.ModelUsageReply[]): Spent {
+  return models.reduce((sum, { turns, usage, cost, unpriced }) => ({
+    ...sum, calls: sum.calls + turns, cost: sum.cost + cost, unpriced: sum.unpriced + unpriced,
+    tokens: {
+      input: sum.tokens.input + usage.input_tokens, output: sum.tokens.output + usage.output_tokens,
+      cacheRead: sum.tokens.cacheRead + usage.cache_read_input_tokens, cacheWrite: sum.tokens.cacheWrite + usage.cache_creation_input_tokens,
+    },
+  }), NOTHING_SPENT);
 }

@@ -38,7 +38,7 @@ export const words = table(
     estimated: "Sizes are estimates; what the endpoint counted is under Usage.", loading: "Loading…", failed: "It could not be loaded.", again: "Try again", recordingOnly: "Of a recording only digests are known.",
     showText: "Show the text", roles: { user: "User", assistant: "Assistant" },
 
-    classes: { input: "Input", cacheRead: "From cache", cacheWrite: "To cache", output: "Output" }, total: "Total", call: "Call", ofTurn: "This turn", ofSession: "This chat",
+    classes: { input: "Input", cacheRead: "From cache", cacheWrite: "To cache", output: "Output" }, total: "Total", call: "Call", ofTurn: "This turn", ofSession: "This chat", ofReader: "You, 30 days",
     unreported: (number: string) => `${number} calls never told what they used: these figures are a lower bound.`, ofTurns: (number: string) => `${number} turns`, partOnly: "Older turns are not counted yet.", countAll: "Count all",
     perCall: "Tokens and cost of each call", rated: "Rated", ratings: { up: "good", down: "bad" },
 
@@ -83,7 +83,7 @@ export const words = table(
     estimated: "大小为估计值；服务端的计数见“用量”。", loading: "正在加载…", failed: "无法加载。", again: "重试", recordingOnly: "录制文件中只有摘要值。",
     showText: "显示文本", roles: { user: "用户", assistant: "助手" },
 
-    classes: { input: "输入", cacheRead: "读自缓存", cacheWrite: "写入缓存", output: "输出" }, total: "合计", call: "调用", ofTurn: "本轮", ofSession: "本会话",
+    classes: { input: "输入", cacheRead: "读自缓存", cacheWrite: "写入缓存", output: "输出" }, total: "合计", call: "调用", ofTurn: "本轮", ofSession: "本会话", ofReader: "你，近 30 天",
     unreported: (number) => `有 ${number} 次调用没有报告用量：以上数字是下限。`, ofTurns: (number) => `${number} 轮`, partOnly: "更早的轮次尚未计入。", countAll: "全部计入",
     perCall: "每次调用的 token 与费用", rated: "评价", ratings: { up: "好", down: "不好" },
 
@@ -128,7 +128,7 @@ export const words = table(
     estimated: "大小為估計值；服務端的計數見「用量」。", loading: "正在載入…", failed: "無法載入。", again: "重試", recordingOnly: "錄製檔中只有摘要值。",
     showText: "顯示文字", roles: { user: "使用者", assistant: "助理" },
 
-    classes: { input: "輸入", cacheRead: "讀自快取", cacheWrite: "寫入快取", output: "輸出" }, total: "合計", call: "呼叫", ofTurn: "本輪", ofSession: "本對話",
+    classes: { input: "輸入", cacheRead: "讀自快取", cacheWrite: "寫入快取", output: "輸出" }, total: "合計", call: "呼叫", ofTurn: "本輪", ofSession: "本對話", ofReader: "你，近 30 天",
     unreported: (number) => `有 ${number} 次呼叫沒有回報用量：以上數字是下限。`, ofTurns: (number) => `${number} 輪`, partOnly: "更早的輪次尚未計入。", countAll: "全部計入",
     perCall: "每次呼叫的 token 與費用", rated: "評價", ratings: { up: "好", down: "不好" },
 

@@ -784,6 +784,16 @@ export interface ModelMessage {
   readonly content: readonly Readonly<Record<string, unknown>>[];
 }
 
+export interface ModelUsageReply {
+  readonly model: string;
+  readonly turns: number;
+  readonly usage: Usage;
+  /** US dollars of the turns whose price is known. */
+  readonly cost: number;
+  /** Turns that used tokens of which no price is known. */
+  readonly unpriced: number;
+}
+
 /** A range, by seq or position; absent when nothing of the kind was moved. */
 export interface Moved {
   readonly first: number;
@@ -1409,6 +1419,16 @@ export interface Usage {
   readonly output_tokens: number;
   readonly cache_read_input_tokens: number;
   readonly cache_creation_input_tokens: number;
+}
+
+export interface UsageQuery {
+  /** Turns that were accepted so many days ago, or later. */
+  readonly days?: number;
+}
+
+export interface UsageReply {
+  readonly since: number;
+  readonly models: readonly ModelUsageReply[];
 }
 
 /** What a memory became at one change, by whom and why. */

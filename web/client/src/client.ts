@@ -119,6 +119,11 @@ export class GatewayClient {
     return this.connection.ask("GET", "/api/turns", { query });
   }
 
+  /** What this user's turns used, by model. */
+  usage(query: api.UsageQuery = {}, { signal }: Aborting = {}): Promise<api.UsageReply> {
+    return this.connection.ask("GET", "/api/usage", { query, signal });
+  }
+
   /** Stops a turn. Once it is over this changes nothing. */
   cancel(session: string, turn: string): Promise<api.Turn> {
     return persist(() => this.connection.ask("POST", `${of(session)}/turns/${turn}/cancel`));
