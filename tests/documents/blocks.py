@@ -14,6 +14,7 @@ PAGES = [
         *sorted((ROOT / "examples").glob("*/README.md")),
     )
 ]
+CHINESE = [page for page in PAGES if page.startswith("docs/zh/") or page == "README.zh-CN.md"]
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _OUTPUT = re.compile(r"\n*```(?:json|text)?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
