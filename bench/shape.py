@@ -21,7 +21,7 @@ BROAD = {"Exception", "BaseException"}
 OF_EACH_SUBJECT = {"base", "rows", "statements", "store"}
 """Names of files that a package has for its contract, and a folder of storage for its subject."""
 BUDGETS: Mapping[str, int] = {
-    "": 1140,
+    "": 1150,
     "adapters": 5491,
     "api": 2632,
     "artifacts": 2615,

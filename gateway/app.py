@@ -15,7 +15,6 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from gateway import wiring
 from gateway.adapters.adapter import Adapter, switched_on
 from gateway.api.url_table import ENDPOINTS
 from gateway.auth import ApiKeys
@@ -27,6 +26,7 @@ from gateway.http.ranges import is_known
 from gateway.lifespan import lifespan
 from gateway.settings import Settings
 from gateway.tools.base import FunctionTool
+from gateway.wiring import function_skills
 
 PAGE = Path(__file__).parent / "ui"
 UNBUILT = (
@@ -72,7 +72,7 @@ def build_app(settings: Settings, *, demo: bool = False, tools: Sequence[Functio
         from gateway.demo.demo_tools import demo_tools  # noqa: PLC0415 - nobody else waits for the demo model's parts
 
         tools = (*tools, *demo_tools(settings.data_dir))
-    app.state.functions = wiring.function_skills(settings, tools)
+    app.state.functions = function_skills(settings, tools)
     return app
 
 

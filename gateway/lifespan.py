@@ -10,7 +10,6 @@ from functools import partial
 import structlog
 from starlette.applications import Starlette
 
-from gateway import wiring
 from gateway.artifacts.artifact_store import ArtifactStore
 from gateway.artifacts.artifact_summary import ArtifactSummariser
 from gateway.history.indexer import Indexer
@@ -50,6 +49,21 @@ from gateway.turn.in_flight import InFlight
 from gateway.turn.observer import CompositeObserver
 from gateway.turn.ownership import Ownership
 from gateway.turn.suggestions import Suggestions
+from gateway.wiring import (
+    Storage,
+    artifact_skill,
+    assemble,
+    memory_needed,
+    memory_skill,
+    open_artifact_store,
+    open_documents,
+    open_extractor,
+    open_memory,
+    open_model,
+    open_skills,
+    open_storage,
+    try_bucket,
+)
 
 START_TIMEOUT = 30.0
 """Seconds that the start waits at most for MCP servers that are not ready before their `connect_timeout`; who
@@ -70,19 +84,17 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         supervisor = app.state.supervisor = Supervisor()
         _measure_background(telemetry.metrics, supervisor)
         storage = await stack.enter_async_context(
-            wiring.open_storage(settings, flushed=telemetry.metrics.log.flushed)
+            open_storage(settings, flushed=telemetry.metrics.log.flushed)
         )
         storage.bus.watch(telemetry.observe)
         model = await _open_model(app, stack)
         calls = ModelCalls(model, settings, telemetry.model_called)
         memory = await _open_memory(app, storage, calls, telemetry, stack)
-        artifact_store = wiring.open_artifact_store(settings, storage, on_event=telemetry.artifact_event)
+        artifact_store = open_artifact_store(settings, storage, on_event=telemetry.artifact_event)
         skills, servers = await _open_skills(app, memory.services, artifact_store, storage, stack)
-        documents = memory.services and wiring.open_documents(
-            settings, memory.services, skills, storage.exclusive
-        )
+        documents = memory.services and open_documents(settings, memory.services, skills, storage.exclusive)
         suggestions = Suggestions(memory.extractor)
-        deps = wiring.assemble(
+        deps = assemble(
             settings,
             storage,
             model,
@@ -132,7 +144,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
             (learning.mark_begun, "sessions with turns"),
             (titles.run, "titles"),
             *(
-                [(partial(wiring.try_bucket, settings, storage, new_replica_id()), "blob store")]
+                [(partial(try_bucket, settings, storage, new_replica_id()), "blob store")]
                 if is_bucket(settings.blob_url)
                 else []
             ),
@@ -197,7 +209,7 @@ async def _open_model(app: Starlette, stack: AsyncExitStack) -> Model:
         demo_url = await stack.enter_async_context(serve_demo())
     if (warning := left_out(settings)) is not None:
         log.warning("setting_left_out", says=warning)
-    model = wiring.open_model(settings, demo_url)
+    model = open_model(settings, demo_url)
     stack.push_async_callback(model.close)
     # Loads the prices.
     await asyncio.to_thread(cost_of, settings.model, Usage(input_tokens=1, output_tokens=1))
@@ -205,15 +217,15 @@ async def _open_model(app: Starlette, stack: AsyncExitStack) -> Model:
 
 
 async def _open_memory(
-    app: Starlette, storage: wiring.Storage, calls: ModelCalls, telemetry: Telemetry, stack: AsyncExitStack
+    app: Starlette, storage: Storage, calls: ModelCalls, telemetry: Telemetry, stack: AsyncExitStack
 ) -> OpenMemory:
     """Raises errors.StorageError: it cannot be used. What remembers nothing must not pass for what does."""
     settings: Settings = app.state.settings
     if not settings.memory:
         return OpenMemory()
     supervisor: Supervisor = app.state.supervisor
-    with wiring.memory_needed(settings):
-        opening = wiring.open_memory(
+    with memory_needed(settings):
+        opening = open_memory(
             settings,
             calls,
             exclusive=storage.exclusive,
@@ -224,17 +236,17 @@ async def _open_memory(
     if (embedding := services.searcher.embedding) is not None:
         telemetry.metrics.observe(table.EMBEDDINGS, lambda: services.searcher.asked)
         await stack.enter_async_context(supervisor.running(embedding.run, "vectors of memories"))
-    return OpenMemory(services, wiring.open_extractor(settings, services, calls, on_report=telemetry.learned))
+    return OpenMemory(services, open_extractor(settings, services, calls, on_report=telemetry.learned))
 
 
 async def _look_at_documents(app: Starlette, documents: Documents, telemetry: Telemetry) -> None:
     """After the skills, whose references are documents too. Raises errors.StorageError as `_open_memory`."""
-    with wiring.memory_needed(app.state.settings):
+    with memory_needed(app.state.settings):
         await documents.refresh()
     _measure_documents(telemetry.metrics, documents)
 
 
-def _counts(telemetry: Telemetry, storage: wiring.Storage, memory: OpenMemory) -> Iterator[tuple[Work, str]]:
+def _counts(telemetry: Telemetry, storage: Storage, memory: OpenMemory) -> Iterator[tuple[Work, str]]:
     counts = telemetry.metrics
     yield partial(counts.artifacts.run, storage.artifacts), "count of artifacts"
     if memory.services is not None:
@@ -243,7 +255,7 @@ def _counts(telemetry: Telemetry, storage: wiring.Storage, memory: OpenMemory) -
 
 def _measure(
     telemetry: Telemetry,
-    storage: wiring.Storage,
+    storage: Storage,
     gateway: Gateway,
     skills: SkillLibrary,
     servers: McpServers,
@@ -259,7 +271,7 @@ def _measure(
     observe(table.MCP_UP, lambda: {(s.name,): int(s.status == "connected") for s in servers.states})
 
 
-def _measure_replicas(metrics: MetricsRegistry, storage: wiring.Storage, ownership: Ownership) -> None:
+def _measure_replicas(metrics: MetricsRegistry, storage: Storage, ownership: Ownership) -> None:
     metrics.observe(table.REPLICAS, lambda: len(ownership.peers) + 1)
     metrics.observe(table.REPLICAS_DIFFER, lambda: len(ownership.differ))
     metrics.observe(
@@ -312,7 +324,7 @@ async def _open_skills(
     app: Starlette,
     memory: MemoryServices | None,
     artifact_store: ArtifactStore,
-    storage: wiring.Storage,
+    storage: Storage,
     stack: AsyncExitStack,
 ) -> tuple[SkillLibrary, McpServers]:
     """The catalog, still to be looked at, and the MCP servers, which are being connected."""
@@ -324,10 +336,10 @@ async def _open_skills(
 
     servers = McpServers(settings.mcp_servers, changed=changed, supervisor=supervisor)
     window = await window_in_force(settings, settings.model)
-    functions = [wiring.artifact_skill(artifact_store), *app.state.functions]
+    functions = [artifact_skill(artifact_store), *app.state.functions]
     if memory is not None:
-        functions = [wiring.memory_skill(settings, memory), *functions]
-    skills = wiring.open_skills(settings, storage.switches, functions, lambda: servers.tools, window)
+        functions = [memory_skill(settings, memory), *functions]
+    skills = open_skills(settings, storage.switches, functions, lambda: servers.tools, window)
     await stack.enter_async_context(supervisor.running(servers.run, "MCP servers"))
     return skills, servers
 

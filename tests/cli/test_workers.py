@@ -146,3 +146,12 @@ def test_a_sqlite_database_takes_no_workers(tmp_path: Path, command: Command) ->
     refused = command("serve", "--workers", "2", "--port", "0", ANTHROPIC_API_KEY="none")
     assert refused.code == 2
     assert "belongs to one process" in refused.err
+
+
+def test_the_server_is_loaded_before_its_workers_are_forked() -> None:
+    """They share what their parent has imported, though wiring looks its names up when they are asked for."""
+    wanted = ["assembly", "memory", "skills", "storage"]
+    program = f"import gateway.app, sys; print(all('gateway.wiring.' + n in sys.modules for n in {wanted}))"
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+
+    assert loaded.stdout == "True\n"
