@@ -103,6 +103,11 @@ def walk(page: Page, look: Callable[[str], None]) -> None:
         if name == "memory":
             page.locator(".page .cards summary").first.click()
             expect(page.locator(".page .about")).to_be_visible()
+        if name == "prompts":
+            page.locator("tbody button").first.click()
+            page.locator("textarea.code").fill("Be brief.")
+            page.locator(".page-form .primary").click()
+            expect(page.locator(".page .card .table-scroll")).to_be_visible()
         look(name)
     _dialogs(page, look)
 

@@ -1,6 +1,6 @@
 import { Dialog } from "./Dialog";
 import { LANGUAGES } from "./language";
-import { caller, useModels } from "./caller";
+import { caller, pickModel, useModel, useModels } from "./caller";
 import { DETAILS, settings, THEMES, useSettings } from "./settings";
 import { app, signOut, useApp, useWords } from "./state";
 import { useStore } from "./store";
@@ -16,6 +16,8 @@ function Choices() {
   const words = useWords(table);
   const { theme, language, detail, model } = useSettings((value) => value);
   const models = useModels();
+  const session = useApp(({ place }) => place.session);
+  const chosen = useModel(session);
   const me = useStore(caller, (value) => value.me);
   return (
     <Dialog title={words.settings} onClose={() => app.set({ settingsOpen: false })}>
@@ -46,6 +48,14 @@ function Choices() {
           </label>
         ))}
       </fieldset>
+      {session !== null && chosen !== undefined && (
+        <label className="field">
+          <span className="faint">{words.chatModel}</span>
+          <select value={chosen} onChange={(event) => pickModel(session, event.target.value)}>
+            {models.map((each) => <option key={each}>{each}</option>)}
+          </select>
+        </label>
+      )}
       {models.length > 1 && (
         <label className="field">
           <span className="faint">{words.newChatModel}</span>

@@ -118,7 +118,7 @@ describe("the timeline", () => {
 
 describe("the usage", () => {
   it("tells what all turns of the reader used", async () => {
-    vi.spyOn(client, "usage").mockResolvedValue({ since: 0, models: [{ model: "m", turns: 9, usage: { input_tokens: 1000, output_tokens: 234, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 }, cost: 1.5, unpriced: 0 }] } as unknown as api.UsageReply);
+    vi.spyOn(client, "usage").mockResolvedValue({ since: 0, models: [{ model: "m", turns: 9, usage: { input_tokens: 1000, output_tokens: 234, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 }, cost: 1.5, unpriced: 0 }] });
     open();
     choose("Usage");
     const mine = (await screen.findByRole("rowheader", { name: "You, 30 days" })).parentElement;
