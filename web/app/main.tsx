@@ -5,6 +5,7 @@ import { followAddress } from "./state";
 import { App } from "./App";
 import { readCaller } from "./caller";
 import { readHealth } from "./health";
+import { keep, kept } from "./kept";
 import { followPlace } from "./live";
 import { takeRecordings } from "./inspector/drops";
 import { keepSettings } from "./settings";
@@ -15,8 +16,9 @@ const RELOADED = "gateway.reloaded";
 
 // A part that is loaded later is gone where the page was built anew meanwhile: the page is loaded anew, once.
 addEventListener("vite:preloadError", (event) => {
-  if (sessionStorage.getItem(RELOADED) === import.meta.url) return;
-  sessionStorage.setItem(RELOADED, import.meta.url);
+  if (kept(RELOADED, "tab") === import.meta.url) return;
+  keep(RELOADED, import.meta.url, "tab");
+  if (kept(RELOADED, "tab") === null) return; // nothing would say that it was
   event.preventDefault();
   location.reload();
 });

@@ -1,6 +1,7 @@
 // What the reader has chosen for this browser.
 
 import { LANGUAGES, languageOf, type Language } from "./language";
+import { keep, keptJson } from "./kept";
 import { createStore, useStore } from "./store";
 
 export const THEMES = ["system", "light", "dark"] as const;
@@ -51,22 +52,13 @@ export function keepSettings(): void {
   show();
   settings.subscribe(() => {
     show();
-    try {
-      localStorage.setItem(KEPT, JSON.stringify(settings.get()));
-    } catch {
-      // A browser without room, or one that keeps nothing: they hold as long as the page.
-    }
+    keep(KEPT, JSON.stringify(settings.get()));
   });
   addEventListener("languagechange", show);
 }
 
 function read(): Settings {
-  let kept: Partial<Record<keyof Settings, unknown>> = {};
-  try {
-    kept = (JSON.parse(localStorage.getItem(KEPT) ?? "{}") ?? {}) as typeof kept;
-  } catch {
-    // Not what this page wrote.
-  }
+  const kept = (keptJson(KEPT) ?? {}) as Partial<Record<keyof Settings, unknown>>;
   return {
     theme: THEMES.find((each) => each === kept.theme) ?? DEFAULTS.theme,
     language: LANGUAGES.find((each) => each === kept.language) ?? DEFAULTS.language,

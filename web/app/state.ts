@@ -2,7 +2,9 @@
 
 import { type Conversation, GatewayClient, type Link, emptyConversation } from "@chat-gateway/client";
 
+import { heard } from "./clock";
 import { type EventList, EventLog } from "./event-log";
+import { keep, kept, namesKept } from "./kept";
 import type { Language, Table } from "./language";
 import { hashOf, NEW_CHAT, placeOf, type Place } from "./place";
 import { useLanguage } from "./settings";
@@ -73,7 +75,8 @@ let giveKey: ((key: string) => void) | null = null;
 
 export const client = new GatewayClient({
   url: new URL(".", location.href).href.replace(/\/$/, ""),
-  ...(sessionStorage.getItem(KEY) ? { key: sessionStorage.getItem(KEY) ?? "" } : {}),
+  key: kept(KEY, "tab") ?? "",
+  fetch: (input, init) => fetch(input, init).then(heard),
   onKeyNeeded: (wasWrong) => {
     app.set({ keyNeeded: { wasWrong } });
     return new Promise((resolve) => { giveKey = resolve; });
@@ -82,7 +85,7 @@ export const client = new GatewayClient({
 
 // The reader's answer to the key dialog.
 export function answerKey(key: string): void {
-  sessionStorage.setItem(KEY, key);
+  keep(KEY, key, "tab");
   app.set({ keyNeeded: null });
   giveKey?.(key);
   giveKey = null;
@@ -90,9 +93,8 @@ export function answerKey(key: string): void {
 
 // Forgets the key and what the reader has written and seen here, and begins anew.
 export function signOut(): void {
-  sessionStorage.removeItem(KEY);
-  const own = Object.keys(localStorage).filter((name) => name.startsWith("gateway.") && !ABOUT_THE_BROWSER.includes(name));
-  for (const name of own) localStorage.removeItem(name);
+  keep(KEY, null, "tab");
+  for (const name of namesKept("gateway.")) if (!ABOUT_THE_BROWSER.includes(name)) keep(name, null);
   location.replace(location.pathname + location.search);
 }
 
@@ -112,15 +114,14 @@ export function go(place: Partial<Place>, { replace = false } = {}): void {
 // Follows the address from now on. Without a session in it, the last one that was open is shown.
 export function followAddress(): void {
   const here = placeOf(location.hash);
-  const last = localStorage.getItem(REMEMBERED);
+  const last = kept(REMEMBERED);
   if (here.session === null && here.page === null && last !== null) go(placeOf(`s=${last}`), { replace: true });
   else arrive(here);
   addEventListener("popstate", () => arrive(placeOf(location.hash)));
 }
 
 function arrive(place: Place): void {
-  if (place.session !== null) localStorage.setItem(REMEMBERED, place.session);
-  else if (place.page === null) localStorage.removeItem(REMEMBERED);
+  if (place.session !== null || place.page === null) keep(REMEMBERED, place.session);
   app.set({ place });
 }
 

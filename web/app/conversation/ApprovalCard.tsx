@@ -3,6 +3,7 @@
 import { type Call, Refused, type ApprovalResponse } from "@chat-gateway/client";
 import { useEffect, useId, useState } from "react";
 
+import { now } from "../clock";
 import { client } from "../state";
 import { ActionButton, Trouble } from "./ActionButton";
 import { type Speech, useSpeech } from "./format";
@@ -98,12 +99,12 @@ function problemOf(text: string, { words, fill }: Speech): string | null {
 
 function TimeLeft({ until }: { readonly until: number }) {
   const speech = useSpeech();
-  const [now, setNow] = useState(() => Date.now());
+  const [at, setAt] = useState(now);
   useEffect(() => {
-    const clock = setInterval(() => setNow(Date.now()), 1000);
+    const clock = setInterval(() => setAt(now()), 1000);
     return () => clearInterval(clock);
   }, []);
-  const seconds = Math.max(0, Math.ceil((until - now) / 1000));
+  const seconds = Math.max(0, Math.ceil((until - at) / 1000));
   return <span className="time">{seconds > 0 ? speech.fill(speech.words.timeLeft, { time: speech.wait(seconds) }) : speech.words.timeIsUp}</span>;
 }
 

@@ -3,14 +3,15 @@
 import { show, type Turn } from "@chat-gateway/client";
 import { type SyntheticEvent, useEffect, useId, useRef, useState } from "react";
 
-import { modelNow } from "../caller";
 import { app, client, useApp } from "../state";
 import { ActionButton, Trouble } from "./ActionButton";
 import { askAnew } from "./AnswerView";
 import { AttachedFiles } from "./AttachedFiles";
+import { type Change, setChange, useChange } from "./changing";
 import { isComposing } from "./composing";
 import { CopyButton } from "./CopyButton";
 import { useSpeech } from "./format";
+import { send } from "./outbox";
 import { useOpenTurnId } from "./running";
 
 interface Props {
@@ -22,7 +23,7 @@ export function QuestionView({ session, turn }: Props) {
   const speech = useSpeech();
   const { words } = speech;
   const isFree = useOpenTurnId() === undefined;
-  const [isEditing, setEditing] = useState(false);
+  const change = useChange(session, turn);
   const [trouble, setTrouble] = useState<unknown>(null);
   if (turn.start === undefined) return null; // it is in a page of the log that is still to come
   return (
@@ -31,13 +32,13 @@ export function QuestionView({ session, turn }: Props) {
         {turn.input}
         <AttachedFiles files={turn.attachments} />
       </div>
-      {isEditing ? <ChangeForm session={session} turn={turn} onClose={() => setEditing(false)} /> : (
+      {change ? <ChangeForm session={session} turn={turn} change={change} /> : (
         <div className="branching">
           <Switcher session={session} turn={turn} onTrouble={setTrouble} />
           {isFree && (
             <>
               <ActionButton act={() => askAnew(session, turn)} onTrouble={setTrouble}>{words.askAnew}</ActionButton>
-              <button type="button" className="small" onClick={() => setEditing(true)}>{words.changeQuestion}</button>
+              <button type="button" className="small" onClick={() => setChange(session, turn, { text: turn.input, files: turn.attachments })}>{words.changeQuestion}</button>
             </>
           )}
           <CopyButton text={() => turn.input} label={words.copyMessage} />
@@ -78,48 +79,36 @@ async function switchTo(session: string, { parentId = "root" }: Turn, index: num
   app.set({ conversation: show(app.get().conversation, wanted) });
 }
 
-function ChangeForm({ session, turn, onClose }: Props & { readonly onClose: () => void }) {
-  const speech = useSpeech();
-  const { words } = speech;
+function ChangeForm({ session, turn, change }: Props & { readonly change: Change }) {
+  const { words } = useSpeech();
   const id = useId();
-  const [text, setText] = useState(turn.input);
-  const [isBusy, setBusy] = useState(false);
-  const [trouble, setTrouble] = useState<unknown>(null);
+  const { text, files } = change;
   const box = useRef<HTMLTextAreaElement>(null);
+  const close = () => setChange(session, turn, undefined);
   useEffect(() => {
+    const { length } = box.current?.value ?? "";
     box.current?.focus();
-    box.current?.setSelectionRange(turn.input.length, turn.input.length);
-  }, [turn.input.length]);
-  const submit = async (event?: SyntheticEvent) => {
+    box.current?.setSelectionRange(length, length);
+  }, []);
+  const submit = (event?: SyntheticEvent) => {
     event?.preventDefault();
-    if (text.trim() === "" || isBusy) return;
-    setBusy(true);
-    setTrouble(null);
-    try {
-      await client.startTurn(session, {
-        message: text, parent_turn_id: turn.parentId ?? "root", ...modelNow(session),
-        ...(turn.attachments.length > 0 ? { attachments: turn.attachments.map(({ ref }) => ({ ref })) } : {}),
-      });
-      onClose();
-    } catch (error) {
-      setTrouble(error);
-    }
-    setBusy(false);
+    if (text.trim() === "") return;
+    send(session, text, files, { parent: turn.parentId ?? "root" });
+    close();
   };
   return (
-    <form className="branching" onSubmit={(event) => void submit(event)}>
+    <form className="branching" onSubmit={submit}>
       <label htmlFor={id} className="unseen">{words.changeQuestion}</label>
-      <textarea ref={box} id={id} value={text} dir="auto" rows={Math.min(12, text.split("\n").length + 1)} onChange={(event) => setText(event.target.value)}
+      <textarea ref={box} id={id} value={text} dir="auto" rows={Math.min(12, text.split("\n").length + 1)} onChange={(event) => setChange(session, turn, { text: event.target.value, files })}
         onKeyDown={(event) => {
           if (isComposing(event)) return;
           if (event.key === "Escape") {
             event.preventDefault();
-            onClose();
-          } else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) void submit();
+            close();
+          } else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) submit();
         }} />
-      <button type="submit" className="primary" disabled={isBusy || text.trim() === ""}>{words.askChanged}</button>
-      <button type="button" className="small" onClick={onClose}>{words.cancel}</button>
-      <Trouble>{trouble !== null && speech.problem(trouble)}</Trouble>
+      <button type="submit" className="primary" disabled={text.trim() === ""}>{words.askChanged}</button>
+      <button type="button" className="small" onClick={close}>{words.cancel}</button>
     </form>
   );
 }

@@ -2,6 +2,7 @@
 
 import type { AttachedFile } from "@chat-gateway/client";
 
+import { keep, keptJson, namesKept } from "../kept";
 import { client } from "../state";
 import { createStore, useStore } from "../store";
 import { codeOf } from "./failures";
@@ -30,7 +31,7 @@ export interface Draft {
 }
 
 const EMPTY: Draft = { text: "", uploads: [], isWaiting: false, note: "" };
-const KEPT = "gateway.drafts";
+const KEPT = "gateway.draft."; // and the chat's id: tabs do not write over what another one keeps
 
 // `null`, the new chat, is kept under the empty name.
 const keyOf = (chat: string | null) => chat ?? "";
@@ -189,25 +190,29 @@ const randomName = () => Math.random().toString(36).slice(2);
 
 // --- outlasting the page -------------------------------------------------------------------------------------------
 
-function read(): Record<string, Draft> {
-  try {
-    const kept = JSON.parse(localStorage.getItem(KEPT) ?? "{}") as Record<string, { text: string; files: AttachedFile[] }>;
-    return Object.fromEntries(Object.entries(kept).map(([key, { text, files }]) =>
-      [key, { ...EMPTY, text, uploads: files.map((artifact) => ({ id: artifact.ref, name: artifact.name, size: artifact.size, state: "ready" as const, artifact })) }]));
-  } catch {
-    return {};
-  }
+interface Kept {
+  readonly text: string;
+  readonly files: readonly AttachedFile[];
 }
 
+function read(): Record<string, Draft> {
+  const found = namesKept(KEPT).map((name) => [name.slice(KEPT.length), (keptJson(name) ?? {}) as Partial<Kept>] as const);
+  return Object.fromEntries(found.map(([chat, { text = "", files = [] }]) => {
+    const uploads = files.map((artifact) => ({ id: artifact.ref, name: artifact.name, size: artifact.size, state: "ready" as const, artifact }));
+    return [chat, { ...EMPTY, text, uploads }];
+  }));
+}
+
+let written = drafts.get();
+
 drafts.subscribe(() => {
-  const written = Object.entries(drafts.get()).filter(([, { text, uploads }]) => text !== "" || uploads.length > 0)
-    .map(([key, { text, uploads }]) => [key, { text, files: uploads.flatMap(({ artifact }) => artifact ? [artifact] : []) }]);
-  try {
-    if (written.length === 0) localStorage.removeItem(KEPT);
-    else localStorage.setItem(KEPT, JSON.stringify(Object.fromEntries(written)));
-  } catch {
-    // A browser without room, or one that keeps nothing: drafts last as long as the page.
+  for (const [chat, draft] of Object.entries(drafts.get())) {
+    if (draft === written[chat]) continue;
+    const { text, uploads } = draft;
+    const kept: Kept = { text, files: uploads.flatMap(({ artifact }) => artifact ? [artifact] : []) };
+    keep(KEPT + chat, text === "" && uploads.length === 0 ? null : JSON.stringify(kept));
   }
+  written = drafts.get();
 });
 
 // Files that are still on their way do not outlast the page.

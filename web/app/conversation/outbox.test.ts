@@ -17,6 +17,7 @@ async function outbox(answer: () => Promise<typeof accepted>) {
   return { ...made, start };
 }
 
+const keptMessages = () => Object.entries(localStorage).filter(([name]) => name.startsWith("gateway.outbox.")).map(([, value]) => String(value)).join();
 const offline = () => Promise.reject<typeof accepted>(new Unreachable("no"));
 const taken = () => Promise.resolve(accepted);
 
@@ -33,7 +34,7 @@ describe("a message", () => {
   it("that the network does not take is kept, and sent again under its id", async () => {
     const { send, start } = await outbox(offline);
     send("s", "hello", []);
-    await vi.waitFor(() => expect(localStorage.getItem("gateway.outbox")).toContain('"state":"unsent"'));
+    await vi.waitFor(() => expect(keptMessages()).toContain('"state":"unsent"'));
     start.mockImplementation(taken);
     dispatchEvent(new Event("online"));
     await vi.waitFor(() => expect(start).toHaveBeenCalledTimes(2));
@@ -44,7 +45,7 @@ describe("a message", () => {
   it("outlasts the page", async () => {
     const { send } = await outbox(offline);
     send("s", "hello", []);
-    await vi.waitFor(() => expect(localStorage.getItem("gateway.outbox")).toContain("hello"));
+    await vi.waitFor(() => expect(keptMessages()).toContain("hello"));
     const { start } = await outbox(taken);
     await vi.waitFor(() => expect(start.mock.lastCall?.[1]).toMatchObject({ message: "hello" }));
   });
@@ -53,7 +54,7 @@ describe("a message", () => {
     const file = { ref: "ART-1", name: "a.txt", mime: "text/plain", size: 1 };
     const { lostFile } = await outbox(taken);
     const error = { code: "artifact_not_found", message: "There is no ART-1." };
-    expect(lostFile({ id: "m", session: "s", text: "x", files: [file], onConflict: "queue", state: "refused", error })).toBe(file);
+    expect(lostFile({ id: "m", at: 1, session: "s", text: "x", files: [file], onConflict: "queue", state: "refused", error })).toBe(file);
   });
 });
 
@@ -62,7 +63,7 @@ describe("a draft", () => {
     write("a", "one");
     write("b", "two");
     expect([draftOf("a").text, draftOf("b").text]).toEqual(["one", "two"]);
-    expect(localStorage.getItem("gateway.drafts")).toContain("one");
+    expect(localStorage.getItem("gateway.draft.a")).toContain("one");
     expect(take("a")).toEqual({ text: "one", files: [] });
     expect(draftOf("a").text).toBe("");
   });

@@ -4,6 +4,7 @@
 import { type AttachedFile, Refused } from "@chat-gateway/client";
 
 import { modelNow } from "../caller";
+import { keep, keptJson, namesKept } from "../kept";
 import { app, client, go } from "../state";
 import { createStore, useStore } from "../store";
 import { bringBack, rename, wereSent } from "./drafts";
@@ -13,6 +14,8 @@ import { markGone } from "./files";
 export interface Message {
   /** Its `client_message_id`. */
   readonly id: string;
+  /** Its place among the others. */
+  readonly at: number;
   /** null: of a new chat, whose session is still to be made. */
   readonly session: string | null;
   readonly text: string;
@@ -28,7 +31,7 @@ export interface Message {
   readonly error?: unknown;
 }
 
-const KEPT = "gateway.outbox";
+const KEPT = "gateway.outbox."; // and the id: tabs do not write over what another one keeps
 const MAX_WAIT_MS = 30_000;
 const FIRST_WAIT_MS = 2_000;
 
@@ -37,7 +40,10 @@ const outbox = createStore<{ messages: readonly Message[] }>({ messages: read() 
 export const useMessages = (): readonly Message[] => useStore(outbox, ({ messages }) => messages);
 
 export function send(session: string | null, text: string, files: readonly AttachedFile[], more: Partial<Pick<Message, "parent" | "onConflict">> = {}): void {
-  const message: Message = { onConflict: "queue", ...modelNow(session), ...more, id: randomId(), session, text, files, state: "sending" };
+  const message: Message = {
+    onConflict: "queue", ...modelNow(session), ...more, id: randomId(), at: 1 + Math.max(0, ...outbox.get().messages.map((each) => each.at)),
+    session, text, files, state: "sending",
+  };
   outbox.set({ messages: [...outbox.get().messages, message] });
   void deliver(message.id);
 }
@@ -154,11 +160,23 @@ function randomId(): string {
 }
 
 function read(): readonly Message[] {
-  try {
-    const kept = JSON.parse(localStorage.getItem(KEPT) ?? "[]") as Message[];
-    return kept.map((message) => ({ ...message, state: "sending" as const }));
-  } catch {
-    return [];
+  const found = namesKept(KEPT).map((name) => keptJson(name) as Message | null).filter((each) => each !== null);
+  return found.sort((one, other) => one.at - other.at).map((message) => ({ ...message, state: "sending" as const }));
+}
+
+const written = new Map<string, Message>();
+
+function write(messages: readonly Message[]): void {
+  const kept = messages.filter(({ state }) => state !== "refused");
+  for (const [id] of written) {
+    if (kept.some((each) => each.id === id)) continue;
+    written.delete(id);
+    keep(KEPT + id, null);
+  }
+  for (const message of kept) {
+    if (written.get(message.id) === message) continue;
+    written.set(message.id, message);
+    keep(KEPT + message.id, JSON.stringify({ ...message, error: undefined }));
   }
 }
 
@@ -177,14 +195,12 @@ export function keepOutbox(): void {
     if (isLive && !wasLive) deliverAll();
   });
   addEventListener("online", deliverAll);
-  outbox.subscribe(() => {
-    const kept = outbox.get().messages.filter(({ state }) => state !== "refused").map(({ error: _, ...message }) => message);
-    try {
-      if (kept.length === 0) localStorage.removeItem(KEPT);
-      else localStorage.setItem(KEPT, JSON.stringify(kept));
-    } catch {
-      // A browser without room, or one that keeps nothing: they are sent as long as the page is open.
-    }
+  write(outbox.get().messages);
+  outbox.subscribe(() => write(outbox.get().messages));
+  addEventListener("storage", ({ key, newValue }) => {
+    // Another tab took it back, or has sent it.
+    const message = key?.startsWith(KEPT) && newValue === null ? find(key.slice(KEPT.length)) : undefined;
+    if (message?.state === "unsent") drop(message.id);
   });
   for (const { id } of outbox.get().messages) void deliver(id);
 }

@@ -2,6 +2,7 @@
 
 import { useId, useState } from "react";
 
+import { keep, kept } from "../kept";
 import { useWords } from "../state";
 import { CopyButton } from "./CopyButton";
 import { words as table } from "./words";
@@ -12,7 +13,7 @@ const PLACE = "{trace_id}";
 export function TraceLine({ id, url }: { readonly id: string; readonly url: string | undefined }) {
   const words = useWords(table);
   const field = useId();
-  const [template, setTemplate] = useState(kept);
+  const [template, setTemplate] = useState(() => kept(KEPT) ?? "");
   const [editing, setEditing] = useState<string | null>(null);
   const [isBad, setBad] = useState(false);
   const address = isAddress(url) ? url : template.replaceAll(PLACE, encodeURIComponent(id));
@@ -21,7 +22,7 @@ export function TraceLine({ id, url }: { readonly id: string; readonly url: stri
     const isGood = wanted === "" || (isAddress(wanted) && wanted.includes(PLACE));
     setBad(!isGood);
     if (!isGood) return;
-    keep(wanted);
+    keep(KEPT, wanted);
     setTemplate(wanted);
     setEditing(null);
   };
@@ -53,21 +54,5 @@ function isAddress(text: string | undefined): text is string {
     return ["https:", "http:"].includes(new URL(text ?? "").protocol);
   } catch {
     return false;
-  }
-}
-
-function kept(): string {
-  try {
-    return localStorage.getItem(KEPT) ?? "";
-  } catch {
-    return "";
-  }
-}
-
-function keep(template: string): void {
-  try {
-    localStorage.setItem(KEPT, template);
-  } catch {
-    // A browser that keeps nothing: it holds until the turn is left.
   }
 }

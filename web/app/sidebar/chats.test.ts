@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
 import { type Chat, createChats, mergePage } from "./chats";
 import { pretend } from "./pretended";
-import { isUnread, keepSeen, keptSeen } from "./seen";
+import { beginSeen, isUnread, keepSeen, keptSeen } from "./seen";
 
 const chat = (id: string, more: Partial<Chat> = {}): Chat =>
   ({ id, title: `Chat ${id}`, created_at: 1, updated_at: 100, head: 4, active_branch: 0, pinned: false, archived: false, ...more });
@@ -150,22 +150,22 @@ describe("a page of the list", () => {
 
 describe("unread", () => {
   test("chats of before the first visit count as seen", () => {
-    const seen = keptSeen(1000);
+    const seen = beginSeen(keptSeen(), 1000);
     expect(isUnread(seen, chat("a", { updated_at: 900 }))).toBe(false);
     expect(isUnread(seen, chat("a", { updated_at: 1100 }))).toBe(true);
     expect(isUnread(seen, chat("a", { updated_at: 1100, head: 0 }))).toBe(false);
   });
 
   test("what came after the last look is unread, also in another tab", () => {
-    keepSeen(keptSeen(1000), "a", 4);
-    const seen = keptSeen(2000);
+    keepSeen(beginSeen(keptSeen(), 1000), "a", 4);
+    const seen = beginSeen(keptSeen(), 2000);
     expect(seen.since).toBe(1000);
     expect(isUnread(seen, chat("a", { head: 4 }))).toBe(false);
     expect(isUnread(seen, chat("a", { head: 5 }))).toBe(true);
   });
 
   test("no more than 500 chats are kept, those that were looked at last", () => {
-    let seen = keptSeen(1000);
+    let seen = beginSeen(keptSeen(), 1000);
     for (let count = 0; count < 510; count += 1) seen = keepSeen(seen, `s${count}`, 1);
     expect(Object.keys(seen.heads)).toHaveLength(500);
     expect(seen.heads.s509).toBe(1);
@@ -174,6 +174,6 @@ describe("unread", () => {
 
   test("what another page wrote into its place is no trouble", () => {
     localStorage.setItem("gateway.seen", "[1");
-    expect(keptSeen(7)).toEqual({ since: 7, heads: {} });
+    expect(beginSeen(keptSeen(), 7)).toEqual({ since: 7, heads: {} });
   });
 });

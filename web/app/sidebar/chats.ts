@@ -3,9 +3,10 @@
 
 import { type api, type GatewayClient, Refused } from "@chat-gateway/client";
 
+import { now } from "../clock";
 import { client } from "../state";
 import { createStore, type Store } from "../store";
-import { keptSeen, keepSeen, type Seen } from "./seen";
+import { beginSeen, keptSeen, keepSeen, type Seen } from "./seen";
 
 const PAGE = 50;
 const BUSY_MS = 2_500; // between two requests while something runs or waits
@@ -84,7 +85,7 @@ export function createChats(server: GatewayClient): Chats {
       const isFirst = store.get().state !== "ready";
       const [page, pinned] = await Promise.all([newest(), isFirst ? server.sessions({ pinned: true, limit: 200 }) : null]);
       const { chats, next } = store.get();
-      store.set({ state: "ready", error: null, day: midnight() });
+      store.set({ state: "ready", error: null, day: midnight(), seen: beginSeen(store.get().seen, now()) });
       if (page === null) return;
       const merged = mergePage([...chats, ...pinned?.sessions ?? []], isFirst ? page.next ?? null : next, page);
       store.set({ chats: alike(chats, merged.chats), next: merged.next });
@@ -227,7 +228,7 @@ export function mergePage(
 }
 
 function midnight(): number {
-  return new Date().setHours(0, 0, 0, 0);
+  return new Date(now()).setHours(0, 0, 0, 0);
 }
 
 // `next`, with the very objects of `known` where they say the same: what did not change is not drawn again.

@@ -1,5 +1,7 @@
 // What the reader has seen of each chat, in this browser: the number of its last event.
 
+import { keep, keptJson } from "../kept";
+
 const KEPT = "gateway.seen";
 const MOST = 500; // chats that are kept; one that was looked at longer ago counts as seen
 
@@ -21,16 +23,17 @@ export function isUnread({ since, heads }: Seen, { id, head, updated_at: at }: C
   return seen === undefined ? at > since && head > 0 : head > seen;
 }
 
-export function keptSeen(now = Date.now()): Seen {
-  try {
-    const kept = JSON.parse(localStorage.getItem(KEPT) ?? "null") as Partial<Seen> | null;
-    if (typeof kept?.since === "number" && typeof kept.heads === "object") return { since: kept.since, heads: { ...kept.heads } };
-  } catch {
-    // Not what this page wrote, or a browser that keeps nothing.
-  }
-  const fresh = { since: now, heads: {} };
-  write(fresh);
-  return fresh;
+// Of a new reader everything counts as seen, until `since` is known: when the server first answered.
+export function keptSeen(): Seen {
+  const kept = keptJson(KEPT) as Partial<Seen> | null;
+  return typeof kept?.since === "number" && typeof kept.heads === "object" ? { since: kept.since, heads: { ...kept.heads } } : { since: Infinity, heads: {} };
+}
+
+export function beginSeen(seen: Seen, now: number): Seen {
+  if (seen.since < Infinity) return seen;
+  const begun = { ...seen, since: now };
+  write(begun);
+  return begun;
 }
 
 // The same object where nothing is new.
@@ -43,9 +46,5 @@ export function keepSeen(seen: Seen, id: string, head: number): Seen {
 }
 
 function write(seen: Seen): void {
-  try {
-    localStorage.setItem(KEPT, JSON.stringify(seen));
-  } catch {
-    // It holds as long as the page.
-  }
+  keep(KEPT, JSON.stringify(seen));
 }
