@@ -62,5 +62,8 @@ def _quote(text: str) -> str:
     lines = [line.rstrip() for line in text.splitlines() if line.strip() and not _MARKUP.match(line.strip())]
     kept = shortened("\n".join(lines[:MAX_QUOTE_LINES]), MAX_QUOTE).splitlines()
     if sum(line.lstrip().startswith("```") for line in kept) % 2:
-        kept.append("```")
+        if kept[-1].lstrip().startswith("```"):
+            kept.pop()  # nothing of that code is quoted
+        else:
+            kept.append("```")
     return "\n".join(f"> {line}" for line in kept)

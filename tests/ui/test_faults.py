@@ -141,13 +141,13 @@ def test_two_tabs_change_the_same_message_and_both_variants_stay(browser: Browse
     expect(page.locator(".outcome.completed")).to_be_visible()
     with opened(browser, page.url) as other:
         for each in (page, other):
-            each.get_by_role("button", name="Change").click()
+            each.get_by_role("button", name="Edit").click()
         page.locator(".branching textarea").fill("/pieces 30 /pace 20")
         other.locator(".branching textarea").fill("/say other")
-        page.get_by_role("button", name="Ask this").click()
+        page.locator(".branching").get_by_role("button", name="Send").click()
         expect(other.locator(".question")).to_have_text("/pieces 30 /pace 20")  # as it is asked; and
         expect(other.locator(".branching textarea")).to_have_value("/say other")
-        other.get_by_role("button", name="Ask this").click()
+        other.locator(".branching").get_by_role("button", name="Send").click()
 
         for each in (page, other):
             expect(each.locator(".branching .place")).to_have_text("3/3")

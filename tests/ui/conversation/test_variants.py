@@ -28,7 +28,7 @@ def test_an_answer_is_asked_for_anew_and_the_former_one_shown_again(page: Page) 
     ask(page, "What is 17*23?")
     expect(page.locator(".outcome.completed")).to_have_count(2)
 
-    button(page, "Ask anew")
+    button(page, "Regenerate")
     expect(page.locator(".branching .place")).to_have_text("2/2")
     expect(page.locator(".question")).to_have_text(["/say one", "What is 17*23?"])
     expect(page.locator(".answer").last).to_contain_text("391")
@@ -49,9 +49,9 @@ def test_a_question_is_changed(page: Page) -> None:
     ask(page, "/say two")
     expect(page.locator(".outcome.completed")).to_have_count(2)
 
-    button(page, "Change", 0)
+    button(page, "Edit", 0)
     page.locator(".branching textarea").fill("/say three")
-    button(page, "Ask this", 0)
+    button(page, "Send", 0)
     expect(page.locator(".question")).to_have_text(["/say three"])
     expect(page.locator(".prose")).to_have_text(["three"])
     expect(page.locator(".outcome.completed")).to_have_count(1)
@@ -68,7 +68,7 @@ def test_a_change_is_given_up(page: Page) -> None:
     ask(page, "/say one")
     expect(page.locator(".outcome.completed")).to_be_visible()
 
-    button(page, "Change")
+    button(page, "Edit")
     page.locator(".branching textarea").fill("/say other")
     button(page, "Cancel")
 
@@ -91,9 +91,9 @@ def test_another_tab_follows_to_the_branch(page: Page, browser: Browser, *, is_l
             with other.expect_request("**/branches"):
                 other.reload()
         expect(other.locator(".question")).to_have_text(["/say one"])
-        button(page, "Change")
+        button(page, "Edit")
         page.locator(".branching textarea").fill("/say other")
-        button(page, "Ask this")
+        button(page, "Send")
         expect(page.locator(".branching .place")).to_have_text("2/2")
         other.unroute("**/branches")  # which lets go of what is held
 
@@ -102,7 +102,7 @@ def test_another_tab_follows_to_the_branch(page: Page, browser: Browser, *, is_l
         expect(other.locator(".branching .place")).to_have_text("2/2")
 
 
-@pytest.mark.parametrize(("locale", "label"), [("zh-CN", "重新回答"), ("en-GB", "Ask anew")])
+@pytest.mark.parametrize(("locale", "label"), [("zh-CN", "重新回答"), ("en-GB", "Regenerate")])
 def test_the_words_are_those_of_the_reader(browser: Browser, page: Page, locale: str, label: str) -> None:
     """In Chinese, too."""
     ask(page, "/say one")

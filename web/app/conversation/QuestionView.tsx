@@ -105,7 +105,7 @@ function ChangeForm({ session, turn, change }: Props & { readonly change: Change
           if (event.key === "Escape") {
             event.preventDefault();
             close();
-          } else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) submit();
+          } else if (event.key === "Enter" && !event.shiftKey) submit();
         }} />
       <button type="submit" className="primary" disabled={text.trim() === ""}>{words.askChanged}</button>
       <button type="button" className="small" onClick={close}>{words.cancel}</button>

@@ -39,6 +39,8 @@ describe("Markdown", () => {
     ["\\$5", "\\$5"],
     ["US$5-$10", "US\\$5-\\$10"],
     ["```\n$ ls\n```", "```\n$ ls\n```"],
+    ["> ```sh\n> T=$(ls)", "> ```sh\n> T=$(ls)"],
+    ["- ~~~\n  $ ls\n  ~~~\n  $5", "- ~~~\n  $ ls\n  ~~~\n  \\$5"],
   ])("knows math from money: %s", (source, expected) => {
     expect(withDollars(source)).toBe(expected);
   });

@@ -90,7 +90,8 @@ function endedInTime<N extends Nodes>(node: N): (N | { type: "text"; value: stri
   return [{ ...node, url, children: [{ type: "text" as const, value: whole }] }, rest];
 }
 
-const CODE_OR_MATH = /(`+)(?!`)[^]*?[^`]\1(?!`)|\\\(([^]+?)\\\)|\\\[([^]+?)\\\]|\\[^]|\$+/g;
+// Code in a quote or a list that is still being written has no end yet.
+const CODE_OR_MATH = /(`+)(?!`)[^]*?[^`]\1(?!`)|(?<=^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?)(?:`{3,}[^]*|~{3,}(?:[^]*?\n[ \t>]*~{3,}|[^]*))|\\\(([^]+?)\\\)|\\\[([^]+?)\\\]|\\[^]|\$+/gm;
 const MAX_FORMULA = 2_000; // characters between two single dollars
 
 /**
