@@ -3,9 +3,9 @@
 import type { Compression } from "@chat-gateway/client";
 import { useState } from "react";
 
+import { save } from "../pages/files";
 import { client } from "../state";
 import { ActionButton, Trouble } from "./ActionButton";
-import { save } from "./files";
 import { type Speech, useSpeech } from "./format";
 
 interface Props {

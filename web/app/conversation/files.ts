@@ -2,6 +2,7 @@
 
 import { useSyncExternalStore } from "react";
 
+import { save } from "../pages/files";
 import { client } from "../state";
 
 const PICTURES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
@@ -23,15 +24,6 @@ export function isPicture({ mime, size }: FileInfo, largest: number): boolean {
 export async function pictureOf({ ref, mime = "" }: FileInfo, signal?: AbortSignal): Promise<string> {
   const file = await client.artifact(ref, signal ? { signal } : {});
   return URL.createObjectURL(new Blob([file], { type: mime }));
-}
-
-// Hands a file to the reader.
-export function save(file: Blob, name: string): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(file);
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000); // the browser has begun to write it by then
 }
 
 export async function saveArtifact({ ref, name }: FileInfo): Promise<void> {
