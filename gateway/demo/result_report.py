@@ -58,12 +58,10 @@ def _quotes(content: str) -> Iterator[str]:
 
 
 def _quote(text: str) -> str:
-    """The first lines of a passage. Tags and tables are left out, and a code block that was cut is closed."""
+    """The first lines of a passage. Tags and tables are left out, and a code block that was cut is closed, or left
+    out where none of it is there."""
     lines = [line.rstrip() for line in text.splitlines() if line.strip() and not _MARKUP.match(line.strip())]
     kept = shortened("\n".join(lines[:MAX_QUOTE_LINES]), MAX_QUOTE).splitlines()
     if sum(line.lstrip().startswith("```") for line in kept) % 2:
-        if kept[-1].lstrip().startswith("```"):
-            kept.pop()  # nothing of that code is quoted
-        else:
-            kept.append("```")
+        kept[-1:] = [] if kept[-1].lstrip().startswith("```") else [kept[-1], "```"]
     return "\n".join(f"> {line}" for line in kept)
