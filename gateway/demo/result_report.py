@@ -58,8 +58,8 @@ def _quotes(content: str) -> Iterator[str]:
 
 
 def _quote(text: str) -> str:
-    """The first lines of a passage. Tags and tables are left out, and a code block that was cut is closed, or left
-    out where none of it is there."""
+    """The first lines of a passage. Tags and tables are left out, and a code block that was cut is closed, or
+    left out where nothing of it is quoted."""
     lines = [line.rstrip() for line in text.splitlines() if line.strip() and not _MARKUP.match(line.strip())]
     kept = shortened("\n".join(lines[:MAX_QUOTE_LINES]), MAX_QUOTE).splitlines()
     if sum(line.lstrip().startswith("```") for line in kept) % 2:
