@@ -163,7 +163,7 @@ def opening(screen: Screen, quick: bool) -> Iterator[Figure]:
     paints, boxes, turns = list[float](), list[float](), list[float]()
     for _ in range(LOADS):
         with screen.opened() as page:
-            until(page, "watch.boxAt > 0")
+            until(page, "watch.opening() !== null")
             seen = page.evaluate("watch.opening()")
             paints.append(seen["paint"])
             boxes.append(seen["box"])

@@ -5,10 +5,11 @@
   let changedAt = 0;
   const watch = (window.watch = {
     boxAt: 0,
-    opening: () => ({
-      paint: performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? Infinity,
-      box: watch.boxAt,
-    }),
+    // Milliseconds until something is painted, and until there is a box to write in, too; null before that.
+    opening() {
+      const paint = performance.getEntriesByName("first-contentful-paint")[0]?.startTime;
+      return paint && watch.boxAt ? { paint, box: Math.max(paint, watch.boxAt) } : null;
+    },
     turnAt: (id) => turns.get(id) ?? 0,
     isOver: (id) => document.querySelector(`article[data-turn="${id}"] .outcome`) !== null,
     isCompleted: (id) => document.querySelector(`article[data-turn="${id}"] .outcome.completed`) !== null,
