@@ -20,7 +20,8 @@ from tests.running import ROOT, clean_environment
 # Of an id and the like a page shows one that is not the reader's.
 _ID = re.compile(r"\b(?:[stmd]_[0-9a-f]{4,}|toolu_\w+|ART-[a-z0-9]{10})\b")
 _CHANGING = re.compile(r'\b1[78]\d{11}\b|(?<=_ms":)\d+|(?<="seq":)\d+|(?<=^id: )\d+')
-# `curl` fails where the gateway refuses, and `gateway` is the one of this Python.
+_REFUSED = 'curl() { command curl --no-fail-with-body "$@"; }'
+# `curl` fails where the gateway refuses; but in a block that shows a refusal.
 _CURLRC = "silent\nshow-error\nfail-with-body\n"
 
 
@@ -73,6 +74,8 @@ class Shell:
 
     def _files(self, block: Block) -> tuple[Path, Path]:
         text = _ID.sub(lambda shown: self._ids.get(shown[0], shown[0]), self._at_home(block.commands))
+        if '{"error":{"code":' in block.output:
+            text = f"{_REFUSED}\n{text}"
         script = self._folder / f".block-{block.line}.sh"
         script.write_text(text, encoding="utf-8")
         return script, script.with_suffix(".out")
