@@ -44,6 +44,10 @@ def test_a_chat_is_found_by_what_was_said_and_deleted(page: Page, garden: Runnin
         data={"message": "/say The heron stands in the reeds"},
         headers={"Accept": "text/event-stream"},
     )
+    # What was said is searchable a moment after the turn is over.
+    page.wait_for_function(
+        "async () => (await (await fetch('api/sessions?q=reeds')).json()).sessions.length > 0"
+    )
     page.get_by_role("searchbox").focus()
     page.keyboard.type("reeds")
     row = page.locator("[data-chat=heron1]")
