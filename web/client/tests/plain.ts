@@ -1,6 +1,7 @@
 // What tests compare.
 
 import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 
 import { emptyConversation, parseExact, PersistentMap, reduceAll } from "../src/index.js";
 import type { Conversation, Event, Turn } from "../src/index.js";
@@ -23,11 +24,11 @@ export function turn(conversation: Conversation, id: string | undefined): Turn {
 /** The turns of the branch that is shown. */
 export const shown = (conversation: Conversation): Turn[] => conversation.path.map((id) => turn(conversation, id));
 
-const RECORDED = new URL("../../../tests/recorded/", import.meta.url);
+const RECORDED = join(import.meta.dirname, "../../../tests/recorded");
 
 /** Sessions that a gateway streamed, by name. */
 export const recordings = readdirSync(RECORDED).filter((file) => file.endsWith(".jsonl")).map((file) => file.slice(0, -6)).sort();
 
-export const lines = (name: string): string[] => readFileSync(new URL(`${name}.jsonl`, RECORDED), "utf-8").trimEnd().split("\n");
+export const lines = (name: string): string[] => readFileSync(join(RECORDED, `${name}.jsonl`), "utf-8").trimEnd().split("\n");
 
 export const recorded = (name: string): Event[] => lines(name).map((line) => parseExact(line) as Event);
