@@ -191,7 +191,7 @@ async def test_a_gap_that_a_warning_names_is_archived_replayed_exported_and_impo
     """Everything answers as before, on the other gateway too, and the numbers stay left out; a client that
     resumes within the gap goes on behind it."""
     stored = await with_a_gap(client)
-    numbers = [orjson.loads(frame.split(b"data: ")[1])["seq"] for frame in stored]
+    numbers = [orjson.loads(frame.split(b"data: ", 1)[1])["seq"] for frame in stored]
     (gap,) = [before for before, after in pairwise(numbers) if after != before + 1]
     assert numbers == [*range(1, gap + 1), *range(gap + 4, numbers[-1] + 1)]
     paths = ("/messages", "/export", "/events?follow=0", f"/events?follow=0&after={gap + 1}")

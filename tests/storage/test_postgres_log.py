@@ -224,7 +224,7 @@ async def test_a_server_that_stays_away_is_told(
     url: str, proxy: Cutting, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Reads and works at once, appends after a while; the next ones are stored when it is back."""
-    monkeypatch.setattr(commits, "PATIENCE", 0.3)
+    monkeypatch.setattr(commits, "COMMIT_TIMEOUT", 0.3)
     async with opened(through(proxy, url), tmp_path, direct_url=url) as storage:
         writer = await running(storage)
         proxy.go_away()
@@ -247,7 +247,7 @@ async def test_a_server_without_connections_left_is_told(
     url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A connection that is refused is no reason to lose what the others do."""
-    monkeypatch.setattr(commits, "PATIENCE", 0.3)
+    monkeypatch.setattr(commits, "COMMIT_TIMEOUT", 0.3)
     role = sql.Identifier(name := f"few_{secrets.token_hex(8)}")
     with psycopg.connect(url, autocommit=True) as admin:
         admin.execute(FEW.format(role))
