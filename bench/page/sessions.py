@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 
 from gateway.auth import LOCAL_USER
+from gateway.demo.wire import block_start, block_stop, delta
 from gateway.events.envelope import StoredEvent, encode, encode_scope
 from gateway.messages import Message, text_block
 from gateway.storage.log import Append, Closing
@@ -34,7 +35,21 @@ for event in follow(session):
 """
 SCRIPT = "\n".join(f"/say {line}" for line in (ANSWER.format(number=1) * 60).splitlines())
 """An answer as long as 3,000 pieces, for the demo model."""
+DIRECTIVES = 900
+"""Which the demo model takes in one message, with room for others."""
 TURN_START = {"model": "demo", "trace_id": "0" * 32}
+
+
+def saying(text: str) -> str:
+    """What has the demo model write it: word by word, or in a few hundred pieces what has lines."""
+    if "\n" not in text:
+        return f"/say {text}"
+    size = len(text) // DIRECTIVES + 1
+    written = (
+        delta(0, {"type": "text_delta", "text": text[at : at + size]}) for at in range(0, len(text), size)
+    )
+    whole = (block_start(0, text_block("")), *written, block_stop(0))
+    return "\n".join(f"/raw {orjson.dumps(each).decode()}" for each in whole)
 
 
 async def store(storage: Storage, session: str, count: int) -> None:

@@ -2,6 +2,7 @@
 sessions are about, and keeps what it streamed."""
 
 import asyncio
+import json
 import sys
 import tempfile
 from collections.abc import Awaitable, Callable
@@ -17,6 +18,61 @@ from tests.loopback import TIMEOUT
 from tests.recorded import keep
 
 LONG = "/pace 20\n/pieces 400"
+ANSWER = """## 结果 Results
+
+A *slanted* and a **strong** word, `code`, a [link](https://example.org/), **重点。**然后 a note[^1].
+
+1. one
+2. two
+   - [x] done
+   - [ ] open
+
+| left | 右 |
+|:-----|---:|
+| a | 1,000 |
+
+```python
+def area(radius: float) -> float:
+    return 3.14159 * radius**2
+```
+
+$$\\int_0^1 x^2 \\,dx = \\frac{1}{3}$$
+
+> سلام دنیا، این یک پاسخ است.
+
+[^1]: The note."""
+
+
+def _in_pieces(text: str, size: int = 5) -> list[str]:
+    """What the demo model is told so that it says that in pieces of so many characters."""
+    block: dict[str, object] = {"index": 0}
+    pieces = [text[at : at + size] for at in range(0, len(text), size)]
+    events = [
+        {"type": "content_block_start", **block, "content_block": {"type": "text", "text": ""}},
+        *(
+            {"type": "content_block_delta", **block, "delta": {"type": "text_delta", "text": each}}
+            for each in pieces
+        ),
+        {"type": "content_block_stop", **block},
+    ]
+    return ["/pace 10", *(f"/raw {json.dumps(each)}" for each in events), "/stop end_turn"]
+
+
+EVERYTHING = "\n".join(
+    (
+        "/think I know the style. 先看文档。",
+        "/say I look it up, 我先查一下:",
+        '/call search_docs {"query": "resume a stream"}',
+        '/call calculate {"expression": "6*7"}',
+        '/call calculate {"expression": "1/0"}',
+        "/then\n/fault reset_mid_stream once\n/say This was not all of the answer, and so it is withdrawn.",
+        '/call count {"to": 3}',
+        '/call sample_orders {"count": 300}',
+        '/then\n/say I note it.\n/call write_note {"text": "one"}',
+        '/then\n/say And where?\n/call locate {"exact": true}\n/then',
+        *_in_pieces(ANSWER),
+    )
+)
 LOCATE = {
     "name": "locate",
     "description": "Tells where the user is.",
@@ -147,6 +203,29 @@ async def client_tool(client: Client, session: str) -> None:
         await _until(client, session, turn, "done")
 
 
+async def everything(client: Client, session: str) -> None:
+    """One long turn that has of everything: what is remembered, calls of all kinds and ends, an attempt that
+    broke off, a person's decision, a run in the client, a large result, all marks of a text. What was
+    compressed and rated stands around it."""
+    await _say(client, session, f"/burst\n/say Note. {'It is long. ' * 100}")
+    await _say(client, session, "Remember that I like a plain design style.\n/burst")
+    await _say(client, session, "/say one")
+    done = await client.post(f"/api/sessions/{session}/compress")
+    assert done.status_code == 201, done.text
+    turn = await client.begin(session, EVERYTHING, tools=[LOCATE])
+    asked = await _until(client, session, turn, "approval_request")
+    await _until_status(client, session, turn, "awaiting_approval")
+    path = f"{_path(session, turn)}/approvals/{asked['tool_call_id']}"
+    assert (await client.post(path, {"decision": "approve", "arguments": {"text": "two"}})).status_code == 200
+    await _until_status(client, session, turn, "awaiting_tool_result")
+    calls = [each for each in await client.events(session, turn["seq"]) if each["type"] == "tool_call"]
+    (call,) = [each["tool_call_id"] for each in calls if each["data"].get("runs_on") == "client"]
+    where = await client.post(f"{_path(session, turn)}/tool_results/{call}", {"content": "Basel"})
+    assert where.status_code == 200
+    await _until(client, session, turn, "done")
+    await _feedback(client, session, turn, rating="down", reason="太长", of="turn")
+
+
 RECORDED: dict[str, Callable[[Client, str], Awaitable[None]]] = {
     each.__name__: each
     for each in (
@@ -162,6 +241,7 @@ RECORDED: dict[str, Callable[[Client, str], Awaitable[None]]] = {
         interrupt,
         branches,
         client_tool,
+        everything,
     )
 }
 

@@ -36,7 +36,7 @@ $$\\int_0^1 x^2 \\,dx = \\frac{1}{3}$$
 
 WATER = '/call water {"plant": "rose", "litres": 5}\n/then /say watered'
 LONG = f"喜欢{'很' * 300}长的句子{'w' * 300}"  # which a line has to be broken within
-SLOW = "/pace 60000\n/pieces 3"
+SLOW = "/pace 60000\n/pieces 30"  # longer than all walks take
 
 
 def furnish(url: str) -> None:
@@ -64,6 +64,8 @@ def furnish(url: str) -> None:
         http.post("/api/sessions/waits/turns", json={"message": WATER}).raise_for_status()
         http.post("/api/memory", json={"content": LONG, "type": "preference"}).raise_for_status()
         http.post("/api/sessions/slow/turns", json={"message": SLOW}).raise_for_status()
+        schedule = {"message": LONG, "cron": "0 8 1 1 *", "timezone": "Asia/Shanghai"}
+        http.post("/api/schedules", json=schedule).raise_for_status()
         table = b"name,count\nroses,5\nherons,2\n"
         http.post("/api/artifacts?raw=1&name=table.csv", content=table).raise_for_status()
 
@@ -96,6 +98,7 @@ def walk(page: Page, look: Callable[[str], None]) -> None:
         ("memory", ".page .card"),
         ("skills", ".page .card"),
         ("artifacts", ".page .card"),
+        ("schedules", ".page .card"),
         ("prompts", ".page"),
     ):
         go(page, f"p={name}")
@@ -103,6 +106,9 @@ def walk(page: Page, look: Callable[[str], None]) -> None:
         if name == "memory":
             page.locator(".page .cards summary").first.click()
             expect(page.locator(".page .about")).to_be_visible()
+        if name == "schedules":
+            page.locator(".page-bar button").first.click()
+            expect(page.locator(".upcoming li").first).to_be_visible()
         if name == "prompts":
             page.locator("tbody button").first.click()
             page.locator("textarea.code").fill("Be brief.")
@@ -125,7 +131,7 @@ def _conversation(page: Page, look: Callable[[str], None]) -> None:
     expect(page.locator("math")).to_be_visible()
     expect(page.locator(".plain")).to_have_count(0)
     look("conversation")
-    page.locator(".branching button:has-text('')").nth(1).click()
+    page.locator(".turn", has=page.locator("math")).locator(".branching button").nth(1).click()
     page.locator(".branching textarea").wait_for()
     look("question changed")
     page.keyboard.press("Escape")

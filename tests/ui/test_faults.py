@@ -97,11 +97,11 @@ def test_what_waits_for_a_person_or_is_uploaded_outlasts_the_server(page: Page, 
     with page.expect_file_chooser() as chooser:
         page.get_by_role("button", name="Attach files").click()
     chooser.value.set_files([{"name": "a.txt", "mimeType": "text/plain", "buffer": b"spring"}])
-    expect(page.locator("#tray .trouble")).to_contain_text("a.txt")
+    expect(page.locator("#draft-files .trouble")).to_contain_text("a.txt")
     page.unroute("**/api/artifacts?*")
     server.start()
     page.get_by_role("button", name="Try again").click()
-    expect(page.locator("#tray .chip:not(.trouble):not(.uploading)")).to_contain_text("6 bytes")
+    expect(page.locator("#draft-files .chip:not(.trouble):not(.uploading)")).to_contain_text("6 bytes")
     page.locator(".approval").get_by_role("button", name="Approve").click()
 
     expect(page.locator(".outcome.completed")).to_be_visible()

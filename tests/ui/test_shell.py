@@ -72,7 +72,9 @@ def test_the_files_of_the_page_are_kept_and_their_names_asked_for_again(running:
     with httpx2.Client(base_url=running.url, trust_env=False) as http:
         page = http.get("/")
         known = http.get("/", headers={"if-none-match": page.headers["etag"]})
-        script = http.get("/" + re.findall(r'src="\./(assets/[^"]+)"', page.text)[0])
+        name = "/" + re.findall(r'src="\./(assets/[^"]+)"', page.text)[0]
+        script = http.get(name)
+        plain = http.get(name, headers={"accept-encoding": "identity"})
 
     assert (page.headers["content-type"], page.headers["cache-control"]) == (
         "text/html; charset=utf-8",
@@ -80,6 +82,10 @@ def test_the_files_of_the_page_are_kept_and_their_names_asked_for_again(running:
     )
     assert (known.status_code, known.content) == (304, b"")
     assert script.headers["cache-control"] == "public, max-age=31536000, immutable"
+    assert (script.headers["content-encoding"], plain.headers.get("content-encoding")) == ("gzip", None)
+    assert int(script.headers["content-length"]) < len(plain.content) / 2
+    assert script.content == plain.content
+    assert script.headers["content-type"] == plain.headers["content-type"]
 
 
 def test_back_leads_to_the_place_before(page: Page, session: str) -> None:

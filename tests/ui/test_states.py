@@ -2,19 +2,49 @@
 
 from collections.abc import Generator
 
+import httpx2
 import pytest
-from playwright.sync_api import Browser, ViewportSize
+from playwright.sync_api import Browser, ViewportSize, expect
 
+from tests.loopback import TIMEOUT
 from tests.running import Running, gateway_process
 from tests.ui.axe import findings
 from tests.ui.garden import GARDEN
 from tests.ui.page import in_a_browser, opened
-from tests.ui.states import furnish, walk
+from tests.ui.states import furnish, saying, walk
 
 pytestmark = [*in_a_browser, pytest.mark.long]
 
 DESK: ViewportSize = {"width": 1280, "height": 800}
 PHONE: ViewportSize = {"width": 320, "height": 640}  # also a screen of 1280 at 400 %
+ENLARGED: ViewportSize = {"width": 640, "height": 400}  # a screen of 1280 by 800 at 200 %
+
+PERSIAN = """## شعر و فهرست
+
+این یک پاسخ با `code` و English است.
+
+1. یک
+2. دو
+   - [x] انجام شد
+
+> نقل قول
+
+| نام | شمار |
+|-----|------|
+| گل | 5 |
+
+```python
+print("سلام")
+```
+
+English, with סלום in it."""
+
+
+GOES_ON = """document.getAnimations().some(({ effect, playState }) =>
+    playState === "running" && effect.getComputedTiming().endTime === Infinity)"""
+RIGHT_TO_LEFT = ["h3 rtl", "p rtl", "ol rtl", "ul rtl", "blockquote rtl", "p rtl", "table rtl"]
+DIRECTIONS = "all => all.map(each => `${each.localName} ${getComputedStyle(each).direction}`)"
+ROOM_AT_THE_RIGHT = "all => all.map(each => parseFloat(getComputedStyle(each).paddingRight))"
 
 
 @pytest.fixture(scope="module")
@@ -26,6 +56,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Generator[Running]:
         "GATEWAY_SKILL_MODULES": "garden",
         "GATEWAY_TOOL_POLICY": "forbidden=deny",
         "GATEWAY_RETRY_AFTER_CAP": "0.1",
+        "GATEWAY_TURN_TIMEOUT": "3600",
     }
     with gateway_process(folder, **settings) as gateway:
         furnish(gateway.url)
@@ -50,7 +81,8 @@ def test_axe_finds_nothing_in_any_state_light_or_dark(browser: Browser, running:
     assert {state: lines for state, lines in found.items() if lines} == {}
 
 
-def test_nothing_is_wider_than_a_small_phone(browser: Browser, running: Running) -> None:
+@pytest.mark.parametrize("screen", [PHONE, ENLARGED], ids=["phone", "enlarged"])
+def test_nothing_is_wider_than_the_screen(browser: Browser, running: Running, screen: ViewportSize) -> None:
     """What is wide scrolls within itself; nor is anything cut off at the edge of the screen."""
     found: dict[str, int] = {}
 
@@ -58,7 +90,54 @@ def test_nothing_is_wider_than_a_small_phone(browser: Browser, running: Running)
         found[state] = page.evaluate("document.documentElement.scrollWidth")
 
     with opened(browser, running.url) as page:
-        page.set_viewport_size(PHONE)
+        page.set_viewport_size(screen)
         walk(page, look)
 
-    assert {state: width for state, width in found.items() if width > PHONE["width"]} == {}
+    assert {state: width for state, width in found.items() if width > screen["width"]} == {}
+
+
+def test_nothing_moves_where_that_is_not_wanted(browser: Browser, running: Running) -> None:
+    """No state has an animation that goes on, though some have one for those who do not mind."""
+    moving: dict[str, list[str]] = {"reduce": [], "no-preference": []}
+
+    def look(state: str) -> None:
+        for motion, states in moving.items():
+            page.emulate_media(reduced_motion=motion)  # pyright: ignore[reportArgumentType]
+            if page.evaluate(GOES_ON):
+                states.append(state)
+
+    with opened(browser, running.url) as page:
+        page.set_viewport_size(DESK)
+        walk(page, look)
+
+    assert moving["reduce"] == []
+    assert "streaming, a message waits" in moving["no-preference"]
+
+
+@pytest.mark.parametrize("screen", [DESK, PHONE], ids=["desk", "phone"])
+def test_text_from_right_to_left_is_set_so(browser: Browser, running: Running, screen: ViewportSize) -> None:
+    """Lists and quotes have their marks at the right, within the answer, and tables begin there; code and
+    what is around stay as they are, and a question is where questions are."""
+    session = f"persian-{screen['width']}"
+    with httpx2.Client(base_url=running.url, trust_env=False, timeout=TIMEOUT) as http:
+        http.post("/api/sessions", json={"id": session})
+        for message in (saying(PERSIAN), "درباره گل بگو", "/say done"):
+            stream = {"Accept": "text/event-stream"}
+            http.post(f"/api/sessions/{session}/turns", json={"message": message}, headers=stream)
+    with opened(browser, f"{running.url}/#s={session}") as page:
+        page.set_viewport_size(screen)
+        expect(page.locator(".outcome.completed")).to_have_count(3)
+        expect(page.locator(".plain")).to_have_count(0)
+        answer = page.locator(".prose").first
+        directions = answer.locator("h3, p, ol, ul, blockquote, table, pre").evaluate_all(DIRECTIONS)
+        room = answer.locator("ol, ul, blockquote").evaluate_all(ROOM_AT_THE_RIGHT)
+        columns = answer.locator("th").evaluate_all("all => all.map(cell => cell.getBoundingClientRect().x)")
+        questions = page.locator(".question").evaluate_all(
+            "all => all.map(q => q.getBoundingClientRect().right)"
+        )
+
+        assert directions == [*RIGHT_TO_LEFT, "pre ltr", "p ltr"]
+        assert all(space > 12 for space in room)
+        assert columns == sorted(columns, reverse=True)
+        assert len(set(questions)) == 1
+        assert page.evaluate("document.documentElement.scrollWidth") <= screen["width"]

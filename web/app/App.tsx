@@ -15,7 +15,7 @@ import { ChatMenu } from "./sidebar/ChatMenu";
 import { Commands } from "./sidebar/Commands";
 import { Sidebar } from "./sidebar/Sidebar";
 import { app, go, useApp, useWords } from "./state";
-import { words as table } from "./words";
+import { words as table } from "./frame-words";
 
 const Inspector = lazy(() => import("./inspector/Inspector").then(({ Inspector }) => ({ default: Inspector })));
 

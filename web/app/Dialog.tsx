@@ -5,7 +5,7 @@ import { X } from "lucide-react";
 import { type ReactNode, useEffect, useId, useRef } from "react";
 
 import { useWords } from "./state";
-import { words as table } from "./words";
+import { words as table } from "./frame-words";
 
 interface Props {
   readonly title: string;

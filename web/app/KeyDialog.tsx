@@ -2,7 +2,7 @@ import { useState } from "react";
 
 import { Dialog } from "./Dialog";
 import { answerKey, useApp, useWords } from "./state";
-import { words as table } from "./words";
+import { words as table } from "./frame-words";
 
 export function KeyDialog() {
   const needed = useApp((state) => state.keyNeeded);

@@ -2,7 +2,7 @@
 
 import { pickModel, useModel, useModels } from "./caller";
 import { useApp, useWords } from "./state";
-import { words as table } from "./words";
+import { words as table } from "./frame-words";
 
 export function ModelChoice({ session }: { readonly session: string | null }) {
   const words = useWords(table);

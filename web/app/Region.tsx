@@ -3,7 +3,7 @@
 import { Component, type ReactNode } from "react";
 
 import { useWords } from "./state";
-import { words as table } from "./words";
+import { words as table } from "./frame-words";
 
 interface Props {
   readonly name: string;

@@ -1,10 +1,17 @@
+import { useRef, useState } from "react";
+
+import { exportChats, importChats, inWordsOf } from "./chat-files";
 import { Dialog } from "./Dialog";
 import { LANGUAGES } from "./language";
+import { saveFile } from "./downloads";
+import { inWords } from "./pages/problems";
+import { chats } from "./sidebar/chats";
 import { caller, pickModel, useModel, useModels } from "./caller";
-import { DETAILS, settings, THEMES, useSettings } from "./settings";
+import { DETAILS, settings, THEMES, useLanguage, useSettings } from "./settings";
 import { app, signOut, useApp, useWords } from "./state";
 import { useStore } from "./store";
-import { words as table } from "./words";
+import { isTraceAddress } from "./trace-address";
+import { words as table } from "./frame-words";
 
 const OWN_NAMES = { en: "English", "zh-Hans": "简体中文", "zh-Hant": "繁體中文" };
 
@@ -64,6 +71,8 @@ function Choices() {
           </select>
         </label>
       )}
+      <TraceAddress />
+      <ChatFiles />
       {me?.has_key && (
         <div className="account">
           <span>{words.signedIn(me.user_id)}{me.is_admin && <small> {words.admin}</small>}</span>
@@ -71,5 +80,64 @@ function Choices() {
         </div>
       )}
     </Dialog>
+  );
+}
+
+function TraceAddress() {
+  const words = useWords(table);
+  const kept = useSettings(({ traceAddress }) => traceAddress);
+  const [text, setText] = useState(kept);
+  const isBad = !isTraceAddress(text.trim());
+  return (
+    <label className="field">
+      <span className="faint">{words.traceAddress}</span>
+      <input type="text" inputMode="url" value={text} aria-invalid={isBad} aria-describedby="trace-hint" onChange={({ target }) => {
+        setText(target.value);
+        const wanted = target.value.trim();
+        if (isTraceAddress(wanted)) settings.set({ traceAddress: wanted });
+      }} />
+      <small id="trace-hint" className={isBad ? "trouble" : "faint"} role={isBad ? "alert" : undefined}>{isBad ? words.badAddress : words.traceHint}</small>
+    </label>
+  );
+}
+
+// All chats as one file, and back.
+function ChatFiles() {
+  const words = useWords(table);
+  const language = useLanguage();
+  const choose = useRef<HTMLInputElement>(null);
+  const [outcome, setOutcome] = useState({ text: "", isFailure: false });
+  const attempt = async (act: () => Promise<string>) => {
+    setOutcome({ text: words.working, isFailure: false });
+    try {
+      setOutcome({ text: await act(), isFailure: false });
+    } catch (error) {
+      setOutcome({ text: inWords(error as Error, language), isFailure: true });
+    }
+  };
+  const exportAll = async () => {
+    const { file, leftOut } = await exportChats();
+    saveFile(file, "chats.jsonl");
+    return leftOut > 0 ? words.leftOut(leftOut) : words.exportedChats;
+  };
+  const take = async (file: File) => {
+    const { outcome } = await importChats(file);
+    await chats.refresh();
+    return inWordsOf(outcome, language);
+  };
+  return (
+    <div className="field">
+      <span className="faint">{words.yourChats}</span>
+      <div className="buttons">
+        <button type="button" className="small" onClick={() => void attempt(exportAll)}>{words.exportChats}</button>
+        <button type="button" className="small" onClick={() => choose.current?.click()}>{words.importChats}</button>
+        <input ref={choose} type="file" hidden accept=".jsonl,.ndjson,application/x-ndjson" aria-label={words.importChats} onChange={({ target }) => {
+          const file = target.files?.[0];
+          target.value = ""; // the same file can be chosen again
+          if (file) void attempt(() => take(file));
+        }} />
+      </div>
+      <small role="status" className={outcome.isFailure ? "trouble" : "faint"}>{outcome.text}</small>
+    </div>
   );
 }

@@ -2,7 +2,7 @@
 
 let ahead = 0; // milliseconds
 
-export function heard(response: Response): Response {
+export function noteServerTime(response: Response): Response {
   const said = Date.parse(response.headers.get("Date") ?? "");
   if (!Number.isNaN(said)) {
     const after = said - Date.now();

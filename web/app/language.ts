@@ -19,6 +19,9 @@ export function table<const W extends Words>(english: W, simplified: Alike<W>, t
   return { en: english as unknown as Alike<W>, "zh-Hans": simplified, "zh-Hant": traditional };
 }
 
+// Sentences one after the other: a full stop of Chinese has its space within.
+export const inARow = (...sentences: readonly string[]): string => sentences.join(" ").replaceAll(/(?<=[。！？]) /g, "");
+
 // The language of ours that a reader of `wanted`, best first, understands best.
 export function languageOf(wanted: readonly string[]): Language {
   for (const each of wanted) {

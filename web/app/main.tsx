@@ -5,7 +5,7 @@ import { followAddress } from "./state";
 import { App } from "./App";
 import { readCaller } from "./caller";
 import { readHealth } from "./health";
-import { keep, kept } from "./kept";
+import { writeStored, readStored } from "./browser-storage";
 import { followPlace } from "./live";
 import { takeRecordings } from "./inspector/drops";
 import { keepSettings } from "./settings";
@@ -16,9 +16,9 @@ const RELOADED = "gateway.reloaded";
 
 // A part that is loaded later is gone where the page was built anew meanwhile: the page is loaded anew, once.
 addEventListener("vite:preloadError", (event) => {
-  if (kept(RELOADED, "tab") === import.meta.url) return;
-  keep(RELOADED, import.meta.url, "tab");
-  if (kept(RELOADED, "tab") === null) return; // nothing would say that it was
+  if (readStored(RELOADED, "tab") === import.meta.url) return;
+  writeStored(RELOADED, import.meta.url, "tab");
+  if (readStored(RELOADED, "tab") === null) return; // nothing would say that it was
   event.preventDefault();
   location.reload();
 });

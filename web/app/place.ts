@@ -1,6 +1,6 @@
 // What the address says: `#s=ID` is a session, `#s=ID&t=TURN` a turn of it, `#p=NAME` a page.
 
-export const PAGES = ["inbox", "memory", "skills", "artifacts", "prompts"] as const;
+export const PAGES = ["inbox", "memory", "skills", "artifacts", "schedules", "webhooks", "prompts"] as const;
 export type Page = (typeof PAGES)[number];
 
 // No session and no page: a new chat.

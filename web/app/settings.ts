@@ -1,8 +1,9 @@
 // What the reader has chosen for this browser.
 
 import { LANGUAGES, languageOf, type Language } from "./language";
-import { keep, keptJson } from "./kept";
+import { writeStored, readStoredJson } from "./browser-storage";
 import { createStore, useStore } from "./store";
+import { isTraceAddress } from "./trace-address";
 
 export const THEMES = ["system", "light", "dark"] as const;
 export type Theme = (typeof THEMES)[number];
@@ -21,10 +22,12 @@ export interface Settings {
   readonly detail: Detail;
   /** Of new chats; null: the server's. */
   readonly model: string | null;
+  /** Of a trace in the reader's own dashboard, with `{trace_id}` in it; empty: none. */
+  readonly traceAddress: string;
 }
 
 const KEPT = "gateway.settings";
-const DEFAULTS: Settings = { theme: "system", language: null, sidebar: true, inspector: null, detail: "normal", model: null };
+const DEFAULTS: Settings = { theme: "system", language: null, sidebar: true, inspector: null, detail: "normal", model: null, traceAddress: "" };
 
 export const settings = createStore<Settings>(read());
 
@@ -52,13 +55,13 @@ export function keepSettings(): void {
   show();
   settings.subscribe(() => {
     show();
-    keep(KEPT, JSON.stringify(settings.get()));
+    writeStored(KEPT, JSON.stringify(settings.get()));
   });
   addEventListener("languagechange", show);
 }
 
 function read(): Settings {
-  const kept = (keptJson(KEPT) ?? {}) as Partial<Record<keyof Settings, unknown>>;
+  const kept = (readStoredJson(KEPT) ?? {}) as Partial<Record<keyof Settings, unknown>>;
   return {
     theme: THEMES.find((each) => each === kept.theme) ?? DEFAULTS.theme,
     language: LANGUAGES.find((each) => each === kept.language) ?? DEFAULTS.language,
@@ -66,5 +69,6 @@ function read(): Settings {
     inspector: typeof kept.inspector === "boolean" ? kept.inspector : DEFAULTS.inspector,
     detail: DETAILS.find((each) => each === kept.detail) ?? DEFAULTS.detail,
     model: typeof kept.model === "string" ? kept.model : DEFAULTS.model,
+    traceAddress: typeof kept.traceAddress === "string" && isTraceAddress(kept.traceAddress) ? kept.traceAddress : DEFAULTS.traceAddress,
   };
 }

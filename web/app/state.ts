@@ -2,9 +2,9 @@
 
 import { type Conversation, GatewayClient, type Link, emptyConversation } from "@chat-gateway/client";
 
-import { heard } from "./clock";
+import { noteServerTime } from "./clock";
 import { type EventList, EventLog } from "./event-log";
-import { keep, kept, namesKept } from "./kept";
+import { writeStored, readStored, storedNames } from "./browser-storage";
 import type { Language, Table } from "./language";
 import { hashOf, NEW_CHAT, placeOf, type Place } from "./place";
 import { useLanguage } from "./settings";
@@ -70,13 +70,13 @@ export function useWords<W>(words: Table<W>): Table<W>[Language] {
 // --- the client and its key --------------------------------------------------------------------------------------
 
 const KEY = "gateway.key";
-const ABOUT_THE_BROWSER = ["gateway.settings", "gateway.single-keys", "gateway.trace-address"]; // not about the reader
+const ABOUT_THE_BROWSER = ["gateway.settings", "gateway.single-keys"]; // not about the reader
 let giveKey: ((key: string) => void) | null = null;
 
 export const client = new GatewayClient({
   url: new URL(".", location.href).href.replace(/\/$/, ""),
-  key: kept(KEY, "tab") ?? "",
-  fetch: (input, init) => fetch(input, init).then(heard),
+  key: readStored(KEY, "tab") ?? "",
+  fetch: (input, init) => fetch(input, init).then(noteServerTime),
   onKeyNeeded: (wasWrong) => {
     app.set({ keyNeeded: { wasWrong } });
     return new Promise((resolve) => { giveKey = resolve; });
@@ -85,7 +85,7 @@ export const client = new GatewayClient({
 
 // The reader's answer to the key dialog.
 export function answerKey(key: string): void {
-  keep(KEY, key, "tab");
+  writeStored(KEY, key, "tab");
   app.set({ keyNeeded: null });
   giveKey?.(key);
   giveKey = null;
@@ -93,8 +93,8 @@ export function answerKey(key: string): void {
 
 // Forgets the key and what the reader has written and seen here, and begins anew.
 export function signOut(): void {
-  keep(KEY, null, "tab");
-  for (const name of namesKept("gateway.")) if (!ABOUT_THE_BROWSER.includes(name)) keep(name, null);
+  writeStored(KEY, null, "tab");
+  for (const name of storedNames("gateway.")) if (!ABOUT_THE_BROWSER.includes(name)) writeStored(name, null);
   location.replace(location.pathname + location.search);
 }
 
@@ -114,14 +114,14 @@ export function go(place: Partial<Place>, { replace = false } = {}): void {
 // Follows the address from now on. Without a session in it, the last one that was open is shown.
 export function followAddress(): void {
   const here = placeOf(location.hash);
-  const last = kept(REMEMBERED);
+  const last = readStored(REMEMBERED);
   if (here.session === null && here.page === null && last !== null) go(placeOf(`s=${last}`), { replace: true });
   else arrive(here);
   addEventListener("popstate", () => arrive(placeOf(location.hash)));
 }
 
 function arrive(place: Place): void {
-  if (place.session !== null || place.page === null) keep(REMEMBERED, place.session);
+  if (place.session !== null || place.page === null) writeStored(REMEMBERED, place.session);
   app.set({ place });
 }
 

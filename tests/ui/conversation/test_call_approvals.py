@@ -117,6 +117,24 @@ def test_arguments_can_be_edited_before_the_yes(page: Page) -> None:
     expect(page.locator(".result")).to_contain_text("rose got 2 l")
 
 
+def test_escape_in_a_field_ends_the_edit_and_not_the_turn(page: Page) -> None:
+    """Escape, or Cancel, leaves edited arguments; in any field but the message's it stops nothing."""
+    card = asked(page)
+    for leave in ("escape", "cancel"):
+        card.get_by_role("button", name="Edit arguments").click()
+        card.locator("textarea").fill('{"plant": "rose"}')
+        if leave == "escape":
+            page.keyboard.press("Escape")
+        else:
+            card.get_by_role("button", name="Cancel").click()
+        expect(card.locator("pre")).to_have_text('{\n  "plant": "玫瑰 <b>",\n  "litres": 5\n}')
+    card.get_by_role("textbox").press("Escape")
+    expect(page.locator("#stop")).to_be_enabled()
+
+    page.locator("#input").press("Escape")
+    expect(page.locator(".outcome.cancelled")).to_be_visible()
+
+
 def test_long_numbers_keep_their_digits(page: Page) -> None:
     """Beyond 2^53, where a number of JavaScript is rounded: shown, edited and told as they are."""
     card = asked(page, '/call transfer {"cents": 9007199254740993}\n/then /say done')

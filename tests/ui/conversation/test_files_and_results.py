@@ -68,13 +68,13 @@ def test_files_go_with_a_message_and_stay_with_it(page: Page) -> None:
     attach(page, "点.png", DOT, "image/png")
     give(page, "drop", "main", "spring <b>.txt", HOSTILE)
     give(page, "paste", "#input", "or\u202eders.json", '{"orders": []}')
-    expect(page.locator("#tray .chip .name")).to_have_text(["点.png", "spring <b>.txt", "orders.json"])
+    expect(page.locator("#draft-files .chip .name")).to_have_text(["点.png", "spring <b>.txt", "orders.json"])
     page.get_by_role("button", name="Send").click()
-    expect(page.locator("#tray-note")).to_contain_text("Write a message")
+    expect(page.locator("#draft-note")).to_contain_text("Write a message")
     ask(page, "What is in these?")
 
     expect(page.locator(".outcome.completed")).to_be_visible()
-    expect(page.locator("#tray")).to_be_hidden()
+    expect(page.locator("#draft-files")).to_be_hidden()
     for _ in range(2):
         expect(page.locator(".plain")).to_have_count(0)  # else its end comes back to the screen
         question = page.locator(".question")
@@ -100,7 +100,7 @@ def test_a_file_that_is_refused_keeps_the_message_back(page: Page) -> None:
     expect(page.get_by_role("button", name="Try again")).to_have_count(0)
     page.get_by_role("button", name="Send").click()
 
-    expect(page.locator("#tray-note")).to_contain_text("Not sent")
+    expect(page.locator("#draft-note")).to_contain_text("Not sent")
     expect(page.get_by_label("Message", exact=True)).to_have_value("/say got it")
     expect(page.locator(".question")).to_have_count(0)
     page.get_by_role("button", name="Remove large.bin").click()
@@ -123,10 +123,12 @@ def test_where_there_is_no_room_files_can_be_deleted(page: Page) -> None:
     page.go_back()
 
     expect(page.locator(".chip.trouble")).to_contain_text("half.binThis file is no longer there.")
-    expect(page.locator("#tray .chip:not(.trouble):not(.uploading)")).to_contain_text("other.bin800.0 KB")
+    expect(page.locator("#draft-files .chip:not(.trouble):not(.uploading)")).to_contain_text(
+        "other.bin800.0 KB"
+    )
     page.get_by_role("button", name="Remove half.bin").click()
     attach(page, "more.bin", b"\2" * 700_000)
-    expect(page.locator("#tray .chip:not(.trouble):not(.uploading)")).to_have_count(2)
+    expect(page.locator("#draft-files .chip:not(.trouble):not(.uploading)")).to_have_count(2)
     ask(page, "Give me 2000 sample orders")
     expect(page.locator(".outcome.completed")).to_be_visible()
     expect(page.locator(".call .note")).to_contain_text("The whole result could not be kept.")
@@ -154,10 +156,10 @@ def test_a_message_whose_file_is_gone_can_be_mended(page: Page) -> None:
     attach(page, "mine.txt", b"mine")
     page.get_by_role("button", name="New chat").first.click()
     expect(page.get_by_label("Message", exact=True)).to_have_value("")
-    expect(page.locator("#tray")).to_be_hidden()
+    expect(page.locator("#draft-files")).to_be_hidden()
     page.go_back()
     expect(page.get_by_label("Message", exact=True)).to_have_value("to be continued")
-    expect(page.locator("#tray .name")).to_have_text("mine.txt")
+    expect(page.locator("#draft-files .name")).to_have_text("mine.txt")
     assert "mine.txt" in kept(page)
     with page.expect_response(lambda answer: answer.request.method == "DELETE"):
         page.get_by_role("button", name="Remove mine.txt").click()
@@ -176,13 +178,13 @@ def test_a_message_waits_for_its_files(page: Page) -> None:
     with page.expect_request("**/api/artifacts?*"):
         attach(page, "说明.txt", "春天".encode())
     page.get_by_label("Message", exact=True).press("Enter")
-    expect(page.locator("#tray-note")).to_have_text("Uploading…")
+    expect(page.locator("#draft-note")).to_have_text("Uploading…")
     page.get_by_role("button", name="Remove 说明.txt").click()
-    expect(page.locator("#tray-note")).to_contain_text("Not sent")
+    expect(page.locator("#draft-note")).to_contain_text("Not sent")
     with page.expect_request("**/api/artifacts?*"):
         attach(page, "说明.txt", "春天".encode())
     page.get_by_label("Message", exact=True).press("Enter")
-    expect(page.locator("#tray-note")).to_have_text("Uploading…")
+    expect(page.locator("#draft-note")).to_have_text("Uploading…")
     expect(page.locator(".question")).to_have_count(0)
     expect(page.get_by_label("Message", exact=True)).to_have_value("/say read")
     held[-1].continue_()

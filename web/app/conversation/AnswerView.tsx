@@ -1,6 +1,6 @@
 // An answer: everything of a turn that came after its question, in the order in which it happened.
 
-import { answer, type Attempt, type Part, type Turn } from "@chat-gateway/client";
+import { answer, type Attempt, calls, type Part, type Turn } from "@chat-gateway/client";
 import { memo, type ReactNode, useState } from "react";
 
 import { modelNow } from "../caller";
@@ -10,14 +10,16 @@ import { ActionButton, Trouble } from "./ActionButton";
 import { ArtifactCard } from "./ArtifactCard";
 import { CallView, SkillLine, WarningNote } from "./CallView";
 import { CompressionCard } from "./CompressionCard";
-import { CopyButton } from "./CopyButton";
+import { CopyButton } from "../CopyButton";
 import { Feedback } from "./Feedback";
-import { useSpeech } from "./format";
+import { useSpeech } from "./speech";
+import { LeftOut, MOST } from "./LeftOut";
 import { Markdown } from "./markdown/Markdown";
 import { MemoryCard } from "./MemoryCard";
 import { openTurnId, useOpenTurnId } from "./running";
 import { OutcomeLine } from "./OutcomeLine";
 import { RetrievalView } from "./RetrievalView";
+import { ScheduleLine } from "./ScheduleLine";
 import { UnknownView } from "./UnknownView";
 
 interface Props {
@@ -34,15 +36,26 @@ export function AnswerView({ session, turn }: Props) {
   const detail = useSettings((value) => value.detail);
   const last = parts.at(-1);
   const isWriting = last !== undefined && (last.kind === "text" || last.kind === "thinking") && last.open;
+  const [first, setFirst] = useState(MOST / 2);
+  const newest = Math.max(first, parts.length - MOST / 2);
+  const between = parts.slice(first, newest);
+  const goingOn = isOver ? [] : between.filter(isGoingOn);
+  const left = between.length - goingOn.length;
+  const draw = (some: readonly Part[]) => runsOf(some, detail, isOver).map((run) => (
+    <Few key={run[0].seq} parts={run} isFolded={detail === "quiet" && isStep(run[0], isOver)} isOver={isOver}>
+      {run.map((part) => <PartView key={part.seq} session={session} turn={turn.id} part={part} isOver={isOver} />)}
+    </Few>
+  ));
+  const running = isOver ? "" : [...new Set(calls(turn).flatMap(({ state, name }) => state === "running" ? [name] : []))].join(words.comma);
   return (
     <div className="answer" aria-label={words.answer} role="group" aria-busy={!isOver}>
-      {runsOf(parts, detail, isOver).map((run) => (
-        <Few key={run[0].seq} parts={run} isFolded={detail === "quiet" && isStep(run[0], isOver)} isOver={isOver}>
-          {run.map((part) => <PartView key={part.seq} session={session} turn={turn.id} part={part} isOver={isOver} />)}
-        </Few>
-      ))}
+      {left <= 0 ? draw(parts) : [
+        ...draw(parts.slice(0, first)),
+        <LeftOut key="left" count={left} of={parts.length} onMore={(more) => setFirst(first + more)} />,
+        ...draw([...goingOn, ...parts.slice(newest)]),
+      ]}
       {detail !== "quiet" && attempts.filter((each) => each.state === "superseded").map((each) => <Withdrawn key={each.seq} attempt={each} />)}
-      {state === "running" && !turn.isOperation && !isWriting && <p className="waiting">{words.waiting}</p>}
+      {state === "running" && !turn.isOperation && !isWriting && <p className="waiting">{running === "" ? words.waiting : speech.fill(words.running, { names: running })}</p>}
       {turn.error && <Failure session={session} turn={turn} />}
       {outcome && <OutcomeLine turn={turn} outcome={outcome} />}
       {isOver && (
@@ -53,6 +66,13 @@ export function AnswerView({ session, turn }: Props) {
       )}
     </div>
   );
+}
+
+// What runs, grows or waits for somebody.
+function isGoingOn(part: Part): boolean {
+  if (part.kind === "call") return part.call.result === undefined;
+  if (part.kind === "compression") return part.data.phase === "started";
+  return (part.kind === "text" || part.kind === "thinking") && part.open;
 }
 
 type Run = readonly [Part, ...Part[]];
@@ -113,6 +133,7 @@ const PartView = memo(function PartView({ session, turn, part, isOver }: PartPro
     case "memory": return <MemoryCard data={part.data} />;
     case "artifact": return <ArtifactCard artifact={part.data} />;
     case "skill": return <SkillLine skill={part.data} />;
+    case "schedule": return <ScheduleLine data={part.data} />;
     case "warning": return <WarningNote warning={part.data} />;
     case "compression": return <RunningCompression session={session} part={part} />;
     case "unknown": return <UnknownView event={part.event} />;
@@ -151,7 +172,7 @@ function Failure({ session, turn }: Props) {
   const inWords = words.codes[code];
   return (
     <div className="note error">
-      {inWords !== undefined && <>{inWords}{"。 "}</>}
+      {inWords !== undefined && <>{inWords}。</>}
       <span dir="auto">{message}</span>
       {retryable && (
         <>

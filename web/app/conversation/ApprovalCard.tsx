@@ -6,8 +6,9 @@ import { useEffect, useId, useState } from "react";
 import { now } from "../clock";
 import { client } from "../state";
 import { ActionButton, Trouble } from "./ActionButton";
-import { type Speech, useSpeech } from "./format";
-import { isRounded, shown } from "./shown";
+import { isComposing } from "./composing";
+import { type Speech, useSpeech } from "./speech";
+import { isRounded, visibleJson } from "./visible-json";
 
 const SCOPES = ["once", "session", "always"] as const;
 type Scope = (typeof SCOPES)[number];
@@ -31,6 +32,11 @@ export function ApprovalCard({ session, turn, call }: Props) {
   const fail = (error: unknown) => setTrouble(error === null ? null
     : error instanceof Refused && error.status === 409 ? words.decidedAlready : speech.problem(error));
 
+  const stopEditing = () => {
+    setEdited(null);
+    setTrouble(null);
+  };
+
   const approve = async () => {
     const problem = edited === null ? null : problemOf(edited, speech);
     if (problem !== null) {
@@ -49,33 +55,39 @@ export function ApprovalCard({ session, turn, call }: Props) {
         {until !== undefined && <TimeLeft until={until} />}
       </div>
       {reason && <p>{reasonInWords(reason, speech)}</p>}
-      {edited === null ? <pre tabIndex={0} dir="ltr">{shown(given)}</pre> : (
+      {edited === null ? <pre tabIndex={0} dir="ltr">{visibleJson(given)}</pre> : (
         <div className="editor">
           <label htmlFor={`${id}-arguments`}>{words.argumentsAsJson}</label>
           <textarea id={`${id}-arguments`} spellCheck={false} dir="ltr" value={edited} autoFocus
             aria-invalid={trouble !== null && problemOf(edited, speech) !== null}
-            rows={Math.min(14, edited.split("\n").length + 1)} onChange={(event) => setEdited(event.target.value)} />
+            rows={Math.min(14, edited.split("\n").length + 1)} onChange={(event) => setEdited(event.target.value)}
+            onKeyDown={(event) => event.key === "Escape" && !isComposing(event) && stopEditing()} />
+          <button type="button" className="small" onClick={stopEditing}>{words.cancel}</button>
         </div>
       )}
       {cannotEdit && <p className="why">{words.rounded}</p>}
       {edited === null && (
         <button type="button" className="small" disabled={cannotEdit}
           onClick={() => {
-            setEdited(shown(given));
+            setEdited(visibleJson(given));
             setScope("once"); // what was edited is approved as it is, and nothing after it
           }}>{words.editArguments}</button>
       )}
       <div className="choice">
         <ActionButton className="primary" act={approve} onTrouble={fail}>{words.approve}</ActionButton>
-        <label htmlFor={`${id}-scope`}>{words.howLong}</label>
-        <select id={`${id}-scope`} value={scope} disabled={edited !== null} onChange={(event) => setScope(event.target.value as Scope)}>
-          {SCOPES.map((each) => <option key={each} value={each}>{words.scopes[each]}</option>)}
-        </select>
+        <span>
+          <label htmlFor={`${id}-scope`}>{words.howLong}</label>
+          <select id={`${id}-scope`} value={scope} disabled={edited !== null} onChange={(event) => setScope(event.target.value as Scope)}>
+            {SCOPES.map((each) => <option key={each} value={each}>{words.scopes[each]}</option>)}
+          </select>
+        </span>
       </div>
       <div className="choice">
         <ActionButton act={deny} onTrouble={fail}>{words.deny}</ActionButton>
-        <label htmlFor={`${id}-reason`}>{words.whyNot}</label>
-        <input id={`${id}-reason`} type="text" maxLength={2000} autoComplete="off" value={why} onChange={(event) => setWhy(event.target.value)} />
+        <span className="grows">
+          <label htmlFor={`${id}-reason`}>{words.whyNot}</label>
+          <input id={`${id}-reason`} type="text" maxLength={2000} autoComplete="off" value={why} onChange={(event) => setWhy(event.target.value)} />
+        </span>
       </div>
       <Trouble>{trouble}</Trouble>
     </section>

@@ -7,8 +7,8 @@ import { useEffect, useState } from "react";
 import { client, useApp } from "../state";
 import { ActionButton, Trouble } from "./ActionButton";
 import { codeOf } from "./failures";
-import { isPicture, LARGEST_PICTURE, markGone, saveArtifact, useGone } from "./files";
-import { type Speech, useSpeech } from "./format";
+import { isPicture, LARGEST_PICTURE, markGone, saveArtifact, useGone } from "./artifact-files";
+import { type Speech, useSpeech } from "./speech";
 import { Picture } from "./Picture";
 
 const LINES = 200; // of the first part that is shown

@@ -5,8 +5,8 @@ import { useState } from "react";
 
 import { ActionButton, Trouble } from "./ActionButton";
 import { codeOf } from "./failures";
-import { isPicture, LARGEST_PREVIEW, markGone, saveArtifact, useGone } from "./files";
-import { useSpeech } from "./format";
+import { isPicture, LARGEST_PREVIEW, markGone, saveArtifact, useGone } from "./artifact-files";
+import { useSpeech } from "./speech";
 import { Picture } from "./Picture";
 
 export function AttachedFiles({ files }: { readonly files: readonly AttachedFile[] }) {

@@ -6,10 +6,12 @@ import { memo } from "react";
 import { useSettings } from "../settings";
 import { ApprovalCard, DecisionLine } from "./ApprovalCard";
 import { ArtifactCard } from "./ArtifactCard";
-import { useSpeech } from "./format";
+import { useSpeech } from "./speech";
+import { LongText } from "./LongText";
 import { MemoryCard } from "./MemoryCard";
 import { RetrievalView } from "./RetrievalView";
-import { gistOf, shown } from "./shown";
+import { gistOf, visibleJson } from "./visible-json";
+import { ScheduleLine } from "./ScheduleLine";
 import { UnknownView } from "./UnknownView";
 
 interface Props {
@@ -36,8 +38,8 @@ export const CallView = memo(function CallView({ session, turn, call, isOver }: 
           <b>{name}</b> <span className="gist" dir="auto">{gistOf(call.arguments)}</span>{" "}
           <i className="state">{state === "running" ? <Progress call={call} /> : words.states[state]}</i>
         </summary>
-        <pre aria-label={words.arguments} tabIndex={0} dir="ltr">{shown(call.arguments)}</pre>
-        {result && result.content !== "" && <pre className="result" aria-label={words.result} tabIndex={0} dir="auto">{result.content}</pre>}
+        <pre aria-label={words.arguments} tabIndex={0} dir="ltr">{visibleJson(call.arguments)}</pre>
+        {result && result.content !== "" && <pre className="result" aria-label={words.result} tabIndex={0} dir="auto"><LongText text={result.content} wraps /></pre>}
         {result?.steps && result.steps.length > 0 && <Steps steps={result.steps} />}
       </details>
       {isOpen && call.progress?.progress !== undefined && <progress value={call.progress.progress} max={1} aria-label={name} />}
@@ -50,6 +52,7 @@ export const CallView = memo(function CallView({ session, turn, call, isOver }: 
           case "memory": return <MemoryCard key={part.seq} data={part.data} />;
           case "artifact": return <ArtifactCard key={part.seq} artifact={part.data} />;
           case "skill": return <SkillLine key={part.seq} skill={part.data} />;
+          case "schedule": return <ScheduleLine key={part.seq} data={part.data} />;
           case "warning": return <WarningNote key={part.seq} warning={part.data} />;
           case "unknown": return <UnknownView key={part.seq} event={part.event} />;
           default: return null;

@@ -6,10 +6,10 @@ import { type ClipboardEvent, type KeyboardEvent, useEffect, useLayoutEffect, us
 import { client, go } from "../state";
 import { isComposing } from "./composing";
 import { attach, isReady, MAX_FILES, take, useDraft, write } from "./drafts";
-import { useSpeech } from "./format";
+import { useSpeech } from "./speech";
 import { useOpenTurnId } from "./running";
 import { send } from "./outbox";
-import { Tray } from "./Tray";
+import { DraftFiles } from "./DraftFiles";
 
 interface Props {
   readonly session: string | null;
@@ -43,7 +43,7 @@ export function Composer({ session, onSent }: Props) {
     setStopping(openTurn);
     await client.cancel(session, openTurn).catch(() => setStopping(null)); // it can be pressed again
   };
-  useEscape(openTurn !== undefined, () => void stop());
+  useEscape(openTurn !== undefined, box, () => void stop());
 
   const press = (event: KeyboardEvent) => {
     if (event.key !== "Enter" || event.shiftKey || isComposing(event)) return;
@@ -67,6 +67,7 @@ export function Composer({ session, onSent }: Props) {
     if (matchMedia("(pointer: fine)").matches) box.current?.focus();
   }, []);
 
+  const sendLabel = openTurn === undefined ? words.send : words.queue;
   const isEmpty = draft.text.trim() === "" && draft.uploads.length === 0;
   const note = draft.note === "" ? "" : fill(words[draft.note], { count: MAX_FILES });
   return (
@@ -75,8 +76,8 @@ export function Composer({ session, onSent }: Props) {
         event.preventDefault();
         submit();
       }}>
-        <Tray session={session} draft={draft} onMakeRoom={() => go({ page: "artifacts" })} />
-        <p id="tray-note" role="status">{isOver ? words.dropHere : note}</p>
+        <DraftFiles session={session} draft={draft} onMakeRoom={() => go({ page: "artifacts" })} />
+        <p id="draft-note" role="status">{isOver ? words.dropHere : note}</p>
         <button type="button" id="attach" className="icon" title={words.attach} aria-label={words.attach} onClick={() => chooser.current?.click()}>
           <Paperclip aria-hidden />
         </button>
@@ -92,7 +93,7 @@ export function Composer({ session, onSent }: Props) {
             aria-label={stopping === openTurn ? words.stopping : words.stop} onClick={() => void stop()}><Square aria-hidden /></button>
         )}
         {(openTurn === undefined || !isEmpty) && (
-          <button type="submit" id="send" className="round" title={openTurn === undefined ? words.send : words.queue} aria-label={words.send}
+          <button type="submit" id="send" className="round" title={sendLabel} aria-label={sendLabel}
             disabled={draft.isWaiting}><ArrowUp aria-hidden /></button>
         )}
       </form>
@@ -136,7 +137,7 @@ function useDrops(onFiles: (files: File[]) => void, box: React.RefObject<HTMLTex
 }
 
 // Escape, where nothing else on the page takes it.
-function useEscape(isOn: boolean, act: () => void): void {
+function useEscape(isOn: boolean, box: React.RefObject<HTMLTextAreaElement | null>, act: () => void): void {
   const latest = useRef(act);
   useEffect(() => {
     latest.current = act;
@@ -145,10 +146,13 @@ function useEscape(isOn: boolean, act: () => void): void {
     if (!isOn) return undefined;
     const press = (event: globalThis.KeyboardEvent) => {
       if (event.key !== "Escape" || event.defaultPrevented || event.isComposing) return;
+      // In another field it means that field.
+      const field = event.target instanceof Element ? event.target.closest("input, textarea, select") : null;
+      if (field !== null && field !== box.current) return;
       if (document.querySelector("dialog[open], details.menu[open], [role=menu], [popover]:popover-open") === null) latest.current();
     };
     document.addEventListener("keydown", press);
     return () => document.removeEventListener("keydown", press);
-  }, [isOn]);
+  }, [isOn, box]);
 }
 

@@ -3,10 +3,10 @@
 import type { Compression } from "@chat-gateway/client";
 import { useState } from "react";
 
-import { save } from "../pages/files";
+import { saveFile } from "../downloads";
 import { client } from "../state";
 import { ActionButton, Trouble } from "./ActionButton";
-import { type Speech, useSpeech } from "./format";
+import { type Speech, useSpeech } from "./speech";
 
 interface Props {
   readonly session: string;
@@ -55,7 +55,7 @@ function Summary({ session, version }: { readonly session: string; readonly vers
       <span className="choices">
         <ActionButton act={show} onTrouble={setTrouble} expanded={isShown}>{words.showSummary}</ActionButton>
         <ActionButton onTrouble={setTrouble}
-          act={async () => save(await client.compressionArchive(session, version), `${session}-${version}.jsonl.gz`)}>{words.originals}</ActionButton>
+          act={async () => saveFile(await client.compressionArchive(session, version), `${session}-${version}.jsonl.gz`)}>{words.originals}</ActionButton>
       </span>
       <Trouble>{trouble !== null && speech.problem(trouble)}</Trouble>
       {isShown && summary !== null && (

@@ -2,7 +2,7 @@ import { fireEvent, render, screen, waitFor } from "@testing-library/react";
 import { beforeEach, expect, test } from "vitest";
 
 import { settings } from "../settings";
-import { pretend } from "../sidebar/pretended";
+import { fakeServer } from "../fake-server";
 import { app, NOTHING } from "../state";
 import { NEW_CHAT } from "../place";
 import { Conversation } from "./Conversation";
@@ -23,7 +23,7 @@ test("a new chat begins with examples; the demo model has two more, of a call th
 });
 
 test("an example is asked as it stands", async () => {
-  const asked = pretend({ "POST /api/sessions": { id: "s" } });
+  const asked = fakeServer({ "POST /api/sessions": { id: "s" } });
   render(<Conversation session={null} />);
   fireEvent.click(screen.getByRole("button", { name: "What is 17*23?" }));
   await waitFor(() => expect(asked.find(({ route }) => route.endsWith("/turns"))?.body).toMatchObject({ message: "What is 17*23?", on_conflict: "queue" }));

@@ -7,7 +7,7 @@ import { useApp } from "../state";
 import { keepAnnouncing } from "./announcements";
 import { showActiveBranch } from "./branch";
 import { Composer } from "./Composer";
-import { useSpeech } from "./format";
+import { useSpeech } from "./speech";
 import { keepOutbox, send, useMessages } from "./outbox";
 import { PendingMessage } from "./PendingMessage";
 import { TurnList } from "./TurnList";

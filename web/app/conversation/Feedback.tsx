@@ -6,7 +6,7 @@ import { type SyntheticEvent, useId, useState } from "react";
 
 import { announce, client } from "../state";
 import { Trouble } from "./ActionButton";
-import { useSpeech } from "./format";
+import { useSpeech } from "./speech";
 
 type Rating = "up" | "down" | "none";
 

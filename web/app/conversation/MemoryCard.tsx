@@ -5,11 +5,11 @@ import { useState } from "react";
 
 import { client } from "../state";
 import { ActionButton, Trouble } from "./ActionButton";
-import { fill, useSpeech, type Words } from "./format";
+import { fill, useSpeech, type Words } from "./speech";
 
 export function spokenOf({ op, content, quarantined }: Memory, words: Words): string {
   const text = quarantined ? words.awaitsConfirmation : (words.memoryOps as Record<string, string>)[op] ?? op;
-  return fill(text, { content: content === undefined ? "" : `“${content}”` });
+  return fill(text, { content: content === undefined ? "" : fill(words.quoted, { text: content }) });
 }
 
 export function MemoryCard({ data }: { readonly data: Memory }) {
@@ -29,7 +29,7 @@ export function MemoryCard({ data }: { readonly data: Memory }) {
         <span className="choices">
           {quarantined && (
             <ActionButton onTrouble={setTrouble}
-              act={() => after(client.confirmMemory(id, version), fill(words.memoryOps.confirmed, { content: `“${data.content ?? ""}”` }))}>
+              act={() => after(client.confirmMemory(id, version), fill(words.memoryOps.confirmed, { content: fill(words.quoted, { text: data.content ?? "" }) }))}>
               {words.confirm}
             </ActionButton>
           )}

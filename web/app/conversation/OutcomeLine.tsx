@@ -1,18 +1,20 @@
-// How a turn ended, and what it took. What is unknown is said to be.
+// How a turn ended, and what it took: the wait for a person is told apart from the work. What is unknown is said to be.
 
 import type { Outcome, Turn, Usage } from "@chat-gateway/client";
 
-import { type Speech, useSpeech } from "./format";
+import { type Speech, useSpeech } from "./speech";
 
 export function OutcomeLine({ turn, outcome }: { readonly turn: Turn; readonly outcome: Outcome }) {
   const speech = useSpeech();
   const { words } = speech;
   const { status, usage, cost, duration_ms: duration, stop_reason: reason } = outcome;
+  const { waitedMs: waited = 0 } = turn;
   if (turn.start?.seeded) return <p className="outcome seeded">{words.seeded}</p>;
   const facts = [
     status === "completed" ? "" : words.outcomes[status],
     reason === "max_tokens" ? words.cutShort : "",
-    speech.seconds(duration),
+    speech.seconds(Math.max(0, duration - waited)),
+    waited >= 1000 ? speech.fill(words.waited, { time: speech.wait(waited / 1000) }) : "",
     tokens(outcome, speech),
     cost !== undefined ? `$${cost.toFixed(4)}` : usage && outcome.iterations > 0 ? words.costUnknown : "",
   ];

@@ -5,7 +5,8 @@ import { app, client } from "../state";
 import { ActionButton } from "./ActionButton";
 import { AttachedFiles } from "./AttachedFiles";
 import { mayHelp } from "./failures";
-import { useSpeech } from "./format";
+import { useSpeech } from "./speech";
+import { LongText } from "./LongText";
 import { openTurnId } from "./running";
 import { lostFile, type Message, sendAgain, takeBack, withdraw } from "./outbox";
 
@@ -21,7 +22,7 @@ export function PendingMessage({ message }: { readonly message: Message }) {
   const reason = lost ? fill(words.aboutFile, { name: lost.name, reason: speech.problem(error) }) : speech.problem(error);
   return (
     <article className={`question ${state === "refused" ? "refused" : "pending"}`} dir="auto">
-      {text}
+      <LongText text={text} wraps />
       <AttachedFiles files={files} />
       <div className="why" role={state === "refused" ? "alert" : "status"} dir="auto">
         {state === "sent" && (

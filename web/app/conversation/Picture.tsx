@@ -3,7 +3,7 @@
 import { useEffect, useState } from "react";
 
 import { useApp } from "../state";
-import { type FileInfo, pictureOf } from "./files";
+import { type FileInfo, pictureOf } from "./artifact-files";
 
 interface Props {
   readonly file: FileInfo;

@@ -3,14 +3,16 @@
 import { show, type Turn } from "@chat-gateway/client";
 import { type SyntheticEvent, useEffect, useId, useRef, useState } from "react";
 
-import { app, client, useApp } from "../state";
+import { words as scheduleWords } from "../pages/schedules/schedule-words";
+import { app, client, useApp, useWords } from "../state";
 import { ActionButton, Trouble } from "./ActionButton";
 import { askAnew } from "./AnswerView";
 import { AttachedFiles } from "./AttachedFiles";
-import { type Change, setChange, useChange } from "./changing";
+import { type QuestionEdit, setQuestionEdit, useQuestionEdit } from "./question-edits";
 import { isComposing } from "./composing";
-import { CopyButton } from "./CopyButton";
-import { useSpeech } from "./format";
+import { CopyButton } from "../CopyButton";
+import { useSpeech } from "./speech";
+import { LongText } from "./LongText";
 import { send } from "./outbox";
 import { useOpenTurnId } from "./running";
 
@@ -22,14 +24,16 @@ interface Props {
 export function QuestionView({ session, turn }: Props) {
   const speech = useSpeech();
   const { words } = speech;
+  const schedules = useWords(scheduleWords);
   const isFree = useOpenTurnId() === undefined;
-  const change = useChange(session, turn);
+  const change = useQuestionEdit(session, turn);
   const [trouble, setTrouble] = useState<unknown>(null);
   if (turn.start === undefined) return null; // it is in a page of the log that is still to come
   return (
     <>
+      {turn.start.dialect === "schedule" && <p className="sent-by">{schedules.sentBySchedule}</p>}
       <div className="question" dir="auto" data-turn={turn.id} title={speech.time(turn.startedAt)}>
-        {turn.input}
+        <LongText text={turn.input} wraps />
         <AttachedFiles files={turn.attachments} />
       </div>
       {change ? <ChangeForm session={session} turn={turn} change={change} /> : (
@@ -38,7 +42,7 @@ export function QuestionView({ session, turn }: Props) {
           {isFree && (
             <>
               <ActionButton act={() => askAnew(session, turn)} onTrouble={setTrouble}>{words.askAnew}</ActionButton>
-              <button type="button" className="small" onClick={() => setChange(session, turn, { text: turn.input, files: turn.attachments })}>{words.changeQuestion}</button>
+              <button type="button" className="small" onClick={() => setQuestionEdit(session, turn, { text: turn.input, files: turn.attachments })}>{words.changeQuestion}</button>
             </>
           )}
           <CopyButton text={() => turn.input} label={words.copyMessage} />
@@ -79,12 +83,12 @@ async function switchTo(session: string, { parentId = "root" }: Turn, index: num
   app.set({ conversation: show(app.get().conversation, wanted) });
 }
 
-function ChangeForm({ session, turn, change }: Props & { readonly change: Change }) {
+function ChangeForm({ session, turn, change }: Props & { readonly change: QuestionEdit }) {
   const { words } = useSpeech();
   const id = useId();
   const { text, files } = change;
   const box = useRef<HTMLTextAreaElement>(null);
-  const close = () => setChange(session, turn, undefined);
+  const close = () => setQuestionEdit(session, turn, undefined);
   useEffect(() => {
     const { length } = box.current?.value ?? "";
     box.current?.focus();
@@ -99,7 +103,7 @@ function ChangeForm({ session, turn, change }: Props & { readonly change: Change
   return (
     <form className="branching" onSubmit={submit}>
       <label htmlFor={id} className="unseen">{words.changeQuestion}</label>
-      <textarea ref={box} id={id} value={text} dir="auto" rows={Math.min(12, text.split("\n").length + 1)} onChange={(event) => setChange(session, turn, { text: event.target.value, files })}
+      <textarea ref={box} id={id} value={text} dir="auto" rows={Math.min(12, text.split("\n").length + 1)} onChange={(event) => setQuestionEdit(session, turn, { text: event.target.value, files })}
         onKeyDown={(event) => {
           if (isComposing(event)) return;
           if (event.key === "Escape") {

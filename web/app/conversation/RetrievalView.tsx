@@ -3,7 +3,10 @@
 import type { Omission, Retrieval, RetrievalHit } from "@chat-gateway/client";
 
 import { useSettings } from "../settings";
-import { type Speech, useSpeech } from "./format";
+import { type Speech, useSpeech } from "./speech";
+import { Markdown } from "./markdown/Markdown";
+
+const MARKDOWN = /\.(?:md|markdown)$/i; // names of documents whose passages are Markdown
 
 export function RetrievalView({ data }: { readonly data: Retrieval }) {
   return data.source === "memory" ? <Recalled data={data} /> : <Sources data={data} />;
@@ -15,9 +18,13 @@ function Sources({ data: { query, source, results, omitted, degraded } }: { read
   const isAll = useSettings(({ detail }) => detail === "all");
   return (
     <details className="step found" open={isAll}>
-      <summary><b>{source}</b> <span dir="auto">“{query}”</span> <i>{speech.counted("source", results.length)}</i></summary>
+      <summary><b>{source}</b> <span dir="auto">{fill(words.quoted, { text: query })}</span> <i>{speech.counted("source", results.length)}</i></summary>
       <ul>
-        {results.map((hit, at) => <li key={`${hit.id}-${at}`} dir="auto"><strong>{hit.title ?? hit.source}</strong> {hit.snippet}</li>)}
+        {results.map((hit, at) => (
+          <li key={`${hit.id}-${at}`} dir="auto">
+            <strong>{hit.title ?? hit.source}</strong> {MARKDOWN.test(hit.source) ? <div className="prose"><Markdown text={hit.snippet} /></div> : hit.snippet}
+          </li>
+        ))}
       </ul>
       {omitted !== undefined && omitted > 0 && <p>{fill(words.more, { count: omitted })}</p>}
       {degraded && <p>{words.degraded}</p>}

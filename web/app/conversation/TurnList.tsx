@@ -8,13 +8,14 @@ import { Virtualizer, type VirtualizerHandle } from "virtua";
 
 import { loadOlder } from "../live";
 import { app, useApp } from "../state";
-import { useSpeech } from "./format";
+import { useSpeech } from "./speech";
 import { TurnView } from "./TurnView";
 
 const AT_END = 40; // pixels from the end that count as being there
 // Of the newest turns, which are always drawn: a short chat can be searched by the browser.
 const MOUNTED = 20;
 const MOUNTED_TEXT = 30_000; // characters of them: an element takes some 2 kB in memory
+const PART_TEXT = 100; // characters that a part counts as, beside what it says
 const UPWARDS = new Set(["ArrowUp", "PageUp", "Home"]);
 const AHEAD = 1500; // pixels before the first known turn at which older ones are read
 
@@ -127,7 +128,7 @@ function alwaysDrawn(path: readonly string[]): number[] {
   const places: number[] = [];
   for (let place = path.length - 1, room = MOUNTED_TEXT; place >= 0 && places.length < MOUNTED; place -= 1) {
     const turn = turns.get(path[place] ?? "");
-    room -= turn ? turn.input.length + answer(turn).length : 0;
+    room -= turn ? turn.input.length + answer(turn).length + PART_TEXT * turn.parts.length : 0;
     if (room < 0) break;
     places.unshift(place);
   }

@@ -35,6 +35,21 @@ beforeEach(() => {
   settings.set({ language: "en" });
 });
 
+it("says which tool runs, and thinks while none does", () => {
+  expect(draw(START, BEGIN).querySelector(".waiting")?.textContent).toBe("Thinking…");
+  expect(draw(START, BEGIN, CALL).querySelector(".waiting")?.textContent).toBe("water is running…");
+  expect(draw(START, BEGIN, CALL, RESULT).querySelector(".waiting")?.textContent).toBe("Thinking…");
+});
+
+it("tells the wait for a person apart from the work", () => {
+  const asked: Given = ["approval_request", { name: "water", arguments: {}, expires_at: 2 }, { tool_call_id: "c" }];
+  const answered: Given = ["approval_response", { decision: "approved", by: "local" }, { tool_call_id: "c" }];
+  const events = eventsOf(START, BEGIN, CALL, asked, answered, RESULT, done({ duration_ms: 61_500 }))
+    .map((event) => event.seq > 4 ? { ...event, ts: event.ts + 60_000 } : event);
+  app.set({ ...NOTHING, state: "ready", conversation: reduceAll(emptyConversation(), events) });
+  expect(outcome(render(<TurnView session="s" id="t" position={1} count={1} />).container)).toBe("1.4 s · waited 60 seconds for approval");
+});
+
 describe("how a turn ended", () => {
   const usage = { input_tokens: 10, output_tokens: 5, cache_read_input_tokens: 100, cache_creation_input_tokens: 20 };
 
@@ -78,6 +93,17 @@ describe("an answer", () => {
     const root = draw(START, ["constellation", { stars: 7 }], done());
     expect(root.querySelector(".unknown")?.textContent).toContain("constellation (of a newer version)");
     expect(root.querySelector(".unknown pre")?.textContent).toContain('"stars": 7');
+  });
+
+  it("tells what happened to a schedule, and which messages one sent", () => {
+    const schedule = (action: string, more: object = {}): Given => ["schedule", { schedule_id: "sch_1", name: "News", action, ...more }];
+    const root = draw(["turn_start", { input: "news", model: "m", trace_id: "x", dialect: "schedule" }], schedule("created", { by: "model" }), schedule("missed", { code: "late" }), done());
+    expect(root.querySelector(".sent-by")?.textContent).toBe("Sent by a schedule");
+    const [made, missed] = root.querySelectorAll(".schedule");
+    expect(made?.textContent).toBe("Schedule made: News Schedules");
+    expect(made?.querySelector("a")?.getAttribute("href")).toBe("#p=schedules");
+    expect(missed?.className).toContain("trouble");
+    expect(root.querySelector(".unknown")).toBeNull();
   });
 
   it("tells sources, and memories with why they were told", () => {

@@ -5,7 +5,7 @@ import { memo } from "react";
 import { useApp } from "../state";
 import { AnswerView } from "./AnswerView";
 import { QuestionView } from "./QuestionView";
-import { useSpeech } from "./format";
+import { useSpeech } from "./speech";
 
 interface Props {
   readonly session: string;

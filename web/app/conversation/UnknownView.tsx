@@ -3,8 +3,8 @@
 import type { UnknownEvent } from "@chat-gateway/client";
 
 import { useSettings } from "../settings";
-import { useSpeech } from "./format";
-import { shown } from "./shown";
+import { useSpeech } from "./speech";
+import { visibleJson } from "./visible-json";
 
 export function UnknownView({ event }: { readonly event: UnknownEvent }) {
   const { words, fill } = useSpeech();
@@ -12,7 +12,7 @@ export function UnknownView({ event }: { readonly event: UnknownEvent }) {
   return (
     <details className="step unknown" open={isAll}>
       <summary>{fill(words.unknownEvent, { type: event.type })}</summary>
-      <pre tabIndex={0} dir="ltr">{shown(event.data)}</pre>
+      <pre tabIndex={0} dir="ltr">{visibleJson(event.data)}</pre>
     </details>
   );
 }

@@ -5,9 +5,9 @@ import { isKnown } from "@chat-gateway/client";
 
 import { announce, app } from "../state";
 import { languageNow } from "../settings";
-import { fill } from "./format";
+import { fill } from "./speech";
 import { spokenOf } from "./MemoryCard";
-import { words as table } from "./words";
+import { words as table } from "./conversation-words";
 
 // Begins to read out what happens in the session on the screen; called once.
 export function keepAnnouncing(): void {

@@ -2,11 +2,11 @@
 
 import type { AttachedFile } from "@chat-gateway/client";
 
-import { keep, keptJson, namesKept } from "../kept";
+import { writeStored, readStoredJson, storedNames } from "../browser-storage";
 import { client } from "../state";
 import { createStore, useStore } from "../store";
 import { codeOf } from "./failures";
-import { isGone, onGone } from "./files";
+import { isGone, onGone } from "./artifact-files";
 
 export const MAX_FILES = 20; // of a message
 
@@ -196,7 +196,7 @@ interface Kept {
 }
 
 function read(): Record<string, Draft> {
-  const found = namesKept(KEPT).map((name) => [name.slice(KEPT.length), (keptJson(name) ?? {}) as Partial<Kept>] as const);
+  const found = storedNames(KEPT).map((name) => [name.slice(KEPT.length), (readStoredJson(name) ?? {}) as Partial<Kept>] as const);
   return Object.fromEntries(found.map(([chat, { text = "", files = [] }]) => {
     const uploads = files.map((artifact) => ({ id: artifact.ref, name: artifact.name, size: artifact.size, state: "ready" as const, artifact }));
     return [chat, { ...EMPTY, text, uploads }];
@@ -210,7 +210,7 @@ drafts.subscribe(() => {
     if (draft === written[chat]) continue;
     const { text, uploads } = draft;
     const kept: Kept = { text, files: uploads.flatMap(({ artifact }) => artifact ? [artifact] : []) };
-    keep(KEPT + chat, text === "" && uploads.length === 0 ? null : JSON.stringify(kept));
+    writeStored(KEPT + chat, text === "" && uploads.length === 0 ? null : JSON.stringify(kept));
   }
   written = drafts.get();
 });

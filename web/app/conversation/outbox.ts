@@ -4,12 +4,12 @@
 import { type AttachedFile, Refused } from "@chat-gateway/client";
 
 import { modelNow } from "../caller";
-import { keep, keptJson, namesKept } from "../kept";
+import { writeStored, readStoredJson, storedNames } from "../browser-storage";
 import { app, client, go } from "../state";
 import { createStore, useStore } from "../store";
 import { bringBack, rename, wereSent } from "./drafts";
 import { codeOf, mayHelp } from "./failures";
-import { markGone } from "./files";
+import { markGone } from "./artifact-files";
 
 export interface Message {
   /** Its `client_message_id`. */
@@ -160,7 +160,7 @@ function randomId(): string {
 }
 
 function read(): readonly Message[] {
-  const found = namesKept(KEPT).map((name) => keptJson(name) as Message | null).filter((each) => each !== null);
+  const found = storedNames(KEPT).map((name) => readStoredJson(name) as Message | null).filter((each) => each !== null);
   return found.sort((one, other) => one.at - other.at).map((message) => ({ ...message, state: "sending" as const }));
 }
 
@@ -171,12 +171,12 @@ function write(messages: readonly Message[]): void {
   for (const [id] of written) {
     if (kept.some((each) => each.id === id)) continue;
     written.delete(id);
-    keep(KEPT + id, null);
+    writeStored(KEPT + id, null);
   }
   for (const message of kept) {
     if (written.get(message.id) === message) continue;
     written.set(message.id, message);
-    keep(KEPT + message.id, JSON.stringify({ ...message, error: undefined }));
+    writeStored(KEPT + message.id, JSON.stringify({ ...message, error: undefined }));
   }
 }
 

@@ -22,6 +22,11 @@ async function drawn(container: HTMLElement): Promise<string> {
   await waitFor(() => expect(container.querySelector(".plain")).toBeNull());
   const copy = container.cloneNode(true) as HTMLElement;
   for (const code of copy.querySelectorAll("pre code")) code.replaceChildren(code.textContent);
+  for (const element of copy.querySelectorAll("*")) { // in the order in which they were set
+    const attributes = [...element.attributes].map(({ name, value }) => [name, value] as const).sort();
+    for (const [name] of attributes) element.removeAttribute(name);
+    for (const [name, value] of attributes) element.setAttribute(name, value);
+  }
   return new XMLSerializer().serializeToString(copy).replaceAll(/«\w+»|_r_\w+_|:r\w+:/g, "id");
 }
 

@@ -5,12 +5,12 @@ import { useCallback, useEffect, useId, useState, useSyncExternalStore } from "r
 
 import { loadOlder } from "../live";
 import { useApp, useWords } from "../state";
-import { CopyButton } from "./CopyButton";
+import { CopyButton } from "../CopyButton";
 import { type EventRow, gistOf, isPiece } from "./event-rows";
 import { EventView, type Shown } from "./event-view";
 import { clock, count } from "./numbers";
 import { VirtualList } from "./VirtualList";
-import { words as table } from "./words";
+import { words as table } from "./inspector-words";
 
 const SHOWN = 60_000; // characters of an event's JSON
 
@@ -93,7 +93,7 @@ function Raw({ events }: { readonly events: readonly Event[] }) {
   const text = events.map((event) => JSON.stringify(event, null, 2)).join("\n");
   return (
     <>
-      <CopyButton text={text} />
+      <CopyButton text={() => text} />
       <pre tabIndex={0}>{text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text}</pre>
     </>
   );

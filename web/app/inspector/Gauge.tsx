@@ -2,7 +2,7 @@
 
 import { useWords } from "../state";
 import { count, extent, share } from "./numbers";
-import { words as table } from "./words";
+import { words as table } from "./inspector-words";
 
 export interface GaugeProps {
   readonly used: number;

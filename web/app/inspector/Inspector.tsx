@@ -10,7 +10,7 @@ import { ReplayTab } from "./ReplayTab";
 import { TimelineTab } from "./TimelineTab";
 import { eventsOf } from "./turn-events";
 import { UsageTab } from "./UsageTab";
-import { words as table } from "./words";
+import { words as table } from "./inspector-words";
 import "./inspector.css";
 
 export interface InspectorProps {

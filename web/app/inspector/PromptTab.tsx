@@ -9,7 +9,7 @@ import { count, extent } from "./numbers";
 import { changeOf, type Prefix, prefixOf, type PrefixChange } from "./prefix";
 import { SentParts } from "./SentParts";
 import { callsOf, contextOf, type Tokens } from "./usage";
-import { words as table } from "./words";
+import { words as table } from "./inspector-words";
 
 export interface PromptTabProps {
   /** null: of a recording, of which the server knows nothing. */
@@ -35,7 +35,7 @@ export function PromptTab({ session, turnId, events, before }: PromptTabProps) {
       {newest && <CacheLine tokens={newest} />}
       <h3>{words.change}</h3>
       <Changes change={change} />
-      {prefix.reasons.length > 0 && <p className="warn">{words.generation}: {prefix.reasons.join(", ")}</p>}
+      {prefix.reasons.length > 0 && <p className="warn">{words.generation}{words.colon}{prefix.reasons.join(", ")}</p>}
       <h3>{words.sent}</h3>
       {prefix.hash !== undefined && <p><span className="quiet">{words.prefix}</span> <code>{prefix.hash}</code></p>}
       {sent ? <SentParts sent={sent} change={change} /> : <Digests prefix={prefix} />}
@@ -64,7 +64,7 @@ function CacheLine({ tokens }: { readonly tokens: Tokens }) {
       <p className="cache-line" aria-hidden="true">
         {parts.map(([each]) => <span key={each} className={each} style={{ width: extent(tokens[each], whole) }} />)}
       </p>
-      <p className="quiet">{words.cachePrefix}: {parts.map(([each, name]) => `${count(tokens[each])} ${name}`).join(" · ")}</p>
+      <p className="quiet">{words.cachePrefix}{words.colon}{parts.map(([each, name]) => `${count(tokens[each])} ${name}`).join(" · ")}</p>
     </>
   );
 }

@@ -8,7 +8,7 @@ import { BadFile } from "./export-file";
 import { count, duration } from "./numbers";
 import { type Playing, SPEEDS } from "./player";
 import { control, endReplay, playFile, playSession, useReplay } from "./replay";
-import { words as table } from "./words";
+import { words as table } from "./inspector-words";
 
 const SEEK = 5000; // milliseconds of the arrow keys, or a part of a short replay
 

@@ -7,7 +7,7 @@ import { useWords } from "../state";
 import { count, duration, money, pretty } from "./numbers";
 import type { ApprovalRow, CompressionRow, ModelRow, Row, ToolRow } from "./timeline";
 import { tokensOf } from "./usage";
-import { words as table } from "./words";
+import { words as table } from "./inspector-words";
 
 export function RowDetail({ row }: { readonly row: Row }) {
   return <div className="detail">{detailOf(row)}</div>;

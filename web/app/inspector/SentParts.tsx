@@ -6,7 +6,7 @@ import { type ReactNode } from "react";
 import { useWords } from "../state";
 import { count, extent } from "./numbers";
 import type { PrefixChange } from "./prefix";
-import { words as table } from "./words";
+import { words as table } from "./inspector-words";
 
 export interface SentPartsProps {
   readonly sent: api.SentPrompt;
@@ -37,10 +37,10 @@ export function SentParts({ sent, change }: SentPartsProps) {
         ))}
         {sent.summary_tokens > 0 && <Part name={words.summary} tokens={sent.summary_tokens} whole={whole} />}
         {sent.earlier_messages > 0 && (
-          <Part name={words.carriedOver} note={`${words.messages}: ${count(sent.earlier_messages)}`} tokens={sent.earlier_tokens} whole={whole} />
+          <Part name={words.carriedOver} note={`${words.messages}${words.colon}${count(sent.earlier_messages)}`} tokens={sent.earlier_tokens} whole={whole} />
         )}
         {messages.length > 0 && (
-          <Part name={words.thisTurn} note={`${words.messages}: ${count(messages.length)}`} tokens={ofTurn} whole={whole}>
+          <Part name={words.thisTurn} note={`${words.messages}${words.colon}${count(messages.length)}`} tokens={ofTurn} whole={whole}>
             {messages.map((message, place) => (
               <section key={place}>
                 <h4>{words.roles[message.role]} · {count(message.tokens)}</h4>
@@ -55,7 +55,7 @@ export function SentParts({ sent, change }: SentPartsProps) {
           </Part>
         )}
       </ul>
-      <p className="quiet">{words.total}: {count(whole)}. {words.estimated}</p>
+      <p className="quiet">{words.total}{words.colon}{count(whole)}{words.stop}{words.estimated}</p>
     </>
   );
 }

@@ -9,7 +9,7 @@ import { count, duration } from "./numbers";
 import { RowDetail } from "./RowDetail";
 import { type Row, timelineOf } from "./timeline";
 import { TraceLine } from "./TraceLine";
-import { words as table } from "./words";
+import { words as table } from "./inspector-words";
 
 const PAGE = 200; // rows that are drawn at first, and more of them each time
 const WORTH_IT = 500; // milliseconds of waiting that anybody would leave out
@@ -80,7 +80,7 @@ function Bar({ row, axis, zero, isOpen, onToggle }: BarProps) {
         {row.segments.map(({ kind, from, to }, place) => {
           const start = axis.place(from), end = axis.place(to);
           return (
-            <span key={place} className={`segment ${kind}`} title={`${words.segments[kind]}: ${duration(to - from)}`}
+            <span key={place} className={`segment ${kind}`} title={`${words.segments[kind]}${words.colon}${duration(to - from)}`}
               style={{ insetInlineStart: `${start * 100}%`, width: `${(end - start) * 100}%` }} />
           );
         })}
@@ -98,7 +98,7 @@ function nameOf(row: Row, words: Words): string {
     case "model": return `${words.kinds.model} ${row.iteration}${row.attempt > 1 ? ` · ${words.attempt(String(row.attempt))}` : ""}`;
     case "tool": return row.name;
     case "step": return row.step.step_name;
-    case "retrieval": return `${words.kinds.retrieval}: ${row.data.source}`;
+    case "retrieval": return `${words.kinds.retrieval}${words.colon}${row.data.source}`;
     case "mark": return row.event.type;
     default: return words.kinds[row.kind];
   }

@@ -6,7 +6,7 @@ import { useEffect, useMemo, useState } from "react";
 import { client, useApp, useWords } from "../state";
 import { cost, count } from "./numbers";
 import { callsOf, CLASSES, type CallSpent, NOTHING_SPENT, type Spent, spentBy, spentInSession, spentOf, totalOf } from "./usage";
-import { words as table } from "./words";
+import { words as table } from "./inspector-words";
 
 export interface UsageTabProps {
   /** null: of a recording, all of which is known. */

@@ -203,6 +203,7 @@ const GIST: Readonly<Record<string, readonly string[]>> = {
   approval_response: ["decision", "by", "scope", "reason"],
   memory: ["op", "kind", "content"],
   skill: ["action", "name", "reason"],
+  schedule: ["action", "name", "code"],
   artifact: ["ref", "name", "summary"],
   compression: ["phase", "version", "reason"],
   warning: ["code", "message"],

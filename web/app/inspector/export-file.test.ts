@@ -34,6 +34,7 @@ describe("an exported session", () => {
 
   it.each([
     ["something else", "not_json 1", ["hello"]],
+    ["the export of all chats", "all_chats 0", ["{\"kind\":\"sessions\",\"version\":1}"]],
     ["JSON of another kind", "no_event 1", ["{\"a\":1}"]],
     ["a line that is cut", "not_json 2", [head, event(wholeTurn()[0] as object).slice(0, -9)]],
     ["an event without a number", "no_event 2", [head, event({ type: "done", data: {} })]],

@@ -12,12 +12,13 @@ export interface Recording {
 export class BadFile extends Error {
   override readonly name = "BadFile";
 
-  constructor(readonly reason: "no_events" | "not_json" | "no_event" | "order" | "cut_off" | "export_failed", readonly line = 0, readonly words = "") {
+  constructor(readonly reason: "no_events" | "not_json" | "no_event" | "all_chats" | "order" | "cut_off" | "export_failed", readonly line = 0, readonly words = "") {
     super(`${reason} (line ${line}) ${words}`.trim());
   }
 }
 
 const EVENT_HEAD = "{\"kind\":\"event\",";
+const ALL_CHATS_HEAD = "{\"kind\":\"sessions\",";
 const BARE_HEAD = "{\"v\":";
 /** Most of a file are messages and contents, which are not played. */
 const TOLD = ["{\"kind\":\"session\",", "{\"kind\":\"error\",", "{\"kind\":\"end\","];
@@ -34,6 +35,7 @@ export async function readRecording(file: Blob, signal?: AbortSignal): Promise<R
     if (line.trim() === "") continue;
     const isEvent = line.startsWith(EVENT_HEAD), isBare = line.startsWith(BARE_HEAD);
     if (!isEvent && !isBare && !TOLD.some((head) => line.startsWith(head))) {
+      if (number === 1 && line.startsWith(ALL_CHATS_HEAD)) throw new BadFile("all_chats");
       if (!isExport) throw new BadFile(line.startsWith("{") ? "no_event" : "not_json", number);
       continue;
     }

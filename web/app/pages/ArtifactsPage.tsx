@@ -4,17 +4,17 @@ import type { api } from "@chat-gateway/client";
 import { Braces, Code2, Download, Eye, EyeOff, File as FileIcon, FileText, Image, ScrollText, Sheet, Trash2 } from "lucide-react";
 import { useCallback, useEffect, useState } from "react";
 
-import { markGone } from "../conversation/files";
+import { markGone } from "../conversation/artifact-files";
 import { hashOf, NEW_CHAT } from "../place";
 import { useLanguage } from "../settings";
 import { client, useWords } from "../state";
 import { canShow, Preview } from "./artifacts/Preview";
-import { save } from "./files";
-import { localeOf, sizeText, useTime } from "./format";
+import { saveFile } from "../downloads";
+import { localeOf, sizeText, useTime } from "./locale-formats";
 import { codeOf } from "./problems";
-import { type Telling, useTelling } from "./tell";
-import { ToldLine } from "./ToldLine";
-import { words as table } from "./words";
+import { type PageStatus, usePageStatus } from "./page-status";
+import { StatusLine } from "./StatusLine";
+import { words as table } from "./page-words";
 import "./pages.css";
 
 const PAGE = 30;
@@ -23,7 +23,7 @@ const ICONS = { text: FileText, json: Braces, csv: Sheet, markdown: FileText, co
 export default function ArtifactsPage() {
   const { artifacts: words, more } = useWords(table);
   const language = useLanguage();
-  const { told, attempt } = useTelling();
+  const { status, attempt } = usePageStatus();
   const [artifacts, setArtifacts] = useState<readonly api.ArtifactItem[] | null>(null);
   const [page, setPage] = useState<Pick<api.ArtifactPage, "used" | "quota" | "next"> | null>(null);
 
@@ -48,7 +48,7 @@ export default function ArtifactsPage() {
           {words.room(sizeText(page.used, language), sizeText(page.quota, language))}
         </p>
       )}
-      <ToldLine told={told} />
+      <StatusLine status={status} />
       <ul className="cards" aria-busy={artifacts === null}>
         {artifacts?.map((artifact) => <ArtifactCard key={artifact.ref} artifact={artifact} attempt={attempt} onGone={gone} />)}
         {artifacts?.length === 0 && <li className="empty">{words.none}</li>}
@@ -60,7 +60,7 @@ export default function ArtifactsPage() {
 
 interface CardProps {
   readonly artifact: api.ArtifactItem;
-  readonly attempt: Telling["attempt"];
+  readonly attempt: PageStatus["attempt"];
   readonly onGone: (ref: string) => void;
 }
 
@@ -101,7 +101,7 @@ function ArtifactCard({ artifact, attempt, onGone }: CardProps) {
         )}
         <button type="button" className="small" aria-label={label(common.download)} onClick={() => void attempt(async () => {
           const file = await client.artifact(ref);
-          save(file, artifact.name ?? file.name);
+          saveFile(file, artifact.name ?? file.name);
           return common.exported;
         })}><Download aria-hidden="true" />{common.download}</button>
         {isAsked ? (

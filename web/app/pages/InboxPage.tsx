@@ -6,23 +6,23 @@ import { useCallback, useEffect, useState } from "react";
 import { ApprovalCard } from "../conversation/ApprovalCard";
 import { hashOf, NEW_CHAT } from "../place";
 import { chats } from "../sidebar/chats";
-import { words as chatWords } from "../sidebar/words";
+import { words as chatWords } from "../sidebar/sidebar-words";
 import { client, useWords } from "../state";
 import { useStore } from "../store";
 import { codeOf } from "./problems";
-import { type Telling, useTelling } from "./tell";
-import { ToldLine } from "./ToldLine";
+import { type PageStatus, usePageStatus } from "./page-status";
+import { StatusLine } from "./StatusLine";
 import "./pages.css";
 
 export default function InboxPage() {
   const words = useWords(chatWords);
-  const { told, attempt } = useTelling();
+  const { status, attempt } = usePageStatus();
   const waiting = useStore(chats.store, ({ approvals }) => approvals);
   useEffect(() => void chats.refresh(), []);
   return (
     <section className="page">
       <p className="faint">{words.inboxHint}</p>
-      <ToldLine told={told} />
+      <StatusLine status={status} />
       <ul className="cards">
         {waiting.map((approval) => <Waiting key={approval.tool_call_id} approval={approval} />)}
         {waiting.length === 0 && <li className="empty">{words.inboxEmpty}</li>}
@@ -45,7 +45,7 @@ function Waiting({ approval }: { readonly approval: api.Approval }) {
   );
 }
 
-function Grants({ attempt }: Pick<Telling, "attempt">) {
+function Grants({ attempt }: Pick<PageStatus, "attempt">) {
   const words = useWords(chatWords);
   const [grants, setGrants] = useState<readonly api.ToolGrant[]>([]);
   const waiting = useStore(chats.store, ({ approvals }) => approvals); // an approval may have granted more

@@ -2,7 +2,7 @@ import { fireEvent, render, screen, waitFor, within } from "@testing-library/rea
 import { beforeEach, expect, test, vi } from "vitest";
 
 import { settings } from "../settings";
-import { No, pretend } from "../sidebar/pretended";
+import { Refusal, fakeServer } from "../fake-server";
 import { violations } from "../axe";
 import MemoryPage from "./MemoryPage";
 
@@ -36,9 +36,9 @@ const openRow = async (text: string) => {
 
 test("a memory is edited only as it was seen; a newer one is shown instead", async () => {
   let current = whole("m", { version: 4, content: SCRIPTED, summary: SCRIPTED });
-  const asked = pretend({
+  const asked = fakeServer({
     ...answers([memory("m", { content: SCRIPTED, summary: SCRIPTED })]),
-    "GET /api/memory/m": () => current, "PATCH /api/memory/m": () => new No(412, "memory_changed"),
+    "GET /api/memory/m": () => current, "PATCH /api/memory/m": () => new Refusal(412, "memory_changed"),
   });
   render(<MemoryPage />);
   const row = await openRow(SCRIPTED);
@@ -56,7 +56,7 @@ test("a memory is edited only as it was seen; a newer one is shown instead", asy
 
 test("what waits for a person is told, and confirmed", async () => {
   const waits = memory("g", { quarantined: true });
-  const asked = pretend({ ...answers([waits]), "GET /api/memory/g": whole("g", { quarantined: true }), "POST /api/memory/g/confirm": memory("g") });
+  const asked = fakeServer({ ...answers([waits]), "GET /api/memory/g": whole("g", { quarantined: true }), "POST /api/memory/g/confirm": memory("g") });
   render(<MemoryPage />);
   await screen.findByText(/One memory waits/);
   const row = await openRow("Content of g");
@@ -65,7 +65,7 @@ test("what waits for a person is told, and confirmed", async () => {
 });
 
 test("to erase is asked for twice, to forget once", async () => {
-  const asked = pretend({
+  const asked = fakeServer({
     ...answers([memory("a"), memory("b")]), "GET /api/memory/a": whole("a"), "GET /api/memory/b": whole("b"),
     "POST /api/memory/a/erase": undefined, "DELETE /api/memory/b": undefined,
   });
@@ -86,7 +86,7 @@ test("to erase is asked for twice, to forget once", async () => {
 });
 
 test("a profile is written over the version that was shown, and only as facts", async () => {
-  const asked = pretend({ ...answers([]), "PUT /api/profiles/user/local": (body: unknown) => ({ kind: "user", id: "local", version: 3, ...body as object }) });
+  const asked = fakeServer({ ...answers([]), "PUT /api/profiles/user/local": (body: unknown) => ({ kind: "user", id: "local", version: 3, ...body as object }) });
   render(<MemoryPage />);
   const box = await screen.findByLabelText<HTMLTextAreaElement>("About you, in every prompt");
   expect(box.value).toBe("name: 李雷");
@@ -101,7 +101,7 @@ test("a profile is written over the version that was shown, and only as facts", 
 });
 
 test("it has no barriers, open or closed", async () => {
-  pretend({ ...answers([memory("m")]), "GET /api/memory/m": whole("m", { tags: ["x"], flagged: "why" }) });
+  fakeServer({ ...answers([memory("m")]), "GET /api/memory/m": whole("m", { tags: ["x"], flagged: "why" }) });
   render(<MemoryPage />);
   await openRow("Content of m");
   fireEvent.click(screen.getByRole("button", { name: "Remember something" }));
@@ -113,7 +113,7 @@ function remembering(...rows: readonly { readonly id: string; readonly [name: st
   const known = new Map(rows.map((row) => [row.id, { ...whole(row.id), ...row }]));
   const change = (id: string, operation: string, more: object) => {
     const before = known.get(id);
-    if (!before) return new No(404, "memory_not_found");
+    if (!before) return new Refusal(404, "memory_not_found");
     const next = { ...before, ...more, version: before.version + 1 };
     known.set(id, { ...next, summary: next.content, versions: [...before.versions, version(next.version, operation, next.content)] });
     return known.get(id);
@@ -125,14 +125,14 @@ function remembering(...rows: readonly { readonly id: string; readonly [name: st
     if (content !== undefined) known.set("new", { ...whole("new"), content, summary: content });
     return { memories: [changed] };
   };
-  const asked = pretend({
+  const asked = fakeServer({
     "GET /api/memory": (_: unknown, query: URLSearchParams) => ({
       memories: [...known.values()].reverse().filter(({ content, pinned, quarantined }) =>
         content.includes(query.get("q") ?? "") && (query.has("pinned") ? pinned : true) && (query.has("quarantined") ? quarantined : true)),
     }),
     "GET /api/profiles": { profiles: [] }, "GET /api/memory/export": () => new Response('{"kind":"memory"}\n'), "POST /api/memory/correct": correct,
     ...Object.fromEntries(["new", ...known.keys()].flatMap((id) => [
-      [`GET /api/memory/${id}`, () => known.get(id) ?? new No(404, "memory_not_found")],
+      [`GET /api/memory/${id}`, () => known.get(id) ?? new Refusal(404, "memory_not_found")],
       [`PATCH /api/memory/${id}`, (body: object) => change(id, "updated", body)],
       [`DELETE /api/memory/${id}`, () => void known.delete(id)],
     ])),
@@ -221,7 +221,7 @@ test("all of it can be taken away as a file", async () => {
 test("what is told while the list is fetched stays", async () => {
   let come: (page: object) => void = () => undefined;
   const page = new Promise((resolve) => { come = resolve; });
-  pretend({ "GET /api/memory": (_: unknown, query: URLSearchParams) => query.has("quarantined") ? { memories: [] } : page, "GET /api/profiles": { profiles: [{ kind: "user", id: "local", fields: {}, version: 0 }] } });
+  fakeServer({ "GET /api/memory": (_: unknown, query: URLSearchParams) => query.has("quarantined") ? { memories: [] } : page, "GET /api/profiles": { profiles: [{ kind: "user", id: "local", fields: {}, version: 0 }] } });
   render(<MemoryPage />);
   const box = await screen.findByLabelText<HTMLTextAreaElement>("About you, in every prompt");
   fireEvent.change(box, { target: { value: "no fact" } });
@@ -234,11 +234,11 @@ test("what is told while the list is fetched stays", async () => {
 
 test("a profile that was written elsewhere meanwhile is shown, not written over", async () => {
   let fields = { name: "李雷" };
-  pretend({
+  fakeServer({
     ...answers([]), "GET /api/profiles": () => ({ profiles: [{ kind: "user", id: "local", fields, version: fields.name.length }] }),
     "PUT /api/profiles/user/local": () => {
       fields = { name: "韩梅梅" };
-      return new No(412, "memory_changed");
+      return new Refusal(412, "memory_changed");
     },
   });
   render(<MemoryPage />);

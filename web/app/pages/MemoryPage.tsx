@@ -5,14 +5,14 @@ import { Download, Plus, Upload } from "lucide-react";
 import { useCallback, useEffect, useRef, useState } from "react";
 
 import { client, useWords } from "../state";
-import { save, sound } from "./files";
+import { saveFile, completeExport } from "../downloads";
 import { Deleted } from "./memory/Deleted";
 import { MemoryForm } from "./memory/MemoryForm";
 import { MemoryRow } from "./memory/MemoryRow";
 import { Profiles } from "./memory/Profiles";
-import { useTelling } from "./tell";
-import { ToldLine } from "./ToldLine";
-import { words as table } from "./words";
+import { usePageStatus } from "./page-status";
+import { StatusLine } from "./StatusLine";
+import { words as table } from "./page-words";
 import "./pages.css";
 
 const PAGE = 30;
@@ -31,7 +31,7 @@ interface List {
 
 export default function MemoryPage() {
   const { memory: words, ...common } = useWords(table);
-  const { told, tell, attempt } = useTelling();
+  const { status, report, attempt } = usePageStatus();
   const [which, setWhich] = useState<Which>("all");
   const [query, setQuery] = useState("");
   const [list, setList] = useState<List | null>(null);
@@ -71,7 +71,7 @@ export default function MemoryPage() {
     setList((known) => known && {
       ...known, memories: known.memories.filter((each) => each.id !== id), deleted: known.deleted.filter((each) => each.id !== id),
     });
-    tell(text);
+    report(text);
     count();
     search.current?.focus();
   };
@@ -83,7 +83,7 @@ export default function MemoryPage() {
     if (!isDone) return;
     setAdding(false);
     await show();
-    tell(words.remembered);
+    report(words.remembered);
   };
   const isEmpty = list !== null && list.memories.length === 0 && list.deleted.length === 0;
   return (
@@ -106,8 +106,8 @@ export default function MemoryPage() {
         <MemoryForm fields={["content", "importance", "type"]} labels={{ content: words.content, done: common.save }}
           given={{ content: "", importance: 3, type: "fact" }} onDone={add} onCancel={() => setAdding(false)} />
       )}
-      <Profiles attempt={attempt} tell={tell} />
-      <ToldLine told={told} />
+      <Profiles attempt={attempt} report={report} />
+      <StatusLine status={status} />
       <ul className="cards" aria-label={words.whiches[which]} aria-busy={list === null}>
         {list?.memories.map((memory) => (
           <MemoryRow key={memory.id} memory={memory} attempt={attempt} onChanged={changed} onGone={gone} onReplaced={() => void show()} />
@@ -121,7 +121,7 @@ export default function MemoryPage() {
 }
 
 interface CopiesProps {
-  readonly attempt: ReturnType<typeof useTelling>["attempt"];
+  readonly attempt: ReturnType<typeof usePageStatus>["attempt"];
   readonly onImported: () => void;
 }
 
@@ -131,7 +131,7 @@ function Copies({ attempt, onImported }: CopiesProps) {
   return (
     <>
       <button type="button" className="small" onClick={() => void attempt(async () => {
-        save(await sound(await client.exportMemories()), "memories.jsonl");
+        saveFile(await completeExport(await client.exportMemories()), "memories.jsonl");
         return common.exported;
       })}><Download aria-hidden="true" />{common.export}</button>
       <button type="button" className="small" onClick={() => choose.current?.click()}><Upload aria-hidden="true" />{common.import}</button>

@@ -4,17 +4,18 @@ import type { api } from "@chat-gateway/client";
 import { useCallback, useEffect, useState } from "react";
 
 import { caller } from "../caller";
+import { inARow } from "../language";
 import { useLanguage } from "../settings";
 import { chats } from "../sidebar/chats";
-import { words as chatWords } from "../sidebar/words";
+import { words as chatWords } from "../sidebar/sidebar-words";
 import { client, useWords } from "../state";
 import { useStore } from "../store";
-import { localeOf } from "./format";
+import { localeOf } from "./locale-formats";
 import { differenceOf } from "./prompts/difference";
 import { Changes, EditFields, type Edits } from "./prompts/Edits";
-import { type Telling, useTelling } from "./tell";
-import { ToldLine } from "./ToldLine";
-import { words as table } from "./words";
+import { type PageStatus, usePageStatus } from "./page-status";
+import { StatusLine } from "./StatusLine";
+import { words as table } from "./page-words";
 import "./pages.css";
 
 const DIGEST = 12; // characters of a digest that are shown; all of it is in the title
@@ -22,7 +23,7 @@ const DIGEST = 12; // characters of a digest that are shown; all of it is in the
 export default function PromptsPage() {
   const { prompts: words, ...common } = useWords(table);
   const language = useLanguage();
-  const { told, attempt } = useTelling();
+  const { status, attempt } = usePageStatus();
   const [report, setReport] = useState<api.PromptReport | null>(null);
   useEffect(() => void attempt(async () => {
     setReport(await client.prompts());
@@ -34,8 +35,8 @@ export default function PromptsPage() {
   const columns = [words.component, words.layer, words.file, words.tokens, words.limits, words.priority, words.digest];
   return (
     <section className="page">
-      <p className="faint">{words.hint} {words.estimated}</p>
-      <ToldLine told={told} />
+      <p className="faint">{inARow(words.hint, words.estimated)}</p>
+      <StatusLine status={status} />
       {report && <Warnings warnings={report.warnings} title={common.warnings} />}
       {report && (
         <>
@@ -71,7 +72,7 @@ export default function PromptsPage() {
   );
 }
 
-interface PreviewProps extends Pick<Telling, "attempt"> {
+interface PreviewProps extends Pick<PageStatus, "attempt"> {
   readonly components: readonly api.ComponentReport[];
   readonly edits: Edits;
   readonly onEdit: (edits: Edits) => void;

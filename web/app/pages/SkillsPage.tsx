@@ -4,15 +4,16 @@ import type { api } from "@chat-gateway/client";
 import { Play, RefreshCw } from "lucide-react";
 import { useCallback, useEffect, useState } from "react";
 
+import { inARow } from "../language";
 import { client, useWords } from "../state";
-import { Pieces } from "../sidebar/Pieces";
+import { MarkedText } from "../sidebar/MarkedText";
 import { marked } from "../sidebar/highlight";
 import { codeOf } from "./problems";
 import { TryOut } from "./skills/TryOut";
 import { type Parameter, parametersOf } from "./skills/parameters";
-import { type Telling, useTelling } from "./tell";
-import { ToldLine } from "./ToldLine";
-import { words as table } from "./words";
+import { type PageStatus, usePageStatus } from "./page-status";
+import { StatusLine } from "./StatusLine";
+import { words as table } from "./page-words";
 import "./pages.css";
 
 const KINDS = ["all", "function", "markdown", "mcp"] as const;
@@ -20,7 +21,7 @@ type Kind = (typeof KINDS)[number];
 
 export default function SkillsPage() {
   const { skills: words, ...common } = useWords(table);
-  const { told, attempt } = useTelling();
+  const { status, attempt } = usePageStatus();
   const [kind, setKind] = useState<Kind>("all");
   const [query, setQuery] = useState("");
   const [list, setList] = useState<api.SkillList | null>(null);
@@ -47,8 +48,8 @@ export default function SkillsPage() {
         </select>
         <button type="button" className="small" onClick={() => void show(() => client.refreshSkills())}><RefreshCw aria-hidden="true" />{common.refresh}</button>
       </div>
-      <p className="faint">{words.forEverybody} {words.howToAdd}</p>
-      <ToldLine told={told} />
+      <p className="faint">{inARow(words.forEverybody, words.howToAdd)}</p>
+      <StatusLine status={status} />
       {list && list.warnings.length > 0 && (
         <details className="card" open>
           <summary>{common.warnings}</summary>
@@ -69,7 +70,7 @@ export default function SkillsPage() {
 interface CardProps {
   readonly skill: api.SkillRow;
   readonly query: string;
-  readonly attempt: Telling["attempt"];
+  readonly attempt: PageStatus["attempt"];
   readonly onChanged: (skill: api.SkillRow) => void;
   readonly onTry: () => void;
 }
@@ -90,11 +91,11 @@ function SkillCard({ skill, query, attempt, onChanged, onTry }: CardProps) {
   return (
     <li className="card skill-card">
       <div className="card-head">
-        <b className="name"><Pieces pieces={marked(name, query)} /></b>
+        <b className="name"><MarkedText spans={marked(name, query)} /></b>
         <small>{words.types[type]} · {source}</small>
         <button type="button" role="switch" className="switch" aria-checked={enabled} aria-label={words.enabled(name)} onClick={() => void turn()} />
       </div>
-      <p className="description" dir="auto"><Pieces pieces={marked(description, query)} /></p>
+      <p className="description" dir="auto"><MarkedText spans={marked(description, query)} /></p>
       <div className="buttons">
         <details>
           <summary>{words.more}<span className="unseen"> {name}</span></summary>

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test, vi } from "vitest";
 
 import { settings } from "../settings";
 import { chats } from "../sidebar/chats";
-import { No, pretend } from "../sidebar/pretended";
+import { Refusal, fakeServer } from "../fake-server";
 import { violations } from "../axe";
 import ArtifactsPage from "./ArtifactsPage";
 import InboxPage from "./InboxPage";
@@ -23,9 +23,9 @@ describe("skills", () => {
   const parameters = { type: "object", properties: { plant: { type: "string", description: "Which one" }, litres: { type: "integer" } }, required: ["plant"] };
 
   test("a switch holds, and one that is refused stays as it was with the reason", async () => {
-    pretend({
+    fakeServer({
       "GET /api/skills": { skills: [skill("water"), skill("read_skill")], warnings: ["broken: no name"] },
-      "PATCH /api/skills/water": skill("water", { enabled: false }), "PATCH /api/skills/read_skill": new No(409, "conflict"),
+      "PATCH /api/skills/water": skill("water", { enabled: false }), "PATCH /api/skills/read_skill": new Refusal(409, "conflict"),
     });
     render(<SkillsPage />);
     const water = await screen.findByRole("switch", { name: "Offer water to the model" });
@@ -40,7 +40,7 @@ describe("skills", () => {
 
   test("each says its kind, where it is from and what it says of itself, which is text; to refresh finds what is new and what is broken", async () => {
     const roses = skill("tend-roses", { type: "markdown", source: "project", description: `Tends roses. 照料玫瑰。${SCRIPTED}` });
-    pretend({
+    fakeServer({
       "GET /api/skills": { skills: [skill("water"), roses], warnings: [] },
       "POST /api/skills/refresh": { skills: [skill("water"), roses, skill("prune-hedges", { type: "markdown" })], warnings: ["broken: no description"] },
     });
@@ -56,7 +56,7 @@ describe("skills", () => {
   });
 
   test("the list can be one kind, or what fits some letters", async () => {
-    pretend({ "GET /api/skills": { skills: [skill("water"), skill("roses", { type: "markdown" })], warnings: [] } });
+    fakeServer({ "GET /api/skills": { skills: [skill("water"), skill("roses", { type: "markdown" })], warnings: [] } });
     render(<SkillsPage />);
     await screen.findByRole("switch", { name: /water/ });
     fireEvent.change(screen.getByLabelText("Kind"), { target: { value: "markdown" } });
@@ -76,7 +76,7 @@ describe("skills", () => {
       event(4, "tool_result", { name: "water", status: "ok", content: "watered", duration_ms: 5, steps: [{ step_id: "1", step_name: "open the valve", duration_ms: 3 }] }, call),
       event(5, "done", { status: "completed", iterations: 1, duration_ms: 9 }),
     ].join("");
-    const asked = pretend({
+    const asked = fakeServer({
       "GET /api/skills": { skills: [skill("water", { metadata: { parameters } })], warnings: [] },
       "POST /api/sessions": { id: "s" }, "POST /api/sessions/s/turns": { turn_id: "t", session_id: "s", status: "accepted", seq: 0 },
       "GET /api/sessions": { sessions: [] },
@@ -103,7 +103,7 @@ describe("files", () => {
   const page = (...artifacts: object[]) => ({ artifacts, used: 10, quota: 100 });
 
   test("a CSV is a table, and a text on demand", async () => {
-    pretend({
+    fakeServer({
       "GET /api/artifacts": page(artifact("ART-1", { name: "people.csv", kind: "csv", mime: "text/csv" })),
       "GET /api/artifacts/ART-1": (_: unknown, query: URLSearchParams) => query.has("lines")
         ? { ref: "ART-1", how: "lines", content: "name;age\nAda;36", first: 1, last: 2, total: 2 } : new Response(`name;age\nAda;36\n${SCRIPTED};1\n`),
@@ -119,7 +119,7 @@ describe("files", () => {
   });
 
   test("a text comes in parts that join as they were", async () => {
-    pretend({
+    fakeServer({
       "GET /api/artifacts": page(artifact("ART-1")),
       "GET /api/artifacts/ART-1": (_: unknown, query: URLSearchParams) => query.get("lines") === "2-3"
         ? { ref: "ART-1", how: "lines", content: "b\nc", first: 2, last: 3, total: 3 } : { ref: "ART-1", how: "lines", content: "a", first: 1, last: 1, total: 3, next: "lines=2-3" },
@@ -134,7 +134,7 @@ describe("files", () => {
   test("an image is one whatever it says it is, and one that is none says so", async () => {
     const made: string[] = [];
     vi.spyOn(URL, "createObjectURL").mockImplementation((blob) => `blob:${made.push((blob as Blob).type)}`);
-    pretend({
+    fakeServer({
       "GET /api/artifacts": page(artifact("ART-1", { name: "dot.png", kind: "image", mime: "image/png", lines: undefined })),
       "GET /api/artifacts/ART-1": () => new Response("<script>", { headers: { "Content-Type": "text/html" } }),
     });
@@ -147,7 +147,7 @@ describe("files", () => {
   });
 
   test("to delete is asked for, and what is gone already is gone", async () => {
-    pretend({ "GET /api/artifacts": page(artifact("ART-1")), "DELETE /api/artifacts/ART-1": new No(404, "artifact_not_found") });
+    fakeServer({ "GET /api/artifacts": page(artifact("ART-1")), "DELETE /api/artifacts/ART-1": new Refusal(404, "artifact_not_found") });
     render(<ArtifactsPage />);
     await screen.findByText("10 B of 100 B taken");
     fireEvent.click(screen.getByRole("button", { name: "Delete: ART-1" }));
@@ -162,7 +162,7 @@ describe("prompts", () => {
 
   test("an edit is tried: sizes, cuts, and what the cache still has", async () => {
     const style = { name: "style", layer: "SYSTEM", file: "style.md", source: "file", text: "Be brief.", digest: "d", tokens: 20, tokens_before: 20, truncated: false, priority: 1, min_tokens: 0, max_tokens: 40, never_cut: false };
-    const asked = pretend({
+    const asked = fakeServer({
       "GET /api/prompts": { components: [style], tokens: 30, prefix_hash: "a", warnings: [] },
       "GET /api/prompts/preview": prompt("a", part("identity", 10), part("style", 20)),
       "POST /api/prompts/preview": prompt("b", part("identity", 10), part("style", 40, true)),
@@ -184,7 +184,7 @@ describe("prompts", () => {
   });
 
   test("nobody but an admin is offered to try edits", async () => {
-    pretend({ "GET /api/prompts": { components: [], tokens: 30, prefix_hash: "a", warnings: [] }, "GET /api/prompts/preview": prompt("a") });
+    fakeServer({ "GET /api/prompts": { components: [], tokens: 30, prefix_hash: "a", warnings: [] }, "GET /api/prompts/preview": prompt("a") });
     caller.set({ me: { user_id: "bob", has_key: true, is_admin: false, models: ["m"] } });
     render(<PromptsPage />);
     await screen.findByRole("table");
@@ -195,7 +195,7 @@ describe("prompts", () => {
   const preview = { layers: [{ layer: "SYSTEM", text: `You are. ${SCRIPTED}`, components: ["identity"], parts: [component] }], tools: ["water"], tokens: 10, prefix_hash: "ff", warnings: [] };
 
   test("components say what was cut, the preview what the model is sent with a message", async () => {
-    const asked = pretend({
+    const asked = fakeServer({
       "GET /api/prompts": { components: [component], tokens: 10, prefix_hash: "ff", warnings: ["no file x.md"] },
       "GET /api/prompts/preview": (_: unknown, query: URLSearchParams) => ({ ...preview, ...query.has("message") ? { retrieved: "You like tea." } : {} }),
     });
@@ -215,7 +215,7 @@ describe("the inbox", () => {
   const answers = { "GET /api/sessions": { sessions: [] }, "GET /api/grants": { grants: [{ tool: "clock", granted_at: 1 }] }, "GET /api/approvals": { approvals: [] } };
 
   test("a call is decided where it waits, and leaves the list", async () => {
-    const asked = pretend({ ...answers, "POST /api/sessions/c/turns/t/approvals/x": {} });
+    const asked = fakeServer({ ...answers, "POST /api/sessions/c/turns/t/approvals/x": {} });
     chats.store.set({ approvals: [approval] });
     render(<InboxPage />);
     expect(screen.getByRole("link").getAttribute("href")).toBe("#s=c");
@@ -228,7 +228,7 @@ describe("the inbox", () => {
 
   test("what was allowed for longer can be taken back", async () => {
     let grants: object[] = [{ tool: "clock", session_id: "a", granted_at: 1 }, { tool: "clock", session_id: "b", granted_at: 1 }, { tool: "water", granted_at: 1 }];
-    pretend({ ...answers, "GET /api/grants": () => ({ grants }), "DELETE /api/grants/clock": () => { grants = []; } });
+    fakeServer({ ...answers, "GET /api/grants": () => ({ grants }), "DELETE /api/grants/clock": () => { grants = []; } });
     render(<InboxPage />);
     await screen.findByText("in 2 chats");
     screen.getByText("in every chat");

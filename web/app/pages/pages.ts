@@ -9,5 +9,7 @@ export const PAGE_COMPONENTS: Readonly<Record<Page, ComponentType>> = {
   memory: lazy(() => import("./MemoryPage")),
   skills: lazy(() => import("./SkillsPage")),
   artifacts: lazy(() => import("./ArtifactsPage")),
+  schedules: lazy(() => import("./SchedulesPage")),
+  webhooks: lazy(() => import("./WebhooksPage")),
   prompts: lazy(() => import("./PromptsPage")),
 };

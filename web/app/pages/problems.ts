@@ -24,7 +24,10 @@ const words = table(
     memory_off: "Nothing is remembered here: the memory is switched off.", memory_not_found: "This is no longer remembered.",
     memory_changed: "It was changed meanwhile. Have a look at it first.", memory_duplicate: "The same is remembered already.",
     memory_full: "The memory is full. Delete something first.",
-    cannot_switch: "This one cannot be switched off.",
+    cannot_switch: "This one cannot be switched off.", invalid_schedule: "It cannot be sent then.", schedule_not_found: "This schedule is no longer there.",
+    schedule_ended: "It has no further time: make a new schedule.", run_in_progress: "A run of it is under way.", too_many_schedules: "You have as many schedules as you may. Delete one first.",
+    webhook_url_refused: "Webhooks are at https:// and a public host, or where the operator allows it.", webhook_not_found: "This webhook is no longer there.",
+    too_many_webhooks: "You have as many webhooks as you may. Delete one first.", delivery_not_found: "It is being tried already.",
   },
   {
     artifacts_full: "你的文件已占满空间，请先删除一些。", artifact_not_found: "这个文件已不存在。",
@@ -45,7 +48,10 @@ const words = table(
     memory_off: "记忆功能已关闭，不会记住任何内容。", memory_not_found: "这条记忆已不存在。",
     memory_changed: "这条记忆刚被修改过，请先查看最新内容。", memory_duplicate: "已有相同的记忆。",
     memory_full: "记忆已满，请先删除一些。",
-    cannot_switch: "这一项不能关闭。",
+    cannot_switch: "这一项不能关闭。", invalid_schedule: "无法在这个时间发送。", schedule_not_found: "这个定时任务已不存在。",
+    schedule_ended: "它不会再运行，请新建定时任务。", run_in_progress: "它正在运行。", too_many_schedules: "定时任务已达上限，请先删除一个。",
+    webhook_url_refused: "Webhook 必须是公网主机的 https:// 地址，或运维者允许的地址。", webhook_not_found: "这个 Webhook 已不存在。",
+    too_many_webhooks: "Webhook 已达上限，请先删除一个。", delivery_not_found: "已在重试中。",
   },
   {
     artifacts_full: "你的檔案已占滿空間，請先刪除一些。", artifact_not_found: "這個檔案已不存在。",
@@ -66,7 +72,10 @@ const words = table(
     memory_off: "記憶功能已關閉，不會記住任何內容。", memory_not_found: "這筆記憶已不存在。",
     memory_changed: "這筆記憶剛被修改過，請先查看最新內容。", memory_duplicate: "已有相同的記憶。",
     memory_full: "記憶已滿，請先刪除一些。",
-    cannot_switch: "這一項無法關閉。",
+    cannot_switch: "這一項無法關閉。", invalid_schedule: "無法在這個時間傳送。", schedule_not_found: "這個排程已不存在。",
+    schedule_ended: "它不會再執行，請新增排程。", run_in_progress: "它正在執行。", too_many_schedules: "排程已達上限，請先刪除一個。",
+    webhook_url_refused: "Webhook 必須是公開主機的 https:// 位址，或營運者允許的位址。", webhook_not_found: "這個 Webhook 已不存在。",
+    too_many_webhooks: "Webhook 已達上限，請先刪除一個。", delivery_not_found: "已在重試中。",
   },
 );
 
@@ -76,7 +85,7 @@ export function inWords(error: Error, language: Language): string {
   for (const name of [details.reason, code]) {
     if (typeof name === "string" && Object.hasOwn(known, name)) {
       const text = known[name] ?? error.message;
-      return name === "bad_import" ? `${text} ${error.message}` : text;
+      return name === "bad_import" || name === "invalid_schedule" ? `${text} ${error.message}` : text;
     }
   }
   return error.message;

@@ -8,7 +8,7 @@ import { useStore } from "../store";
 import { useActions } from "./actions";
 import { type Chat, chats } from "./chats";
 import { Menu } from "./Menu";
-import { words as table } from "./words";
+import { words as table } from "./sidebar-words";
 
 export interface ChatMenuProps {
   readonly session: string;

@@ -8,19 +8,21 @@ import { go, useWords } from "../state";
 import { useActions } from "./actions";
 import type { Chat } from "./chats";
 import { Menu } from "./Menu";
-import { Pieces } from "./Pieces";
-import { words as table } from "./words";
+import { MarkedText } from "./MarkedText";
+import { words as table } from "./sidebar-words";
 
 interface Props {
   readonly chat: Chat;
   readonly isOpen: boolean;
   readonly isUnread: boolean;
+  /** Of its open turn; undefined where none is open. */
+  readonly status: Chat["status"];
   /** The one that Tab comes to; arrow keys go on from there. */
   readonly isStop: boolean;
   readonly onChosen: () => void;
 }
 
-export const ChatRow = memo(function ChatRow({ chat, isOpen, isUnread, isStop, onChosen }: Props) {
+export const ChatRow = memo(function ChatRow({ chat, isOpen, isUnread, status, isStop, onChosen }: Props) {
   const words = useWords(table);
   const { actions, ask, dialog } = useActions(chat);
   const title = chat.title ?? words.untitled;
@@ -28,7 +30,7 @@ export const ChatRow = memo(function ChatRow({ chat, isOpen, isUnread, isStop, o
   const place = { session: chat.id, turn: found?.turn_id ?? null };
   // Renamed since it was found, it has no marks.
   const pieces = found?.title?.map(({ text }) => text).join("") === title ? found.title : [{ text: title, hit: false }];
-  const state = chat.status === "running" ? "running" : chat.status === undefined ? isUnread ? "unread" : null : "waiting";
+  const state = status === "running" ? "running" : status === undefined ? isUnread ? "unread" : null : "waiting";
   return (
     <li className="chat-row" data-chat={chat.id} data-open={isOpen}>
       <a
@@ -46,8 +48,8 @@ export const ChatRow = memo(function ChatRow({ chat, isOpen, isUnread, isStop, o
           ask(what);
         }}
       >
-        <span className="chat-title" dir="auto"><Pieces pieces={pieces} /></span>
-        {found?.text && <span className="chat-snippet" dir="auto"><Pieces pieces={found.text} /></span>}
+        <span className="chat-title" dir="auto"><MarkedText spans={pieces} /></span>
+        {found?.text && <span className="chat-snippet" dir="auto"><MarkedText spans={found.text} /></span>}
         {state && <span className="chat-state" data-state={state} title={words[state]}><span className="unseen">{words[state]}</span></span>}
       </a>
       <Menu label={words.actions(title)} icon={<Ellipsis />} actions={actions} tabIndex={isStop ? 0 : -1} />

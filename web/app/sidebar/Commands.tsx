@@ -13,7 +13,7 @@ import { commandOf, type Command, commands, isMac } from "./commands";
 import { Keys } from "./Keys";
 import { Palette } from "./Palette";
 import { titleOf } from "./title";
-import { words as table } from "./words";
+import { words as table } from "./sidebar-words";
 
 export function Commands() {
   const open = useStore(commands, (state) => state.open);
@@ -25,6 +25,9 @@ export function Commands() {
   if (open === "palette") return <Palette />;
   return open === "keys" ? <Keys /> : null;
 }
+
+const FIRST_NEWS_MS = 200;
+const LONGEST_NEWS_MS = 1600;
 
 // What the keys and the palette do.
 const DOES: Readonly<Record<Command, () => void>> = {
@@ -97,9 +100,22 @@ function useNews(): void {
     return chat && (chat.status ?? "over");
   });
   const isNews = session !== null && !isEmpty && listed !== status;
+  const isListed = listed !== undefined;
   useEffect(() => {
-    if (isNews) void chats.refresh();
-  }, [isNews, status]);
+    if (!isNews) return undefined;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let isOver = false;
+    // An answer may have been on its way before the news, so one that does not tell of it is asked for again, but not for long.
+    const ask = async (wait: number) => {
+      await chats.refresh();
+      if (!isOver && isListed && wait <= LONGEST_NEWS_MS) timer = setTimeout(() => void ask(2 * wait), wait);
+    };
+    void ask(FIRST_NEWS_MS);
+    return () => {
+      isOver = true;
+      clearTimeout(timer);
+    };
+  }, [isNews, isListed, status]);
   const title = useApp(({ conversation }) => conversation.title);
   useEffect(() => {
     if (title !== undefined) void chats.refresh();

@@ -4,12 +4,12 @@ import { beforeEach, expect, test } from "vitest";
 import { violations } from "../axe";
 import { settings } from "../settings";
 import { History } from "./History";
-import { No, pretend } from "./pretended";
+import { Refusal, fakeServer } from "../fake-server";
 
 const version = (number: number, to: number) => ({ version: number, from_position: 1, to_position: to, tokens_before: 9000, tokens_after: 800, created_at: 1 });
 
 function open(answers: Readonly<Record<string, unknown>>) {
-  const asked = pretend({ "GET /api/sessions/s/compressions": { active: 0, versions: [] }, ...answers });
+  const asked = fakeServer({ "GET /api/sessions/s/compressions": { active: 0, versions: [] }, ...answers });
   render(<History session="s" onClose={() => undefined} />);
   return asked;
 }
@@ -43,10 +43,10 @@ test("what was compressed is told, and the version in force can be changed back 
 });
 
 test.each([
-  ["en", new No(409, "nothing_to_compress"), "There is nothing to compress yet."],
+  ["en", new Refusal(409, "nothing_to_compress"), "There is nothing to compress yet."],
   ["en", reasoned("newest_turn_only"), "There is nothing to compress yet: the newest exchange always stays word for word."],
   ["zh-Hans", reasoned("newest_turn_only"), "目前没有可压缩的内容：最新一轮对话始终保留原文。"],
-  ["en", new No(502, "summary_refused"), "The model refused to write a summary."],
+  ["en", new Refusal(502, "summary_refused"), "The model refused to write a summary."],
 ] as const)("what cannot be compressed is told in plain words: %s", async (language, refusal, expected) => {
   settings.set({ language });
   open({ "POST /api/sessions/s/compress": () => refusal instanceof Response ? refusal.clone() : refusal });

@@ -4,11 +4,11 @@ import type { api } from "@chat-gateway/client";
 import { useEffect, useState } from "react";
 
 import { Dialog } from "../Dialog";
-import { localeOf, useTime } from "../pages/format";
+import { localeOf, useTime } from "../pages/locale-formats";
 import { inWords } from "../pages/problems";
 import { useLanguage } from "../settings";
 import { client, useWords } from "../state";
-import { words as table } from "./words";
+import { words as table } from "./sidebar-words";
 
 interface Props {
   readonly session: string;

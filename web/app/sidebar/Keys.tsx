@@ -4,7 +4,7 @@ import { Dialog } from "../Dialog";
 import { useWords } from "../state";
 import { useStore } from "../store";
 import { allowSingleKeys, chordText, type Command, commands, isMac, KEYS } from "./commands";
-import { words as table } from "./words";
+import { words as table } from "./sidebar-words";
 
 export function Keys() {
   const words = useWords(table);

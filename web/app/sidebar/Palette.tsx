@@ -9,14 +9,14 @@ import { show } from "../regions";
 import { settings, THEMES } from "../settings";
 import { app, go, useWords } from "../state";
 import { useStore } from "../store";
-import { words as frame } from "../words";
+import { words as frame } from "../frame-words";
 import { chats } from "./chats";
 import { run } from "./Commands";
 import { chordText, type Command, commands, isMac, KEYS } from "./commands";
 import { best } from "./fuzzy";
-import { inPieces } from "./highlight";
-import { Pieces } from "./Pieces";
-import { words as table } from "./words";
+import { markedSpans } from "./highlight";
+import { MarkedText } from "./MarkedText";
+import { words as table } from "./sidebar-words";
 
 const MOST = 30; // of what is shown
 
@@ -81,7 +81,7 @@ export function Palette() {
             key={choice.id} id={`${id}-${choice.id}`} role="option" aria-selected={index === at}
             onClick={() => take(choice)} onPointerMove={() => setAt(index)}
           >
-            <span dir="auto"><Pieces pieces={inPieces(choice.name, fit.ranges)} /></span>
+            <span dir="auto"><MarkedText spans={markedSpans(choice.name, fit.ranges)} /></span>
             {choice.chord !== undefined ? <kbd>{choice.chord}</kbd> : <small>{choice.kind}</small>}
           </li>
         ))}

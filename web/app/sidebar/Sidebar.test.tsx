@@ -7,8 +7,8 @@ import { settings } from "../settings";
 import { type Chat, chats } from "./chats";
 import { Commands } from "./Commands";
 import { commands } from "./commands";
-import { tell } from "./notice";
-import { No, pretend } from "./pretended";
+import { showNotice } from "./notice";
+import { Refusal, fakeServer } from "../fake-server";
 import { Sidebar } from "./Sidebar";
 
 const chat = (id: string, title: string, more: Partial<Chat> = {}): Chat =>
@@ -23,7 +23,7 @@ beforeEach(() => {
   localStorage.clear();
   settings.set({ language: "en" });
   commands.set({ open: null, singleKeys: true });
-  tell(null);
+  showNotice(null);
   app.set({ ...NOTHING, replay: null });
   chats.store.set({ chats: [], next: null, state: "loading", query: "", found: null, archived: null, approvals: [], seen: { since: 0, heads: { a: 4 } } });
   vi.stubGlobal("IntersectionObserver", class {
@@ -34,7 +34,7 @@ beforeEach(() => {
 });
 
 async function open(more: Readonly<Record<string, unknown>> = {}) {
-  const asked = pretend({ ...answers, ...more });
+  const asked = fakeServer({ ...answers, ...more });
   render(<><Sidebar session="a" page={null} onClose={() => undefined} /><Commands /></>);
   await screen.findByRole("link", { name: /Herons/ });
   return asked;
@@ -67,6 +67,40 @@ test("the chat on the screen is listed as soon as it begins, and as soon as it i
   rows = [chat("n", "Hello"), ...ROWS];
   act(() => app.set({ conversation: reduceAll(conversation, [over]) }));
   await waitFor(() => expect(shown()[0]).toBe("Hello"));
+});
+
+test("the chat on the screen waits as soon as its events say so, whatever the list tells", async () => {
+  const begun = { v: 1, seq: 1, type: "turn_start", ts: 1, session_id: "a", turn_id: "t", data: { input: "Note it", model: "m" } } as Event;
+  const made = { ...begun, seq: 2, type: "tool_call", tool_call_id: "x", data: { name: "write_note", arguments: {}, effect: "effectful" } } as Event;
+  const asked = { ...made, seq: 3, type: "approval_request", data: { name: "write_note", arguments: {}, expires_at: 2 } } as Event;
+  const rows = [chat("a", "Herons", { status: "running" })];
+  await open({ "GET /api/sessions": () => ({ sessions: rows }) });
+  const conversation = reduceAll(emptyConversation(), [begun, made]);
+  act(() => app.set({ place: { session: "a", turn: null, page: null }, conversation, state: "ready" }));
+  expect(shown()).toEqual(["Heronsanswering"]);
+  act(() => app.set({ conversation: reduceAll(conversation, [asked]) }));
+  expect(shown()).toEqual(["Heronswaits for you"]);
+});
+
+test("a list that does not tell of the chat on the screen yet is asked for again", async () => {
+  const begun = { v: 1, seq: 1, type: "turn_start", ts: 1, session_id: "a", turn_id: "t", data: { input: "Note it", model: "m" } } as Event;
+  let count = 0;
+  await open({ "GET /api/sessions": () => ({ sessions: [chat("a", "Herons", (count += 1) > 3 ? { status: "running" } : {})] }) });
+  act(() => app.set({ place: { session: "a", turn: null, page: null }, conversation: reduceAll(emptyConversation(), [begun]), state: "ready" }));
+  await waitFor(() => expect(chats.store.get().chats[0]?.status).toBe("running"));
+});
+
+test("what was done is told for a while, a failure until it is closed", async () => {
+  await open();
+  vi.useFakeTimers();
+  act(() => showNotice({ text: "Chat exported." }));
+  expect(screen.getByText("Chat exported.")).toBeTruthy();
+  act(() => { vi.advanceTimersByTime(10_000); });
+  expect(screen.queryByText("Chat exported.")).toBeNull();
+  act(() => showNotice({ text: "No room.", isTrouble: true }));
+  act(() => { vi.advanceTimersByTime(60_000); });
+  expect(screen.getByText("No room.")).toBeTruthy();
+  vi.useRealTimers();
 });
 
 test("a search shows where the words stand, and leads there", async () => {
@@ -104,7 +138,7 @@ test("arrow keys go through the list, F2 renames", async () => {
 
 test("to delete is asked for, and a refusal is told", async () => {
   let isBusy = true;
-  await open({ "DELETE /api/sessions/b": () => isBusy ? new No(409, "turn_in_progress") : undefined });
+  await open({ "DELETE /api/sessions/b": () => isBusy ? new Refusal(409, "turn_in_progress") : undefined });
   fireEvent.click(screen.getByRole("button", { name: "Actions for Reeds" }));
   fireEvent.click(screen.getByRole("menuitem", { name: /Delete/ }));
   fireEvent.click(screen.getByRole("button", { name: "Delete it" }));
@@ -131,10 +165,10 @@ test("a chat is brought back from its file, and what cannot be says why", async 
   give();
   await screen.findByText("Imported: Heron");
   expect(app.get().place.session).toBe("h");
-  answer = new No(409, "conflict");
+  answer = new Refusal(409, "conflict");
   give();
   await screen.findByText("This chat is already here.");
-  answer = new No(400, "bad_import", "Line 1 is no JSON.");
+  answer = new Refusal(400, "bad_import", "Line 1 is no JSON.");
   give();
   await screen.findByText("This file is no sound export. Line 1 is no JSON.");
 });

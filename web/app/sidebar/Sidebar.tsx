@@ -1,27 +1,31 @@
 // The chats, and the ways to the other pages. `session` and `page` are what is on the screen.
 
-import { Archive, ArrowLeft, Box, Brain, Inbox, Keyboard, Puzzle, Search, SquarePen, TextQuote, Upload, X } from "lucide-react";
+import { openTurn } from "@chat-gateway/client";
+import { Archive, ArrowLeft, Box, Brain, CalendarClock, Inbox, Keyboard, Puzzle, Search, SquarePen, TextQuote, Upload, X, Webhook } from "lucide-react";
 import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from "react";
 
-import { localeOf } from "../pages/format";
+import { importChats, inWordsOf } from "../chat-files";
+import { localeOf } from "../pages/locale-formats";
 import { inWords } from "../pages/problems";
 import { hashOf, NEW_CHAT, type Page, PAGES } from "../place";
 import { useLanguage } from "../settings";
-import { client, go, useWords } from "../state";
+import { go, useApp, useWords } from "../state";
 import { useStore } from "../store";
-import { words as frame } from "../words";
+import { words as frame } from "../frame-words";
 import { ChatRow } from "./ChatRow";
 import { type Chat, chats } from "./chats";
 import { commands } from "./commands";
 import { byDay } from "./days";
-import { notice, tell } from "./notice";
+import { notice, showNotice } from "./notice";
 import { isUnread } from "./seen";
-import { words as table } from "./words";
+import { words as table } from "./sidebar-words";
 import "./sidebar.css";
 
 const TYPING_MS = 200;
+const NOTICE_MS = 6_000; // to read a line
+const UNDO_MS = 12_000; // and to think better of it
 const NARROW = "(max-width: 860px)"; // where the list lies over the rest
-const ICONS: Readonly<Record<Page, typeof Box>> = { inbox: Inbox, memory: Brain, skills: Puzzle, artifacts: Box, prompts: TextQuote };
+const ICONS: Readonly<Record<Page, typeof Box>> = { inbox: Inbox, memory: Brain, skills: Puzzle, artifacts: Box, schedules: CalendarClock, webhooks: Webhook, prompts: TextQuote };
 
 export interface SidebarProps {
   readonly session: string | null;
@@ -47,7 +51,7 @@ export function Sidebar({ session, page, onClose }: SidebarProps) {
         <SearchBox />
       </div>
       <List session={session} onChosen={leave} />
-      <Told />
+      <NoticeBar />
       <ul className="chats-pages" aria-label={words.pages}>
         {PAGES.map((each) => {
           const Icon = ICONS[each];
@@ -113,6 +117,7 @@ function List({ session, onChosen }: { readonly session: string | null; readonly
   const shown = all.found ?? all.archived ?? all;
   const [stop, setStop] = useState<string | null>(null);
   const list = useRef<HTMLDivElement>(null);
+  const shownStatus = useShownStatus();
   const groups = useMemo(
     () => byDay(shown.chats, { language: localeOf(language), now: all.day, pinned: words.pinned }),
     [shown.chats, language, words.pinned, all.day],
@@ -142,6 +147,7 @@ function List({ session, onChosen }: { readonly session: string | null; readonly
               <ChatRow
                 key={chat.id} chat={chat} isOpen={chat.id === session} isStop={chat.id === tabStop}
                 isUnread={chat.id !== session && isUnread(all.seen, chat)} onChosen={onChosen}
+                status={chat.id !== session || shownStatus === null ? chat.status : shownStatus === "over" ? undefined : shownStatus}
               />
             ))}
           </ul>
@@ -153,6 +159,14 @@ function List({ session, onChosen }: { readonly session: string | null; readonly
       {!all.archived && !all.found && <Below />}
     </div>
   );
+}
+
+// How the session on the screen stands by its events, of which the list tells later. null: they are not known yet.
+function useShownStatus(): Chat["status"] | "over" | null {
+  return useApp((state) => {
+    const { conversation, state: known } = state.replay?.live ?? state;
+    return known === "ready" ? (openTurn(conversation)?.state ?? "over") as Chat["status"] | "over" : null;
+  });
 }
 
 // The next page, when the reader has come to the end of this one.
@@ -177,12 +191,12 @@ function Below() {
   const choose = useRef<HTMLInputElement>(null);
   const take = async (file: File) => {
     try {
-      const { id, title } = await client.importSession(file);
+      const { session, outcome } = await importChats(file);
       await chats.refresh();
-      go({ session: id });
-      tell({ text: words.imported(title ?? words.untitled) });
+      if (session) go({ session: session.id });
+      showNotice(session ? { text: words.imported(session.title ?? words.untitled) } : { text: inWordsOf(outcome, language), isTrouble: outcome.refused > 0 });
     } catch (error) {
-      tell({ text: inWords(error as Error, language), isTrouble: true });
+      showNotice({ text: inWords(error as Error, language), isTrouble: true });
     }
   };
   return (
@@ -202,20 +216,31 @@ function Below() {
   );
 }
 
-// What was just done, with the way back.
-function Told() {
+// What was just done, with the way back. It goes by itself, but not while the reader is at it, nor a failure.
+function NoticeBar() {
   const words = useWords(table);
-  const told = useStore(notice, ({ shown }) => shown);
+  const shown = useStore(notice, (state) => state.shown);
+  const [isHeld, setHeld] = useState(false);
   const frameWords = useWords(frame);
-  if (!told) return null;
+  useEffect(() => {
+    if (!shown || shown.isTrouble || isHeld) return undefined;
+    const timer = setTimeout(() => showNotice(null), shown.undo ? UNDO_MS : NOTICE_MS);
+    return () => clearTimeout(timer);
+  }, [shown, isHeld]);
+  if (!shown) return null;
+  const close = () => {
+    setHeld(false);
+    showNotice(null);
+  };
   return (
-    <div className="chats-told" data-trouble={told.isTrouble}>
-      <span dir="auto">{told.text}</span>
-      {told.undo && <button type="button" className="small" onClick={() => {
-        told.undo?.();
-        tell(null);
+    <div className="chats-notice" data-trouble={shown.isTrouble}
+      onPointerEnter={() => setHeld(true)} onPointerLeave={() => setHeld(false)} onFocus={() => setHeld(true)} onBlur={() => setHeld(false)}>
+      <span dir="auto">{shown.text}</span>
+      {shown.undo && <button type="button" className="small" onClick={() => {
+        shown.undo?.();
+        close();
       }}>{words.undo}</button>}
-      <button type="button" className="icon" aria-label={frameWords.close} title={frameWords.close} onClick={() => tell(null)}><X /></button>
+      <button type="button" className="icon" aria-label={frameWords.close} title={frameWords.close} onClick={close}><X /></button>
     </div>
   );
 }

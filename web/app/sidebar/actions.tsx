@@ -6,15 +6,15 @@ import {
 import { useState } from "react";
 
 import { Dialog } from "../Dialog";
-import { save } from "../pages/files";
+import { saveFile } from "../downloads";
 import { inWords } from "../pages/problems";
 import { app, client, go, useWords } from "../state";
 import { useLanguage } from "../settings";
 import { chats, type Chat } from "./chats";
 import { History } from "./History";
 import type { Action } from "./Menu";
-import { tell } from "./notice";
-import { words as table } from "./words";
+import { showNotice } from "./notice";
+import { words as table } from "./sidebar-words";
 
 type Asked = "rename" | "delete" | "history" | null;
 
@@ -27,9 +27,9 @@ export function useActions(chat: Chat): { readonly actions: readonly Action[]; r
   const attempt = async (act: () => Promise<string | undefined>, undo?: () => void) => {
     try {
       const text = await act();
-      if (text !== undefined) tell({ text, ...(undo ? { undo } : {}) });
+      if (text !== undefined) showNotice({ text, ...(undo ? { undo } : {}) });
     } catch (error) {
-      tell({ text: inWords(error as Error, language), isTrouble: true });
+      showNotice({ text: inWords(error as Error, language), isTrouble: true });
     }
   };
   const archive = (isArchived: boolean) => attempt(async () => {
@@ -43,7 +43,7 @@ export function useActions(chat: Chat): { readonly actions: readonly Action[]; r
   const share = (format: "html" | "markdown") => attempt(async () => {
     const response = await client.connection.send(`/api/sessions/${chat.id}/export`, {}, { format });
     const suffix = format === "html" ? "html" : "md";
-    save(new File([await response.blob()], `${fileName(title)}.${suffix}`));
+    saveFile(new File([await response.blob()], `${fileName(title)}.${suffix}`));
     return words.exported;
   });
   const actions: Action[] = [
@@ -54,7 +54,7 @@ export function useActions(chat: Chat): { readonly actions: readonly Action[]; r
     { label: words.history, icon: <Layers />, act: () => ask("history") },
     { label: words.exportChat, icon: <Download />, act: () => void attempt(async () => {
       const file = await client.exportSession(chat.id);
-      save(new File([file], `${chat.id}.jsonl`));
+      saveFile(new File([file], `${chat.id}.jsonl`));
       return words.exported;
     }) },
     { label: words.shareMarkdown, icon: <FileText />, act: () => void share("markdown") },
@@ -84,7 +84,7 @@ function Rename({ chat, onClose }: Props) {
   const rename = async () => {
     try {
       await chats.change(chat.id, { title: title.trim() });
-      tell({ text: words.renamed(title.trim()) });
+      showNotice({ text: words.renamed(title.trim()) });
       onClose();
     } catch (error) {
       setTrouble(inWords(error as Error, language));
@@ -121,7 +121,7 @@ function Delete({ chat, onClose }: Props) {
       await chats.remove(chat.id, () => {
         if (app.get().place.session === chat.id) go({});
       });
-      tell({ text: words.deleted(title) });
+      showNotice({ text: words.deleted(title) });
       onClose();
     } catch (error) {
       setBusy(false);

@@ -2,7 +2,7 @@ import { GatewayClient } from "@chat-gateway/client";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
 import { type Chat, createChats, mergePage } from "./chats";
-import { pretend } from "./pretended";
+import { fakeServer } from "../fake-server";
 import { beginSeen, isUnread, keepSeen, keptSeen } from "./seen";
 
 const chat = (id: string, more: Partial<Chat> = {}): Chat =>
@@ -15,7 +15,7 @@ afterEach(() => vi.useRealTimers());
 describe("the list of chats", () => {
   test("one request tells of all chats, and approvals are asked for only when another chat waits", async () => {
     let rows = [chat("a"), chat("b")];
-    const asked = pretend({ "GET /api/sessions": () => ({ sessions: rows }), "GET /api/approvals": () => ({ approvals: [waiting] }) });
+    const asked = fakeServer({ "GET /api/sessions": () => ({ sessions: rows }), "GET /api/approvals": () => ({ approvals: [waiting] }) });
     const chats = createChats(new GatewayClient({ url: "http://localhost" }));
     await chats.refresh();
     await chats.refresh();
@@ -29,7 +29,7 @@ describe("the list of chats", () => {
   });
 
   test("rows that say the same are the same objects", async () => {
-    pretend({ "GET /api/sessions": () => ({ sessions: [chat("a"), chat("b")] }) });
+    fakeServer({ "GET /api/sessions": () => ({ sessions: [chat("a"), chat("b")] }) });
     const chats = createChats(new GatewayClient({ url: "http://localhost" }));
     await chats.refresh();
     const { chats: before } = chats.store.get();
@@ -39,7 +39,7 @@ describe("the list of chats", () => {
 
   test("a list that is as it was is not sent again", async () => {
     const asked: Headers[] = [];
-    pretend({});
+    fakeServer({});
     vi.stubGlobal("fetch", (_: string, init: RequestInit) => {
       asked.push(new Headers(init.headers));
       const isKnown = asked.at(-1)?.get("If-None-Match") === '"one"';
@@ -69,7 +69,7 @@ describe("the list of chats", () => {
   test("it is asked for again and again, sooner while something runs, and no more once nobody watches", async () => {
     vi.useFakeTimers();
     let rows = [chat("a", { status: "running" })];
-    const asked = pretend({ "GET /api/sessions": () => ({ sessions: rows }) });
+    const asked = fakeServer({ "GET /api/sessions": () => ({ sessions: rows }) });
     const end = createChats(new GatewayClient({ url: "http://localhost" })).watch();
     await vi.advanceTimersByTimeAsync(0);
     expect(asked).toHaveLength(2); // the newest, and those that are pinned
@@ -89,7 +89,7 @@ describe("the list of chats", () => {
 
   test("a server that is away leaves what is known, and is asked again", async () => {
     let isAway = false;
-    pretend({ "GET /api/sessions": () => isAway ? new Response("", { status: 503 }) : { sessions: [chat("a")] } });
+    fakeServer({ "GET /api/sessions": () => isAway ? new Response("", { status: 503 }) : { sessions: [chat("a")] } });
     const chats = createChats(new GatewayClient({ url: "http://localhost" }));
     await chats.refresh();
     isAway = true;
@@ -100,7 +100,7 @@ describe("the list of chats", () => {
 
   test("a search that was overtaken is dropped", async () => {
     const held: (() => void)[] = [];
-    pretend({});
+    fakeServer({});
     vi.stubGlobal("fetch", (address: string) => new Promise((resolve) => {
       const query = new URL(address).searchParams.get("q");
       held.push(() => resolve(Response.json({ sessions: [chat(query ?? "none")] })));
@@ -115,7 +115,7 @@ describe("the list of chats", () => {
   });
 
   test("what was put away leaves the list, and what was deleted leaves all", async () => {
-    pretend({
+    fakeServer({
       "GET /api/sessions": () => ({ sessions: [chat("b"), chat("c")] }),
       "PATCH /api/sessions/a": () => chat("a", { archived: true }),
       "DELETE /api/sessions/b": undefined,

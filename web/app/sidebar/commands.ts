@@ -1,19 +1,19 @@
 // The keys of the page and what they do.
 
-import { keep, kept } from "../kept";
+import { writeStored, readStored } from "../browser-storage";
 import { createStore } from "../store";
 
 const KEPT = "gateway.single-keys";
 
 /** Which of the two dialogs is open, and whether keys without a modifier count. */
 export const commands = createStore<{ readonly open: "palette" | "keys" | null; readonly singleKeys: boolean }>({
-  open: null, singleKeys: kept(KEPT) !== "false",
+  open: null, singleKeys: readStored(KEPT) !== "false",
 });
 
 // Keys without a modifier can be switched off (WCAG 2.1.4): speech input types them by mistake.
 export function allowSingleKeys(singleKeys: boolean): void {
   commands.set({ singleKeys });
-  keep(KEPT, String(singleKeys));
+  writeStored(KEPT, String(singleKeys));
 }
 
 /** What a key does everywhere. `mod` is Ctrl, or Cmd on a Mac. */

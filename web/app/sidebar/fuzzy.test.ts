@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 
 import { best, fit } from "./fuzzy";
-import { inPieces } from "./highlight";
+import { markedSpans } from "./highlight";
 
 const names = ["New chat", "Export this chat", "Memory", "Settings", "Archived chats", "Go to the next chat"];
 const found = (typed: string) => best(names, typed, (name) => name).map(({ choice }) => choice);
 const shown = (name: string, typed: string) =>
-  inPieces(name, fit(name, typed)?.ranges ?? []).map(({ text, hit }) => hit ? `[${text}]` : text).join("");
+  markedSpans(name, fit(name, typed)?.ranges ?? []).map(({ text, hit }) => hit ? `[${text}]` : text).join("");
 
 test("all choices are there in their order while nothing is typed", () => {
   expect(found("  ")).toEqual(names);

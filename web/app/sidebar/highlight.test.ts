@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { inPieces, marked } from "./highlight";
+import { markedSpans, marked } from "./highlight";
 
 const shown = (text: string, query: string) => marked(text, query).map(({ text: piece, hit }) => hit ? `[${piece}]` : piece).join("");
 
@@ -29,6 +29,6 @@ test("nothing is marked for no words", () => {
 });
 
 test("ranges that overlap are one piece, and all pieces are the text", () => {
-  const pieces = inPieces("abcdef", [[3, 5], [1, 4], [5, 6]]);
+  const pieces = markedSpans("abcdef", [[3, 5], [1, 4], [5, 6]]);
   expect(pieces).toEqual([{ text: "a", hit: false }, { text: "bcdef", hit: true }]);
 });

@@ -1,6 +1,6 @@
 // A text in pieces, some of which are marked.
 
-export interface Piece {
+export interface MarkedSpan {
   readonly text: string;
   readonly hit: boolean;
 }
@@ -11,7 +11,7 @@ const STEM = 3; // letters that an ending may have: `runs` finds `running` in th
 
 // `text` in pieces, with what `query` looked for marked: words from their beginning in any case, and Chinese
 // characters wherever they stand.
-export function marked(text: string, query: string): Piece[] {
+export function marked(text: string, query: string): MarkedSpan[] {
   const words = [...query.matchAll(WORDS)].map(([word]) => word.toLowerCase());
   const ranges: [number, number][] = [];
   for (const word of words) {
@@ -25,12 +25,12 @@ export function marked(text: string, query: string): Piece[] {
     const isHit = plain.some(({ word, stem }) => here.startsWith(word) || here.startsWith(stem) && here.length <= stem.length + STEM);
     if (isHit) ranges.push([found.index, found.index + found[0].length]);
   }
-  return inPieces(text, ranges);
+  return markedSpans(text, ranges);
 }
 
 // `text` in pieces, with the characters in `ranges` (from, until) marked.
-export function inPieces(text: string, ranges: readonly (readonly [number, number])[]): Piece[] {
-  const pieces: Piece[] = [];
+export function markedSpans(text: string, ranges: readonly (readonly [number, number])[]): MarkedSpan[] {
+  const pieces: MarkedSpan[] = [];
   let at = 0;
   for (const [from, until] of [...ranges].sort(([a], [b]) => a - b)) {
     if (until <= at) continue;

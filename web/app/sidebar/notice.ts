@@ -11,7 +11,7 @@ export interface Notice {
 
 export const notice = createStore<{ readonly shown: Notice | null }>({ shown: null });
 
-export function tell(shown: Notice | null): void {
+export function showNotice(shown: Notice | null): void {
   notice.set({ shown });
   if (shown) announce(shown.text);
 }

@@ -1,6 +1,6 @@
 // What the reader has seen of each chat, in this browser: the number of its last event.
 
-import { keep, keptJson } from "../kept";
+import { writeStored, readStoredJson } from "../browser-storage";
 
 const KEPT = "gateway.seen";
 const MOST = 500; // chats that are kept; one that was looked at longer ago counts as seen
@@ -25,7 +25,7 @@ export function isUnread({ since, heads }: Seen, { id, head, updated_at: at }: C
 
 // Of a new reader everything counts as seen, until `since` is known: when the server first answered.
 export function keptSeen(): Seen {
-  const kept = keptJson(KEPT) as Partial<Seen> | null;
+  const kept = readStoredJson(KEPT) as Partial<Seen> | null;
   return typeof kept?.since === "number" && typeof kept.heads === "object" ? { since: kept.since, heads: { ...kept.heads } } : { since: Infinity, heads: {} };
 }
 
@@ -46,5 +46,5 @@ export function keepSeen(seen: Seen, id: string, head: number): Seen {
 }
 
 function write(seen: Seen): void {
-  keep(KEPT, JSON.stringify(seen));
+  writeStored(KEPT, JSON.stringify(seen));
 }

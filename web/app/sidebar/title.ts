@@ -1,6 +1,6 @@
 import type { Language } from "../language";
 import type { Page } from "../place";
-import { words } from "../words";
+import { words } from "../frame-words";
 
 const PRODUCT = "Chat Gateway";
 

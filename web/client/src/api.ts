@@ -401,6 +401,40 @@ export interface DeletedItem {
   readonly deleted_at: number;
 }
 
+/** Which deliveries. */
+export interface DeliveriesQuery {
+  readonly state?: "pending" | "delivered" | "dead";
+  /** `next` of the page before. */
+  readonly before?: number;
+  readonly limit?: number;
+}
+
+/** The newest first; `next` when there are more. */
+export interface DeliveryList {
+  readonly deliveries: readonly DeliveryReply[];
+  readonly next?: number;
+}
+
+/** A delivery to a webhook. Times are Unix milliseconds. */
+export interface DeliveryReply {
+  /** The `webhook-id` of its posts. */
+  readonly id: string;
+  readonly type: string;
+  /** When it happened. */
+  readonly at: number;
+  readonly session_id?: string;
+  readonly turn_id?: string;
+  readonly state: "pending" | "delivered" | "dead";
+  readonly attempts: number;
+  /** When it is tried next, at the earliest. */
+  readonly due_at?: number;
+  readonly ended_at?: number;
+  /** What the address answered last. */
+  readonly status?: number;
+  /** Why its last try was no success. */
+  readonly error?: string;
+}
+
 /** The documents in use and those that are not any more. `warnings` name files that cannot be used and those that are left out. */
 export interface DocumentList {
   readonly documents: readonly DocumentRow[];
@@ -566,6 +600,13 @@ export interface Imported {
   readonly quotes_dropped: number;
   /** Of what was taken: links to memories that are not here. */
   readonly links_dropped: number;
+}
+
+export interface ImportedSessions {
+  readonly imported: number;
+  readonly refused: number;
+  /** Why: of the first 100 that were refused. */
+  readonly reasons: readonly RefusedSession[];
 }
 
 /** A block of the system prompt, as the model gets it. */
@@ -839,6 +880,21 @@ export interface NewMemoryBody {
   readonly reason?: string;
 }
 
+/** With the secret that signs its deliveries: it is shown here alone. */
+export interface NewWebhook {
+  readonly id: string;
+  readonly url: string;
+  readonly events: readonly string[];
+  readonly created_at: number;
+  /** Since when nothing is posted: as you, or it, asked. */
+  readonly disabled_at?: number;
+  /** In a row, until now. */
+  readonly failures: number;
+  /** Until when it is left alone after failures. */
+  readonly rests_until?: number;
+  readonly secret: string;
+}
+
 /** Something that was found and not shown, and why; `too_long`: it is shown by its summary alone. */
 export interface Omission {
   readonly id: string;
@@ -947,6 +1003,13 @@ export interface RefusedLine {
   readonly reason: string;
 }
 
+export interface RefusedSession {
+  /** Its place in the file, from 1. */
+  readonly number: number;
+  readonly code: string;
+  readonly message: string;
+}
+
 /** How a message that is asked anew is treated. */
 export interface RegenerateBody {
   /** Repeating a request with the same id returns the same turn. */
@@ -964,6 +1027,12 @@ export interface ReleaseBody {
   readonly grace_seconds?: number;
 }
 
+/** What to try again. */
+export interface ReplayBody {
+  /** One that ended; absent: all that are dead. */
+  readonly delivery?: string;
+}
+
 export interface ReplayQuery {
   /** 1 is the original timing, 10 ten times as fast, max without waiting. */
   readonly speed?: string;
@@ -975,6 +1044,11 @@ export interface ReplayQuery {
   readonly branch?: number;
   /** Longest wait between two events, in seconds. */
   readonly pause?: number;
+}
+
+/** How many deliveries are tried again. */
+export interface Replayed {
+  readonly replayed: number;
 }
 
 /** How many replicas of one database live, this one among them, and in what they `differ`: `version`, `schema` (the newest that each knows), `lease`, `prompts`, `skills`. While one version takes the place of another they do. Each judges the others by its own lease: `GATEWAY_LEASE` must be the same on all. */
@@ -1047,6 +1121,102 @@ export interface RetrievedMemory {
   readonly decisions?: readonly string[];
   readonly refs?: readonly string[];
   readonly evidence?: readonly EvidenceItem[];
+}
+
+/** What is sent, and when: one of `at`, `every` and `cron`. */
+export interface ScheduleBody {
+  /** Once, at this date and time (ISO 8601): by the clocks of the time zone, unless it has an offset. With `every` the first time. */
+  readonly at?: string;
+  /** Again and again: seconds between two times. */
+  readonly every?: number;
+  /** Five fields: minute, hour, day of month, month, day of week. */
+  readonly cron?: string;
+  /** IANA name of the zone whose clocks count. */
+  readonly timezone?: string;
+  /** The user's message. */
+  readonly message: string;
+  /** Where it is sent. Absent: to a new session each time. */
+  readonly session_id?: string;
+  /** Absent: the beginning of the message. */
+  readonly name?: string;
+  /** What becomes of times that passed while nothing could run: none of them runs, one run stands for all, or each runs that is not older than a day. */
+  readonly late?: "skip" | "once" | "all";
+  /** Where results are delivered beside the session, KIND:ADDRESS, of the kinds that this gateway has. */
+  readonly destination?: string;
+}
+
+export interface ScheduleChanges {
+  readonly status: "active" | "paused";
+}
+
+export interface ScheduleDetails {
+  readonly id: string;
+  readonly name: string;
+  readonly message: string;
+  /** Absent: a new session each time. */
+  readonly session_id?: string;
+  readonly at?: number;
+  readonly every?: number;
+  readonly cron?: string;
+  readonly timezone: string;
+  readonly late: "skip" | "once" | "all";
+  /** ended: it has no further time. */
+  readonly status: "active" | "paused" | "ended";
+  /** Why the gateway paused it: a code or a sentence. */
+  readonly reason?: string;
+  /** The next time. */
+  readonly due_at?: number;
+  readonly destination?: string;
+  readonly created_at: number;
+  /** The next times, at most 5. */
+  readonly upcoming: readonly number[];
+  /** The last 20, the newest first. */
+  readonly runs: readonly ScheduleRunReply[];
+}
+
+/** The caller's, the newest first. */
+export interface ScheduleList {
+  readonly schedules: readonly ScheduleReply[];
+}
+
+/** When such a schedule would be due. */
+export interface SchedulePreview {
+  /** The first times, at most 5. */
+  readonly upcoming: readonly number[];
+}
+
+/** A message that is sent at set times. */
+export interface ScheduleReply {
+  readonly id: string;
+  readonly name: string;
+  readonly message: string;
+  /** Absent: a new session each time. */
+  readonly session_id?: string;
+  readonly at?: number;
+  readonly every?: number;
+  readonly cron?: string;
+  readonly timezone: string;
+  readonly late: "skip" | "once" | "all";
+  /** ended: it has no further time. */
+  readonly status: "active" | "paused" | "ended";
+  /** Why the gateway paused it: a code or a sentence. */
+  readonly reason?: string;
+  /** The next time. */
+  readonly due_at?: number;
+  readonly destination?: string;
+  readonly created_at: number;
+}
+
+/** What became of one of its times. `started`: the turn is under way. */
+export interface ScheduleRunReply {
+  readonly due_at: number;
+  readonly status: "started" | "missed" | "refused" | "deleted" | "completed" | "failed" | "cancelled" | "limit_reached" | "interrupted";
+  /** When the turn was accepted, or was not. */
+  readonly at: number;
+  readonly session_id?: string;
+  readonly turn_id?: string;
+  /** Why there was no turn. */
+  readonly code?: string;
 }
 
 /** A message that was said elsewhere. */
@@ -1303,6 +1473,18 @@ export interface TextBlock {
   readonly text: string;
 }
 
+/** When it is sent: one of `at`, `every` and `cron`. */
+export interface TimingBody {
+  /** Once, at this date and time (ISO 8601): by the clocks of the time zone, unless it has an offset. With `every` the first time. */
+  readonly at?: string;
+  /** Again and again: seconds between two times. */
+  readonly every?: number;
+  /** Five fields: minute, hour, day of month, month, day of week. */
+  readonly cron?: string;
+  /** IANA name of the zone whose clocks count. */
+  readonly timezone?: string;
+}
+
 /** A tool that may run without asking. */
 export interface ToolGrant {
   readonly tool: string;
@@ -1448,6 +1630,46 @@ export interface VersionItem {
   readonly confidence: number;
   readonly tags: readonly string[];
   readonly superseded_by?: string;
+}
+
+/** An address, and the events to post to it. */
+export interface WebhookBody {
+  /** Is posted to: https, a public host. */
+  readonly url: string;
+  /** Events to post; absent: all there are. */
+  readonly events?: readonly ("turn.finished" | "approval.waiting" | "limit.near" | "schedule.failed")[];
+}
+
+/** Whether anything is posted to it. */
+export interface WebhookChanges {
+  readonly enabled: boolean;
+}
+
+/** Yours, the oldest first. */
+export interface WebhookList {
+  readonly webhooks: readonly WebhookReply[];
+}
+
+/** Times are Unix milliseconds. */
+export interface WebhookReply {
+  readonly id: string;
+  readonly url: string;
+  readonly events: readonly string[];
+  readonly created_at: number;
+  /** Since when nothing is posted: as you, or it, asked. */
+  readonly disabled_at?: number;
+  /** In a row, until now. */
+  readonly failures: number;
+  /** Until when it is left alone after failures. */
+  readonly rests_until?: number;
+}
+
+/** What came of a post. */
+export interface WebhookTest {
+  readonly delivered: boolean;
+  readonly duration_ms: number;
+  readonly status?: number;
+  readonly error?: string;
 }
 
 /** A conversation, or the session that is to be read. */

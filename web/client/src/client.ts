@@ -98,6 +98,16 @@ export class GatewayClient {
     return this.upload("/api/sessions/import", file, "application/x-ndjson");
   }
 
+  /** All sessions in one file. */
+  exportSessions(): Promise<File> {
+    return this.download("/api/export");
+  }
+
+  /** Makes the sessions of such a file; what is refused keeps no other out. */
+  importSessions(file: Blob): Promise<api.ImportedSessions> {
+    return this.upload("/api/import", file, "application/x-ndjson");
+  }
+
   // Turns
 
   /** Starts a turn, once: what got lost on the way is sent again under the same `client_message_id`. */
@@ -192,6 +202,74 @@ export class GatewayClient {
 
   activateCompression(session: string, version: number): Promise<api.CompressionList> {
     return this.connection.ask("POST", `${of(session)}/compressions/${version}/activate`);
+  }
+
+  // Webhooks
+
+  /** The caller's, the oldest first. */
+  webhooks(): Promise<api.WebhookList> {
+    return this.connection.ask("GET", "/api/webhooks");
+  }
+
+  /** Its answer alone has the secret. */
+  addWebhook(body: api.WebhookBody): Promise<api.NewWebhook> {
+    return this.connection.ask("POST", "/api/webhooks", { body });
+  }
+
+  changeWebhook(id: string, enabled: boolean): Promise<api.WebhookReply> {
+    return this.connection.ask("PATCH", `/api/webhooks/${id}`, { body: { enabled } });
+  }
+
+  /** Posts a signed message to it at once. */
+  testWebhook(id: string): Promise<api.WebhookTest> {
+    return this.connection.ask("POST", `/api/webhooks/${id}/test`);
+  }
+
+  /** What it was told and is to be told, the newest first. */
+  deliveries(id: string, query: api.DeliveriesQuery = {}): Promise<api.DeliveryList> {
+    return this.connection.ask("GET", `/api/webhooks/${id}/deliveries`, { query });
+  }
+
+  /** Tries a delivery that ended again, or all that are dead. */
+  replayDeliveries(id: string, delivery?: string): Promise<api.Replayed> {
+    return this.connection.ask("POST", `/api/webhooks/${id}/replay`, { body: delivery === undefined ? {} : { delivery } });
+  }
+
+  deleteWebhook(id: string): Promise<void> {
+    return this.connection.ask("DELETE", `/api/webhooks/${id}`);
+  }
+
+  // Schedules
+
+  schedules(): Promise<api.ScheduleList> {
+    return this.connection.ask("GET", "/api/schedules");
+  }
+
+  /** With its next times and its last runs. */
+  schedule(id: string): Promise<api.ScheduleDetails> {
+    return this.connection.ask("GET", `/api/schedules/${id}`);
+  }
+
+  createSchedule(body: api.ScheduleBody): Promise<api.ScheduleReply> {
+    return this.connection.ask("POST", "/api/schedules", { body });
+  }
+
+  /** When such a schedule would be due. */
+  previewSchedule(body: api.TimingBody, { signal }: Aborting = {}): Promise<api.SchedulePreview> {
+    return this.connection.ask("POST", "/api/schedules/preview", { body, signal });
+  }
+
+  changeSchedule(id: string, status: api.ScheduleChanges["status"]): Promise<api.ScheduleReply> {
+    return this.connection.ask("PATCH", `/api/schedules/${id}`, { body: { status } });
+  }
+
+  /** Sends its message now, once. */
+  runSchedule(id: string): Promise<api.ScheduleReply> {
+    return this.connection.ask("POST", `/api/schedules/${id}/run`);
+  }
+
+  deleteSchedule(id: string): Promise<void> {
+    return this.connection.ask("DELETE", `/api/schedules/${id}`);
   }
 
   // Memories: `version` is the one that the change expects (If-Match)

@@ -2,7 +2,7 @@
 
 import type {
   ApprovalRequest, ApprovalResponse, Artifact, AttachedFile, CallResult, Compression, Done, Feedback, IterationEnd,
-  IterationStart, KnownEvent, Memory, Retrieval, Skill, ToolCall, ToolProgress, TurnError, TurnStart, TurnWarning, Usage,
+  IterationStart, KnownEvent, Memory, Retrieval, Schedule, Skill, ToolCall, ToolProgress, TurnError, TurnStart, TurnWarning, Usage,
 } from "./events.js";
 import type { PersistentMap } from "./persistent-map.js";
 
@@ -70,6 +70,11 @@ export interface SkillPart extends Place {
   readonly data: Skill;
 }
 
+export interface SchedulePart extends Place {
+  readonly kind: "schedule";
+  readonly data: Schedule;
+}
+
 export interface WarningPart extends Place {
   readonly kind: "warning";
   readonly data: TurnWarning;
@@ -91,7 +96,7 @@ export interface UnknownPart extends Place {
 
 /** What a turn shows, in its order. */
 export type Part =
-  | TextPart | ThinkingPart | CallPart | RetrievalPart | MemoryPart | ArtifactPart | SkillPart | WarningPart
+  | TextPart | ThinkingPart | CallPart | RetrievalPart | MemoryPart | ArtifactPart | SkillPart | SchedulePart | WarningPart
   | CompressionPart | UnknownPart;
 
 export type CallState = "running" | "awaiting_approval" | "awaiting_result" | CallResult["status"];
@@ -166,6 +171,10 @@ export interface Turn {
   readonly startedAt: number;
   readonly endedAt?: number;
   readonly state: TurnState;
+  /** Since when all that is left to do is a person's. */
+  readonly waitingSince?: number;
+  /** Milliseconds of such waits that are over; they are in `outcome.duration_ms`. */
+  readonly waitedMs?: number;
   readonly parts: readonly Part[];
   readonly attempts: readonly Attempt[];
   /** Why it failed. */

@@ -305,6 +305,23 @@ export interface RetrievalEvent {
   readonly data: Retrieval;
 }
 
+export interface ScheduleEvent {
+  /** Version of the contract; additive changes keep it. */
+  readonly v: 1;
+  /** Position in the session: from 1, without gaps, never reused. The one cursor. */
+  readonly seq: number;
+  readonly type: "schedule";
+  /** Unix time in milliseconds. */
+  readonly ts: number;
+  readonly session_id: string;
+  readonly turn_id: string;
+  /** Number of the model call in the turn. */
+  readonly iteration?: number;
+  /** The model's id of the tool call. */
+  readonly tool_call_id?: string;
+  readonly data: Schedule;
+}
+
 export interface SkillEvent {
   /** Version of the contract; additive changes keep it. */
   readonly v: 1;
@@ -595,6 +612,21 @@ export interface RetrievalHit {
   readonly passage?: number;
 }
 
+/** A schedule of this session was changed, or did not run when it was due. A run itself is a turn, with `dialect` schedule in its `turn_start`. */
+export interface Schedule {
+  readonly schedule_id: string;
+  readonly name: string;
+  readonly action: "created" | "paused" | "resumed" | "run_asked" | "deleted" | "missed" | "refused";
+  /** The time that was missed, or at which the turn was refused. */
+  readonly due_at?: number;
+  /** When it runs next. Absent: not any more, or not before it is resumed. */
+  readonly next_due_at?: number;
+  /** Why: late, or the code of the refusal. */
+  readonly code?: string;
+  /** The user's id, or `model`. Absent: the gateway itself. */
+  readonly by?: string;
+}
+
 /** A written skill was read, or what was asked of a skill was refused. */
 export interface Skill {
   readonly name: string;
@@ -609,7 +641,7 @@ export interface Skill {
   readonly allowed_tools?: readonly string[];
 }
 
-/** One step of what a tool did. Inputs and outputs that are too large are cut, and say so. */
+/** One step of what a tool did. Inputs and outputs that are too large are cut and marked as cut. */
 export interface StepTrace {
   readonly step_id: string;
   readonly step_name: string;
@@ -727,6 +759,7 @@ export type KnownEvent =
   | ArtifactEvent
   | CompressionEvent
   | TitleEvent
+  | ScheduleEvent
   | IterationEndEvent
   | IterationSupersededEvent
   | TurnWarningEvent
@@ -748,6 +781,7 @@ export const EVENT_TYPES = [
   "iteration_superseded",
   "memory",
   "retrieval",
+  "schedule",
   "skill",
   "text",
   "thinking",

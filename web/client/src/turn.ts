@@ -40,8 +40,8 @@ export function fold(turn: Turn, event: Event, lists: Lists): Turn {
     case "iteration_superseded": return withdraw(turn, event, lists);
     case "tool_call": return called(turn, event, lists);
     case "tool_progress": case "tool_result": case "approval_request": case "approval_response":
-      return withState(inCall(turn, event, (call) => advanced(call, event), lists), lists);
-    case "retrieval": case "memory": case "artifact": case "skill": case "warning":
+      return withState(inCall(turn, event, (call) => advanced(call, event), lists), event.ts, lists);
+    case "retrieval": case "memory": case "artifact": case "skill": case "schedule": case "warning":
       return noted(turn, event, lists);
     case "compression": return compressed(turn, event, lists);
     case "error": return { ...closed(turn, event.ts, lists), error: event.data };
@@ -126,7 +126,7 @@ function called(turn: Turn, event: events.ToolCallEvent, lists: Lists): Turn {
   const call: Call = {
     id: event.tool_call_id ?? "", name, arguments: given, made: event.data, state: "running", startedAt: event.ts, parts: [],
   };
-  return withState(add(closed(turn, event.ts, lists), { kind: "call", ...placeOf(event), call: { ...call, state: stateOf(call) } }, lists), lists);
+  return withState(add(closed(turn, event.ts, lists), { kind: "call", ...placeOf(event), call: { ...call, state: stateOf(call) } }, lists), event.ts, lists);
 }
 
 type OfCall = events.ToolProgressEvent | events.CallResultEvent | events.ApprovalRequestEvent | events.ApprovalResponseEvent;
@@ -165,17 +165,24 @@ function inCall(turn: Turn, event: Event, change: (call: Call) => Call, lists: L
 }
 
 /** A turn waits when all that is left to do is a person's, or a client's. */
-function withState(turn: Turn, lists: Lists): Turn {
+function withState(turn: Turn, at: number, lists: Lists): Turn {
   if (turn.outcome || turn.isOperation) return turn;
   const places = lists.placesOf(turn.parts);
   const waits = places.waitingIn("awaiting_approval", "awaiting_result") > 0 && places.waitingIn("running") === 0;
   const state: TurnState = !waits ? "running" : places.waitingIn("awaiting_approval") > 0 ? "awaiting_approval" : "awaiting_tool_result";
-  return state === turn.state ? turn : { ...turn, state };
+  if (state === turn.state) return turn;
+  return { ...withoutWait(turn, at), state, ...(state === "awaiting_approval" ? { waitingSince: at } : {}) };
+}
+
+/** `turn` in which nobody is waited for any more. */
+function withoutWait(turn: Turn, at: number): Turn {
+  const { waitingSince, ...others } = turn;
+  return waitingSince === undefined ? turn : { ...others, waitedMs: (turn.waitedMs ?? 0) + Math.max(0, at - waitingSince) };
 }
 
 // What else happened
 
-type Noted = events.RetrievalEvent | events.MemoryEvent | events.ArtifactEvent | events.SkillEvent | events.TurnWarningEvent;
+type Noted = events.RetrievalEvent | events.MemoryEvent | events.ArtifactEvent | events.SkillEvent | events.ScheduleEvent | events.TurnWarningEvent;
 
 function noted(turn: Turn, event: Noted, lists: Lists): Turn {
   const part = { kind: event.type, ...placeOf(event), data: event.data } as Part;
@@ -196,7 +203,7 @@ function over(turn: Turn, event: events.DoneEvent): Turn {
   const { status, iterations } = event.data;
   // It was cancelled while it waited for another one, in whose midst both of its events may stand.
   const neverRan = turn.start !== undefined && status === "cancelled" && iterations === 0 && event.seq === turn.seq + 1;
-  const ended: Turn = { ...turn, outcome: event.data, state: status, endedAt: event.ts };
+  const ended: Turn = { ...withoutWait(turn, event.ts), outcome: event.data, state: status, endedAt: event.ts };
   return neverRan ? { ...without(ended, "parentId"), place: "beside" } : ended;
 }
 

@@ -2,10 +2,11 @@
 
 import { memo, type ReactNode, useEffect, useState } from "react";
 import { useWords } from "../../state";
-import { words as table } from "../words";
-import { CopyButton } from "../CopyButton";
+import { words as table } from "../conversation-words";
+import { CopyButton } from "../../CopyButton";
+import { LongText } from "../LongText";
 import type { FigureChild } from "./figure";
-import { Kept, Workshop } from "./workshop";
+import { TextCache, WorkerQueue } from "./worker-queue";
 
 interface Asked {
   code: string;
@@ -17,31 +18,31 @@ const MAX_PARTS = 3_000;
 const PAUSE_MS = 250; // without growth, before a code is coloured
 const KEPT = 500_000; // characters
 
-const painter = new Workshop<Asked, FigureChild[]>(
-  () => new Worker(new URL("./colours.worker.ts", import.meta.url), { type: "module" }),
-  async ({ code, language }) => (await import("./colours")).coloured(code, language),
+const painter = new WorkerQueue<Asked, FigureChild[]>(
+  () => new Worker(new URL("./code-highlight.worker.ts", import.meta.url), { type: "module" }),
+  async ({ code, language }) => (await import("./code-highlight")).highlighted(code, language),
 );
-const known = new Kept<FigureChild[] | null>(KEPT);
+const known = new TextCache<FigureChild[] | null>(KEPT);
 
 export const CodeBlock = memo(function CodeBlock({ code, language }: Asked) {
   const words = useWords(table);
-  const colours = useColours(code, language.toLowerCase());
+  const highlighting = useHighlighting(code, language.toLowerCase());
   return (
     <div className="code">
       <div className="code-head">
         <span className="language" dir="ltr">{language}</span>
         <CopyButton text={() => code} label={words.copyCode} />
       </div>
-      <pre tabIndex={0} dir="ltr"><code>{colours === null ? code : colours.map(draw)}</code></pre>
+      <pre tabIndex={0} dir="ltr"><code>{highlighting === null ? <LongText text={code} /> : highlighting.map(draw)}</code></pre>
     </div>
   );
 });
 
-function useColours(code: string, language: string): FigureChild[] | null {
+function useHighlighting(code: string, language: string): FigureChild[] | null {
   const [, tell] = useState<FigureChild[] | null>(null);
   const key = `${language}\0${code}`;
-  const colours = known.get(key);
-  const isWanted = colours === undefined && language !== "" && code.length <= MAX_LENGTH;
+  const highlighting = known.get(key);
+  const isWanted = highlighting === undefined && language !== "" && code.length <= MAX_LENGTH;
   useEffect(() => {
     if (!isWanted) return undefined;
     const timer = setTimeout(() => {
@@ -53,7 +54,7 @@ function useColours(code: string, language: string): FigureChild[] | null {
     }, PAUSE_MS);
     return () => clearTimeout(timer);
   }, [isWanted, key, code, language]);
-  return colours ?? null;
+  return highlighting ?? null;
 }
 
 function partsOf(children: readonly FigureChild[]): number {

@@ -2,7 +2,7 @@
 
 import { createElement, memo, type ReactNode, useEffect, useState } from "react";
 import type { Figure, FigureChild } from "./figure";
-import { Kept, Workshop } from "./workshop";
+import { TextCache, WorkerQueue } from "./worker-queue";
 
 interface Asked {
   source: string;
@@ -12,11 +12,11 @@ interface Asked {
 const MAX_LENGTH = 4_000; // characters of a formula
 const KEPT = 100_000; // characters
 
-const setter = new Workshop<Asked, Figure>(
+const setter = new WorkerQueue<Asked, Figure>(
   () => new Worker(new URL("./math.worker.ts", import.meta.url), { type: "module" }),
   async ({ source, isBlock }) => (await import("./math")).formula(source, isBlock),
 );
-const known = new Kept<Figure | null>(KEPT);
+const known = new TextCache<Figure | null>(KEPT);
 
 export const Formula = memo(function Formula({ source, isBlock }: Asked) {
   const [, tell] = useState<Figure | null>(null);

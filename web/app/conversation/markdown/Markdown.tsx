@@ -6,7 +6,9 @@
 import type { Definition, FootnoteDefinition, ListItem, Nodes, PhrasingContent, RootContent, Table } from "mdast";
 import { createContext, memo, type ReactNode, use, useId, useMemo, useState } from "react";
 import { useWords } from "../../state";
-import { words as table } from "../words";
+import { MOST, LeftOut } from "../LeftOut";
+import { LongText } from "../LongText";
+import { words as table } from "../conversation-words";
 import { cut, Definitions, footnotes, topHeading, type Block, type Cut } from "./blocks";
 import { CodeBlock } from "./CodeBlock";
 import { Formula } from "./Formula";
@@ -30,10 +32,19 @@ export const Markdown = memo(function Markdown({ text }: { text: string }) {
   const noted = useMemo(() => [...footnotes(blocks).keys()].join("\n"), [blocks]);
   const notes = useMemo(() => ({ id, numbers: new Map(noted.split("\n").map((name, index) => [name, index + 1])) }), [id, noted]);
   const top = useMemo(() => topHeading(blocks), [blocks]);
+  const [first, setFirst] = useState(MOST / 2);
+  const newest = Math.max(first, blocks.length - MOST / 2);
+  const draw = (some: readonly Block[], from: number) => some.map((block, index) => (
+    <BlockView key={from + index} block={block.source} fence={block.fence} context={definitions.of(block)} />
+  ));
   return (
     <NotesContext value={notes}>
       <TopContext value={top}>
-        {blocks.map((block, index) => <BlockView key={index} block={block.source} fence={block.fence} context={definitions.of(block)} />)}
+        {[
+          ...draw(blocks.slice(0, first), 0),
+          newest > first && <LeftOut key="left" count={newest - first} of={blocks.length} onMore={(more) => setFirst(first + more)} />,
+          ...draw(blocks.slice(newest), newest),
+        ]}
       </TopContext>
     </NotesContext>
   );
@@ -71,7 +82,7 @@ function Fence({ source }: { source: string }) {
 
 function ParsedBlock({ source, context }: { source: string; context: string }) {
   const tree: Tree | undefined = useTree(source, context);
-  if (tree === undefined || tree === null) return <p className="plain" dir="auto">{source}</p>;
+  if (tree === undefined || tree === null) return <p className="plain" dir="auto"><LongText text={source} wraps /></p>;
   return tree.map((node, index) => <Flow key={index} node={node} />);
 }
 
@@ -84,7 +95,7 @@ function Flow({ node }: { node: RootContent }): ReactNode {
     case "paragraph": return <p dir="auto">{phrasing(node.children)}</p>;
     case "heading": return <Heading depth={node.depth}>{phrasing(node.children)}</Heading>;
     case "thematicBreak": return <hr />;
-    case "blockquote": return <blockquote dir="auto">{flow(node.children)}</blockquote>;
+    case "blockquote": return <blockquote dir={directionOf(node)}>{flow(node.children)}</blockquote>;
     case "code": return <CodeBlock code={node.value} language={node.lang ?? ""} />;
     case "math": return <Formula source={node.value} isBlock />;
     case "html": return <p className="html" dir="auto">{node.value}</p>;
@@ -92,7 +103,7 @@ function Flow({ node }: { node: RootContent }): ReactNode {
     case "footnoteDefinition": return <Footnote node={node} />;
     case "list": {
       const drawItem = (item: ListItem, index: number) => (
-        <li key={index} className={typeof item.checked === "boolean" ? "task" : undefined} dir="auto">
+        <li key={index} className={typeof item.checked === "boolean" ? "task" : undefined}>
           {typeof item.checked === "boolean" && <Task isDone={item.checked} />}
           {item.children.map((child, at) => child.type === "paragraph" && node.spread !== true && item.spread !== true
             ? <Phrases key={at} nodes={child.children} /> : <Flow key={at} node={child} />)}
@@ -100,7 +111,7 @@ function Flow({ node }: { node: RootContent }): ReactNode {
       );
       return (
         <InParts rows={node.children} draw={drawItem}>
-          {(items) => node.ordered === true ? <ol start={node.start ?? 1}>{items}</ol> : <ul>{items}</ul>}
+          {(items) => node.ordered === true ? <ol start={node.start ?? 1} dir={directionOf(node)}>{items}</ol> : <ul dir={directionOf(node)}>{items}</ul>}
         </InParts>
       );
     }
@@ -170,7 +181,7 @@ function NoteMark({ name }: { name: string }) {
 function Footnote({ node }: { node: FootnoteDefinition }) {
   const { id, numbers } = use(NotesContext);
   return (
-    <div className="footnotes" id={`${id}${node.identifier}`} role="note" tabIndex={-1}>
+    <div className="footnotes" id={`${id}${node.identifier}`} role="note" tabIndex={-1} dir={directionOf(node)}>
       <span className="number">{numbers.get(node.identifier) ?? node.identifier}</span>
       <div>{flow(node.children)}</div>
     </div>
@@ -180,14 +191,14 @@ function Footnote({ node }: { node: FootnoteDefinition }) {
 function TableView({ node }: { node: Table }) {
   const [head, ...rows] = node.children;
   const cells = (row: Table["children"][number], Cell: "th" | "td") => row.children.map((cell, index) => (
-    <Cell key={index} dir="auto" className={node.align?.[index] ?? undefined} scope={Cell === "th" ? "col" : undefined}>
+    <Cell key={index} className={node.align?.[index] ?? undefined} scope={Cell === "th" ? "col" : undefined}>
       {phrasing(cell.children)}
     </Cell>
   ));
   return (
     <InParts rows={rows} draw={(row, index) => <tr key={index}>{cells(row, "td")}</tr>}>
       {(drawn) => (
-        <div className="table" tabIndex={0} role="group">
+        <div className="table" tabIndex={0} role="group" dir={directionOf(node)}>
           <table>
             {head !== undefined && <thead><tr>{cells(head, "th")}</tr></thead>}
             <tbody>{drawn}</tbody>
@@ -216,6 +227,23 @@ function InParts<Row>({ rows, draw, children }: InPartsProps<Row>) {
       {rows.length > count && <button type="button" className="small" onClick={() => setCount(count + ROWS)}>{words.showMore} ({rows.length - count})</button>}
     </>
   );
+}
+
+const RIGHT_TO_LEFT = /[\p{sc=Adlm}\p{sc=Arab}\p{sc=Hebr}\p{sc=Nkoo}\p{sc=Rohg}\p{sc=Syrc}\p{sc=Thaa}]/u;
+
+/** That of its first letter. `dir=auto` would not look into paragraphs and cells, which have their own. */
+function directionOf(node: Nodes): "ltr" | "rtl" {
+  return RIGHT_TO_LEFT.test(firstLetter(node) ?? "") ? "rtl" : "ltr";
+}
+
+function firstLetter(node: Nodes): string | undefined {
+  if (node.type === "text") return /\p{L}/u.exec(node.value)?.[0];
+  if (!("children" in node)) return undefined;
+  for (const child of node.children) {
+    const found = firstLetter(child);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 function textOf(node: Nodes): string {

@@ -123,6 +123,7 @@ function indentOf(line: string): number {
 }
 
 const DEFINITION = /^ {0,3}\[((?:[^\]\\\n]|\\.)+)\]:[^\n]*/gm;
+const LABEL = /\[((?:[^[\]\\\n]|\\.)+)\](:?)/g;
 const MAX_DEFINITIONS = 200;
 /** What stands for a footnote where only references to it are: no text of a model. */
 export const STUB = "\u{e000}";
@@ -144,10 +145,10 @@ export class Definitions {
 
   of({ source, fence }: Block): string {
     if (fence || this.lines.size === 0 || !source.includes("[")) return "";
-    const said = source.toLowerCase();
-    const used: string[] = [];
-    for (const [name, line] of this.lines) if (said.includes(`[${name}]`) && !said.includes(`[${name}]:`)) used.push(line);
-    return used.join("\n\n");
+    const defined = new Set<string>();
+    const used = new Set<string>();
+    for (const [, label = "", colon] of source.matchAll(LABEL)) (colon === ":" ? defined : used).add(label.toLowerCase());
+    return [...used].flatMap((name) => defined.has(name) ? [] : this.lines.get(name) ?? []).join("\n\n");
   }
 }
 
@@ -160,7 +161,7 @@ export function topHeading(blocks: readonly Block[]): number {
   return top > 6 ? 1 : top;
 }
 
-const NOTE = /\[\^([^\]\s]+)\](:?)/g;
+const NOTE = /\[\^([^[\]\s]+)\](:?)/g;
 
 /** The numbers of footnotes by their labels, in the order in which the text comes to them. */
 export function footnotes(blocks: readonly Block[]): ReadonlyMap<string, number> {

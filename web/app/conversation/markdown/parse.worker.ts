@@ -1,4 +1,4 @@
 import { parse } from "./parse";
-import { serve } from "./workshop";
+import { serve } from "./worker-queue";
 
 serve(self, ({ source, context }: { source: string; context: string }) => parse(source, context));

@@ -2,18 +2,18 @@
 
 import type { RootContent } from "mdast";
 import { useEffect, useState } from "react";
-import { Kept, Workshop } from "./workshop";
+import { TextCache, WorkerQueue } from "./worker-queue";
 
 /** null: to be shown as it was written. */
 export type Tree = readonly RootContent[] | null;
 
 const KEPT = 300_000; // characters, whose trees take some ten times as much in memory
 
-const parser = new Workshop<{ source: string; context: string }, RootContent[]>(
+const parser = new WorkerQueue<{ source: string; context: string }, RootContent[]>(
   () => new Worker(new URL("./parse.worker.ts", import.meta.url), { type: "module" }),
   async ({ source, context }) => (await import("./parse")).parse(source, context),
 );
-const trees = new Kept<Tree>(KEPT);
+const trees = new TextCache<Tree>(KEPT);
 
 const keyOf = (source: string, context: string) => (context === "" ? source : `${source}\0${context}`);
 

@@ -4,8 +4,8 @@ import { useState } from "react";
 
 import { useLanguage } from "../../settings";
 import { useWords } from "../../state";
-import { localeOf } from "../format";
-import { words as table } from "../words";
+import { localeOf } from "../locale-formats";
+import { words as table } from "../page-words";
 import type { TableData } from "./tables";
 
 const ROWS = 100;

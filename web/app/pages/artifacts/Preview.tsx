@@ -7,9 +7,9 @@ import { useEffect, useState } from "react";
 
 import { useLanguage } from "../../settings";
 import { client, useWords } from "../../state";
-import { localeOf, sizeText } from "../format";
+import { localeOf, sizeText } from "../locale-formats";
 import { inWords } from "../problems";
-import { words as table } from "../words";
+import { words as table } from "../page-words";
 import { DataTable } from "./DataTable";
 import type { JsonPart, TableData } from "./tables";
 

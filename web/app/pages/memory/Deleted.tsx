@@ -4,14 +4,14 @@ import type { api } from "@chat-gateway/client";
 import { useState } from "react";
 
 import { client, useWords } from "../../state";
-import { useTime } from "../format";
-import type { Telling } from "../tell";
-import { words as table } from "../words";
+import { useTime } from "../locale-formats";
+import type { PageStatus } from "../page-status";
+import { words as table } from "../page-words";
 import { EraseQuestion } from "./EraseQuestion";
 
 interface Props {
   readonly deleted: api.DeletedItem;
-  readonly attempt: Telling["attempt"];
+  readonly attempt: PageStatus["attempt"];
   readonly onGone: (id: string, text: string) => void;
 }
 

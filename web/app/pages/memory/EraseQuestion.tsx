@@ -1,6 +1,6 @@
 import { Dialog } from "../../Dialog";
 import { useWords } from "../../state";
-import { words as table } from "../words";
+import { words as table } from "../page-words";
 
 interface Props {
   readonly what: string | null;

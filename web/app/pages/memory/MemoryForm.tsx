@@ -4,7 +4,7 @@ import type { api } from "@chat-gateway/client";
 import { useId, useState } from "react";
 
 import { useWords } from "../../state";
-import { words as table } from "../words";
+import { words as table } from "../page-words";
 
 export interface Given {
   readonly content: string;

@@ -5,16 +5,16 @@ import { useId, useState } from "react";
 
 import { hashOf, NEW_CHAT } from "../../place";
 import { client, useWords } from "../../state";
-import { useTime } from "../format";
+import { useTime } from "../locale-formats";
 import { codeOf } from "../problems";
-import type { Telling } from "../tell";
-import { words as table } from "../words";
+import type { PageStatus } from "../page-status";
+import { words as table } from "../page-words";
 import { EraseQuestion } from "./EraseQuestion";
 import { type Given, MemoryForm } from "./MemoryForm";
 
 interface Props {
   readonly memory: api.MemoryItem;
-  readonly attempt: Telling["attempt"];
+  readonly attempt: PageStatus["attempt"];
   readonly onChanged: (memory: api.MemoryItem) => void;
   readonly onGone: (id: string, text: string) => void;
   readonly onReplaced: () => void;

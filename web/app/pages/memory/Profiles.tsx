@@ -5,13 +5,13 @@ import { useCallback, useEffect, useId, useState } from "react";
 
 import { client, useWords } from "../../state";
 import { codeOf } from "../problems";
-import type { Telling } from "../tell";
-import { words as table } from "../words";
+import type { PageStatus } from "../page-status";
+import { words as table } from "../page-words";
 import { fieldsOf, textOf } from "./profile";
 
-type Props = Pick<Telling, "attempt" | "tell">;
+type Props = Pick<PageStatus, "attempt" | "report">;
 
-export function Profiles({ attempt, tell }: Props) {
+export function Profiles({ attempt, report }: Props) {
   const { memory: words } = useWords(table);
   const [profiles, setProfiles] = useState<readonly api.ProfileReply[]>([]);
   const read = useCallback(() => client.profiles().then(({ profiles: found }) => setProfiles(found), () => undefined), []);
@@ -21,7 +21,7 @@ export function Profiles({ attempt, tell }: Props) {
     <details className="card profiles">
       <summary>{words.profile}</summary>
       {profiles.map((profile) => (
-        <ProfileForm key={`${profile.kind}-${profile.id}-${profile.version}`} profile={profile} attempt={attempt} tell={tell} onStale={() => void read()}
+        <ProfileForm key={`${profile.kind}-${profile.id}-${profile.version}`} profile={profile} attempt={attempt} report={report} onStale={() => void read()}
           onSaved={(saved) => setProfiles(profiles.map((each) => each.kind === saved.kind && each.id === saved.id ? saved : each))} />
       ))}
     </details>
@@ -34,7 +34,7 @@ interface FormProps extends Props {
   readonly onStale: () => void;
 }
 
-function ProfileForm({ profile: { kind, id, fields, version }, attempt, tell, onSaved, onStale }: FormProps) {
+function ProfileForm({ profile: { kind, id, fields, version }, attempt, report, onSaved, onStale }: FormProps) {
   const { memory: words, save } = useWords(table);
   const [text, setText] = useState(() => textOf(fields));
   const name = useId();
@@ -53,7 +53,7 @@ function ProfileForm({ profile: { kind, id, fields, version }, attempt, tell, on
   return (
     <form className="page-form" onSubmit={(event) => {
       event.preventDefault();
-      tell("");
+      report("");
       void put();
     }}>
       <label htmlFor={name}>{kind === "user" ? words.ownProfile : words.household(id)}</label>

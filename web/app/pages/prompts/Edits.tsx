@@ -5,8 +5,8 @@ import { useId } from "react";
 
 import { useLanguage } from "../../settings";
 import { useWords } from "../../state";
-import { localeOf } from "../format";
-import { words as table } from "../words";
+import { localeOf } from "../locale-formats";
+import { words as table } from "../page-words";
 import type { Difference, PartChange } from "./difference";
 
 /** Texts by the names of components. */

@@ -7,11 +7,11 @@ import { useEffect, useId, useRef, useState } from "react";
 import { Dialog } from "../../Dialog";
 import { chats } from "../../sidebar/chats";
 import { client, go, useApp, useWords } from "../../state";
-import { localeOf } from "../format";
+import { localeOf } from "../locale-formats";
 import { useLanguage } from "../../settings";
-import { useTelling } from "../tell";
-import { ToldLine } from "../ToldLine";
-import { words as table } from "../words";
+import { usePageStatus } from "../page-status";
+import { StatusLine } from "../StatusLine";
+import { words as table } from "../page-words";
 import { exampleOf } from "./parameters";
 
 interface Props {
@@ -22,7 +22,7 @@ interface Props {
 export function TryOut({ skill: { name, type, metadata }, onClose }: Props) {
   const { skills: words } = useWords(table);
   const isDemo = useApp((state) => state.health?.demo === true);
-  const { told, tell, attempt } = useTelling();
+  const { status, report, attempt } = usePageStatus();
   const isWritten = type === "markdown";
   const [text, setText] = useState(() => isWritten ? words.askWritten(name) : JSON.stringify(exampleOf(metadata), null, 2));
   const [session, setSession] = useState<string | null>(null);
@@ -34,7 +34,7 @@ export function TryOut({ skill: { name, type, metadata }, onClose }: Props) {
   const start = () => {
     const message = isWritten ? text : messageFor(name, text, { isDemo, ask: words.ask });
     if (message instanceof SyntaxError) {
-      tell(message.message === "" ? words.notAnObject : words.notJson(message.message));
+      report(message.message === "" ? words.notAnObject : words.notJson(message.message));
       return;
     }
     ending.current?.abort();
@@ -74,7 +74,7 @@ export function TryOut({ skill: { name, type, metadata }, onClose }: Props) {
           }}>{words.openChat}</button>}
         </div>
       </form>
-      <ToldLine told={told} />
+      <StatusLine status={status} />
       {turn && <Steps turn={turn} />}
     </Dialog>
   );

@@ -5,29 +5,29 @@ import { useCallback, useRef, useState } from "react";
 import { useLanguage } from "../settings";
 import { inWords } from "./problems";
 
-export interface Told {
+export interface StatusText {
   readonly text: string;
   readonly isTrouble: boolean;
 }
 
-const NOTHING: Told = { text: "", isTrouble: false };
+const NOTHING: StatusText = { text: "", isTrouble: false };
 
-export interface Telling {
-  readonly told: Told;
-  readonly tell: (text: string) => void;
+export interface PageStatus {
+  readonly status: StatusText;
+  readonly report: (text: string) => void;
   /** Whether it worked. What went wrong is told; `act` may resolve to what is told of it. */
   readonly attempt: (act: () => Promise<string | undefined>) => Promise<boolean>;
 }
 
-export function useTelling(): Telling {
+export function usePageStatus(): PageStatus {
   const language = useLanguage();
-  const [told, setTold] = useState(NOTHING);
+  const [status, setStatus] = useState(NOTHING);
   const latest = useRef(NOTHING);
-  const set = useCallback((next: Told) => {
+  const set = useCallback((next: StatusText) => {
     latest.current = next;
-    setTold(next);
+    setStatus(next);
   }, []);
-  const tell = useCallback((text: string) => set({ text, isTrouble: false }), [set]);
+  const report = useCallback((text: string) => set({ text, isTrouble: false }), [set]);
   const attempt = useCallback(async (act: () => Promise<string | undefined>) => {
     const before = latest.current;
     try {
@@ -41,5 +41,5 @@ export function useTelling(): Telling {
       return false;
     }
   }, [language, set]);
-  return { told, tell, attempt };
+  return { status, report, attempt };
 }

@@ -2,7 +2,7 @@
 
 import { useSyncExternalStore } from "react";
 
-import { save } from "../pages/files";
+import { saveFile } from "../downloads";
 import { client } from "../state";
 
 const PICTURES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
@@ -28,7 +28,7 @@ export async function pictureOf({ ref, mime = "" }: FileInfo, signal?: AbortSign
 
 export async function saveArtifact({ ref, name }: FileInfo): Promise<void> {
   const file = await client.artifact(ref);
-  save(file, name ?? file.name);
+  saveFile(file, name ?? file.name);
 }
 
 const gone = new Set<string>();

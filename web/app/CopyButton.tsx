@@ -3,32 +3,34 @@
 import { Check, Copy } from "lucide-react";
 import { useEffect, useState } from "react";
 
-import { useWords } from "../state";
-import { words as table } from "./words";
+import { words as table } from "./frame-words";
+import { announce, useWords } from "./state";
 
-const TOLD_MS = 2000;
+const SAYS_SO_MS = 2000;
 
 interface Props {
   readonly text: () => string;
-  readonly label: string;
-  readonly className?: string;
+  /** What is copied, of a button with an icon; without it the button says "Copy". */
+  readonly label?: string;
 }
 
-export function CopyButton({ text, label, className = "icon copy" }: Props) {
+export function CopyButton({ text, label }: Props) {
   const words = useWords(table);
   const [isCopied, setCopied] = useState(false);
   useEffect(() => {
     if (!isCopied) return undefined;
-    const timer = setTimeout(() => setCopied(false), TOLD_MS);
+    const timer = setTimeout(() => setCopied(false), SAYS_SO_MS);
     return () => clearTimeout(timer);
   }, [isCopied]);
   const copy = async () => {
     await copyText(text());
     setCopied(true);
+    announce(words.copied);
   };
+  const says = isCopied ? words.copied : label ?? words.copy;
+  if (label === undefined) return <button type="button" className="small" onClick={() => void copy()}>{says}</button>;
   return (
-    <button type="button" className={className} title={isCopied ? words.copied : label} aria-label={isCopied ? words.copied : label}
-      onClick={() => void copy()}>
+    <button type="button" className="icon copy" title={says} aria-label={says} onClick={() => void copy()}>
       {isCopied ? <Check aria-hidden /> : <Copy aria-hidden />}
     </button>
   );

@@ -6,7 +6,7 @@ function storage(place: Place): Storage {
   return place === "tab" ? sessionStorage : localStorage; // either may throw where cookies are blocked
 }
 
-export function kept(name: string, place: Place = "browser"): string | null {
+export function readStored(name: string, place: Place = "browser"): string | null {
   try {
     return storage(place).getItem(name);
   } catch {
@@ -15,7 +15,7 @@ export function kept(name: string, place: Place = "browser"): string | null {
 }
 
 // null: not any more.
-export function keep(name: string, value: string | null, place: Place = "browser"): void {
+export function writeStored(name: string, value: string | null, place: Place = "browser"): void {
   try {
     if (value === null) storage(place).removeItem(name);
     else storage(place).setItem(name, value);
@@ -25,15 +25,15 @@ export function keep(name: string, value: string | null, place: Place = "browser
 }
 
 // A value that was written as JSON; null where there is none, or where it is not what this page wrote.
-export function keptJson(name: string): unknown {
+export function readStoredJson(name: string): unknown {
   try {
-    return JSON.parse(kept(name) ?? "null");
+    return JSON.parse(readStored(name) ?? "null");
   } catch {
     return null;
   }
 }
 
-export function namesKept(prefix: string): string[] {
+export function storedNames(prefix: string): string[] {
   try {
     return Object.keys(localStorage).filter((name) => name.startsWith(prefix));
   } catch {

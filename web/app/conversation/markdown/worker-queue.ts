@@ -23,7 +23,7 @@ export const PATIENCE_MS = 15_000;
 const TOGETHER = 40; // jobs that the worker has at a time
 const SLICE_MS = 8; // of work, whose answers come together, so that the page is drawn once for them and yet not for long
 
-export class Workshop<Ask, Answer> {
+export class WorkerQueue<Ask, Answer> {
   private worker: Worker | null = null;
   private isReady = false;
   private running: Waiting<Ask, Answer>[] = [];
@@ -32,12 +32,12 @@ export class Workshop<Ask, Answer> {
   private timer: ReturnType<typeof setTimeout> | undefined;
   private count = 0;
 
-  /** `hire` makes a worker that answers each job; `alone` does one where there are no workers. */
-  constructor(private readonly hire: () => Worker, private readonly alone: (ask: Ask) => Promise<Answer | null>) {}
+  /** `createWorker` makes one that answers each job; `doHere` does one where there are no workers. */
+  constructor(private readonly createWorker: () => Worker, private readonly doHere: (ask: Ask) => Promise<Answer | null>) {}
 
   /** What came of `ask`; null where it cannot be done, or not in time. */
   do(ask: Ask): Promise<Answer | null> {
-    if (typeof Worker === "undefined") return this.alone(ask).catch(() => null);
+    if (typeof Worker === "undefined") return this.doHere(ask).catch(() => null);
     return new Promise((resolve) => {
       this.waiting.push({ id: (this.count += 1), ask, resolve });
       queueMicrotask(() => this.next());
@@ -54,7 +54,7 @@ export class Workshop<Ask, Answer> {
   }
 
   private start(): Worker {
-    const worker = this.hire();
+    const worker = this.createWorker();
     this.isReady = false;
     worker.addEventListener("message", ({ data }: MessageEvent<Done<Answer>[] | "ready">) => {
       if (worker !== this.worker) return;
@@ -126,7 +126,7 @@ function tried(work: (ask: never) => unknown, ask: never): unknown {
 }
 
 /** The newest answers by their keys, which have so many characters together. */
-export class Kept<Answer> {
+export class TextCache<Answer> {
   private readonly known = new Map<string, { readonly own: string; readonly answer: Answer }>();
   private characters = 0;
 

@@ -11,19 +11,19 @@ export interface Asked {
   readonly headers: Headers;
 }
 
-export class No {
+export class Refusal {
   constructor(readonly status: number, readonly code: string, readonly message = code) {}
 }
 
 // `answers` has by "METHOD /path" a JSON value, a Response, a promise of one, or a function that makes one; `new No(…)` is a refusal.
-export function pretend(answers: Answers): Asked[] {
+export function fakeServer(answers: Answers): Asked[] {
   const asked: Asked[] = [];
   vi.stubGlobal("fetch", (address: string, init: RequestInit = {}) => {
     const { pathname, searchParams, search } = new URL(address, "http://localhost/");
     const route = `${init.method ?? "GET"} ${pathname}`;
     const body: unknown = typeof init.body === "string" ? JSON.parse(init.body) : init.body;
     asked.push({ route, query: search, body, headers: new Headers(init.headers) });
-    const given = route in answers ? answers[route] : new No(404, "not_found", `no answer to ${route}`);
+    const given = route in answers ? answers[route] : new Refusal(404, "not_found", `no answer to ${route}`);
     const answer: unknown = typeof given === "function" ? (given as (body: unknown, query: URLSearchParams) => unknown)(body, searchParams) : given;
     return Promise.resolve(answer).then(responseOf);
   });
@@ -32,7 +32,7 @@ export function pretend(answers: Answers): Asked[] {
 
 function responseOf(answer: unknown): Response {
   if (answer instanceof Response) return answer;
-  if (answer instanceof No) {
+  if (answer instanceof Refusal) {
     const { status, code, message } = answer;
     return Response.json({ error: { code, message, retryable: false }, request_id: "r" }, { status });
   }

@@ -4,7 +4,7 @@ import { X } from "lucide-react";
 
 import { type Draft, remove, retry, type Upload } from "./drafts";
 import { codeOf, mayHelp } from "./failures";
-import { type Speech, useSpeech } from "./format";
+import { type Speech, useSpeech } from "./speech";
 
 interface Props {
   readonly session: string | null;
@@ -13,11 +13,11 @@ interface Props {
   readonly onMakeRoom: () => void;
 }
 
-export function Tray({ session, draft, onMakeRoom }: Props) {
+export function DraftFiles({ session, draft, onMakeRoom }: Props) {
   const { words } = useSpeech();
   if (draft.uploads.length === 0) return null;
   return (
-    <ul id="tray" aria-label={words.attachedFiles}>
+    <ul id="draft-files" aria-label={words.attachedFiles}>
       {draft.uploads.map((upload) => <Chip key={upload.id} upload={upload} onRemove={() => remove(session, upload)} onMakeRoom={onMakeRoom} />)}
     </ul>
   );

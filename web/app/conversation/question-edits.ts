@@ -5,18 +5,18 @@ import type { AttachedFile, Turn } from "@chat-gateway/client";
 
 import { createStore, useStore } from "../store";
 
-export interface Change {
+export interface QuestionEdit {
   readonly text: string;
   readonly files: readonly AttachedFile[];
 }
 
-const changing = createStore<Record<string, Change | undefined>>({});
+const questionEdits = createStore<Record<string, QuestionEdit | undefined>>({});
 
 const placeOf = (session: string, { parentId = "root" }: Turn): string => `${session} ${parentId}`;
 
-export const useChange = (session: string, turn: Turn): Change | undefined => useStore(changing, (all) => all[placeOf(session, turn)]);
+export const useQuestionEdit = (session: string, turn: Turn): QuestionEdit | undefined => useStore(questionEdits, (all) => all[placeOf(session, turn)]);
 
 // undefined: it is sent, or given up.
-export function setChange(session: string, turn: Turn, change: Change | undefined): void {
-  changing.set({ [placeOf(session, turn)]: change });
+export function setQuestionEdit(session: string, turn: Turn, change: QuestionEdit | undefined): void {
+  questionEdits.set({ [placeOf(session, turn)]: change });
 }

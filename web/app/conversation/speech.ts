@@ -3,7 +3,7 @@
 import type { Language } from "../language";
 import { useLanguage } from "../settings";
 import { useWords } from "../state";
-import { words as table } from "./words";
+import { words as table } from "./conversation-words";
 
 export type Words = (typeof table)[Language];
 

@@ -6,7 +6,7 @@ import type { FigureChild } from "./figure";
 const lowlight = createLowlight(common);
 
 /** null where the language is not known. */
-export function coloured(code: string, language: string): FigureChild[] | null {
+export function highlighted(code: string, language: string): FigureChild[] | null {
   return lowlight.registered(language) ? lowlight.highlight(language, code, { prefix: "hl-" }).children.flatMap(part) : null;
 }
 

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
-import { type Done, type Job, Kept, PATIENCE_MS, serve, Workshop } from "./workshop";
+import { type Done, type Job, TextCache, PATIENCE_MS, serve, WorkerQueue } from "./worker-queue";
 
 // A worker that does what the test tells it to.
-class Hired {
+class FakeWorker {
   readonly jobs: Job<string>[] = [];
   isGone = false;
   private readonly listeners: ((event: { data: unknown }) => void)[] = [];
@@ -29,17 +29,17 @@ class Hired {
   }
 }
 
-const hired: Hired[] = [];
-const workshop = () => new Workshop<string, string>(() => {
-  const worker = new Hired();
-  hired.push(worker);
+const workers: FakeWorker[] = [];
+const queue = () => new WorkerQueue<string, string>(() => {
+  const worker = new FakeWorker();
+  workers.push(worker);
   return worker as unknown as Worker;
 }, () => Promise.resolve("alone"));
 
 beforeEach(() => {
-  hired.length = 0;
+  workers.length = 0;
   vi.useFakeTimers();
-  vi.stubGlobal("Worker", Hired);
+  vi.stubGlobal("Worker", FakeWorker);
 });
 afterEach(() => {
   vi.useRealTimers();
@@ -47,14 +47,14 @@ afterEach(() => {
 });
 
 const begun = async (jobs: readonly string[]) => {
-  const place = workshop();
+  const place = queue();
   const answers = jobs.map((job) => place.do(job));
   await vi.advanceTimersByTimeAsync(0);
-  hired[0]?.say("ready");
-  return { answers, worker: hired[0] ?? new Hired() };
+  workers[0]?.say("ready");
+  return { answers, worker: workers[0] ?? new FakeWorker() };
 };
 
-describe("a workshop", () => {
+describe("a queue of jobs for a worker", () => {
   it("gives each answer as it comes", async () => {
     const { answers, worker } = await begun(["a", "b"]);
     worker.answer("a");
@@ -71,18 +71,18 @@ describe("a workshop", () => {
     worker.answer("b");
     await vi.advanceTimersByTimeAsync(PATIENCE_MS - 1);
     worker.answer("c");
-    expect([await Promise.all(answers), hired.length]).toEqual([["A", "B", "C"], 1]);
+    expect([await Promise.all(answers), workers.length]).toEqual([["A", "B", "C"], 1]);
   });
 
   it("does all but the one that takes too long, for which it waits twice", async () => {
     const { answers } = await begun(["a", "endless", "c"]);
-    hired[0]?.answer("a");
+    workers[0]?.answer("a");
     await vi.advanceTimersByTimeAsync(PATIENCE_MS);
-    expect([hired[0]?.isGone, hired[1]?.jobs.map(({ ask }) => ask)]).toEqual([true, ["endless"]]);
-    hired[1]?.say("ready");
+    expect([workers[0]?.isGone, workers[1]?.jobs.map(({ ask }) => ask)]).toEqual([true, ["endless"]]);
+    workers[1]?.say("ready");
     await vi.advanceTimersByTimeAsync(PATIENCE_MS);
-    hired[2]?.say("ready");
-    hired[2]?.answer("c");
+    workers[2]?.say("ready");
+    workers[2]?.answer("c");
     expect(await Promise.all(answers)).toEqual(["A", null, "C"]);
   });
 
@@ -123,7 +123,7 @@ describe("a worker", () => {
 
 describe("what is kept", () => {
   it("are the newest answers, as long as their keys are not too long together", () => {
-    const kept = new Kept<number>(10);
+    const kept = new TextCache<number>(10);
     kept.set("aaaa", 1);
     kept.set("bbbb", 2);
     kept.get("aaaa");

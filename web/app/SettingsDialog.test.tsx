@@ -1,0 +1,53 @@
+import { fireEvent, render, screen, waitFor } from "@testing-library/react";
+import { beforeEach, expect, test, vi } from "vitest";
+
+import { chats } from "./sidebar/chats";
+import { fakeServer } from "./fake-server";
+import { settings } from "./settings";
+import { SettingsDialog } from "./SettingsDialog";
+import { app } from "./state";
+
+const FILE = '{"kind":"sessions","format":1}\n{"kind":"session"}\n{"kind":"end"}\n';
+const ENDED = '{"kind":"sessions_end","sessions":1,"left_out":[{"session_id":"b","code":"turn_in_progress"}]}\n';
+
+function open(answers: Readonly<Record<string, unknown>> = {}) {
+  const asked = fakeServer({ "GET /api/sessions": { sessions: [] }, ...answers });
+  app.set({ settingsOpen: true });
+  render(<SettingsDialog />);
+  return asked;
+}
+
+beforeEach(() => {
+  localStorage.clear();
+  settings.set({ language: "en", traceAddress: "" });
+  chats.store.set({ chats: [], state: "loading" });
+  HTMLDialogElement.prototype.showModal = function (this: HTMLDialogElement) { this.open = true; };
+});
+
+test("the address of a trace has the id's place in it and is no script", () => {
+  open();
+  const field = screen.getByRole("textbox", { hidden: true });
+  fireEvent.change(field, { target: { value: "javascript:alert('{trace_id}')" } });
+  expect(screen.getByRole("alert", { hidden: true }).textContent).toMatch(/is needed/);
+  expect(settings.get().traceAddress).toBe("");
+  fireEvent.change(field, { target: { value: "https://traces.example/t/{trace_id}" } });
+  expect(settings.get().traceAddress).toBe("https://traces.example/t/{trace_id}");
+});
+
+test("all chats go into one file, and it says how many are not in it", async () => {
+  open({ "GET /api/export": new Response(FILE + ENDED) });
+  const save = vi.spyOn(HTMLAnchorElement.prototype, "click").mockImplementation(() => undefined);
+  URL.createObjectURL = () => "blob:x";
+  fireEvent.click(screen.getByRole("button", { name: "Export all", hidden: true }));
+  await screen.findByText("Exported without 1 in which an answer is on its way.");
+  expect(save).toHaveBeenCalledOnce();
+});
+
+test("a file with all chats comes back, and the first reason why one was refused is told", async () => {
+  const reasons = [{ number: 2, code: "conflict", message: "The session id b is taken." }];
+  const asked = open({ "POST /api/import": { imported: 1, refused: 1, reasons } });
+  const file = new File([FILE + ENDED], "chats.jsonl");
+  fireEvent.change(screen.getByLabelText("Import…", { selector: "input" }), { target: { files: [file] } });
+  await waitFor(() => expect(asked.some(({ route }) => route === "POST /api/import")).toBe(true));
+  await screen.findByText("1 chat imported. 1 not imported: The session id b is taken.");
+});

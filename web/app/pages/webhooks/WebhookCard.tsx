@@ -1,0 +1,111 @@
+// A webhook: where it is, a switch, a test, and what it was told.
+
+import type { api } from "@chat-gateway/client";
+import { Send, Trash2, Webhook } from "lucide-react";
+import { useCallback, useEffect, useState } from "react";
+
+import { client, useWords } from "../../state";
+import { useTime } from "../locale-formats";
+import { codeOf } from "../problems";
+import type { PageStatus } from "../page-status";
+import { words as pageWords } from "../page-words";
+import { words as table } from "./webhook-words";
+
+interface Props {
+  readonly webhook: api.WebhookReply;
+  readonly attempt: PageStatus["attempt"];
+  readonly onChanged: (webhook: api.WebhookReply) => void;
+  readonly onGone: (id: string) => void;
+}
+
+export function WebhookCard({ webhook, attempt, onChanged, onGone }: Props) {
+  const words = useWords(table);
+  const common = useWords(pageWords);
+  const [isAsked, ask] = useState(false);
+  const [isOpen, setOpen] = useState(false);
+  const { id, url, events, failures, disabled_at: disabled } = webhook;
+  const isOn = disabled === undefined;
+  const label = (action: string) => words.actionOf(action, url);
+  const kinds: Readonly<Record<string, string>> = words.kinds;
+  const turn = () => attempt(async () => {
+    onChanged(await client.changeWebhook(id, !isOn));
+    return undefined;
+  });
+  const test = () => attempt(async () => {
+    const { delivered, status = 0, error = "", duration_ms: ms } = await client.testWebhook(id);
+    return delivered ? words.delivered(status, ms) : words.notDelivered(error);
+  });
+  const remove = () => attempt(async () => {
+    try {
+      await client.deleteWebhook(id);
+    } catch (error) {
+      if (codeOf(error) !== "webhook_not_found") throw error; // it is gone already
+    }
+    onGone(id);
+    return words.deleted(url);
+  });
+  const state = isOn ? failures > 0 && words.failed(failures) : words.off;
+  return (
+    <li className="card">
+      <div className="card-head">
+        <Webhook aria-hidden="true" />
+        <b className="name" dir="ltr">{url}</b>
+        <small>{[events.map((each) => kinds[each] ?? each).join(", "), state].filter(Boolean).join(" · ")}</small>
+        <button type="button" role="switch" className="switch" aria-checked={isOn} aria-label={words.isOn(url)} onClick={() => void turn()} />
+      </div>
+      <div className="buttons">
+        <button type="button" className="small" aria-expanded={isOpen} aria-label={label(words.deliveries)} onClick={() => setOpen(!isOpen)}>{words.deliveries}</button>
+        <button type="button" className="small" aria-label={label(words.test)} onClick={() => void test()}><Send aria-hidden="true" />{words.test}</button>
+        {isAsked ? (
+          <>
+            <button type="button" className="small dangerous" autoFocus aria-label={label(common.deleteNow)} onClick={() => void remove()}>{common.deleteNow}</button>
+            <button type="button" className="small" onClick={() => ask(false)}>{common.cancel}</button>
+          </>
+        ) : (
+          <button type="button" className="small" aria-label={label(common.delete)} onClick={() => ask(true)}><Trash2 aria-hidden="true" />{common.delete}</button>
+        )}
+      </div>
+      {isOpen && <Deliveries id={id} attempt={attempt} />}
+    </li>
+  );
+}
+
+function Deliveries({ id, attempt }: Pick<Props, "attempt"> & { readonly id: string }) {
+  const words = useWords(table);
+  const { refresh } = useWords(pageWords);
+  const time = useTime();
+  const kinds: Readonly<Record<string, string>> = words.kinds;
+  const [found, setFound] = useState<readonly api.DeliveryReply[] | null>(null);
+  const read = useCallback(() => attempt(async () => {
+    setFound((await client.deliveries(id, { limit: 20 })).deliveries);
+    return undefined;
+  }), [attempt, id]);
+  useEffect(() => void read(), [read]);
+  const replay = async (delivery?: string) => {
+    let told = "";
+    const isDone = await attempt(async () => {
+      told = words.replayed((await client.replayDeliveries(id, delivery)).replayed);
+      return told;
+    });
+    if (isDone) setFound((await client.deliveries(id, { limit: 20 })).deliveries);
+  };
+  if (found === null) return null;
+  return (
+    <div className="about">
+      <h2>{words.deliveries}</h2>
+      {found.length === 0 && <p className="faint">{words.noDeliveries}</p>}
+      <ul>
+        {found.map(({ id: delivery, at, type, state, attempts, error }) => (
+          <li key={delivery}>
+            {time(at)}: {kinds[type] ?? type}, {words.states[state]}, {words.tries(attempts)}{error !== undefined && <> · <bdi>{error}</bdi></>}
+            {state === "dead" && <> <button type="button" className="small" aria-label={words.actionOf(words.replay, delivery)} onClick={() => void replay(delivery)}>{words.replay}</button></>}
+          </li>
+        ))}
+      </ul>
+      <div className="buttons">
+        <button type="button" className="small" onClick={() => void read()}>{refresh}</button>
+        {found.some(({ state }) => state === "dead") && <button type="button" className="small" onClick={() => void replay()}>{words.replayDead}</button>}
+      </div>
+    </div>
+  );
+}
