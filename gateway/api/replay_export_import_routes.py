@@ -11,6 +11,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from gateway.api.session_bodies import Query, Reply, Session
+from gateway.errors import GatewayError
 from gateway.history.replay import MAX_PAUSE, SPEED, read_speed
 from gateway.http.downloads import Download, with_trouble
 from gateway.http.json_types import json_reply
@@ -23,6 +24,8 @@ from gateway.session_pages.shared_html import HTML
 from gateway.sse_frames import encode_open
 from gateway.storage.archives import ArchiveRow
 from gateway.storage.branches import MAX_BRANCHES
+
+MAX_REASONS = 100
 
 
 class ReplayQuery(Query):
@@ -63,6 +66,18 @@ class Archived(Reply):
     events: Moved | None = None
     messages: Moved | None = None
     created_at: int | None = None
+
+
+class RefusedSession(Reply):
+    number: int = Field(description="Its place in the file, from 1.")
+    code: str
+    message: str
+
+
+class ImportedSessions(Reply):
+    imported: int
+    refused: int
+    reasons: list[RefusedSession] = Field(description="Why: of the first 100 that were refused.")
 
 
 async def replay(request: ApiRequest) -> Response:
@@ -134,6 +149,37 @@ async def import_(request: ApiRequest) -> Response:
     row = await request.gateway.records.import_(request.principal, request.read_import())
     request.app.state.indexer.nudge(row.id)
     return json_reply(Session.from_row(row), 201, headers={"location": f"/api/sessions/{row.id}"})
+
+
+async def export_all(request: ApiRequest) -> Response:
+    """All your sessions in one file, archived ones too: the export of each, one after another, between a
+    line of kind `sessions` and one of kind `sessions_end`, whose `left_out` names those in which a turn runs
+    or waits."""
+    return Download(
+        with_trouble(request.gateway.records.export_all(request.principal), "export_failed"),
+        name="sessions.jsonl",
+        media_type=NDJSON,
+        send_timeout=request.settings.send_timeout,
+    )
+
+
+async def import_all(request: ApiRequest) -> Response:
+    """Makes the sessions of a file with all of them, each with its own id. One that is damaged, or there
+    already, is refused with the reason; the others come in."""
+    imported, refused, reasons = 0, 0, list[RefusedSession]()
+    async with aclosing(
+        request.gateway.records.import_all(request.principal, request.read_import())
+    ) as outcomes:
+        async for each in outcomes:
+            if not isinstance(each, GatewayError):
+                imported += 1
+                request.app.state.indexer.nudge(each.id)
+                continue
+            refused += 1
+            if refused <= MAX_REASONS:
+                number = imported + refused
+                reasons.append(RefusedSession(number=number, code=each.code, message=each.message))
+    return json_reply(ImportedSessions(imported=imported, refused=refused, reasons=reasons))
 
 
 async def archive(request: ApiRequest) -> Response:

@@ -85,8 +85,8 @@ async def find(request: ApiRequest) -> Response:
 
 
 async def usage(request: ApiRequest) -> Response:
-    """What your turns used, by model: those of all sessions that are over, the newest 20,000 at most. What
-    was done beside turns, as a title or a memory, is not in it."""
+    """What your turns used, by model: those of all sessions that are over. What was done beside turns, as a
+    title or a memory, is not in it."""
     since = now_ms() - request.read_query(UsageQuery).days * DAY_MS
     models = await request.gateway.usage(request.principal, since)
     return json_reply(UsageReply(since=since, models=[ModelUsageReply.from_row(row) for row in models]))

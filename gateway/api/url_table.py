@@ -9,11 +9,13 @@ from gateway.api import compressions_routes as compressions
 from gateway.api import health_routes as health
 from gateway.api import prompts_routes as prompts
 from gateway.api import replay_export_import_routes as records
+from gateway.api import schedules_routes as schedules
 from gateway.api import sessions_routes as sessions
 from gateway.api import skills_routes as skills
 from gateway.api import summaries_routes as summaries
 from gateway.api import tool_results_routes as tool_results
 from gateway.api import turns_routes as turns
+from gateway.api import webhooks_routes as webhooks
 from gateway.api.approvals_routes import Approval, ApprovalsReply, DecisionBody, Grants
 from gateway.api.artifact_bodies import (
     ArtifactBody,
@@ -29,7 +31,16 @@ from gateway.api.compressions_routes import CompressionDetails, CompressionList
 from gateway.api.health_routes import Caller, Health
 from gateway.api.memory_url_table import MEMORIES
 from gateway.api.prompts_routes import EditsBody, PreviewQuery
-from gateway.api.replay_export_import_routes import Archived, ExportQuery, ReplayQuery
+from gateway.api.replay_export_import_routes import Archived, ExportQuery, ImportedSessions, ReplayQuery
+from gateway.api.schedules_routes import (
+    ScheduleBody,
+    ScheduleChanges,
+    ScheduleDetails,
+    ScheduleList,
+    SchedulePreview,
+    ScheduleReply,
+    TimingBody,
+)
 from gateway.api.session_bodies import (
     AcceptedTurn,
     BranchQuery,
@@ -58,6 +69,18 @@ from gateway.api.session_bodies import (
 from gateway.api.skills_routes import SkillList, SkillRow, SkillsQuery, SwitchBody
 from gateway.api.summaries_routes import SummariesQuery, SummariesReply, Summary, SummaryBody
 from gateway.api.tool_results_routes import ToolResultBody, ToolResultReply
+from gateway.api.webhooks_routes import (
+    DeliveriesQuery,
+    DeliveryList,
+    NewWebhook,
+    ReplayBody,
+    Replayed,
+    WebhookBody,
+    WebhookChanges,
+    WebhookList,
+    WebhookReply,
+    WebhookTest,
+)
 from gateway.http.endpoint import STREAM, Endpoint
 from gateway.http.requests import NDJSON
 from gateway.prompt.prompt_report import PromptPreview, PromptReport
@@ -70,8 +93,11 @@ A = T + "/approvals/{tool_call_id}"
 V = S + "/compressions/{version}"
 B = S + "/branches/{branch}"
 SUMMARY = "/api/session/summary"
+SCHEDULES = "/api/schedules"
+SCHEDULE = SCHEDULES + "/{schedule_id}"
 ARTIFACTS = "/api/artifacts"
 ARTIFACT = ARTIFACTS + "/{ref}"
+W = "/api/webhooks/{webhook_id}"
 ANYTHING = "application/octet-stream"
 CURSOR = MappingProxyType({"Last-Event-ID": "Cursor; wins over `after`."})
 KNOWN = MappingProxyType({"If-None-Match": "ETags that are known: 304 when the answer has one of them."})
@@ -218,6 +244,15 @@ ENDPOINTS = (
         upload=NDJSON,
         refusals=(409, 413, 429, 503),
     ),
+    Endpoint("GET", "/api/export", records.export_all, {200: (NDJSON,)}),
+    Endpoint(
+        "POST",
+        "/api/import",
+        records.import_all,
+        {200: (ImportedSessions,)},
+        upload=NDJSON,
+        refusals=(413, 503),
+    ),
     Endpoint("POST", S + "/archive", records.archive, {200: (Archived,)}, refusals=(404, 409, 503)),
     Endpoint("GET", "/api/skills", skills.find, {200: (SkillList,)}, query=SkillsQuery),
     Endpoint("POST", "/api/skills/refresh", skills.refresh, {200: (SkillList,)}),
@@ -252,6 +287,44 @@ ENDPOINTS = (
     ),
     Endpoint("GET", ARTIFACT + "/compact", artifacts.compact, {200: (ArtifactCompact,)}, refusals=(404,)),
     Endpoint("DELETE", ARTIFACT, artifacts.delete, {204: (None,)}, refusals=(404,)),
+    Endpoint(
+        "POST", SCHEDULES, schedules.create, {201: (ScheduleReply,)}, ScheduleBody, refusals=(404, 409, 413)
+    ),
+    Endpoint(
+        "POST",
+        SCHEDULES + "/preview",
+        schedules.preview,
+        {200: (SchedulePreview,)},
+        TimingBody,
+        refusals=(413,),
+    ),
+    Endpoint("GET", SCHEDULES, schedules.find, {200: (ScheduleList,)}),
+    Endpoint("GET", SCHEDULE, schedules.read, {200: (ScheduleDetails,)}, refusals=(404,)),
+    Endpoint(
+        "PATCH",
+        SCHEDULE,
+        schedules.change,
+        {200: (ScheduleReply,)},
+        ScheduleChanges,
+        refusals=(404, 409, 413),
+    ),
+    Endpoint("DELETE", SCHEDULE, schedules.delete, {204: (None,)}, refusals=(404,)),
+    Endpoint("POST", SCHEDULE + "/run", schedules.run, {202: (ScheduleReply,)}, refusals=(404, 409)),
+    Endpoint("POST", "/api/webhooks", webhooks.add, {201: (NewWebhook,)}, WebhookBody, refusals=(409, 413)),
+    Endpoint("GET", "/api/webhooks", webhooks.find, {200: (WebhookList,)}),
+    Endpoint("GET", W, webhooks.read, {200: (WebhookReply,)}, refusals=(404,)),
+    Endpoint("PATCH", W, webhooks.change, {200: (WebhookReply,)}, WebhookChanges, refusals=(404, 413)),
+    Endpoint("DELETE", W, webhooks.delete, {204: (None,)}, refusals=(404,)),
+    Endpoint("POST", W + "/test", webhooks.test, {200: (WebhookTest,)}, refusals=(404,)),
+    Endpoint(
+        "GET",
+        W + "/deliveries",
+        webhooks.deliveries,
+        {200: (DeliveryList,)},
+        query=DeliveriesQuery,
+        refusals=(404,),
+    ),
+    Endpoint("POST", W + "/replay", webhooks.replay, {200: (Replayed,)}, ReplayBody, refusals=(404, 413)),
     Endpoint("GET", "/api/prompts", prompts.components, {200: (PromptReport,)}),
     Endpoint(
         "POST",

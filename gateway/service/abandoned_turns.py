@@ -1,8 +1,8 @@
-"""Turns of clients whose Stop is only a closed connection: cancelled when nobody came back to read them.
+"""Turns of clients whose Stop is only a closed connection: cancelled when no reader came back.
 
 release ──grace──▶ does anybody here read it? ──no──▶ does another replica say so? ──no──▶ cancel
 
-A replica that hears nothing of the others knows of no reader of theirs, and leaves the turn as it is.
+A replica that receives no signals from the others cannot know their readers, and leaves the turn as it is.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ GRACE = 15.0
 """Seconds: SDKs repeat a request after 0.5 to 8 seconds."""
 MAX_GRACE = 300.0
 ANSWER_TIMEOUT = 2.0
-"""Seconds that other replicas have to say that they have a reader. They hear of it within milliseconds."""
+"""Seconds that other replicas have to report a reader. The question reaches them within milliseconds."""
 
 log = structlog.get_logger(__name__)
 
@@ -53,8 +53,8 @@ class Releases:
 
     @contextmanager
     def reading(self, place: StreamRange) -> Generator[None]:
-        """Somebody reads from that place meanwhile, which keeps the turns that they read. Where the reader
-        goes before the end, and `place` says so, its turn is released."""
+        """While the context is open, a reader at that place keeps the turns that it reads. If the reader
+        leaves before the end and `place` asks for it, its turn is released."""
         session_id, turn = place.session_id, place.turn
         reader = (session_id, turn.id if turn is not None else None)
         self._readers[reader] += place.live
@@ -73,8 +73,8 @@ class Releases:
                 self.release(turn, place.release_after)
 
     def release(self, turn: TurnRow, grace: float) -> None:
-        """Cancels the turn when nobody reads it for `grace` seconds; a former release of it is replaced. One
-        that waits for somebody then is left as it is."""
+        """Cancels the turn when it has no reader for `grace` seconds; a former release of it is replaced. A
+        turn that waits for a person or a client then is left as it is."""
         if self._closed:
             return
         named = (turn.session_id, turn.id)
@@ -112,7 +112,7 @@ class Releases:
             if now.status in {"accepted", "running"}:
                 log.info("turn_cancelled_unread", session_id=turn.session_id, turn_id=turn.id)
                 await self._cancel(now)
-        except GatewayError as error:  # the session is gone, or the database cannot say
+        except GatewayError as error:  # the session is gone, or the database cannot be asked
             log.info("release_forgotten", turn_id=turn.id, code=error.code)
         finally:
             self._asking.discard(named)
@@ -127,7 +127,8 @@ class Releases:
             task.cancel()
 
     def _answer(self, subject: str) -> None:
-        """Another replica asks, or this one: whether somebody reads, or still may come back."""
+        """Answers a replica's question, also this one's own: whether the turn has a reader or may still get
+        one."""
         named = _turn_of(subject)
         if self._is_read(*named) or (named in self._waiting and named not in self._asking):
             self._hold(self._notify_read(subject))

@@ -1,4 +1,4 @@
-"""The verbs of a person's say in tool calls: decide, see what was granted, take it back; and deadlines."""
+"""The verbs of approvals: decide on a tool call, list grants, revoke them; and deadlines."""
 
 import asyncio
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ class TurnApprovals:
         self._deps = deps
         self._in_flight = in_flight
         self.parked = 0
-        """How many turns waited for somebody at the last look for overdue ones."""
+        """How many turns were parked at the last look for overdue ones."""
 
     async def read(self, who: Principal, session_id: str, turn_id: str, tool_call_id: str) -> ApprovalRow:
         """Raises errors.NotFound."""
@@ -70,7 +70,7 @@ class TurnApprovals:
         reason = clean_text(reason[:MAX_REASON]) if reason is not None else None
         with self._in_flight.admission(who.user_id, session_id):
             verdict = Verdict(decision, who.user_id, now_ms(), scope, reason, arguments)
-            # A client that leaves now must not leave a turn that nobody owns.
+            # A client that leaves now must not leave a turn without an owner.
             return await finish(self._decide(row, verdict))
 
     async def waiting(self, who: Principal) -> Sequence[ApprovalRow]:

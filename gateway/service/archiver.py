@@ -29,7 +29,7 @@ def ignore(session_id: str, started_at: int, ended_at: int, error: str | None = 
 
 class Archiver:
     """Moves sessions to their archives, and calls `observer` for each. `ended` is called for sessions that
-    are over for now: they were archived, or summarised because nobody uses them."""
+    are over for now: they were archived, or summarised because they are not used."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class Archiver:
         deps = self._deps
         row = await self._move(session.id)
         if row is None and (turn := await deps.turns.open_turn(session.id)) is not None:
-            # It has said nothing yet, so there was nothing that could have been moved.
+            # It has no messages yet, so there was nothing to move.
             raise not_over(turn.id, session.id, session.head, "archive it later")
         if row is not None:
             log.info("session_archived", session_id=session.id, events=row.to_seq - row.from_seq + 1)

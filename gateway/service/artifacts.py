@@ -31,8 +31,8 @@ class FoundArtifacts(NamedTuple):
 
 
 class UploadPlace(NamedTuple):
-    """Where a content that is sent belongs, as far as the sender says so. `user_id` may only repeat who
-    sends; `expires_at` is in Unix milliseconds."""
+    """Where an uploaded content belongs, as far as the sender names it. `user_id` can only be the sender's
+    own; `expires_at` is in Unix milliseconds."""
 
     session_id: str | None = None
     user_id: str | None = None
@@ -49,7 +49,7 @@ class Compacted(NamedTuple):
 
 
 class UserArtifacts:
-    """One per process. `summariser` is asked for a summary when somebody looks at a compact form."""
+    """One per process. `summariser` is asked for a summary when a compact form is requested."""
 
     def __init__(self, deps: Dependencies, store: Artifacts, summariser: ArtifactSummariser) -> None:
         self._deps = deps
@@ -147,7 +147,7 @@ class UserArtifacts:
         return Compacted(row, await self._summariser.summary_of(row, await self._words_for(row)))
 
     async def delete(self, who: Principal, ref: str) -> None:
-        """Removes it, whichever session uses it. Raises errors.NotFound (artifact_not_found)."""
+        """Removes it from all sessions that use it. Raises errors.NotFound (artifact_not_found)."""
         await self._deps.artifact_store.delete(who.user_id, ref)
 
     async def _origin(self, who: Principal, place: UploadPlace) -> Origin:

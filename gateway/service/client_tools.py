@@ -40,7 +40,7 @@ async def client_tools(deps: Dependencies, given: Sequence[ToolSpec]) -> Sequenc
 
 
 class ClientResults:
-    """What clients say of the calls that they ran."""
+    """Results of the calls that clients ran."""
 
     def __init__(self, deps: Dependencies, in_flight: InFlight) -> None:
         self._deps = deps
@@ -58,7 +58,7 @@ class ClientResults:
         files: Sequence[File] = (),
     ) -> ClientCall:
         """The result of a call that runs on the client; its turn goes on when no other is waited for. The
-        same result again changes nothing. `session_id` None: the turn's, whichever it is.
+        same result again changes nothing. `session_id` None: that of the turn.
 
         Raises:
             errors.NotFound: no such call, or another ran it.
@@ -74,7 +74,7 @@ class ClientResults:
         digest = hashlib.sha256(content.encode()).hexdigest()
         result = ClientResult("error" if is_error else "ok", now_ms(), digest, content)
         with self._in_flight.admission(who.user_id, session_id):
-            # A client that leaves now must not leave a turn that nobody owns.
+            # A client that leaves now must not leave a turn without an owner.
             return await finish(self._give(call, result))
 
     async def _give(self, call: ClientCall, result: ClientResult) -> ClientCall:

@@ -9,8 +9,8 @@ from gateway.settings import Settings
 
 
 class DocumentedMemories:
-    """What the files of this gateway say, the same for all users. Without `documents` the memory is off, and
-    every verb raises errors.NotFound (memory_off)."""
+    """The documents of this gateway, the same for all users. Without `documents` the memory is off, and every
+    verb raises errors.NotFound (memory_off)."""
 
     def __init__(self, documents: Documents | None, settings: Settings) -> None:
         self._documents = documents

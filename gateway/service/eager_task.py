@@ -46,7 +46,7 @@ class EagerTask(Awaitable[T], Generic[T]):
         return (yield from _rest_of(work, self._awaited))
 
     def close(self) -> None:
-        """Ends `work` where it waits, unless somebody awaits it; its cleanup must not wait."""
+        """Ends `work` where it waits, unless it is awaited; its cleanup must not wait."""
         if self._work is not None:
             self._work.close()
 
@@ -58,7 +58,7 @@ def _rest_of(work: Coroutine[Any, Any, T], awaited: Any) -> Generator[Any, Any, 
         go_on: Callable[[], Any]
         try:
             go_on = partial(work.send, (yield awaited))
-        except BaseException as error:  # noqa: BLE001 - whatever is thrown in here is meant for `work`
+        except BaseException as error:  # noqa: BLE001 - every exception that is thrown in here is meant for `work`
             go_on = partial(work.throw, error)
         try:
             awaited = go_on()

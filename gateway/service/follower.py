@@ -11,7 +11,7 @@ from gateway.events.envelope import StoredEvent
 from gateway.ids import OPERATION_PREFIX
 from gateway.messages import Message
 from gateway.service.eager_task import EagerTask
-from gateway.storage.log import Bus, EventLog
+from gateway.storage.log import EventLog, Subscriptions
 from gateway.storage.turns import TurnRow
 
 PAGE = 500
@@ -139,7 +139,7 @@ class Follower:
         place: StreamRange,
         take: Take,
         *,
-        bus: Bus,
+        bus: Subscriptions,
         events: EventLog,
         trouble: Callable[[str], StorageError | None],
     ) -> None:

@@ -33,9 +33,11 @@ from gateway.service.history import SessionHistory
 from gateway.service.memory import UserMemories
 from gateway.service.prompts import Prompts
 from gateway.service.replay_export_import import SessionRecords
+from gateway.service.schedules import UserSchedules
 from gateway.service.seeding import SeedMessage, seed
 from gateway.service.sent_prompts import SentPrompts
 from gateway.service.skills import SkillsOffered
+from gateway.service.webhooks import UserWebhooks
 from gateway.storage.branches import SessionBranches
 from gateway.storage.sessions import MatchedText, Order, SessionRow
 from gateway.storage.turns import Accepted, ModelUsage, NewTurn, OnConflict, TurnRow, TurnState
@@ -44,7 +46,7 @@ from gateway.turn.ownership import Ownership
 from gateway.turn.request import TurnRequest
 
 CLEARED = 100
-"""Contents of artifacts that go while somebody waits for the deletion of a session; the others go
+"""Contents of artifacts that are removed before the deletion of a session returns; the others are removed
 later."""
 
 
@@ -61,6 +63,8 @@ class Gateway:
         memory: UserMemories,
         documents: DocumentedMemories,
         artifacts: UserArtifacts,
+        schedules: UserSchedules,
+        webhooks: UserWebhooks,
     ) -> None:
         self._deps = deps
         self._in_flight = in_flight
@@ -74,6 +78,9 @@ class Gateway:
         self.memory = memory
         self.documents = documents
         self.artifacts = artifacts
+        self.schedules = schedules
+        self.webhooks = webhooks
+        schedules.destinations["webhook"] = webhooks.destination
         self.records = SessionRecords(deps, in_flight, archiver)
         self.releases = Releases(deps.turns, deps.signals, self._cancel, shared=deps.settings.is_shared)
         self._followers: set[Follower] = set()
@@ -127,7 +134,7 @@ class Gateway:
         session = SessionRow(
             session_id or new_session_id(), who.user_id, title, now, now, 0, project_id, role_id
         )
-        # To its end: nobody would know whether archives that were written belong to a session.
+        # To its end: else it would be unknown whether archives that were written belong to a session.
         return await finish(seed(self._deps, session, messages))
 
     async def session(self, who: Principal, session_id: str) -> SessionRow:
@@ -159,7 +166,8 @@ class Gateway:
     async def where_found(
         self, who: Principal, query: str, session_ids: Sequence[str]
     ) -> Mapping[str, MatchedText]:
-        """See `Search.where`."""
+        """The newest passage with the words of `query` in each of these sessions of the principal, by session
+        id."""
         return await self._deps.search.where(who.user_id, query, session_ids)
 
     async def change_session(
@@ -193,9 +201,9 @@ class Gateway:
         return await self._deps.branches.list(session_id)
 
     async def delete_session(self, who: Principal, session_id: str) -> None:
-        """Once this returns nobody finds anything of it; the rows of a long session are removed later (see
-        `PurgeWorker`). The memories of the session alone go with it, and not before. When that fails the same
-        again erases them.
+        """Once this returns nothing of the session can be found; the rows of a long one are removed later
+        (see `PurgeWorker`). Memories that belong to the session alone are erased after it. If that fails, the
+        same call again erases them.
 
         Raises:
             errors.NotFound, errors.TurnInProgress while a turn is running or waiting, errors.StorageError.
@@ -277,7 +285,7 @@ class Gateway:
         return await self._deps.turns.of_owner(who.user_id, state, limit=limit, before=before)
 
     async def usage(self, who: Principal, since: int) -> Sequence[ModelUsage]:
-        """See `Turns.usage`."""
+        """What the principal's turns used that were accepted since that time and are over, by model."""
         return await self._deps.turns.usage(who.user_id, since)
 
     async def asked_after(self, who: Principal, session_id: str, turn_id: str) -> str:
@@ -299,14 +307,14 @@ class Gateway:
         turn = await self.turn(who, session_id, turn_id)
         if turn.status == "done":
             return turn
-        # A client that leaves now must not leave a turn that nobody owns.
+        # A client that leaves now must not leave a turn without an owner.
         await finish(self._cancel(turn))
         return await self.turn(who, session_id, turn_id)
 
     async def release(self, who: Principal, session_id: str | None, turn_id: str, grace: float) -> TurnRow:
-        """Asks a turn to stop when nobody reads it within `grace` seconds: for clients whose Stop is only a
-        closed connection. A turn that is read stays as it is; so does one that waits for somebody then.
-        Raises errors.NotFound."""
+        """Asks a turn to stop when it gets no reader within `grace` seconds: for clients whose Stop is only a
+        closed connection. A turn with a reader stays as it is, and so does one that waits for a person or a
+        client. Raises errors.NotFound."""
         turn = await self.turn(who, session_id, turn_id)
         if turn.status != "done":
             self.releases.release(turn, grace)
@@ -369,7 +377,7 @@ class Gateway:
 
     async def follow(self, place: StreamRange, take: Take) -> None:
         """Hands what comes after the place to `take`, in order, as it becomes durable, several events at a
-        time. Ends as the range says, or at shutdown. Raises errors.StorageError as `Follower.run` does."""
+        time. Ends with the range, or at shutdown. Raises errors.StorageError as `Follower.run` does."""
         deps = self._deps
         follower = Follower(place, take, bus=deps.bus, events=deps.log, trouble=self._in_flight.trouble)
         if self._closing:

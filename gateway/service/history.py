@@ -1,4 +1,4 @@
-"""The verbs on what was said: compress it, look at its versions, undo, summarise."""
+"""The verbs of a session's history: compress it, list its versions, undo, summarise."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Sequence
@@ -144,8 +144,8 @@ class SessionHistory:
         return await self._deps.sessions.instructions(session_id)
 
     async def summarise(self, who: Principal, session_id: str) -> SummaryRow:
-        """Makes the session's summary anew. Raises errors.NotFound, errors.NothingToCompress (nothing was
-        said yet), errors.CompressionFailed, errors.Draining, errors.InvalidRequest (summaries are switched
+        """Makes the session's summary anew. Raises errors.NotFound, errors.NothingToCompress (it has no
+        messages), errors.CompressionFailed, errors.Draining, errors.InvalidRequest (summaries are switched
         off)."""
         session = await self._session(who, session_id)
         self._check_summaries()
@@ -165,7 +165,7 @@ class SessionHistory:
         this id, which is made if there is none, or of a new one.
 
         Raises:
-            errors.Conflict: the session is somebody else's, or in another project or role.
+            errors.Conflict: the session is another user's, or in another project or role.
             errors.CompressionFailed, errors.Draining, errors.InvalidRequest (summaries are switched off).
         """
         self._check_summaries()

@@ -1,4 +1,4 @@
-"""What one process of a store does for all of them: work that is paid for, or that nobody needs twice."""
+"""Work that one process of a store does for all: it costs money, or is needed only once."""
 
 import asyncio
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from gateway.supervisor import Supervisor, Work
 
 NAME = "leader"
 RETRY = 1.0
-"""Seconds until the leadership is sought again, when the database could not say who has it."""
+"""Seconds until the leadership is sought again after the database could not be asked for its holder."""
 
 log = structlog.get_logger(__name__)
 

@@ -115,8 +115,8 @@ class LearningWorker:
         await self._learn_from_all(events.add_changes)
 
     async def look(self) -> None:
-        """Has unread sessions found, until it is cancelled: all of them at once, then those that nobody has
-        used, or read, for a while. They are not over for that where they are learned from at their end."""
+        """Looks for unread sessions until it is cancelled: all of them first, then those that have not been
+        used or read for a while. If sessions are learned from at their end, being idle does not end them."""
         age = 0.0
         while self._mode == "turns" or (self._mode == "sessions" and not age):
             self._looked_to, self._before = "", now_ms() - int(age * 1000)
@@ -225,7 +225,7 @@ class LearningWorker:
         try:
             async with self._deps.exclusive.hold(f"learning {session_id}", refusal=busy):
                 await self._learn_of(session_id, scope, publish)
-        except (Conflict, StorageError) as error:  # what was said since may be left to read
+        except (Conflict, StorageError) as error:  # later messages may be left to read
             if error is not busy:
                 _warn_of(session_id, error)
             self._backlog.failed(session_id, scope, gives_up=False)
@@ -237,14 +237,14 @@ class LearningWorker:
             after = await self._learned.learned_to(session_id)
             if after is None:
                 return
-            # What was asked otherwise since is no more what the user says: the active branch alone is read.
+            # A message that was edited since no longer counts: the active branch alone is read.
             branch = await self._deps.sessions.branch(session_id)
             messages = await self._deps.sessions.messages(
                 session_id, after=max(0, after - CONTEXT), branch=branch
             )
-            # The id may be that of another's session by now: nothing is learned from that, or told there.
+            # The id may belong to another user's session by now: it is not read, and no event goes there.
             await self._deps.sessions.get(session_id, scope.user_id)
-            # A turn that runs is read when it is over: its model may be about to save what the user says.
+            # A turn that runs is read when it is over: its model may be about to save the same facts.
             running = await self._deps.turns.open_turn(session_id)
             if running is not None:
                 messages = [each for each in messages if each.turn_id != running.id]

@@ -77,7 +77,7 @@ class UserMemories:
         self, who: Principal, scope_ids: ScopeIds, ids: Sequence[str], budget_tokens: int
     ) -> SearchResult:
         """Those of `ids` that may be recalled there, in this order: in full as far as they fit the budget,
-        else by their summary. They do not count as used: somebody looks at them. Raises as `find` does."""
+        else by their summary. They do not count as used: a person looks at them. Raises as `find` does."""
         rows = await self._for.services.store.get(await self._for.scope(who, scope_ids), *ids)
         now, tokens, hits, omissions = now_ms(), 0, list[Hit](), list[Omission]()
         for row in rows:
@@ -94,7 +94,7 @@ class UserMemories:
         return SearchResult(hits, omissions, sum(each.reason == "budget" for each in omissions), tokens)
 
     async def quotes(self, who: Principal, row: MemoryRow) -> Sequence[Evidence]:
-        """What the user said that `row` is remembered of."""
+        """The user's messages that are evidence for `row`."""
         store = self._for.services.store
         return await store.evidence(self._for.own(who), row.id) if row.evidence_count else ()
 
@@ -116,7 +116,8 @@ class UserMemories:
         Raises:
             errors.NotFound, errors.Forbidden: a session, a user, or a memory that it depends on, that is not
                 the caller's.
-            errors.InvalidRequest: what `validation.make` raises; (evidence_not_found) nobody said that.
+            errors.InvalidRequest: what `validation.make` raises; (evidence_not_found) the quote is in no
+                message.
             errors.MemoryFull: with candidates for a merge.
         """
         editor = self._for.editor(who, await self._for.scope(who, scope_ids))
@@ -200,7 +201,8 @@ class UserMemories:
         version: int | None,
         reason: str,
     ) -> Sequence[Changed]:
-        """As `Editor.correct`. Raises errors.InvalidRequest (evidence_not_found) when nobody said that."""
+        """As `Editor.correct`. Raises errors.InvalidRequest (evidence_not_found) when the quote is in no
+        message."""
         checked = await self._for.checked(who, [evidence] if evidence else [])
         return await self._for.editor(who).correct(
             memory_id,

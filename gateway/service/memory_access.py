@@ -1,4 +1,4 @@
-"""Who may see what is remembered, from where, and whether somebody said what they are quoted with."""
+"""Access to memories: who may see which from where; and whether a quote is the user's."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -73,7 +73,7 @@ class MemoryAccess:
         )
 
     async def viewer(self, who: Principal, memory_id: str) -> Viewer:
-        """Documents are nobody's own, and seen by everybody."""
+        """Documents have no owner and are visible to all users."""
         for viewer in (self.all_scopes(who), self.own(who)):
             if await self.services.store.get(viewer, memory_id):
                 return viewer
@@ -93,8 +93,8 @@ class MemoryAccess:
         return found
 
     async def held(self, who: Principal, evidence: Evidence) -> Evidence | None:
-        """The evidence as it is kept, on one line and without what nobody sees; None unless the user said
-        that, there, themselves."""
+        """The evidence as it is stored, on one line and without invisible characters; None unless the quote
+        is in the user's own words in that message."""
         try:
             await self._deps.sessions.get(evidence.session_id, who.user_id)
         except NotFound:

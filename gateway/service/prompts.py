@@ -23,8 +23,8 @@ from gateway.turn.prompt import Prompt
 @dataclass(frozen=True, slots=True)
 class PreviewRequest:
     """For which turn: the next one of a session, or the first of a new one in a role and a project; and for
-    which message, to see what the memory would add to it. `instructions` would be the client's, as of a
-    turn, `edits` the texts of components, by name, in place of what their files say."""
+    which message, to see what the memory would add to it. `instructions` would be the client's, as of a turn,
+    `edits` the texts of components, by name, in place of their files."""
 
     session_id: str | None = None
     role_id: str | None = None
@@ -54,7 +54,7 @@ class Prompts:
         return self._previewed(History([]), "", {})
 
     async def preview(self, who: Principal, request: PreviewRequest) -> Previewed:
-        """Raises errors.NotFound (session_not_found), errors.Forbidden (edits, of somebody who is no admin),
+        """Raises errors.NotFound (session_not_found), errors.Forbidden (edits by a user who is no admin),
         errors.InvalidRequest (there is no such component), errors.StorageError."""
         deps, history = self._deps, History([])
         if request.edits:

@@ -5,16 +5,25 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
+import structlog
+
 from gateway.auth import Principal
 from gateway.cancellation_shield import finish
 from gateway.errors import (
+    ArtifactsFull,
     BadImport,
+    Conflict,
     CursorAhead,
     Draining,
+    GatewayError,
     InvalidRequest,
     NotFound,
+    QueueFull,
+    TooLarge,
+    TurnInProgress,
 )
-from gateway.history.copies.export import Export
+from gateway.history.copies.all_sessions import FIRST_LINE, exports_in, last_line
+from gateway.history.copies.export import Export, trouble_line
 from gateway.history.copies.imports import import_session
 from gateway.history.replay import replay
 from gateway.service.archiver import Archiver
@@ -25,10 +34,14 @@ from gateway.storage.archives import ArchiveRow
 from gateway.storage.sessions import SessionRow
 from gateway.turn.in_flight import InFlight
 
+SESSIONS_PAGE = 100
+"""Sessions of one user that are listed at a time."""
 MAX_PER_USER = 2
 """Of one user's."""
 MAX_IMPORTS = 4
 """Imports at the same time: each has a file of its own and, at its end, the database's writer."""
+
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +189,54 @@ class SessionRecords:
                     raise NotFound(f"Session {session_id} was deleted.", code="session_not_found")
                 if chunk:
                     yield chunk
+
+    async def export_all(self, who: Principal) -> AsyncGenerator[bytes]:
+        """All sessions of the caller, archived ones too, in one file (see `copies/all_sessions.py`), the
+        newest first. One in which a turn runs or waits is left out, and named in the last line. Raises
+        errors.StorageError."""
+        yield FIRST_LINE
+        count, left_out = 0, list[dict[str, str]]()
+        before: tuple[int, str] | None = None
+        while page := await self._deps.sessions.list(
+            who.user_id, limit=SESSIONS_PAGE, before=before, order="created"
+        ):
+            before = (page[-1].created_at, page[-1].id)
+            for session in page:
+                try:
+                    exporting = await self.exporting(who, session.id)
+                except NotFound:  # it was deleted meanwhile
+                    continue
+                except TurnInProgress as error:
+                    left_out.append({"session_id": session.id, "code": error.code})
+                    continue
+                count += 1
+                try:
+                    async for chunk in self.export(exporting):
+                        yield chunk
+                except GatewayError as error:
+                    log.warning("export_failed", session_id=session.id, reason=str(error))
+                    yield trouble_line(error)
+        yield last_line(count, left_out)
+
+    async def import_all(
+        self, who: Principal, chunks: AsyncIterable[bytes]
+    ) -> AsyncGenerator[SessionRow | GatewayError]:
+        """Makes the sessions of a file that `export_all` wrote, one after another as it comes in: each that
+        was made, and of each that was refused the reason (see `import_`). The last is errors.BadImport where
+        the file is cut off. Raises errors.BadImport: it is no such file; errors.Draining,
+        errors.StorageError."""
+        has_begun = False
+        try:
+            async for export in exports_in(chunks):
+                has_begun = True
+                try:
+                    yield await self.import_(who, export)
+                except (BadImport, Conflict, ArtifactsFull, TooLarge, QueueFull) as error:
+                    yield error
+        except BadImport as error:
+            if not has_begun:
+                raise
+            yield error
 
     async def import_(self, who: Principal, chunks: AsyncIterable[bytes]) -> SessionRow:
         """Makes a session of an exported file, with its id, for the caller.

@@ -19,7 +19,7 @@ MAX_SEEDED = 1000
 
 @dataclass(frozen=True, slots=True)
 class SeedMessage:
-    """A message that was said elsewhere; `attachments` are references of artifacts, and files."""
+    """A message of a conversation elsewhere; `attachments` are references of artifacts, and files."""
 
     role: Role
     text: str

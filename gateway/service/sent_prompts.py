@@ -1,5 +1,5 @@
-"""What the model was sent in a turn: put together again from the record, and compared with what its events
-tell of it. Where the two differ nothing is made up: of a part that has changed only its digest is known."""
+"""The prompt that the model was sent in a turn: put together again from the record and compared with the
+digests in its events. Of a part that has changed since, only the digest is shown."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ from gateway.storage.turns import TurnRow
 from gateway.turn.prompt import Prompt
 
 MAX_MESSAGES, MAX_TEXT = 200, 2000
-"""Messages of the turn that are told of, the first ones, and characters of the text of each block."""
+"""How many messages of the turn are shown, the first ones, and how many characters of each block's text."""
 _UNTOLD = frozenset({"memories", "former sessions"})
 _CALLS = 1000  # events about model calls that are read: more than a turn may make
 
@@ -65,7 +65,7 @@ class SentPrompts:
         sizes = await self._sizes(turn, outline)
         summary = outline.history.compression
         if sizes.own and sizes.own[-1].role == "assistant" and turn.status == "done":
-            sizes.own.pop()  # the answer, which nobody was sent
+            sizes.own.pop()  # the answer, which was not sent
         own = [_message(each) for each in sizes.own[:MAX_MESSAGES]]
         return SentPrompt(
             session_id=session_id,
@@ -103,7 +103,7 @@ class SentPrompts:
         return hashes[-1] if hashes else None, components[-1] if components else {}
 
     async def _prefix(self, turn: TurnRow, history: History, sent_hash: str | None) -> Prefix:
-        """As it would be now for that turn; before or after a compression, whichever is what was sent."""
+        """The prompt as it would be now for that turn, before or after a compression, as it was sent."""
         deps, digest, tools = self._deps, turn.instructions, list[ToolSpec]()
         if turn.client_tools is not None:
             tools += await deps.turns.client_tools(turn.session_id, turn.client_tools)
@@ -129,7 +129,7 @@ def _names(prefix: Prefix) -> set[str]:
 
 
 def _is_same(part: Section, sent: Mapping[str, str]) -> bool | None:
-    """Events tell no digests of memories and former sessions, and of other parts not where they were cut."""
+    """Events have no digests of memories and former sessions, and none of other parts that were cut."""
     if part.name in _UNTOLD or part.truncated or not sent:
         return None
     return sent.get(part.name) == part.digest[:12]

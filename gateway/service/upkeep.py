@@ -22,7 +22,7 @@ BATCH = 20
 SWEEP_EVERY = 7_200.0
 """Seconds between two looks through the blob store for parts of blobs, the first of them at the start."""
 PART_AGE_MS = 3_600_000
-"""Since it was written last, until a part counts as one that nobody writes any more."""
+"""Milliseconds since the last write after which a part counts as abandoned."""
 
 FIRST_RETRY, LAST_RETRY = 300.0, 21_600.0
 """Seconds until a session is tried again with which something failed: doubled each time, up to the last."""
@@ -131,7 +131,7 @@ class Upkeep:
                 log.info("session_summarised", session_id=session_id)
                 failed.forget(session_id)
                 self._archiver.ended(session)
-            except BaseException as error:  # noqa: BLE001 - whatever it is, see _log_failure
+            except BaseException as error:  # noqa: BLE001 - every kind, see _log_failure
                 failed.add(session_id)
                 _log_failure("summary_failed", session_id, error)
                 return  # the others may fail for the same reason, and each attempt is paid for

@@ -16,7 +16,7 @@ WRITE_SIZE = 1_048_576
 
 class UploadBuffer:
     """Takes in `max_concurrent` files at the same time, `of_one` of them from one user, of `max_bytes` each,
-    as the setting of the name `limit` says; `what` they are called in the plural."""
+    the value of the setting `limit`; `what` is the plural noun for messages."""
 
     def __init__(
         self, folder: Path, *, max_concurrent: int, max_bytes: int, limit: str, what: str, of_one: int

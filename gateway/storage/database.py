@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 class SessionLock(NamedTuple):
     """A transaction that reads a session and then changes it: its head is locked."""
 
-    id: str
+    session_id: str
 
 
 class OwnerLock(NamedTuple):
@@ -70,7 +70,7 @@ class ConnectionPools:
 
 class Database(Protocol):
     """A database. There is never an await inside a transaction, so cancelling a caller cannot leave one open:
-    the work is done or not, and the caller was not told which."""
+    the work is done or not, and the caller does not learn which."""
 
     @property
     def replica(self) -> str:
@@ -79,7 +79,7 @@ class Database(Protocol):
 
     @property
     def signals(self) -> Signals:
-        """Who in this process hears what a work has sent."""
+        """The listeners of this process for what a work has sent."""
         ...
 
     def measured_by(self, pools: ConnectionPools) -> None:
@@ -103,7 +103,7 @@ class Database(Protocol):
 
         Raises:
             errors.StorageError: the database could not do it; nothing was changed, unless the code is
-                outcome_unknown: the connection was lost in the commit, and what became of it cannot be told.
+                outcome_unknown: the connection was lost in the commit, whose outcome cannot be known.
         """
         ...
 
@@ -130,7 +130,7 @@ class Transaction:
     sent: Sequence[Signal] = ()
 
     def settle(self, signals: Signals) -> None:
-        """Tells those who wait and those who hear what it has sent, on the event loop."""
+        """Delivers the outcome to the caller and the signals to their listeners, on the event loop."""
         if self.error is None:
             if self.committed is not None:
                 call(self.committed)
@@ -192,8 +192,21 @@ def writes(work: Callable[Concatenate[Connection, P], T], *, over: Callable[P, L
     return method
 
 
+def claims(work: Callable[Concatenate[Connection, str, P], T], *, over: Callable[P, Lock] | None = None):
+    """As `writes`, for a `work` that makes this process the owner of turns: it is given its id (`replica`)
+    after the connection."""
+
+    async def method(self: Store, *args: P.args, **kwargs: P.kwargs) -> T:
+        lock, replica = over(*args, **kwargs) if over is not None else None, self.database.replica
+        return await self.database.write(
+            lambda connection: work(connection, replica, *args, **kwargs), over=lock
+        )
+
+    return method
+
+
 def send(connection: Connection, signal: Signal) -> None:
-    """Part of a transaction: it is heard when that is committed, and by nobody when it is not."""
+    """Part of a transaction: the signal is delivered when that is committed, and dropped when it is not."""
     connection.info.setdefault(Signals, []).append(signal)
 
 

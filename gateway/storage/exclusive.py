@@ -12,12 +12,12 @@ class Exclusive(Protocol):
     """Names, each held by one task at a time."""
 
     def hold(self, name: str, *, refusal: GatewayError | None = None) -> AbstractAsyncContextManager[None]:
-        """Holds the name for as long as the context is open. While somebody else does, entering raises
-        `refusal`; without one it waits until nobody does.
+        """Holds the name for as long as the context is open. While another holder has it, entering raises
+        `refusal`; without one it waits until the name is free.
 
         Raises:
-            errors.StorageError: it cannot be asked who holds it; or (code hold_lost) the name may be somebody
-                else's since: the task in the context was cancelled for that.
+            errors.StorageError: the holder cannot be determined; or (code hold_lost) another process may hold
+                the name by now: the task in the context was cancelled for that.
         """
         ...
 
@@ -30,7 +30,7 @@ class LocalExclusive:
 
     @asynccontextmanager
     async def hold(self, name: str, *, refusal: GatewayError | None = None) -> AsyncGenerator[None]:
-        """See `Exclusive.hold`."""
+        """Holds the name in this process while the context is open; waits for it, or raises `refusal`."""
         while (until := self._held.get(name)) is not None:
             if refusal is not None:
                 raise refusal

@@ -1,4 +1,4 @@
-"""What was said in a session, as values: its messages, and what the model's view of it is made of."""
+"""Values of a session: its messages, and the parts of the model's view of it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,11 +25,11 @@ class StoredMessage:
 
 @dataclass(frozen=True, slots=True)
 class PromptMemories:
-    """What stands in a session's prompt of the memories, from the message after `generation_from` on: `text`
-    as the model reads it, `digests` by what was told, to see when it is no longer so; those in `named` were
-    told by their summaries only. `forgotten` are memories that turns were told and that are no longer so,
-    each with the position of the last message of which that holds. `as_of` is the time (Unix ms) of the last
-    change of a memory that the session need not be told of any more; None where that is not known."""
+    """The memories in a session's prompt, from the message after `generation_from` on: `text` as the model
+    reads it; `digests` of what was rendered, to see when it has changed; those in `named` were rendered by
+    their summaries only. `forgotten` are memories that turns had in context and that were forgotten or
+    changed since, each with the position of the last message for which that holds. `as_of` is the time (Unix
+    ms) up to which changes of memories are known to the session; None where that is not known."""
 
     text: str
     digests: Mapping[str, str]
@@ -43,10 +43,10 @@ class PromptMemories:
 class History:
     """What a session's view is made of. `messages` are those after what `compression` covers, and the one it
     keeps; all of them when it is None. Thinking up to position `generation_from` was signed for another
-    prefix. `carried` is what the session was told of former ones, `prefix_hash` identifies the prompt before
-    the messages as the last turn ended with it (None: unknown, or a generation began since). `memories` is
-    what was told of them, also when that was in a former generation. `branch` is where all of this is so,
-    None in a session that has one only; `instructions` are those of the client application."""
+    prefix. `carried` are the summaries of former sessions in its prompt, `prefix_hash` identifies the prompt
+    before the messages as the last turn ended with it (None: unknown, or a generation began since).
+    `memories` are those in the prompt, also of a former generation. `branch` is the one that all of this is
+    of, None in a session that has one only; `instructions` are those of the client application."""
 
     messages: Sequence[StoredMessage]
     compression: CompressionRow | None = None

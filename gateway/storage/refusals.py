@@ -16,7 +16,7 @@ def is_answering(session_id: str, turn_id: str, head: int) -> TurnInProgress:
 
 
 def not_over(turn_id: str, session_id: str, head: int, instead: str) -> TurnInProgress:
-    """The session, whose last event is `head`, has a turn that is not done; `instead` says what to do."""
+    """The session, whose last event is `head`, has a turn that is not done; `instead` is what to do."""
     return TurnInProgress(
         f"Turn {turn_id} of session {session_id} is not over: {instead}.",
         details={"turn_id": turn_id, "seq": head},

@@ -1,10 +1,10 @@
-"""What the processes of one store tell each other: rare, small, and only what has become true.
+"""Signals between the processes of one store: rare, small, and sent only for what has become true.
 
-    work(connection) -- send --> told to the other processes by the same transaction
-                              `-> heard in this one as soon as that is committed, before `write` returns
+    work(connection) -- send --> sent to the other processes by the same transaction
+                              `-> delivered in this one as soon as that is committed, before `write` returns
 
 So a verb does the same to a turn whether this process owns it or another does. A signal may be lost, with the
-connection that carries it: what it says is also in the tables, where its hearer looks now and then.
+connection that carries it: its content is also in the tables, where its receiver looks now and then.
 """
 
 import logging
@@ -21,7 +21,7 @@ has."""
 
 
 class Signal(NamedTuple):
-    """`subject` is the id of what it is about. Only the replica `to` hears it; None: every one does."""
+    """`subject` is the id of what it is about. Only the replica `to` receives it; None: all do."""
 
     kind: Kind
     subject: str = ""
@@ -29,17 +29,17 @@ class Signal(NamedTuple):
 
 
 class Signals:
-    """Who in this process hears what. Its methods belong to the event loop."""
+    """The handlers of this process. Its methods belong to the event loop."""
 
     def __init__(self) -> None:
         self._handlers: dict[Kind, list[Callable[[str], None]]] = defaultdict(list)
         self.has_received_since: Callable[[float], bool] = lambda since: True
-        """Whether all that other processes sent since a time of the event loop's clock was heard here. For
-        engines to set, where signals may be lost."""
+        """Whether all signals that other processes sent since a time of the event loop's clock arrived here.
+        For engines to set, where signals may be lost."""
 
     def on(self, kind: Kind, handler: Callable[[str], None]) -> None:
         """Calls `handler(subject)` on the event loop for each signal of the kind, also for those of this
-        process. It must be quick; its exceptions are logged and reach nobody else."""
+        process. It must be quick; its exceptions are logged only."""
         self._handlers[kind].append(handler)
 
     def hear(self, signals: Iterable[Signal]) -> None:
@@ -49,5 +49,5 @@ class Signals:
                 try:
                     handler(subject)
                 except Exception:
-                    # Who sent it, and the others that hear it, have nothing to do with that.
+                    # Neither the sender nor the other handlers are concerned by that.
                     log.exception("a signal was not taken: %s %s", kind, subject)

@@ -496,3 +496,103 @@ purges = Table(
     Column("session_id", Text, primary_key=True, nullable=False),
     Column("since", BigInteger, nullable=False),
 )
+
+# Messages that are sent at set times for their owner (see `ScheduleRow`). `due_at` is the next of these
+# times, NULL while there is none: it is moved on from the very value that was read, by whoever has that run.
+schedules = Table(
+    "schedules",
+    metadata,
+    Column("id", Text, primary_key=True, nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("message", Text, nullable=False),
+    Column("session", Text),
+    Column("at", BigInteger),
+    Column("every", NUMBER),
+    Column("cron", Text),
+    Column("timezone", Text, nullable=False),
+    Column("late", Text, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("due_at", BigInteger),
+    Column("reason", Text),
+    Column("destination", Text),
+)
+Index("schedules_by_owner", schedules.c.owner, schedules.c.created_at, schedules.c.id)
+_due = text("due_at IS NOT NULL")
+Index("schedules_due", schedules.c.due_at, schedules.c.id, **where(_due))
+
+# What became of a schedule's last due times. As the schedules, they stay when the session is deleted: so the
+# column has not the name of those whose rows are a session's (sessions/purges.py). `deliver_at` is when the
+# result may be delivered next, NULL when it is wanted nowhere else or was delivered; `tries` counts.
+schedule_runs = Table(
+    "schedule_runs",
+    metadata,
+    Column("schedule_id", Text, primary_key=True, nullable=False),
+    Column("due_at", BigInteger, primary_key=True, nullable=False, autoincrement=False),
+    Column("status", Text, nullable=False),
+    Column("at", BigInteger, nullable=False),
+    Column("session", Text),
+    Column("turn_id", Text),
+    Column("code", Text),
+    Column("deliver_at", BigInteger),
+    Column("tries", NUMBER, nullable=False, server_default="0"),
+)
+_wanted = text("deliver_at IS NOT NULL")
+Index("schedule_runs_wanted", schedule_runs.c.deliver_at, **where(_wanted))
+_started = text("status = 'started'")
+Index("schedule_runs_started", schedule_runs.c.schedule_id, schedule_runs.c.due_at, **where(_started))
+# Where users want to hear of what happens (see `Webhook`). `events` are types with a blank before and behind
+# each, so that a statement finds one in it.
+webhooks = Table(
+    "webhooks",
+    metadata,
+    Column("id", Text, primary_key=True, nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("url", Text, nullable=False),
+    Column("events", Text, nullable=False),
+    Column("secret", Text, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("disabled_at", BigInteger),
+    Column("failures", NUMBER, nullable=False, server_default="0"),
+    Column("rests_until", BigInteger, nullable=False, server_default="0"),
+)
+Index("webhooks_by_owner", webhooks.c.owner, webhooks.c.created_at, webhooks.c.id)
+
+# What a webhook is told, added by the transaction in which it happened (see `Delivery`). While it is pending,
+# `due_at` is when it may be tried next; `attempts` counts the tries, and fences who writes what came of one.
+# `detail` is JSON; NULL: what is told is in the turn's row.
+webhook_deliveries = Table(
+    "webhook_deliveries",
+    metadata,
+    Column("number", NUMBER, primary_key=True, autoincrement=True),
+    Column("webhook_id", Text, nullable=False),
+    Column("session_id", Text),
+    Column("turn_id", Text),
+    Column("type", Text, nullable=False),
+    Column("at", BigInteger, nullable=False),
+    Column("detail", Text),
+    Column("state", Text, nullable=False),
+    Column("attempts", NUMBER, nullable=False),
+    Column("due_at", BigInteger, nullable=False),
+    Column("ended_at", BigInteger),
+    Column("status", NUMBER),
+    Column("error", Text),
+)
+PENDING = literal_column("'pending'", Text)
+_pending = text("state = 'pending'")
+_ended = text("ended_at IS NOT NULL")
+Index("webhook_deliveries_by_webhook", webhook_deliveries.c.webhook_id, webhook_deliveries.c.number)
+Index(
+    "webhook_deliveries_by_session",
+    webhook_deliveries.c.session_id,
+    webhook_deliveries.c.state,
+    webhook_deliveries.c.number,
+)
+Index(
+    "webhook_deliveries_due",
+    webhook_deliveries.c.webhook_id,
+    webhook_deliveries.c.due_at,
+    **where(_pending),
+)
+Index("webhook_deliveries_ended", webhook_deliveries.c.ended_at, **where(_ended))

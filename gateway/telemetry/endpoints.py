@@ -1,4 +1,4 @@
-"""Where telemetry is sent, as the standard OTEL_* variables say."""
+"""Where telemetry is sent, by the standard OTEL_* variables."""
 
 import os
 from typing import Literal

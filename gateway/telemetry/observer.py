@@ -16,7 +16,7 @@ from gateway.telemetry.tool_fold import ToolEvents
 from gateway.telemetry.turn_facts import Call, TelemetryReader, TurnFacts
 
 FAILURES = frozenset({"failed", "interrupted"})
-"""Outcomes of a turn that are errors. A cancel or a limit is somebody's decision."""
+"""Outcomes of a turn that are errors. A cancel or a limit is a decision."""
 
 WAITING = 500
 """Turns that are followed while they wait for a person. Of more, those that wait longest are let go: when one
@@ -44,7 +44,7 @@ class Observer:
         self._turns: OrderedDict[str, TurnFacts] = OrderedDict()
         self._former = BoundedDict[str, Observer](turn_limit)
         self._owners = BoundedDict[str, str](turn_limit)
-        # Whoever publishes may run in another request's context, whose ids must not get into our lines.
+        # The publisher may run in another request's context, whose ids must not get into our lines.
         self._context = Context()
 
     @property
@@ -60,7 +60,7 @@ class Observer:
                     self._count_delta(event)
                 else:
                     self._context.run(self._take, session_id, event)
-            except Exception:  # noqa: BLE001 - whatever a reader does wrong, the writer goes on
+            except Exception:  # noqa: BLE001 - a reader's fault must not stop the writer
                 self._context.run(log.exception, "event not observed", session_id=session_id, type=event.type)
 
     def expect(self, turn_id: str, owner: str) -> None:

@@ -102,7 +102,7 @@ def _keep_answers(exporter: object, answers: list[_Answer]) -> None:
 
 @contextmanager
 def _exporters_words() -> Generator[list[str]]:
-    """What the exporters log, which is the only place where they say why they failed."""
+    """The log records of the exporters, the only place with the reasons of their failures."""
     messages: list[str] = []
     handler = logging.Handler()
     handler.emit = lambda record: messages.append(record.getMessage())

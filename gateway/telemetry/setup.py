@@ -16,6 +16,7 @@ from gateway.memory.learning.report import LearningReport
 from gateway.model.calls import ModelCall
 from gateway.settings import Settings
 from gateway.storage.turns import TurnRow
+from gateway.storage.webhooks import DeliveryAttempt
 from gateway.telemetry.endpoints import variable_of
 from gateway.telemetry.lines.turn_lines import Lines
 from gateway.telemetry.metrics.exemplars import of_span
@@ -54,19 +55,23 @@ class Telemetry:
         self.observer.notify(lambda reader: reader.archived(archived))
 
     def memory_changed(self, changed: Changed) -> None:
-        """For whoever changes memories (`memory.memories.Memories`)."""
+        """For changes of memories (`memory.memories.Memories`)."""
         self.observer.notify(lambda reader: reader.memory_changed(changed))
 
     def artifact_event(self, event: ArtifactEvent) -> None:
-        """For whoever keeps artifacts (`artifacts.artifact_store.ArtifactStore`)."""
+        """For the store of artifacts (`artifacts.artifact_store.ArtifactStore`)."""
         self.observer.notify(lambda reader: reader.artifact_event(event))
 
+    def webhook_tried(self, tried: DeliveryAttempt) -> None:
+        """For whoever posts to webhooks (`service.webhook_worker.WebhookWorker`)."""
+        self.observer.notify(lambda reader: reader.webhook_tried(tried))
+
     def learned(self, run: LearningReport) -> None:
-        """For whoever learns from conversations (`memory.learning.extractor.Extractor`)."""
+        """For learning from conversations (`memory.learning.extractor.Extractor`)."""
         self.observer.notify(lambda reader: reader.learned(run))
 
     def model_called(self, call: ModelCall) -> None:
-        """For whoever asks a model beside a turn's answer (`model.calls.ModelCalls`)."""
+        """For model calls beside a turn's answer (`model.calls.ModelCalls`)."""
         self.observer.notify(lambda reader: reader.model_called(call))
 
     async def render_metrics(self, accept: str = "") -> tuple[bytes, str]:

@@ -20,8 +20,8 @@ _NAME = re.compile(r"[A-Za-z0-9_:@.-]{1,80}")
 
 @dataclass(slots=True)
 class ApprovalState:
-    """Whether a call may run. `first_seq` is the event that it began with; `asked_at` is None when nobody had
-    to be asked; `decision` is None until it is known, and stays so when the turn ended before."""
+    """Whether a call may run. `first_seq` is the event that it began with; `asked_at` is None when no
+    approval was needed; `decision` is None until it is known, and stays so when the turn ended before."""
 
     first_seq: int
     asked_at: int | None = None
@@ -38,7 +38,7 @@ class ApprovalState:
 
     @property
     def waited_ms(self) -> int | None:
-        """From the question to its end; None when nobody was asked, or it is not over."""
+        """From the question to its end; None without a question, or when it is not over."""
         if self.asked_at is None or self.ended_at is None:
             return None
         return max(self.ended_at - self.asked_at, 0)
@@ -113,8 +113,8 @@ class ToolRun:
 
 
 def steps_of(data: Mapping[str, Any], started_at: int, ended_at: int) -> list[Step]:
-    """The steps of a `tool_result`. Their times come from the tool and may be anything, so each lies
-    within the call; one that does not say when it began is taken to have ended with the call."""
+    """The steps of a `tool_result`. Their times come from the tool and may be anything, so each lies within
+    the call; one without a beginning is taken to have ended with the call."""
     steps: list[Step] = []
     for number, step in enumerate(data.get("steps", ()), start=1):
         duration_ms = step["duration_ms"]

@@ -15,7 +15,7 @@ class ToolEvents:
         self._readers = readers
 
     def take(self, turn: TurnFacts, event_type: str, body: dict[str, Any]) -> None:
-        """One event with a tool_call_id; types that say nothing of a call are passed over."""
+        """One event with a tool_call_id; types that do not concern a call are ignored."""
         call_id, data, at = body.get("tool_call_id", ""), body["data"], body["ts"]
         match event_type:
             case "tool_call":

@@ -15,6 +15,7 @@ from gateway.memory.changes import Changed
 from gateway.memory.learning.report import LearningReport
 from gateway.messages import Usage
 from gateway.model.calls import ModelCall
+from gateway.storage.webhooks import DeliveryAttempt
 from gateway.telemetry.metrics.buckets import SECONDS
 from gateway.telemetry.metrics.counters import Tally
 from gateway.telemetry.tool_facts import ApprovalState, SkillUse, ToolRun
@@ -27,10 +28,10 @@ class Call(ModelCall):
     """A model call of a turn: an iteration with all its attempts, as its events have it.
 
     Deltas and first content are those of the latest attempt; `gaps` are the milliseconds between the deltas
-    of all attempts. `cut` is true when the answer is not complete, for whatever reason; `error` is the
-    in-stream code of that reason, or while the call is open the one of the latest failed attempt.
-    `prefix_hash` and `components` (digests by name) identify the prompt; `instructions_tokens` is the size of
-    the client's instructions in it.
+    of all attempts. `cut` is true when the answer is not complete, for any reason; `error` is the in-stream
+    code of that reason, or while the call is open the one of the latest failed attempt. `prefix_hash` and
+    `components` (digests by name) identify the prompt; `instructions_tokens` is the size of the client's
+    instructions in it.
     """
 
     iteration: int
@@ -178,8 +179,8 @@ class TelemetryReader:
         """A person is asked whether the call may run."""
 
     def approval_ended(self, turn: TurnFacts, run: ToolRun, approval: ApprovalState) -> None:
-        """It is decided whether the call may run, by whomever, also without `approval_asked`; or nobody will
-        decide it (`decision` is None)."""
+        """It is decided whether the call may run, by a person or a rule, also without `approval_asked`; or it
+        will not be decided (`decision` is None)."""
 
     def skill_used(self, turn: TurnFacts, run: ToolRun | None, use: SkillUse) -> None:
         """A `skill` event."""
@@ -217,29 +218,31 @@ class TelemetryReader:
         """A `feedback` event, as the log has it: of a turn that is over."""
 
     def turn_ended(self, turn: TurnFacts) -> None:
-        """The turn is over; `turn.outcome` and `turn.totals` say how."""
+        """The turn is over; `turn.outcome` and `turn.totals` are final."""
 
     def turn_lost(self, turn: TurnFacts) -> None:
         """The turn is no longer followed: its end was not seen in time."""
 
     def turn_left(self, turn: TurnFacts) -> None:
-        """This process ends before the turn does, or the turn waits for a person: whoever goes on with it
-        knows it from its first event."""
+        """This process ends before the turn does, or the turn waits for a person: the process that goes on
+        with it knows it from its first event."""
         self.turn_lost(turn)
 
     def archived(self, archived: SessionArchived) -> None:
         """A session was moved to its archive, or could not be."""
 
     def memory_changed(self, changed: Changed) -> None:
-        """A memory was changed by this process, on whatever way. What turns do comes to `remembered`
-        as well."""
+        """A memory was changed by this process, in any way. What turns do comes to `remembered` as well."""
 
     def artifact_event(self, event: ArtifactEvent) -> None:
-        """Something happened to an artifact in this process, by whichever door. What turns keep of tool
+        """Something happened to an artifact in this process, over any interface. What turns keep of tool
         results comes to `offloaded` as well."""
 
     def learned(self, run: LearningReport) -> None:
         """A conversation was read for what is worth remembering."""
+
+    def webhook_tried(self, tried: DeliveryAttempt) -> None:
+        """Something was posted to a webhook, or could not be."""
 
     def model_called(self, call: ModelCall) -> None:
         """A model was asked beside the answers of turns: once, when the call is over."""

@@ -28,7 +28,7 @@ def check_arguments(tool: Tool, arguments: dict[str, Any]) -> None:
 
 
 def prepare_checks() -> None:
-    """Loads what the first call would have to wait for. Nobody need call it."""
+    """Loads ahead what the first call would have to wait for. Calling it is optional."""
     _validator(b"{}")
 
 

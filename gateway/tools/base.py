@@ -22,7 +22,7 @@ class UserMessage(NamedTuple):
 
 
 class Exchange(NamedTuple):
-    """The user's message that a turn answers, and what the assistant had said just before it."""
+    """The user's message that a turn answers, and the assistant's text just before it."""
 
     answer: str
     message: UserMessage
@@ -34,11 +34,11 @@ class ToolContext:
 
     `idempotency_key` is the same in every repetition of the call: pass it on to services that understand one.
     `emit` puts an event (retrieval, tool_progress, ...) into the turn's stream, tied to this call.
-    `traceparent` names the span of this call (W3C Trace Context); None while nobody records traces.
+    `traceparent` names the span of this call (W3C Trace Context); None while no traces are recorded.
     `project_id` and `role_id` are the session's, where it has them; `user_messages` gives the messages of its
     user and `tools_read` names the tools that answered, both as far as the model sees them. `offered` names
-    the tools whose descriptions it reads; `exchange` gives the message of the turn, None where nobody speaks.
-    `found` gives the memories that were found for the message, by id with what was shown.
+    the tools whose descriptions it reads; `exchange` gives the message of the turn, None in a turn without
+    words of the user. `found` gives the memories that were found for the message, by id with what was shown.
     `ask` puts a question with yes or no to the user, where a client can.
     """
 
@@ -62,7 +62,7 @@ class ToolContext:
     @property
     def trace_headers(self) -> dict[str, str]:
         """Headers for the HTTP requests of this call, and for an MCP request's `_meta`: what the other side
-        records becomes a part of the turn's trace. No baggage: it may be somebody else's server."""
+        records becomes a part of the turn's trace. No baggage: it may be a third party's server."""
         return {"traceparent": self.traceparent} if self.traceparent is not None else {}
 
     def step(self, name: str, input: object = None) -> AbstractContextManager[RunningStep]:
@@ -84,13 +84,11 @@ class File:
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
     """What the model reads as `content`; `is_error` marks a failure that the tool itself reports. `steps` are
-    told beside those that were recorded through the context, `memory_writes` go to the memory, and `problems`
-    say what else the tool reported that could not be used.
-
-    `note` says that the content comes from elsewhere, and from where: the model gets it wrapped as data under
-    this note. Content over the limit becomes an artifact, as it is, and the model gets its compact form;
-    `bounded` says that the tool itself keeps it short enough to be read whole. `files` become artifacts
-    always."""
+    reported beside those that were recorded through the context, `memory_writes` go to the memory, and
+    `problems` name reports of the tool that could not be used. `note` names the source of content from
+    elsewhere: the model gets it wrapped as data under this note. Content over the limit becomes an artifact,
+    as it is, and the model gets its compact form; `bounded`: the tool itself keeps it short enough to be read
+    whole. `files` become artifacts always."""
 
     content: str
     is_error: bool = False

@@ -39,7 +39,7 @@ def usable_tools(given: Iterable[ToolSpec]) -> list[ToolSpec]:
     """The tools as the model is shown them, sorted by name: the same ones are always the same.
 
     Raises:
-        ValueError: one cannot be used; the message says which, and why.
+        ValueError: one cannot be used; the message names it and the reason.
     """
     tools: dict[str, ToolSpec] = {}
     size = 0

@@ -16,18 +16,22 @@ def current_time(timezone: str = "UTC") -> str:
     Args:
         timezone: IANA name of the zone, such as "UTC", "Europe/Berlin" or "Asia/Shanghai".
     """
-    now = datetime.fromtimestamp(now_ms() / 1000, _zone(timezone))
+    try:
+        now = datetime.fromtimestamp(now_ms() / 1000, zone(timezone))
+    except ValueError as error:
+        raise ToolError(str(error)) from None
     return f"{now.isoformat(timespec='seconds')} ({now:%A}, {timezone})"
 
 
-def _zone(name: str) -> tzinfo:
+def zone(name: str) -> tzinfo:
+    """The time zone of that IANA name. Raises ValueError, with what to use instead."""
     if name.upper() in {"UTC", "Z", "GMT"}:
-        return UTC  # also where the system has no time zone database
+        return UTC  # also where there is no time zone database
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
         # Unknown, a path outside, a folder such as "America".
-        raise ToolError(f"There is no time zone {name[:64]!r}. {_advice(name)}") from None
+        raise ValueError(f"There is no time zone {name[:64]!r}. {_advice(name)}") from None
 
 
 def _advice(name: str) -> str:

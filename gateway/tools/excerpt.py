@@ -25,8 +25,9 @@ _AS_STR = (date, time, timedelta, Decimal, UUID, PurePath)
 
 
 def excerpt(value: object, size: int = EXCERPT_SIZE) -> Any:
-    """`value` as JSON of at most `size` bytes, which is 1024 or more. What is larger is cut and says how much
-    is left out; what is no JSON is named by its type. Never raises, and looks at no more than it shows."""
+    """`value` as JSON of at most `size` bytes, which is 1024 or more. A larger one is cut, with a mark of
+    how much is left out; what is no JSON is named by its type. Never raises, and looks at no more than it
+    shows."""
     return _Excerpt(size).of(value)
 
 

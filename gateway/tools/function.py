@@ -102,7 +102,7 @@ def tool(
 
 
 class _PlainSchema(GenerateJsonSchema):
-    """JSON Schema without the titles pydantic makes up from names: they tell the model nothing."""
+    """JSON Schema without the titles pydantic makes up from names: they have no information for the model."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
@@ -202,7 +202,8 @@ async def _as_output(tool_name: str, value: Any, context: ToolContext) -> ToolOu
 
 
 def _read_docstring(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
-    """The description (all before the first section) and what the "Args:" section says of each parameter."""
+    """The description (all before the first section) and the text about each parameter in the "Args:"
+    section."""
     text = inspect.getdoc(function)
     if not text:
         raise TypeError(f"{function.__name__}: a tool needs a docstring, it is what the model is told")

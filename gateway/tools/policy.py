@@ -15,8 +15,8 @@ FILE_READ = "attachment"
 CLIENT_INSTRUCTIONS = "client_instructions"
 """What the instructions of a client application count as among them."""
 CLIENT_TOOL = "client_tool"
-"""What a call that the user's client ran counts as among them, whatever the tool's name: that is the client's
-to choose."""
+"""What a call that the user's client ran counts as among them, for any name of the tool: the client chooses
+it."""
 OUTSIDE = (
     "mcp__*",
     "http_fetch",
@@ -37,7 +37,7 @@ def speaker(tool: str, tool_call_id: str) -> str:
 
 
 class Ruling(NamedTuple):
-    """What holds for a call, and the rule that says so; None when no rule fits and the default holds."""
+    """The decision for a call, and the rule that made it; None when no rule fits and the default holds."""
 
     verdict: PolicyVerdict
     rule: str | None

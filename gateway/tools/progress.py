@@ -17,8 +17,8 @@ MESSAGE_LENGTH = 500
 
 
 class Progress:
-    """`progress("3 of 10 pages", 0.3)`, from the function itself or from any thread: it never waits, and what
-    cannot be told is not. The share done is 0 to 1; both may be left out."""
+    """`progress("3 of 10 pages", 0.3)`, from the function itself or from any thread: it never waits, and
+    drops what cannot be sent. The share done is 0 to 1; both may be left out."""
 
     def __init__(self, emit: Callable[[ToolProgress], None], interval: float = INTERVAL) -> None:
         self._emit = emit
@@ -58,5 +58,5 @@ class Progress:
             latest, self._latest = self._latest, None
         if latest is not None:
             self._emitted_at = monotonic()
-            with suppress(GatewayError):  # the call is over, or the turn: who owns it is told by other means
+            with suppress(GatewayError):  # the call is over, or the turn: its owner learns that otherwise
                 self._emit(latest)

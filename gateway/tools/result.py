@@ -40,10 +40,10 @@ Item = TypeVar("Item")
 class ToolResult(BaseModel):
     """A result with all its reports. Every field is optional, and may be named in camelCase too.
 
-    `result` is what the function would have returned otherwise, `error` is said when `status` is "error".
-    `memory_writes`, `intermediate_steps` and `files` are looked at one by one: what is wrong with one of them
-    is named in a warning, and the others count. `request_id` is for the log; by default the call's
-    idempotency key.
+    `result` is what the function would have returned otherwise, `error` is the message when `status` is
+    "error". `memory_writes`, `intermediate_steps` and `files` are looked at one by one: what is wrong with
+    one of them is named in a warning, and the others count. `request_id` is for the log; by default the
+    call's idempotency key.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow", alias_generator=to_camel, populate_by_name=True)
@@ -72,7 +72,7 @@ def sound(output: ToolOutput) -> ToolOutput:
     """The output with all that an event can carry; what is wrong with the rest joins its problems.
 
     Raises:
-        errors.ToolError: its content is no text, so there is nothing to tell the model.
+        errors.ToolError: its content is no text, so there is nothing for the model to read.
     """
     if not isinstance(output.content, str):  # pyright: ignore[reportUnnecessaryIsInstance] - hints bind nobody
         kind = type(output.content).__name__

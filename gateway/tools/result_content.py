@@ -52,7 +52,7 @@ async def content_of(tool_name: str, value: object) -> str:
     return text.getvalue()
 
 
-_DONE = "was carried out"  # so that nobody repeats it for the sake of its answer
+_DONE = "was carried out"  # so that it is not repeated for the sake of its answer
 
 
 class _NoJson(Exception):

@@ -6,7 +6,7 @@ from typing import Any
 
 def explodes(schema: dict[str, Any]) -> bool:
     """Whether pydantic's JSON Schema has a union that comes back in two of its members which JSON's types do
-    not tell apart, so that checking takes time exponential in the depth of the arguments. A discriminated
+    not distinguish, so that checking takes time exponential in the depth of the arguments. A discriminated
     union (`oneOf`) does not: only the member that was named is looked at."""
     definitions: dict[str, Any] = schema.get("$defs", {})
     return any(_comes_back_twice(each, definitions) for each in _below(schema, {}) if "anyOf" in each)

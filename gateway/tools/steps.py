@@ -24,7 +24,7 @@ LABEL_LENGTH = 100
 """Characters of a step's id, name and error."""
 
 _LEFT_OUT = "…"
-_SIZE_OF_MORE = 256  # bytes of the step that says how many more there were
+_SIZE_OF_MORE = 256  # bytes of the step with the number of further ones
 
 
 @dataclass(slots=True)
@@ -82,7 +82,7 @@ class Steps:
     def traces(self, reported: Sequence[StepTrace] = ()) -> list[StepTrace]:
         """The steps for the call's result: the recorded ones, those that still run with the error
         "unfinished", and then `reported` ones. Each has an id of its own. At most MAX_STEPS, and a last one
-        that says how many more there were; inputs and outputs that do not fit into STEPS_SIZE are left out as
+        with the number of further ones; inputs and outputs that do not fit into STEPS_SIZE are left out as
         "…", and so are whole steps when their names alone do not."""
         with self._lock:
             recorded = self._ended | {n: begun.trace("unfinished") for n, begun in self._running.items()}

@@ -73,7 +73,7 @@ def _start(tool_name: str, function: Callable[[], Any]) -> asyncio.Future[tuple[
             raised = error
 
         def set_result() -> None:
-            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            with suppress(RuntimeError):  # the loop is closed: no caller waits any more
                 loop.call_soon_threadsafe(outcome.set_result, (result, raised))
 
         return set_result
@@ -92,8 +92,8 @@ def _start(tool_name: str, function: Callable[[], Any]) -> asyncio.Future[tuple[
 
 
 class _Worker(threading.Thread):
-    """Runs one function after the other. What each gives back is called when the worker is free again: who
-    hears of an end finds a thread that waits."""
+    """Runs one function after the other. The function that each returns is called when the worker is free
+    again: a caller that is notified of an end finds a waiting thread."""
 
     def __init__(self) -> None:
         super().__init__(daemon=True)
@@ -104,7 +104,7 @@ class _Worker(threading.Thread):
             try:
                 work = self.given.get(timeout=IDLE_SECONDS)
             except Empty:
-                with suppress(ValueError):  # somebody took it at the last moment
+                with suppress(ValueError):  # it was taken at the last moment
                     idle.remove(self)
                     return
                 continue

@@ -20,7 +20,7 @@ STOP_TIMEOUT = 1.0
 MAX_ABANDONED = 8
 """Calls of one tool that may be left behind; while there are so many, no other one of it begins."""
 EMIT_TIMEOUT = 10.0
-"""Seconds that a thread waits for the event loop to say what it emits: only a blocked loop takes so long."""
+"""Seconds that a thread waits for the event loop to emit an event: only a blocked loop takes so long."""
 
 log = structlog.get_logger(__name__)
 
@@ -33,7 +33,7 @@ async def run_in_time(tool: Tool, arguments: dict[str, Any], context: ToolContex
 
     Raises:
         ToolTimedOut: it was not done in time.
-        ToolError: the tool says so, it gave up, it raised something that would stop the server, or too many
+        ToolError: the tool raised it, it gave up, it raised something that would stop the server, or too many
             calls of it are left behind, or what it gave back has no text.
         Exception: any other exception of the tool.
     """
@@ -104,8 +104,8 @@ def _too_late(tool: Tool) -> str:
 
 
 class _EmitGate:
-    """What a call may say while it lasts, from whatever thread. A thread waits until it is said, so that it
-    cannot say more than the turn can take."""
+    """The events of a call while it lasts, from any thread. A thread waits until its event is emitted, so
+    that it cannot emit more than the turn can take."""
 
     def __init__(self, emit: Callable[[EventData], None]) -> None:
         self._emit = emit

@@ -13,6 +13,7 @@ WRAPPER_TAGS = (
     "client_instructions",
     "conversation_summary",
     "conversation",
+    "scheduled_message",
 )
 """Every tag this gateway wraps text in. Text that contains one of them itself is defused first."""
 
@@ -35,8 +36,8 @@ _FORGED = re.compile(rf"[<＜](?=[\s/／{_GAP}]*(?:{_NAMES})\b)")
 
 
 def visible(text: str) -> str:
-    """`text` without the characters that show nothing, or show it in another order: whoever reviews a text
-    must see what the model sees."""
+    """`text` without the characters that show nothing, or show it in another order: a reviewer of a text must
+    see what the model sees."""
     return _INVISIBLE.sub("", text)
 
 
@@ -53,7 +54,7 @@ class Wrapped(str):
 
 
 def wrap(tag: str, note: str, text: str) -> Wrapped:
-    """What is visible of `text`, defused, between `<tag>` and `</tag>`, under a `note` that says what it is.
+    """What is visible of `text`, defused, between `<tag>` and `</tag>`, under a `note` on what it is.
 
     Raises:
         ValueError: `tag` is not one of WRAPPER_TAGS.

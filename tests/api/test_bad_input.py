@@ -164,6 +164,23 @@ async def test_a_wrong_method_is_405_and_a_form_is_not_json(client: Client) -> N
     assert (form.status_code, form.json()["error"]["code"]) == (400, "invalid_request")
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("PUT", "/api/sessions", "GET, HEAD, POST"),
+        ("PUT", "/api/chat", "POST"),
+        ("POST", "/openapi.json", "GET, HEAD"),
+    ],
+)
+async def test_a_wrong_method_is_told_all_that_the_path_has(
+    client: Client, method: str, path: str, allowed: str
+) -> None:
+    """Of all routes with the path, as RFC 9110 asks for (15.5.6)."""
+    refused = await client.http.request(method, path)
+
+    assert (refused.status_code, refused.headers["allow"]) == (405, allowed)
+
+
 async def test_camel_case_names_are_accepted(client: Client) -> None:
     """Frontends that write camelCase need no translation."""
     events = await client.chat("/say hi", sessionId="mine", clientMessageId="m1")

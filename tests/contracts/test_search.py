@@ -77,17 +77,21 @@ async def where(storage: Storage, query: str, *session_ids: str) -> dict[str, tu
         ("花园", "t3", "在[花園]裡，每年春天。"),
         ("ｆｕｌｌ ｗｉｄｔｈ", "t4", "[Ｆｕｌｌ]，[ｗｉｄｔｈ]！"),
         ("straße café", "t5", "[STRASSE], [café]"),
+        ("product", "t6", "The [product] a*b is 391, see the page and x 2 * 3"),
     ],
 )
 async def test_a_search_tells_where_the_words_stand(
     storage: Storage, query: str, turn: str, text: str
 ) -> None:
-    """In the user's message or an answer, as it was written, whatever the inflection and the script."""
+    """In the user's message or an answer, as written but for marks of Markdown, whatever the inflection
+    and the script."""
     await add_turn(storage, "s", "t1", "How do apples grow, and 苹果是怎么长的？", "Slowly.")
     await add_turn(storage, "s", "t2", "Where?", "On trees, in a garden.")
     await add_turn(storage, "s", "t3", "哪里？", "在花園裡，每年春天。")
     await add_turn(storage, "s", "t4", "Ｆｕｌｌ，ｗｉｄｔｈ！")
     await add_turn(storage, "s", "t5", "STRASSE, café")
+    marks = "## The product\n`a*b` is **391**, *see* [the page](docs/a.md#b)\n| and | x |\n|---|---|\n- 2 * 3"
+    await add_turn(storage, "s", "t6", "Sum?", marks)
     await storage.search.index("s")
 
     assert (await where(storage, query))["s"][1:] == (turn, text)

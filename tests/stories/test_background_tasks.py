@@ -23,13 +23,17 @@ TASKS = {
     "MCP server gone",
     "MCP servers",
     "count of artifacts",
+    "count of deliveries",
     "count of memories",
     "deadlines of approvals",
     "documents",
     "leader",
     "learning",
     "memory suggestions",
+    "old deliveries",
     "ownership of turns",
+    "results of schedules",
+    "schedules",
     "search index",
     "sessions to index",
     "sessions to learn from",
@@ -39,6 +43,7 @@ TASKS = {
     "titles",
     "upkeep",
     "vectors of memories",
+    "webhooks",
 }
 """All that a gateway starts where everything is switched on."""
 

@@ -18,7 +18,7 @@ from tests.postgres import on_both_engines
 
 pytestmark = pytest.mark.anyio
 
-SMALL = 6_500
+SMALL = 8_500
 """Tokens of the endpoint's window in these stories: system prompt and tools take about a third."""
 LONG = "/say " + "One more paragraph about nothing in particular, to fill the window. " * 25
 

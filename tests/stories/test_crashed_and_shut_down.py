@@ -2,19 +2,25 @@
 
 import asyncio
 import signal
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from gateway.ids import now_ms
 from gateway.messages import ToolSpec
 from gateway.settings import Settings
 from gateway.storage.replicas.single_process import SoleReplica
 from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
-from tests.harness import Client, client_at, events, running_gateway, text_of, the
+from tests.harness import TIMEOUT, Client, client_at, events, running_gateway, text_of, the
 from tests.running import gateway_process
+from tests.stories.test_schedules import details, made, settled
 
 pytestmark = [pytest.mark.anyio, pytest.mark.long]
+
+MINUTE = 60_000
 
 
 async def _read_until(client: Client, path: str, kind: str, count: int) -> list[dict[str, Any]]:
@@ -51,6 +57,41 @@ async def test_a_turn_survives_its_process(tmp_path: Path, demo_url: str, how: s
     assert the(seen, "iteration_superseded")["reason"] == "server_restart"
     again = seen[[event["type"] for event in seen].index("iteration_superseded") :]
     assert len(text_of(again)) == 240
+
+
+async def test_every_due_time_of_a_schedule_has_one_turn_whenever_its_process_is_killed(
+    tmp_path: Path, demo_url: str
+) -> None:
+    """Ten minutes are made up for, run after run, in one process after the other."""
+    given = {
+        "ANTHROPIC_BASE_URL": demo_url,
+        "GATEWAY_DATA_DIR": str(tmp_path / "data"),
+        "GATEWAY_SCHEDULE_GRACE": "5",
+    }
+    session = schedule = ""
+    began = now_ms() // MINUTE * MINUTE - 10 * MINUTE
+    for runs in (3, 7, 11):
+        with gateway_process(tmp_path, "serve", **given) as gateway:
+            async with client_at(gateway.url) as client:
+                if not schedule:
+                    session = await client.session()
+                    schedule = await made(client, "/say once", session, cron="* * * * *", late="all")
+                    with closing(sqlite3.connect(tmp_path / "data" / "gateway.db")) as file, file:
+                        file.execute("UPDATE schedules SET due_at = ?", (began,))
+                async with asyncio.timeout(TIMEOUT):
+                    while len((await details(client, schedule))["runs"]) < runs:
+                        await asyncio.sleep(0.02)
+            gateway.stop(signal.SIGKILL)
+    with gateway_process(tmp_path, "serve", **given) as gateway:
+        async with client_at(gateway.url) as client:
+            found = await settled(client, schedule, runs=11)
+            seen = await client.events(session)
+
+    due = [run["due_at"] for run in reversed(found)]
+    assert due == [began + MINUTE * number for number in range(len(due))]
+    assert {run["status"] for run in found} == {"completed"}
+    starts = [each["data"]["client_message_id"] for each in seen if each["type"] == "turn_start"]
+    assert starts == [f"{schedule}-{at}" for at in due]
 
 
 async def test_a_turn_of_a_branch_survives_its_process(tmp_path: Path, demo_url: str) -> None:

@@ -125,6 +125,15 @@ async def test_hits_beyond_the_limit_are_counted(folder: Path) -> None:
     assert emitted[0].omitted is not None
 
 
+async def test_a_comment_is_no_text_of_a_document_but_where_it_is_shown(folder: Path) -> None:
+    """A line such as `<!-- generated -->` is for authors; in a block of code it is what the page tells."""
+    (folder / "notes.md").write_text("# Zeppelins\n\n<!-- What follows is generated. -->\nThey fly.\n")
+    (folder / "html.md").write_text("# Comments\n\n```html\n<!-- ballast -->\n```\n")
+
+    assert "generated" not in (await search(Docs(folder), "zeppelins"))[0]
+    assert "<!-- ballast -->" in (await search(Docs(folder), "ballast"))[0]
+
+
 async def test_an_edited_document_is_found_by_the_next_search(folder: Path) -> None:
     """Changed, new and removed files are seen without a restart."""
     docs = Docs(folder)

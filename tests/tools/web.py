@@ -12,7 +12,8 @@ from cryptography import x509  # comes with moto
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from gateway.tools.fetch.fetcher import Fetcher, way_out
+from gateway.tools.fetch.fetcher import Fetcher
+from gateway.tools.fetch.guarded_requests import way_out
 
 PUBLIC = "93.184.215.14"
 

@@ -75,7 +75,7 @@ async def connect(request: ApiRequest) -> Response:
         shown, place = frozenset[str](), None
     if place is None or (place.head == 0 and running is None):
         return Response(b"", 200, {"cache-control": "no-store"}, STREAM)
-    return stream_response(request, place, Thread(body, shown, place.head, running), failed_frame)
+    return stream_response(request, place, AgUiThread(body, shown, place.head, running), failed_frame)
 
 
 async def stop(request: ApiRequest) -> Response:
@@ -84,7 +84,7 @@ async def stop(request: ApiRequest) -> Response:
     return await stop_turn(request, _session_of(request, body.thread_id))
 
 
-class Thread:
+class AgUiThread:
     """The runs of a session: of its turns `shown`, and of the `running` one; up to `head`, the session's last
     event when this began, and to the end of that turn. What attempts had said before they were withdrawn is
     left out up to there."""

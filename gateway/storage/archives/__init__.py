@@ -21,7 +21,7 @@ class CompressionRow:
     its `parent` (and that one's parents) those before. `kept_position` is covered, by it or by one of these,
     and is sent verbatim nevertheless. `sha256` is of the archive's lines before they were zipped,
     `archive_size` in bytes on disk. `summary` is a JSON object, of everything up to `to_position`; `source`
-    says whether it was made of all those messages or of the parent's summary and the messages since. The
+    is whether it was made of all those messages or of the parent's summary and the messages since. The
     messages are those of `branch`; it holds in all that have the same ones up to `to_position`."""
 
     session_id: str
@@ -112,8 +112,8 @@ class Compressions(Protocol):
 
         Raises:
             errors.Conflict: (code compression_conflict) the version in force is no longer `row.parent`, the
-                branch is no longer active, or the number is taken: somebody else was faster. Or its archive
-                is no candidate any more (see `Orphans`): writing it took so long that it was swept.
+                branch is no longer active, or the number is taken: another task was faster. Or its archive is
+                no candidate any more (see `Orphans`): writing it took so long that it was swept.
             errors.NotFound: the session is gone.
         """
         ...

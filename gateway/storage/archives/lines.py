@@ -1,4 +1,4 @@
-"""What a line of an archive says: an event as it was streamed, or a message with its place."""
+"""The lines of an archive: an event as it was streamed, or a message with its place."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -18,7 +18,7 @@ def event_line(event: StoredEvent) -> bytes:
     """The event's body: the very bytes that were streamed.
 
     Raises:
-        StorageError: the body does not tell the event's seq, type and turn, so that they would be lost.
+        StorageError: the body does not contain the event's seq, type and turn, so that they would be lost.
     """
     try:
         if event_of(event.body) == event and b"\n" not in event.body:
@@ -61,7 +61,8 @@ def message_of(line: bytes) -> StoredMessage:
 def read_lines(
     path: str, member: Member, data: bytes, of: Callable[[bytes], Read], *, first: int, last: int
 ) -> list[Read]:
-    """What the lines with the keys `first` to `last` say, as far as `member` has them; `data` is its bytes.
+    """The contents of the lines with the keys `first` to `last`, as far as `member` has them; `data` is its
+    bytes.
 
     Raises:
         ArchiveDamaged: the member is not sound, or its lines are not those that the index promises.

@@ -96,7 +96,7 @@ def check_is_next(connection: Connection, row: ArchiveRow) -> None:
     number, seq, position = LAST_ARCHIVE.one(connection, session_id=row.session_id) or (0, 0, 0)
     if (row.number, row.from_seq, row.from_position) != (number + 1, seq + 1, position + 1):
         raise _conflict(row, "another archive was added meanwhile")
-    # No row is missing before these: whoever wrote the archive saw to that. So none goes that was not read.
+    # No row is missing before these: its writer has checked that. So every row that goes was read.
     if ends != (row.to_seq, row.to_position):
         raise _conflict(
             row,
@@ -122,7 +122,8 @@ class SqlArchives(Store):
         self._purges = purges
 
     async def add(self, row: ArchiveRow) -> None:
-        """See `Archives.add`."""
+        """Adds the range of `row`, whose rows a purge removes. Raises errors.TurnInProgress, Conflict
+        (archive_conflict) and NotFound."""
         await self.database.write(
             lambda connection: add_archive(connection, row, self._purges), committed=self._purges.begun
         )

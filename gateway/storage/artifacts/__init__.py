@@ -37,10 +37,10 @@ class Chunk(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ArtifactRow:
-    """An artifact. `session_id`, `turn_id` and `tool_call_id` tell where it was made, as far as there was
-    such; the session may be gone since. `size` is in bytes, `lines` None where it is no text, `chunks` are in
-    order, `path` is the blob. `compact` says by its type what is in it, `summary` what a model made of it.
-    Times are Unix milliseconds."""
+    """An artifact. `session_id`, `turn_id` and `tool_call_id` are where it was made, None where that does not
+    apply; the session may be gone since. `size` is in bytes, `lines` None where it is no text, `chunks` are
+    in order, `path` is the blob. `compact` describes its content by its type, `summary` is a model's. Times
+    are Unix milliseconds."""
 
     owner: str
     ref: str
@@ -138,8 +138,8 @@ class Artifacts(Protocol):
         ...
 
     async def expire(self, now: int, limit: int) -> int:
-        """Of those whose time is over, at most `limit` at once: removes those that no session uses, and says
-        how many that were. Their blobs may be orphans; the time of the others goes on for a day."""
+        """Of those whose time is over, at most `limit` at once: removes those that no session uses, and
+        returns how many. Their blobs may be orphans; the others get another day."""
         ...
 
     async def space_used(self, owner: str) -> SpaceUsed:
@@ -152,8 +152,9 @@ class Artifacts(Protocol):
 
 
 def blob_path(owner: str, sha256: str) -> str:
-    """Where the content with that hash is to be written, for each owner apart: what users have in common is
-    nobody's to find out. Another place with each call: nobody writes what somebody else is removing."""
+    """Where the content with that hash is to be written. Owners have places of their own, so that no user can
+    find out what others have. Each call gives another place, so that no writer writes to a blob that is being
+    removed."""
     return f"{_place(owner, sha256)}-{token_hex(8)}"
 
 

@@ -23,14 +23,18 @@ from gateway.storage.database import Prepared
 from gateway.storage.orphans.statements import claim, suspect
 from gateway.storage.refusals import no_session
 from gateway.storage.schema import artifact_uses, artifacts, sessions
+from gateway.storage.webhooks.enqueue import enqueue
 
 _OWNER = artifacts.c.owner == bindparam("owner")
 _REF = artifacts.c.ref == bindparam("ref")
-# With a session go the artifacts that are its alone: nobody finds them any more while their rows are removed.
+# With a session go the artifacts that are its alone: they cannot be found while their rows are removed.
 _used = exists().where(IS_OF, sessions.c.id == artifact_uses.c.session_id)
 IS_THERE = or_(
     artifacts.c.session_id.is_(None), exists().where(sessions.c.id == artifacts.c.session_id), _used
 )
+
+NEAR = 0.8
+"""Share of the quota from which on it is nearly used up."""
 
 ONE = Prepared(select(*ARTIFACTS.columns).where(_OWNER, _REF, IS_THERE))
 SESSION = Prepared(
@@ -116,12 +120,16 @@ def add(connection: Connection, row: ArtifactRow, *, quota: int, instead_of: str
         if found is None:
             raise no_session(row.session_id)
     used = space_used(connection, row.owner).used
-    if used + counted(connection, row.owner, row.path, row.size) > quota:
+    more = counted(connection, row.owner, row.path, row.size)
+    if used + more > quota:
         raise ArtifactsFull(
             f"Artifacts take {used} of {quota} bytes: no room is left for {row.size} more. Delete some.",
             details={"quota": quota, "used": used},
         )
     insert(connection, row)
+    if used < NEAR * quota <= used + more:
+        told = {"limit": "artifact_quota", "used": used + more, "most": quota}
+        enqueue(connection, row.owner, "limit.near", row.created_at, told)
     if row.session_id is not None:
         use(connection, row.owner, row.session_id, [row.ref])
 

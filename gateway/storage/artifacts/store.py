@@ -24,12 +24,13 @@ class SqlArtifacts(Store):
     stock = reads(totals.stock, snapshot=False)
 
     async def use(self, owner: str, session_id: str, refs: Collection[str]) -> None:
-        """See `Artifacts.use`."""
+        """Notes that the session refers to these artifacts of the owner; those that are gone are left out."""
         if refs:
             await self.database.write(lambda connection: uses.use(connection, owner, session_id, refs))
 
     async def expire(self, now: int, limit: int) -> int:
-        """See `Artifacts.expire`. A reader chooses: most rounds find nothing, and no transaction waits."""
+        """Removes unused artifacts whose time is over, of at most `limit`, and returns how many. A reader
+        chooses: most rounds find nothing, and no transaction waits."""
         due = await self.database.read(
             lambda connection: removal.DUE.all(connection, now=now, limit=limit), snapshot=False
         )

@@ -14,10 +14,10 @@ class Blobs(Protocol):
     async def put(self, path: str, chunks: Iterable[bytes], *, bulk: bool = False) -> int:
         """Stores a blob whole or not at all, in place of one of the same path; durable when it returns the
         number of bytes. `chunks` is iterated off the event loop and may be long; what it raises is raised
-        here. With `bulk` it may also be slow: nobody waits behind it but others that are `bulk`.
+        here. With `bulk` it may also be slow: only other `bulk` blobs wait behind it.
 
         A caller that is cancelled is let go at once. What has not begun is not begun then; what is under way
-        asks for no further chunk, and whether it was stored is told by nobody: `delete` holds for it too."""
+        asks for no further chunk, and whether it was stored stays unknown: `delete` holds for it too."""
         ...
 
     async def read(self, path: str, *, start: int = 0, length: int | None = None) -> bytes:

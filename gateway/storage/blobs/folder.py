@@ -34,7 +34,7 @@ class FolderBlobs(ObjectBlobs):
         self._root = root.resolve()
 
     async def sweep(self, before: int) -> int:
-        """See `Blobs.sweep`."""
+        """Removes parts of files that were begun before that time and never finished; returns how many."""
         return await asyncio.to_thread(self._sweep, before)
 
     async def _delete(self, path: str) -> None:
@@ -61,7 +61,7 @@ class FolderBlobs(ObjectBlobs):
         """A new file, which only its owner may read, and the folders to it."""
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         for _ in range(MAX_ATTEMPTS):
-            with suppress(FileNotFoundError):  # somebody removed the last blob of the folder, and it
+            with suppress(FileNotFoundError):  # another task removed the last blob of the folder, and it
                 self._make(path.parent)
                 return os.open(path, flags, 0o600)
         return os.open(path, flags, 0o600)

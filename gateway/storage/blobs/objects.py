@@ -27,7 +27,7 @@ PART = 5_242_880
 multipart upload limits")."""
 
 NO_BUCKET = "<Code>NoSuchBucket</Code>"
-"""In what S3 answers to whatever is asked of a bucket that is not there (AWS, "Error responses")."""
+"""In every answer of S3 about a bucket that does not exist (AWS, "Error responses")."""
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]+")
 
@@ -38,7 +38,7 @@ WRITERS, BULK_WRITERS = 4, 2
 
 @dataclass(slots=True)
 class Left:
-    """How many writers are still at a blob that nobody waits for, and whether it is to be removed then."""
+    """How many writers are still at an abandoned blob, and whether it is to be removed afterwards."""
 
     count: int = 0
     is_unwanted: bool = False
@@ -46,7 +46,7 @@ class Left:
 
 class Given:
     """Chunks on their way to the store: counted, and at an end once `stopped` is set. What their source
-    raises is kept, as a store may tell it in other words."""
+    raises is kept, as a store may replace it by an error of its own."""
 
     def __init__(self, chunks: Iterable[bytes]) -> None:
         self.size = 0
@@ -65,7 +65,7 @@ class Given:
             raise
 
     def check(self) -> None:
-        """Raises errors.StorageError once nobody wants the blob any more."""
+        """Raises errors.StorageError once the blob was abandoned."""
         if self.stopped.is_set():
             raise StorageError("Storing the blob was given up.")
 
@@ -82,7 +82,7 @@ class ObjectBlobs:
         self._cleaning: set[asyncio.Task[None]] = set()
 
     async def put(self, path: str, chunks: Iterable[bytes], *, bulk: bool = False) -> int:
-        """See `Blobs.put`."""
+        """Stores the blob whole or not at all; returns its size in bytes."""
         given = Given(chunks)
         writers = self._bulk_writers if bulk else self._writers
         job = writers.submit(self._put, checked(path), given)
@@ -102,7 +102,7 @@ class ObjectBlobs:
         return given.size
 
     async def read(self, path: str, *, start: int = 0, length: int | None = None) -> bytes:
-        """See `Blobs.read`."""
+        """At most `length` bytes from `start` on. Raises errors.BlobMissing."""
         if length == 0:
             return b""
         with failures(checked(path)):
@@ -115,7 +115,7 @@ class ObjectBlobs:
                 raise
 
     async def stream(self, path: str) -> AsyncIterator[bytes]:
-        """See `Blobs.stream`."""
+        """The blob in chunks. Iterating raises errors.BlobMissing."""
         start = 0
         while chunk := await self.read(path, start=start, length=CHUNK):
             yield chunk
@@ -124,7 +124,7 @@ class ObjectBlobs:
                 return
 
     async def delete(self, path: str) -> None:
-        """See `Blobs.delete`."""
+        """Removes the blob, also one that a cancelled caller is still writing."""
         if (left := self._left.get(path)) is not None:
             left.is_unwanted = True
         try:
@@ -134,14 +134,15 @@ class ObjectBlobs:
             return
 
     async def sweep(self, before: int) -> int:
-        """See `Blobs.sweep`. A bucket shows no part of a blob; what it keeps of one is for its own rules."""
+        """Removes nothing and returns 0. A bucket shows no part of a blob; what it keeps of one is for its
+        own rules."""
         return 0
 
     async def _delete(self, path: str) -> None:
         await obstore.delete_async(self._store, path)
 
     def _leave(self, path: str, job: Future[None]) -> None:
-        """Nobody waits for a blob that is under way."""
+        """Notes that the caller of a blob that is under way has left."""
         left = self._left.setdefault(path, Left())
         left.count += 1
         loop = asyncio.get_running_loop()

@@ -76,7 +76,7 @@ class Branches(Protocol):
 
         Raises:
             errors.NotFound: (turn_not_found).
-            errors.Conflict: (no_branch_point) it has said nothing yet or ever, or that is not known any more.
+            errors.Conflict: (no_branch_point) it has no messages, or they are not known any more.
         """
         ...
 

@@ -68,7 +68,7 @@ class State(NamedTuple):
     own: dict[str, Any]
 
 
-class Place(NamedTuple):
+class TurnPosition(NamedTuple):
     """A turn that has begun: its messages come after `begins`. `parent` is None where it is the turn that ran
     before."""
 
@@ -87,7 +87,7 @@ def state_of(connection: Connection, session_id: str) -> State:
     return State(branch, position, head, created_at, dict(zip(IN_PROMPT, own, strict=True)))
 
 
-def place_of(connection: Connection, session_id: str, turn_id: str) -> Place:
+def place_of(connection: Connection, session_id: str, turn_id: str) -> TurnPosition:
     """Raises as `Branches.parent`."""
     if UNPLACED.one(connection, session_id=session_id) is not None:
         PLACE_OLDER.run(connection, session_id=session_id)
@@ -100,11 +100,12 @@ def place_of(connection: Connection, session_id: str, turn_id: str) -> Place:
             "archived by a version of the gateway that knew no branches.",
             code="no_branch_point",
         )
-    return Place(*found)
+    return TurnPosition(*found)
 
 
 def parent_of(connection: Connection, session_id: str, turn_id: str) -> str:
-    """See `Branches.parent`."""
+    """The id of the turn after which that one was asked, or ROOT. Raises errors.NotFound (turn_not_found) and
+    errors.Conflict (no_branch_point)."""
     place = place_of(connection, session_id, turn_id)
     if place.parent is not None:
         return place.parent
@@ -133,7 +134,7 @@ def ranges_of(connection: Connection, session_id: str, branch: int) -> Ranges:
 
 
 def branch_of(connection: Connection, session_id: str, branch: int | None = None) -> Branch | None:
-    """A branch, the active one unless it is told; None of a session that has one only, or is not there.
+    """That branch, or (None) the active one; None if the session has a single branch or does not exist.
     Raises errors.NotFound (branch_not_found)."""
     row = STATE.one(connection, session_id=session_id)
     if row is None:

@@ -55,7 +55,7 @@ FORGET_RANGES = Prepared(delete(active_ranges).where(active_ranges.c.session_id 
 ADD_RANGE = Prepared(
     insert(active_ranges).values({column.name: bindparam(column.name) for column in active_ranges.c})
 )
-# What was read for memories or a summary of the branch that is left says nothing of the other one.
+# How far the branch that is left was read for memories or a summary does not hold for the other one.
 _to = bindparam("to")
 LEARN_FROM = Prepared(
     update(sessions).where(sessions.c.id == ID, sessions.c.learned_to > _to).values(learned_to=_to)
@@ -76,7 +76,7 @@ class Entry(NamedTuple):
 
 class ForkPoint(NamedTuple):
     """Where a branch leaves another one, its `parent`: after that turn (None: before all), whose messages end
-    at the position `end`. It is told anew of changes of memories `since` then."""
+    at the position `end`. Changes of memories `since` then are rendered in it again."""
 
     parent: int
     turn_id: str | None
@@ -115,7 +115,8 @@ def enter(connection: Connection, session_id: str, asked: str | None, at: int) -
 
 
 def activate(connection: Connection, session_id: str, branch: int) -> None:
-    """See `Branches.activate`."""
+    """Makes that branch the active one. Raises errors.NotFound (session_not_found, branch_not_found) and
+    errors.TurnInProgress."""
     state = state_of(connection, session_id)
     if branch == (state.branch or 0):
         return

@@ -112,7 +112,7 @@ class ClientCalls(Protocol):
 
 class Approvals(Protocol):
     """Calls that wait for a person, and turns that are parked meanwhile. A parked turn still counts as its
-    session's running one, but nobody owns it."""
+    session's running one, but has no owner."""
 
     async def ask(self, rows: Sequence[ApprovalRow]) -> None:
         """Stores what is to be decided. A row that is there already is left as it is."""
@@ -137,7 +137,7 @@ class Approvals(Protocol):
         ...
 
     async def expire(self, turn_id: str, now: int, reason: str) -> None:
-        """Stores a denial, `by` expiry, for the calls of the turn that nobody decided about in time."""
+        """Stores a denial, `by` expiry, for the calls of the turn without a decision in time."""
         ...
 
     async def waiting(self, owner: str, limit: int) -> Sequence[ApprovalRow]:

@@ -8,12 +8,13 @@ from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from gateway.errors import Conflict, NotFound
 from gateway.events.calls import Scope
-from gateway.storage.database import Prepared, SessionLock, Store, reads, writes
+from gateway.storage.database import Prepared, SessionLock, Store, claims, reads, writes
 from gateway.storage.decisions import ApprovalRow, Grant, Verdict
 from gateway.storage.decisions.parking import OPEN, count_parked, insert_once, of_call, overdue, park, wake
 from gateway.storage.row_codec import as_json
 from gateway.storage.schema import RUNNING, approvals, tool_grants, turns
 from gateway.storage.turns import Accepted
+from gateway.storage.webhooks.enqueue import enqueue
 
 _ID = of_call(approvals)
 _ORDER = (approvals.c.requested_at, approvals.c.number)
@@ -101,7 +102,7 @@ def revoke(connection: Connection, owner: str, tool: str) -> int:
 
 def ask(connection: Connection, rows: Sequence[ApprovalRow]) -> None:
     for number, row in enumerate(rows):
-        ASK.run(
+        asked = ASK.run(
             connection,
             session_id=row.session_id,
             turn_id=row.turn_id,
@@ -114,6 +115,22 @@ def ask(connection: Connection, rows: Sequence[ApprovalRow]) -> None:
             requested_at=row.requested_at,
             expires_at=row.expires_at,
         )
+        if asked.rowcount == 1:
+            told = {
+                "tool_call_id": row.tool_call_id,
+                "name": row.name,
+                "reason": row.reason,
+                "expires_at": row.expires_at,
+            }
+            enqueue(
+                connection,
+                row.owner,
+                "approval.waiting",
+                row.requested_at,
+                told,
+                session_id=row.session_id,
+                turn_id=row.turn_id,
+            )
 
 
 def one(connection: Connection, session_id: str, turn_id: str, tool_call_id: str) -> ApprovalRow | None:
@@ -122,7 +139,7 @@ def one(connection: Connection, session_id: str, turn_id: str, tool_call_id: str
 
 
 def decide(
-    connection: Connection, row: ApprovalRow, verdict: Verdict, replica: str
+    connection: Connection, replica: str, row: ApprovalRow, verdict: Verdict
 ) -> tuple[ApprovalRow, Accepted | None]:
     found = one(connection, row.session_id, row.turn_id, row.tool_call_id)
     turn = OPEN.one(connection, turn_id=row.turn_id)
@@ -158,7 +175,7 @@ def decide(
             GRANT.run(connection, owner=row.owner, tool=row.name, session_id=session_id, at=verdict.at)
     decided = one(connection, row.session_id, row.turn_id, row.tool_call_id)
     assert decided is not None
-    return decided, wake(connection, row.turn_id, replica)
+    return decided, wake(connection, replica, row.turn_id)
 
 
 def granted(
@@ -206,15 +223,5 @@ class SqlApprovals(Store):
     granted = reads(granted)
     grants = reads(grants, snapshot=False)
     revoke = writes(revoke)
-
-    async def decide(self, row: ApprovalRow, verdict: Verdict) -> tuple[ApprovalRow, Accepted | None]:
-        """See `Approvals.decide`."""
-        replica = self.database.replica
-        return await self.database.write(
-            lambda connection: decide(connection, row, verdict, replica), over=SessionLock(row.session_id)
-        )
-
-    async def wake(self, turn_id: str) -> Accepted | None:
-        """See `Approvals.wake`."""
-        replica = self.database.replica
-        return await self.database.write(lambda connection: wake(connection, turn_id, replica))
+    decide = claims(decide, over=lambda row, verdict: SessionLock(row.session_id))
+    wake = claims(wake)

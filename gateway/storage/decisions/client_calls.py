@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, null, select, update
 
 from gateway.errors import Conflict, NotFound
-from gateway.storage.database import Prepared, SessionLock, Store, reads, writes
+from gateway.storage.database import Prepared, SessionLock, Store, claims, reads, writes
 from gateway.storage.decisions import ClientCall, ClientResult
 from gateway.storage.decisions.parking import OPEN, insert_once, of_call, wake
 from gateway.storage.schema import client_calls
@@ -67,7 +67,7 @@ def get(connection: Connection, session_id: str, turn_id: str, tool_call_id: str
 
 
 def answer(
-    connection: Connection, call: ClientCall, result: ClientResult, replica: str
+    connection: Connection, replica: str, call: ClientCall, result: ClientResult
 ) -> tuple[ClientCall, Accepted | None]:
     ids = {"session_id": call.session_id, "turn_id": call.turn_id, "tool_call_id": call.tool_call_id}
     found, turn = get(connection, **ids, owner=call.owner), OPEN.one(connection, turn_id=call.turn_id)
@@ -91,7 +91,7 @@ def answer(
         digest=result.digest,
         content=result.content,
     )
-    return replace(found, result=result), wake(connection, call.turn_id, replica)
+    return replace(found, result=result), wake(connection, replica, call.turn_id)
 
 
 def expire(connection: Connection, turn_id: str, now: int) -> None:
@@ -117,10 +117,4 @@ class SqlClientCalls(Store):
     get = reads(get, snapshot=False)
     expire = writes(expire)
     clear = writes(clear)
-
-    async def answer(self, call: ClientCall, result: ClientResult) -> tuple[ClientCall, Accepted | None]:
-        """See `ClientCalls.answer`."""
-        replica = self.database.replica
-        return await self.database.write(
-            lambda connection: answer(connection, call, result, replica), over=SessionLock(call.session_id)
-        )
+    answer = claims(answer, over=lambda call, result: SessionLock(call.session_id))

@@ -1,4 +1,4 @@
-"""Turns that are given up until somebody outside did their part, in SQL."""
+"""Turns that are parked until a person or a client has answered, in SQL."""
 
 from collections.abc import Collection, Sequence
 
@@ -72,7 +72,7 @@ def park(connection: Connection, turn: TurnRow, waiting: Collection[str], until:
     return True
 
 
-def wake(connection: Connection, turn_id: str, replica: str) -> Accepted | None:
+def wake(connection: Connection, replica: str, turn_id: str) -> Accepted | None:
     found = SESSION_OF.one(connection, turn_id=turn_id)
     if found is None or not wake_turn(connection, found[0], turn_id, replica):
         return None

@@ -1,4 +1,4 @@
-"""What storage owes about events: they are stored once and in order, and readers hear of them in time."""
+"""What storage owes about events: they are stored once and in order, and readers are notified in time."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -113,7 +113,7 @@ class EventLog(EventAppender, Protocol):
         in the log when this returns None. While a turn of the session is being written it is in the outbox,
         and returned: that turn's emitter writes it (`Append.entry`), or `deliver` once it ended. Raises
         errors.NotFound (session_not_found), also where the id has come to a session of another than `owner`
-        (None: whoever's)."""
+        (None: of any owner)."""
         ...
 
     async def close_waiting(self, turn: TurnRow, data: Sequence[EventData], at: int) -> OutboxEntry | None:
@@ -142,7 +142,7 @@ class EventLog(EventAppender, Protocol):
 
 OnEvents = Callable[[Sequence[StoredEvent]], None]
 """Is called with the events that are published, in order; without any when something else changed and the
-reader should look again. It must be quick; its exceptions are logged and reach nobody else."""
+reader should look again. It must be quick; its exceptions are logged only."""
 
 
 class Subscription(Protocol):
@@ -158,40 +158,41 @@ class Subscription(Protocol):
         ...
 
 
-class Bus(Protocol):
-    """Notifies readers that the log has grown. The record is the log; a bus may forget, never invent."""
+class Publisher(Protocol):
+    """The bus for the writers of sessions in this process."""
 
     def publish(self, session_id: str, events: Sequence[StoredEvent]) -> None:
         """Hands durable events, in order, to the followers of the session; without any it only has them look
         again. Never waits for a reader, nor raises what one of them does."""
         ...
 
-    def hear(self, session_id: str, events: Sequence[StoredEvent]) -> None:
-        """Hands on events that another process has committed: readers get them, observers do not."""
-        ...
-
-    def missing(self, heads: Mapping[str, int]) -> Mapping[str, int]:
-        """Others have committed: `heads` are the newest events of sessions now. Returns of which the events
-        are to be read, for `hear`, and behind which one."""
-        ...
-
-    @property
-    def followed(self) -> Sequence[str]:
-        """The sessions that somebody follows here and that others may write."""
-        ...
-
-    def on_followed(self, observer: Callable[[str], None]) -> None:
-        """Calls `observer(session_id)`, which must be quick, when a session comes to be one of `followed`."""
-        ...
-
     def expect(self, session_id: str, head: int, made_at: int = 0) -> None:
-        """A turn is about to be written in this process, from `head` on, and nobody else writes the session
-        before `release`: who has seen `head` need not read the log. `made_at` as for `shown`."""
+        """A turn is about to be written in this process, from `head` on, and no other process writes the
+        session before `release`: a reader that has seen `head` need not read the log. `made_at` as for
+        `shown`."""
         ...
 
     def release(self, session_id: str) -> None:
         """The turn is not written here any more: others may write the session."""
         ...
+
+    def newest(self, session_id: str) -> tuple[int, int]:
+        """When the session was made, and its highest published number; 0: not known, as it had no
+        follower."""
+        ...
+
+    def life(self, session_id: str) -> int:
+        """Another number after each `forget`: events that were on their way before are dropped."""
+        ...
+
+    def forget(self, session_id: str) -> None:
+        """The session was deleted and its id may be used again, by anybody: its readers are woken, find it
+        gone, and get nothing that is published under that id later."""
+        ...
+
+
+class Subscriptions(Protocol):
+    """The bus for readers."""
 
     def subscribe(
         self, session_id: str, on_events: OnEvents | None = None, made_at: int = 0
@@ -214,15 +215,28 @@ class Bus(Protocol):
         """Calls `observer(session_id, events)` for every publication; it must be quick and must not raise."""
         ...
 
-    def forget(self, session_id: str) -> None:
-        """The session was deleted and its id may be used again, by anybody: its readers are woken, find it
-        gone, and get nothing that is published under that id later."""
+
+class ReplicaFeed(Protocol):
+    """The bus for what other processes have committed."""
+
+    def hear(self, session_id: str, events: Sequence[StoredEvent]) -> None:
+        """Hands on events that another process has committed: readers get them, observers do not."""
         ...
 
-    def newest(self, session_id: str) -> tuple[int, int]:
-        """What `shown` has, and of the session that was made when; 0: not known, as nobody followed it."""
+    def missing(self, heads: Mapping[str, int]) -> Mapping[str, int]:
+        """Others have committed: `heads` are the newest events of sessions now. Returns of which the events
+        are to be read, for `hear`, and behind which one."""
         ...
 
-    def life(self, session_id: str) -> int:
-        """Another number after each `forget`: what was on its way before belongs to nobody."""
+    @property
+    def followed(self) -> Sequence[str]:
+        """The sessions with a follower here that other processes may write."""
         ...
+
+    def on_followed(self, observer: Callable[[str], None]) -> None:
+        """Calls `observer(session_id)`, which must be quick, when a session comes to be one of `followed`."""
+        ...
+
+
+class Bus(Publisher, Subscriptions, ReplicaFeed, Protocol):
+    """Notifies readers that the log has grown. The record is the log; a bus may forget, never invent."""

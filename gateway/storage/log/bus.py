@@ -1,8 +1,9 @@
 """The bus of a process: each session's newest events in memory, and a wake-up for its readers.
 
-A reader that has seen the newest event here may wait without a look at the log if nobody can have committed a
-newer one unheard: a process that is alone has published all there is; beside others that is so of a session
-that it writes, and of one that is followed, since a reader found the end of the log (see `Topic.is_current`).
+A reader that has seen the newest event here may wait without a look at the log if no newer one can have been
+committed without a publication here. In a process that is alone that always holds; beside others it holds for
+a session that this process writes, and for a followed one after a reader has found the end of the log (see
+`Topic.is_current`).
 """
 
 import logging
@@ -25,9 +26,8 @@ EVENT_OVERHEAD = 200
 
 class Topic:
     """One session's place on the bus. `tail` are its newest events, without a gap, up to `head`, which is
-    None while it is not known. `is_current`: of what is committed beyond `head` this process will hear.
-    `announced` is the newest head that others have announced. `made_at`: when the session was
-    made, if known."""
+    None while it is not known. `is_current`: commits beyond `head` will be published here. `announced` is the
+    newest head that others have announced. `made_at`: when the session was made, if known."""
 
     __slots__ = ("announced", "head", "is_current", "made_at", "readers", "size", "tail")
 
@@ -92,8 +92,9 @@ class Reader:
         self._asked: tuple[int | None, int, int] = (None, 0, -1)
 
     def since(self, seq: int) -> Sequence[StoredEvent] | None:
-        """See `Subscription.since`. A reader that was sent to the log and asks again from the same place has
-        seen its end: unless something was published meanwhile there is nothing to read, and it may wait."""
+        """Events after `seq` that are in memory, in order; None: read the log first. A reader that was sent
+        to the log and asks again from the same place has seen its end: unless something was published
+        meanwhile there is nothing to read, and it may wait."""
         topic = self._topic
         if topic.head is not None and seq >= topic.head:
             if topic.is_current:
@@ -114,8 +115,8 @@ class Reader:
 class MemoryBus:
     """The `Bus` protocol for readers in the same process.
 
-    `tail_bytes` bounds what is kept of one session, `idle_bytes` what is kept of all that nobody follows.
-    `is_alone`: nobody but this process writes the log.
+    `tail_bytes` bounds what is kept of one session, `idle_bytes` what is kept of all sessions without a
+    follower. `is_alone`: only this process writes the log.
     """
 
     def __init__(
@@ -134,7 +135,8 @@ class MemoryBus:
         self._forgotten = 0
 
     def publish(self, session_id: str, events: Sequence[StoredEvent]) -> None:
-        """See `Bus.publish`."""
+        """Adds durable events to the session's tail and hands them to its readers and to the observers;
+        without events its readers only look again."""
         topic = self._followed.get(session_id)
         if not events:
             if topic is not None:
@@ -156,13 +158,14 @@ class MemoryBus:
                 log.exception("an observer of the bus failed")
 
     def hear(self, session_id: str, events: Sequence[StoredEvent]) -> None:
-        """See `Bus.hear`."""
+        """Hands events that another process committed to readers of the session, not to observers."""
         topic = self._followed.get(session_id)
         if topic is not None and topic.is_current and (new := topic.extend(events, self._tail_bytes)):
             topic.notify(new)
 
     def missing(self, heads: Mapping[str, int]) -> dict[str, int]:
-        """See `Bus.missing`."""
+        """The followed sessions of which newer events were announced than are here, with the newest seq that
+        is."""
         found: dict[str, int] = {}
         for session_id, head in heads.items():
             topic = self._followed.get(session_id)
@@ -179,11 +182,11 @@ class MemoryBus:
 
     @property
     def followed(self) -> list[str]:
-        """See `Bus.followed`."""
+        """Ids of the sessions with readers here that another process may write."""
         return [session_id for session_id in self._followed if session_id not in self._owned]
 
     def expect(self, session_id: str, head: int, made_at: int = 0) -> None:
-        """See `Bus.expect`."""
+        """Notes that this process alone writes the session, from `head` on, until `release`."""
         if not self._is_alone:
             self._owned.add(session_id)
         topic = self._topic(session_id, made_at)
@@ -198,7 +201,7 @@ class MemoryBus:
         topic.is_current = True
 
     def release(self, session_id: str) -> None:
-        """See `Bus.release`."""
+        """Notes that other processes may write the session again."""
         self._owned.discard(session_id)
         if session_id in self._followed:
             self._is_followed(session_id)
@@ -207,7 +210,8 @@ class MemoryBus:
     def subscribe(
         self, session_id: str, on_events: OnEvents | None = None, made_at: int = 0
     ) -> Generator[Reader]:
-        """See `Bus.subscribe`."""
+        """A subscription to the session while the context is open; `on_events` is called with each
+        publication."""
         topic = self._topic(session_id, made_at)
         if topic is None or session_id not in self._followed:
             topic = self._take_idle(session_id) or self._new_topic(made_at)
@@ -226,17 +230,17 @@ class MemoryBus:
                     self._put_idle(session_id, topic)
 
     def shown(self, session_id: str, made_at: int = 0) -> int:
-        """See `Bus.shown`."""
+        """The highest seq that was published of the session made at that time; 0 when none is known."""
         topic = self._topic(session_id, made_at)
         return (topic.head if topic is not None else None) or 0
 
     def newest(self, session_id: str) -> tuple[int, int]:
-        """See `Bus.newest`."""
+        """When the session was made and the newest seq that is known of it; 0 for what is not known."""
         topic = self._followed.get(session_id) or self._idle.get(session_id)
         return (0, 0) if topic is None else (topic.made_at, topic.head or 0)
 
     def life(self, session_id: str) -> int:
-        """See `Bus.life`."""
+        """A number that changes with each `forget` of the session."""
         return self._lives.get(session_id, 0)
 
     @property
@@ -249,12 +253,12 @@ class MemoryBus:
         self._observers.append(observer)
 
     def on_followed(self, observer: Callable[[str], None]) -> None:
-        """See `Bus.on_followed`."""
+        """Sets what is called with the id of a session that comes to be one of `followed`."""
         self._on_followed = observer
 
     def forget(self, session_id: str) -> None:
-        """Drops what is kept of a session that has been deleted, and ends it for its readers: whoever makes a
-        session of that id later is heard by none of them."""
+        """Drops what is kept of a session that has been deleted, and ends it for its readers: they get
+        nothing of a later session with the same id."""
         self._forgotten += 1
         self._lives[session_id] = self._forgotten
         if len(self._lives) > MAX_LIVES:
@@ -278,7 +282,7 @@ class MemoryBus:
         if topic.made_at:
             self.forget(session_id)
             return None
-        if not self._is_alone:  # nobody knows of which session that was
+        if not self._is_alone:  # of which session that was is unknown
             if self._take_idle(session_id) is topic:
                 return None
             topic.clear()

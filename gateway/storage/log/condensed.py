@@ -1,5 +1,5 @@
-"""Several events of one turn in little more than their data: what their place says is left out, and what many
-of them say is there once. Lines:
+"""Several events of one turn in little more than their data: values that follow from their place are left
+out, and equal values are stored once. Lines:
 
     [1795187109422,50,49]                     ts of the first event, then the differences
     ,"iteration":1,"data":{"text":"%b"}}      of each kind of event in a row: what comes behind the ids
@@ -28,7 +28,8 @@ Differences of such times fit into 64 bits, as many as `orjson` writes."""
 
 
 class _Kind(NamedTuple):
-    """Events in a row that differ in seq, ts and data alone; `end` is what they all say behind the ids."""
+    """Events in a row that differ in seq, ts and data alone; `end` is the part behind the ids, equal in all
+    of them."""
 
     name: str
     end: bytes

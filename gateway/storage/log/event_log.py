@@ -14,7 +14,7 @@ from gateway.storage.archives import ArchiveRow
 from gateway.storage.archives.reader import ReadArchivedEvents, no_archives
 from gateway.storage.archives.statements import archives_after
 from gateway.storage.database import Database, SessionLock
-from gateway.storage.log import Append, Bus, OutboxEntry, outbox
+from gateway.storage.log import Append, OutboxEntry, Publisher, outbox
 from gateway.storage.log.appending import Pending
 from gateway.storage.log.group_commit import Deliver
 from gateway.storage.turns import TurnRow
@@ -80,14 +80,17 @@ class SqlEventLog:
     """The `EventLog` protocol. Events are published on `bus` as soon as they are durable, before their append
     is settled, in the same tick of the event loop. `archived` reads what was moved to archives."""
 
-    def __init__(self, database: EventDatabase, bus: Bus, archived: ReadArchivedEvents = no_archives) -> None:
+    def __init__(
+        self, database: EventDatabase, bus: Publisher, archived: ReadArchivedEvents = no_archives
+    ) -> None:
         self._database = database
         self._bus = bus
         self._archived = archived
         database.on_delivery(self._deliver)
 
     def append(self, batch: Append) -> None:
-        """See `EventLog.append`."""
+        """Hands the batch to the database's writer; `batch.settled` is called once it is durable or
+        refused."""
         try:
             self._database.append(Pending.of(batch, self._bus.life(batch.session_id)))
         except StorageError as closed:
@@ -96,7 +99,8 @@ class SqlEventLog:
     async def read(
         self, session_id: str, *, after: int, limit: int, until: int | None = None, types: Sequence[str] = ()
     ) -> list[StoredEvent]:
-        """See `EventLog.read`. A page also ends when it is large, after the packs, and where a member of an
+        """Events after that seq, in order, at most `limit`; empty only at the end. Raises
+        errors.ArchiveDamaged. A page also ends when it is large, after the packs, and where a member of an
         archive does."""
         last = LAST if until is None else until
 
@@ -124,7 +128,8 @@ class SqlEventLog:
     async def note(
         self, session_id: str, operation_id: str, data: EventData, at: int, *, owner: str | None = None
     ) -> OutboxEntry | None:
-        """See `EventLog.note`."""
+        """Stores an event beside turns. Returns its outbox entry while a turn of the session is being
+        written, else None. Raises errors.NotFound."""
         outcome = await self._beside(
             session_id,
             at,
@@ -135,7 +140,8 @@ class SqlEventLog:
         return outcome.entry
 
     async def close_waiting(self, turn: TurnRow, data: Sequence[EventData], at: int) -> OutboxEntry | None:
-        """See `EventLog.close_waiting`."""
+        """Ends a waiting turn as cancelled and stores its events as `note` does. Raises errors.Conflict
+        (turn_not_waiting)."""
         outcome = await self._beside(
             turn.session_id,
             at,
@@ -144,7 +150,8 @@ class SqlEventLog:
         return outcome.entry
 
     async def rate(self, turn: TurnRow, data: Feedback, at: int) -> OutboxEntry | None:
-        """See `EventLog.rate`."""
+        """Stores a rating of a turn as `note` does, unless it is the same as the last. Raises
+        errors.NotFound."""
         outcome = await self._beside(
             turn.session_id,
             at,
@@ -153,21 +160,22 @@ class SqlEventLog:
         return outcome.entry
 
     async def deliver(self, session_id: str, at: int) -> bool:
-        """See `EventLog.deliver`."""
+        """Moves the session's outbox into its log; False while a turn of the session is being written. Raises
+        errors.NotFound."""
         outcome = await self._beside(
             session_id, at, lambda connection: outbox.deliver(connection, session_id, at)
         )
         return outcome.is_free
 
     async def undelivered(self) -> Sequence[str]:
-        """See `EventLog.undelivered`."""
+        """Ids of the sessions with entries in the outbox."""
         rows = await self._database.read(
             lambda connection: outbox.SESSIONS.run(connection).fetchall(), snapshot=False
         )
         return [session_id for (session_id,) in rows]
 
     async def outbox_of(self, session_id: str) -> Sequence[OutboxEntry]:
-        """See `EventLog.outbox_of`."""
+        """The session's outbox entries, in order."""
         return await self._database.read(
             lambda connection: outbox.entries(connection, session_id), snapshot=False
         )
@@ -215,20 +223,20 @@ class SqlEventLog:
             try:
                 self._bus.publish(session_id, events)
             except Exception:
-                # It is stored: those who wait must hear of it, and readers find it in the log.
+                # It is stored: its writers must be notified, and readers find it in the log.
                 log.exception("events of session %s were not published", session_id)
         for pending, refusal in zip(appends, refusals, strict=True):
             try:
                 pending.batch.settled(refusal)
             except Exception:
-                # One turn's fault must not keep the others from hearing of theirs.
+                # One turn's fault must not keep the others from their notification.
                 log.exception("the writer of turn %s failed to hear of its append", pending.batch.turn_id)
 
 
 def _skipped(
     connection: Connection, session_id: str, shown: int, made_at: int, at: int
 ) -> Sequence[StoredEvent]:
-    """What tells that numbers are left out, as they were shown and are gone; nothing where they are not."""
+    """The warning that numbers are skipped, which were shown and are lost; none if nothing was lost."""
     head = HEAD.one(connection, session_id=session_id)
     if head is None or head[0] >= shown:
         return ()

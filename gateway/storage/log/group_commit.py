@@ -1,5 +1,5 @@
-"""Group commit: one thread owns a writing connection and commits all that gathered while it was busy. What a
-commit is, an engine says.
+"""Group commit: one thread owns a writing connection and commits all that gathered while it was busy. An
+engine defines what a commit is.
 
 event loop      append, write -> gathered ----.                      .--> settle ...
                                                \\ hand over           / call_soon_threadsafe
@@ -62,13 +62,13 @@ class Commits(Protocol):
     """What an engine does for a flush, on the thread."""
 
     def commit(self, flush: Flush) -> None:
-        """Writes it durably, as a whole: sets its `refusals`, and value or error of each of its `writes`.
-        Whatever it raises, nothing of the flush is written."""
+        """Writes it durably, as a whole: sets its `refusals`, and value or error of each of its `writes`. If
+        it raises, nothing of the flush is written."""
         ...
 
     def undo(self, error: BaseException) -> Callable[[], StorageError]:
-        """After `commit` raised: the next one finds nothing of it. Returns what tells those who wait, each an
-        error of its own."""
+        """After `commit` raised: the next one finds nothing of it. Returns a function that makes an error for
+        each caller."""
         ...
 
 
@@ -185,7 +185,7 @@ class GroupCommit:
             started = perf_counter()
             try:
                 self._commits.commit(flush)
-            except BaseException as error:  # noqa: BLE001 - whatever it was, those who wait are told and the thread lives
+            except BaseException as error:  # noqa: BLE001 - every caller gets it and the thread lives on
                 flush.fail(self._commits.undo(error))
             flush.seconds = perf_counter() - started
             if not self._call(self._settle, flush):
@@ -195,7 +195,7 @@ class GroupCommit:
     def _call(self, callback: Callable[..., None], *arguments: Any) -> bool:
         try:
             self._loop.call_soon_threadsafe(callback, *arguments)
-        except RuntimeError:  # the loop was closed without closing the database: nobody is left to tell
+        except RuntimeError:  # the loop was closed without closing the database: no caller is left
             return False
         return True
 

@@ -1,5 +1,5 @@
-"""Events that happen beside the turns: into the log at once when nobody else writes the session, else kept
-here until whoever does, or the next moment without an owner, puts them there."""
+"""Events that happen beside the turns: written to the log at once when no emitter writes the session, else
+kept here until that emitter, or a delivery after its end, writes them."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -19,6 +19,7 @@ from gateway.storage.refusals import no_session
 from gateway.storage.replica_signals import Signal
 from gateway.storage.schema import outbox, turns
 from gateway.storage.turns.heads import HEAD, MOVE
+from gateway.storage.webhooks.enqueue import enqueue_turn
 
 _SESSION = outbox.c.session_id == bindparam("session_id")
 
@@ -61,8 +62,8 @@ class Outcome(NamedTuple):
 
 
 def add_lost(connection: Connection, session_id: str, first: int, last: int) -> None:
-    """The warning that the numbers from `first` to `last` are left out, in the outbox: whatever happens next,
-    it is told."""
+    """The warning that the numbers from `first` to `last` are left out, in the outbox, so that it is written
+    in any case."""
     warning = TurnWarning(code=EVENTS_LOST, message=LOST.format(last - first + 1), first=first, last=last)
     operation = new_operation_id()
     entry = OutboxEntry(0, operation, [(warning.event_type, encode_data(warning))])
@@ -98,6 +99,7 @@ def close_waiting(
     """Ends a turn that waits. Raises errors.Conflict (turn_not_waiting)."""
     if CLOSE_WAITING.run(connection, turn_id=turn_id, at=at).rowcount != 1:
         raise Conflict(f"Turn {turn_id} does not wait any more.", code="turn_not_waiting")
+    enqueue_turn(connection, turn_id, at)
     return append_beside(connection, session_id, turn_id, data, at)
 
 

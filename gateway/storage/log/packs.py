@@ -25,7 +25,7 @@ MAX_SIZE = 262_144
 """Bytes of a pack's events, as they were appended; one event may be larger."""
 
 SCOPE = b"\x01"
-"""Stood in packs of several events, before they were condensed, for what `encode_scope` says of them."""
+"""Stood in packs of several events, before they were condensed, for their `encode_scope`."""
 
 _event: Callable[[tuple[int, str, str, bytes]], StoredEvent] = partial(tuple.__new__, StoredEvent)
 """A StoredEvent without a step of the interpreter: what `StoredEvent._make` does in thrice the time."""

@@ -1,5 +1,5 @@
-"""What is remembered across sessions: the values that contract.py takes and gives. One rule says who sees
-a memory: its audience is one of the viewer's."""
+"""What is remembered across sessions: the values that contract.py takes and gives. A viewer sees a memory if
+its audience is one of the viewer's."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -26,8 +26,8 @@ Visibility = Literal["private", "project", "global"]
 Status = Literal["active", "suppressed", "frozen", "replaced"]
 MemorySource = Literal["user", "model", "conversation", "skill", "import", "document"]
 Origin = Literal["user", "confirmed", "model", "tool", "outside"]
-"""Whose word a memory is: the user's own, or confirmed by them; the model's, where nobody but the user and
-trusted tools had spoken; a tool's that suggested it; or the model's after something untrusted had spoken."""
+"""Whose word a memory is: the user's own, or confirmed by them; the model's, where only the user and trusted
+tools had spoken; a tool's that suggested it; or the model's after something untrusted had spoken."""
 ELSEWHERE: frozenset[Origin | None] = frozenset(("tool", "outside"))
 """Origins that are no wish of the user's."""
 Operation = Literal[
@@ -88,8 +88,8 @@ class Scope(NamedTuple):
 
 
 class AllScopes(NamedTuple):
-    """A person who looks after what is remembered: all of the user's own memories, whatever role, project or
-    session they are for, and those of the households."""
+    """A person who manages memories: all of the user's own, of every role, project and session, and those of
+    the households."""
 
     user_id: str
     households: tuple[str, ...] = ()
@@ -102,10 +102,9 @@ Viewer = Scope | AllScopes
 class MemoryRow:
     """A memory. Times are Unix milliseconds; `last_used` is when it was last cited (or made), from which its
     freshness follows. `version` counts its changes from 1. `quarantined`: it stems from a tool or the web,
-    and is not recalled before somebody confirms it. `flagged` says why it should be looked at again.
-    `origin` is whose word it is (None: an operator's, as documents are, or not known of an old version), and
-    `tools` those that had spoken when it was saved.
-    `digest` identifies its content whatever its spelling (`record.digest_of`)."""
+    and is not recalled before a person confirms it. `flagged` is why it should be reviewed. `origin` is whose
+    word it is (None: an operator's, as documents are, or not known of an old version), and `tools` those that
+    had spoken when it was saved. `digest` identifies its content in any spelling (`record.digest_of`)."""
 
     id: str
     user_id: str
@@ -138,7 +137,7 @@ class MemoryRow:
     reference: str | None = None
     version: int = 1
     metadata: Mapping[str, Any] | None = None
-    """What the tool that suggested it said of it, JSON."""
+    """The remarks of the tool that suggested it, JSON."""
     origin: Origin | None = None
     tools: tuple[str, ...] = ()
 

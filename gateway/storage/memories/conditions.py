@@ -17,8 +17,8 @@ OTHER = memories.alias("other")
 
 
 def seen(viewer: Viewer, table: FromClause = memories) -> Condition:
-    """The one rule of memories.py. Documents are of everybody and so nobody's own; what is a household's is
-    its members', whoever made it."""
+    """The one rule of memories.py. Documents are visible to all and have no owner; a household's memories
+    belong to its members, also those of other authors."""
     c = table.c
     if isinstance(viewer, Scope):
         named = (("task", viewer.task_id), ("group", viewer.group_id))
@@ -82,7 +82,7 @@ def asked(which: Filter, viewer: Viewer) -> Condition:
 
 
 def recallable(table: FromClause = memories) -> Condition:
-    """See `MemoryRow.recallable`."""
+    """Whether a row is live and confirmed: `MemoryRow.recallable` as a condition."""
     return and_(table.c.deleted_at.is_(None), table.c.status.in_(LIVE), table.c.quarantined == false())
 
 

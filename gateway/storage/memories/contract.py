@@ -1,8 +1,8 @@
 """What storage owes about memories. Every implementation passes tests/contracts/.
 
 All methods raise `errors.StorageError` when the database cannot do its work, and nothing half-done is left
-behind. Several processes may use one store at the same time (the gateway, an MCP server, a
-command), so whatever must hold among memories holds in the transaction that writes.
+behind. Several processes may use one store at the same time (the gateway, an MCP server, a command), so
+invariants among memories are checked in the transaction that writes.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -121,9 +121,9 @@ class ProvenanceStore(Protocol):
         ...
 
     async def evidence(self, viewer: Viewer, memory_id: str) -> Sequence[Evidence]:
-        """What the viewer's user said that shows what it says now: quotes of another content count no more,
-        and what others said of a household's memory is for them alone. The caller has checked that the viewer
-        sees the memory."""
+        """Quotes of the viewer's user for its present content: quotes of a former content do not count, and
+        quotes of other members for a household's memory are visible to these alone. The caller has checked
+        that the viewer sees the memory."""
         ...
 
     async def links(self, memory_id: str) -> Sequence[Link]:

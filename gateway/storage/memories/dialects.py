@@ -28,7 +28,7 @@ def numbers_in(json: ColumnElement[str]) -> Select[Any]:
 
 
 def contains(column: ColumnElement[str], parts: Sequence[str]) -> ColumnElement[bool]:
-    """Whether one of `parts`, of small Latin letters and digits, is in it, whatever the capitals there."""
+    """Whether one of `parts`, of small Latin letters and digits, is in it, in capitals or not."""
     return _Contains(column, *(literal(f"%{part}%", Text) for part in parts))
 
 

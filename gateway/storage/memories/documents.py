@@ -1,4 +1,4 @@
-"""Documented memories: the table holds what the files say."""
+"""Documented memories: the table mirrors the files."""
 
 from collections.abc import Sequence
 from dataclasses import replace

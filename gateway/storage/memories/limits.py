@@ -29,15 +29,15 @@ FULL: dict[Kind, str] = {
 
 
 def kinds(status: str, quarantined: bool) -> Sequence[Kind]:
-    """What a memory that is there counts as. What was replaced waits for nobody any more."""
+    """The limit that a memory counts towards. A replaced one no longer counts as quarantined."""
     if quarantined and status != "replaced":
         return ("quarantined",)
     return ("live", "all") if status in LIVE else ("all",)
 
 
 def check(connection: Connection, grown: Counter[tuple[str, Kind]], most: int) -> None:
-    """Raises errors.MemoryFull where there are more than `MemoryStore.write` says of a kind that has grown.
-    `grown` is by how many, by user."""
+    """Raises errors.MemoryFull for a kind that has grown beyond the limits of `MemoryStore.write`. `grown` is
+    by how many, by user."""
     limits: dict[Kind, int] = {"live": most, "quarantined": MAX_QUARANTINED, "all": ROWS_PER_LIVE * most}
     for user_id in dict.fromkeys(user_id for (user_id, _), more in grown.items() if more > 0):
         counts = _counts(connection, user_id)

@@ -48,8 +48,8 @@ class MemoryDatabase(Database, Protocol):
     def words(self) -> Words: ...
 
     async def state(self) -> int:
-        """See `MemoryStore.state`. It may stay the same after a work that returned False: that has written
-        nothing."""
+        """A number that is another one after each write of any process. It may stay the same after a work
+        that returned False: that has written nothing."""
         ...
 
     async def scrub(self) -> None:

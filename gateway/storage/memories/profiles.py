@@ -1,4 +1,4 @@
-"""Profiles: what they say now. What they said before is not kept."""
+"""Profiles in their present version. Former ones are not kept."""
 
 from dataclasses import asdict
 

@@ -66,7 +66,7 @@ memories = Table(
     Column("origin", Text),
     Column("tools", Text, nullable=False, server_default="[]"),
 )
-# The same content may be said by several documents: their files are what decides.
+# The same content may be in several documents: their files decide.
 LIVE = text("deleted_at IS NULL AND status IN ('active', 'suppressed') AND source != 'document'")
 COUNTED = text("deleted_at IS NULL AND source != 'document'")
 _present = text("deleted_at IS NULL")

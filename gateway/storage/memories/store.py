@@ -26,6 +26,7 @@ class SqlMemories(Store):
     get = reads(reading.get, snapshot=False)
     list = reads(reading.newest)
     weighed = reads(reading.weighed)
+    containing = reads(reading.containing)
     count = reads(reading.count, snapshot=False)
     census = reads(reading.census, snapshot=False)
     use = writes(writing.use)
@@ -48,7 +49,8 @@ class SqlMemories(Store):
         self._words, self._scrub, self._state = database.words, database.scrub, database.state
 
     async def write(self, changes: Sequence[Change], *, most: int) -> None:
-        """See `MemoryStore.write`. Each memory is in `changes` once at most."""
+        """Makes all changes or none. Raises errors.MemoryChanged, DuplicateMemory and MemoryFull. Each memory
+        is in `changes` once at most."""
         owners = {change.row.user_id for change in changes}
         await self.database.write(
             lambda connection: writing.write(connection, self._words, changes, most=most),
@@ -58,29 +60,22 @@ class SqlMemories(Store):
     async def match(
         self, viewer: Viewer, words: Sequence[str], which: Filter, *, limit: int
     ) -> Sequence[Match]:
-        """See `MemoryStore.match`."""
+        """The viewer's memories that match any of `words` best, best first."""
         return await self.database.read(
             lambda connection: reading.match(connection, self._words, viewer, words, which, limit=limit)
         )
 
     async def located(self, viewer: Viewer, passages: Mapping[str, int]) -> Sequence[Match]:
-        """See `MemoryStore.located`."""
+        """Those memories of `passages` that the viewer sees, each with its passage of that number."""
         return await self.database.read(
             lambda connection: reading.located(connection, self._words, viewer, passages)
-        )
-
-    async def containing(
-        self, viewer: Viewer, parts: Sequence[str], which: Filter, *, limit: int
-    ) -> Sequence[Match]:
-        """See `MemoryStore.containing`."""
-        return await self.database.read(
-            lambda connection: reading.containing(connection, viewer, parts, which, limit=limit)
         )
 
     async def erase(
         self, viewer: Viewer, memory_id: str, *, owners: Collection[str] = (), version: int | None = None
     ) -> bool:
-        """See `MemoryStore.erase`."""
+        """Removes the memory and what the engine keeps of it beside the tables; False when the viewer sees
+        none. Raises errors.MemoryChanged."""
         erased = await self.database.write(
             lambda connection: writing.erase(
                 connection, self._words, viewer, memory_id, owners=owners, version=version
@@ -91,7 +86,7 @@ class SqlMemories(Store):
         return erased
 
     async def forget_session(self, user_id: str, session_id: str) -> int:
-        """See `MemoryStore.forget_session`."""
+        """Erases all memories of that session and returns how many there were."""
         erased = await self.database.write(
             lambda connection: writing.forget_session(connection, self._words, user_id, session_id)
         )
@@ -100,12 +95,12 @@ class SqlMemories(Store):
         return erased
 
     async def put_documents(self, rows: Sequence[tuple[MemoryRow, Sequence[Indexed]]]) -> None:
-        """See `MemoryStore.put_documents`. Raises errors.DuplicateMemory (`same`: id) when one has the id of
-        a runtime memory."""
+        """Replaces all documented memories by `rows`. Raises errors.DuplicateMemory (`same`: id) when one has
+        the id of a runtime memory."""
         await self.database.write(
             lambda connection: documents.put(connection, self._words, rows), over=OwnerLock(DOCUMENT)
         )
 
     async def state(self) -> int:
-        """See `MemoryStore.state`."""
+        """The database's `state`."""
         return await self._state()

@@ -40,7 +40,7 @@ KNOWN = Prepared(
     .where(memories.c.id == bindparam("id"))
     .with_for_update()
 )
-"""Whoever changes a memory locks it first: members of a household may change the same one."""
+"""A change locks the memory first: members of a household may change the same one."""
 SAME_KEY = Prepared(
     select(memories.c.id)
     .join(memory_versions, memory_versions.c.memory == memories.c.number)
@@ -102,7 +102,7 @@ USE = Prepared(
 
 def write(connection: Connection, words: Words, changes: Sequence[Change], *, most: int) -> None:
     grown: Counter[tuple[str, Kind]] = Counter()
-    # What makes room goes first: of several memories that become one, the one may say what one of them said.
+    # What makes room goes first: a merged memory may have the content of one of its parts.
     for change in sorted(changes, key=_stays):
         row = change.row
         grown.subtract((row.user_id, kind) for kind in _apply(connection, words, change))
@@ -149,7 +149,7 @@ def erase(
 
 
 def use(connection: Connection, ids: Sequence[str], at: int) -> None:
-    for memory_id in sorted(ids):  # in one order, so that nobody waits for somebody who waits for them
+    for memory_id in sorted(ids):  # in one order, so that no two transactions wait for each other
         USE.run(connection, id=memory_id, at=at)
 
 

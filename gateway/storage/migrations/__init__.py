@@ -1,12 +1,12 @@
 """How an older database becomes one of today: Alembic, run from inside the program. There are two databases,
 each with a chain of revisions of its own.
 
-Versions of the gateway work side by side while one takes the place of another. So a revision says which
+Versions of the gateway work side by side while one takes the place of another. So a revision declares which
 versions may still work on what it leaves (`compatible_from` in its file), and the database keeps that beside
 the revision:
 
     revision of the schema < that of the code    `gateway migrate` brings it there
-    compatible_from <= that of the code < it     this version works, and says that there is a newer one
+    compatible_from <= that of the code < it     this version works, and logs that there is a newer one
     that of the code < compatible_from           refused
 """
 
@@ -33,7 +33,7 @@ class Chain(NamedTuple):
     holds: str = "sessions"
 
 
-HEAD = "0020"
+HEAD = "0022"
 """The newest revision of the sessions, in versions/."""
 SESSIONS = Chain("versions", HEAD, "0009")
 
@@ -91,7 +91,7 @@ def migrate_memories(path: Path) -> tuple[str | None, str]:
 
 
 def upgrade(path: Path, chain: Chain = SESSIONS) -> tuple[str | None, str]:
-    """`migrate` for whoever keeps other processes away from the file already."""
+    """`migrate` for callers that keep other processes away from the file already."""
     found = schema_of(path)
     if found.revision is not None and found.is_newer(chain, str(path)):
         log_newer(str(path), {chain.holds: found.revision})

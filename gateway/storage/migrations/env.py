@@ -14,8 +14,8 @@ NOTE = """
 
 
 def note_compatibility(ctx: Any, step: Any, heads: object, run_args: object) -> None:
-    """In the transaction of a revision that says which versions may work on what it leaves. Those that one
-    before it has shut out stay so."""
+    """Stores, in the transaction of a revision, which versions may work on what it leaves. Versions that a
+    former revision has shut out stay so."""
     since: str | None = getattr(step.up_revision.module, "compatible_from", None)
     if since is not None:
         ctx.connection.execute(

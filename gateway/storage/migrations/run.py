@@ -27,7 +27,7 @@ def run(path: Path, chain: Chain) -> None:
 
 
 def config_of(chain: Chain, version_table: str = "alembic_version") -> Config:
-    """What Alembic is told of a chain."""
+    """Alembic's configuration for a chain."""
     config = Config()
     folder = Path(__file__).parent
     # A percent sign in the path would be an interpolation to the config parser.

@@ -1,4 +1,4 @@
-"""A whole record from one database into another, on whichever engines.
+"""Moves a whole record from one database into another, of the same engine or not.
 
     rows      table by table in the order of their keys, in slices: each is one transaction, together with the
               state it leads to, so that an interrupted move goes on behind the last one
@@ -42,8 +42,8 @@ OnProgress = Callable[[MoveProgress], None]
 
 
 class MovingDatabase(Protocol):
-    """One end of a move: the tables of the sessions and of the memories, which nobody else changes meanwhile.
-    Reading sees one moment."""
+    """One end of a move: the tables of the sessions and of the memories, which no other process changes
+    meanwhile. All reads see one moment."""
 
     @property
     def name(self) -> str:

@@ -53,8 +53,8 @@ def named_blobs(connection: Connection) -> dict[str, Hashed]:
 async def move_blobs(
     named: Mapping[str, Hashed], source: Blobs, target: Blobs, report: OnProgress
 ) -> MovedBlobs:
-    """Copies what `target` does not have, and reads it there again. What the source itself has no more, or
-    not as it was written, is told and no failure: it is no worse after the move than before.
+    """Copies what `target` does not have, and reads it there again. Blobs that are missing or damaged in the
+    source are reported and are no failure: the move leaves them as they were.
 
     Raises:
         StorageError: a store failed, or the target gives back something else; called again it goes on.

@@ -37,7 +37,7 @@ class TableCopy(NamedTuple):
 
     def rows(self, connection: Connection, after: Sequence[Any] | None = None) -> Iterator[Values]:
         """What is to be added, from behind the row of `into` with the key `after`."""
-        # The index of sessions is made again: what it says of itself does not hold for another one.
+        # The index of sessions is made again: its own bookkeeping does not hold for another one.
         columns = [literal(-1) if column is INDEXED else column for column in self.columns]
         statement = select(*columns).order_by(*self.key)
         if after is not None:
@@ -95,7 +95,8 @@ STEPS: Sequence[TableCopy] = [_step_of(table) for table in TABLES]
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """Of a table's rows, whatever their order: how many there are, and the sum of their hashes."""
+    """A checksum of a table's rows that does not depend on their order: their number and the sum of their
+    hashes."""
 
     count: int = 0
     hashes: int = 0

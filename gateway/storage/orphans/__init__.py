@@ -4,8 +4,8 @@ added yet, or is gone.
     suspect -> write the blob -> add its row, in whose transaction it is claimed
        └───── an hour later, or the row went ─────> condemn -> remove the blob -> resolve
 
-A condemned blob is claimed by nobody, and each has a path of its own: so nobody writes what is being removed,
-and a crash leaves at most a candidate, which a sweep removes.
+A condemned blob cannot be claimed, and each blob has a path of its own: so no writer writes to a blob that is
+being removed, and a crash leaves at most a candidate, which a sweep removes.
 """
 
 from collections.abc import Collection, Sequence

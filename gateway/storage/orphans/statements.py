@@ -46,7 +46,7 @@ def claim(connection: Connection, path: str) -> bool:
 
 
 def condemn(connection: Connection, path: str, at: int) -> bool:
-    # In statements of their own: whoever claims it at the same time has done so before the second.
+    # In statements of their own: a claim at the same time is committed before the second.
     if LOCK.one(connection, path=path) is None:
         return False
     if NAMED.one(connection, path=path) is not None:

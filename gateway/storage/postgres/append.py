@@ -14,6 +14,7 @@ from gateway.storage.log.appending import Pending, Run
 from gateway.storage.messages import GENERATION_OPEN
 from gateway.storage.postgres import binary_arrays
 from gateway.storage.postgres.binary_arrays import bools, byteas, float8s, int4s, int8s, texts
+from gateway.storage.sessions import BESIDE
 
 _CLAIMS = """
     claims AS (
@@ -77,6 +78,15 @@ _MORE = f"""
             WHEN generation_from < {GENERATION_OPEN}
             THEN coalesce(ended.prefix_hash, sessions.prefix_hash) END
         FROM ended WHERE sessions.id = ended.session_id
+    ),
+    told AS (
+        INSERT INTO webhook_deliveries
+            (webhook_id, session_id, turn_id, type, at, state, attempts, due_at)
+        SELECT webhooks.id, ended.session_id, ended.turn_id, 'turn.finished', ended.at, 'pending', 0, ended.at
+        FROM ended JOIN turns ON turns.id = ended.turn_id JOIN webhooks ON webhooks.owner = turns.owner
+            JOIN sessions ON sessions.id = ended.session_id
+        WHERE webhooks.disabled_at IS NULL AND webhooks.events LIKE '% turn.finished %'
+            AND sessions.role_id IS DISTINCT FROM '{BESIDE}'
     ),
     entries AS (
         SELECT entry.* FROM unnest($25::int[], $26::bigint[], $27::text[], $28::bigint[], $29::bigint[])

@@ -29,7 +29,7 @@ PAUSE = 0.1
 
 _LOCK = "SELECT FROM heads WHERE session_id = ANY(%s) ORDER BY session_id FOR NO KEY UPDATE"
 _STORED = "SELECT FROM loose_events WHERE session_id = %s AND seq = %s AND turn_id = %s AND body = %s"
-# A message alone moves no head; its row tells which transaction added it.
+# A message alone moves no head; its row has the transaction that added it.
 _STORED_MESSAGE = """
     SELECT FROM messages WHERE session_id = %s AND turn_id = %s AND content = %s AND xmin::text = ANY(%s)
 """
@@ -46,7 +46,8 @@ class PostgresCommits:
         self._prepared: tuple[Raw | None, set[bytes]] = (None, set())
 
     def commit(self, flush: Flush) -> None:
-        """See `Commits.commit`. Where the head of one session cannot be had, the others are stored."""
+        """Writes the flush's appends and sets its `refusals`. Where the head of one session cannot be had,
+        the others are stored."""
         runs = runs_of(flush.appends)
         errors_of: dict[int, StorageError] = {}
         try:
@@ -65,7 +66,8 @@ class PostgresCommits:
         ]
 
     def undo(self, error: BaseException) -> Callable[[], StorageError]:
-        """See `Commits.undo`. A connection with something open was closed when it was given back."""
+        """After a failed commit: logs what is a fault of the code, and returns what makes an error for each
+        caller. A connection with something open was closed when it was given back."""
         if not isinstance(error, StorageError) and not is_lost(error):
             # Where it was; `error` itself may quote the events.
             log.error("a flush failed", exc_info=storage_error(error).with_traceback(error.__traceback__))

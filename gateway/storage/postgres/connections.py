@@ -41,9 +41,9 @@ class ServerAddress(NamedTuple):
     name: str = NAME
 
     def connect(self, options: str = "", **parameters: Any) -> psycopg.Connection[Any]:
-        """A connection in autocommit mode, unless `parameters` say otherwise: BEGIN and COMMIT are given by
-        hand. `options` are the server's, behind those of the URL, which keep what they say otherwise, as the
-        search_path.
+        """A connection in autocommit mode, unless `parameters` override that: BEGIN and COMMIT are given by
+        hand. `options` are the server's, appended to those of the URL, whose other options, such as
+        search_path, stay.
 
         Raises:
             StorageError: none is to be had.

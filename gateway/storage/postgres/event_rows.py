@@ -18,7 +18,7 @@ PAGE_PACKS = 64
 FILTERED = 2048
 """Events that are looked through at a time for those of some types."""
 
-# Most pages are of loose events: they come with what tells that there is nothing else, in one round trip.
+# Most pages are of loose events: one round trip brings them, and that there are no packs.
 _PAGE = """
     WITH place AS (
         SELECT head,
@@ -65,14 +65,15 @@ def read_page(
     until: int,
     types: Sequence[str] = (),
 ) -> Page | None:
-    """See `ReadPage`. Takes a snapshot by itself where it needs one."""
+    """A page of events after a seq, or None where an archive goes on. Takes a snapshot by itself where it
+    needs one."""
     most = FILTERED if types else limit
     place = {"session_id": session_id, "after": after, "until": until, "most": most, "bytes": PAGE_BYTES}
     rows = _rows(connection, _PAGE, place, loose=False)
     if rows and rows[0][1]:
         begin_snapshot(raw_of(connection))
         rows = _rows(connection, _PAGE, place, loose=False)
-    if not rows:  # what is left of a deleted session is nobody's
+    if not rows:  # what is left of a deleted session is not shown
         return Page([], until)
     archived, packed, head = rows[0][:3]
     if archived:

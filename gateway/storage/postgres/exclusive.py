@@ -5,8 +5,8 @@ which has them for as long as it lives.
                                             ▲             └─ the connection is lost: cancelled, hold_lost
        asked again every second at least ───┘
 
-A connection that gives no sign of life for too long, as its process is stopped or cut off, is ended by
-whoever wants what it holds.
+A connection that gives no sign of life for too long, as its process is stopped or cut off, is ended by the
+process that wants what it holds.
 """
 
 import asyncio
@@ -28,11 +28,11 @@ from gateway.storage.postgres.failures import storage_error
 PING = 2.0
 """Seconds between two signs of life while something is held."""
 LOCK_TIMEOUT = 3.0
-"""Seconds for a sign of life to be answered: after that whoever holds something stops."""
+"""Seconds for a sign of life to be answered: after that the holder stops."""
 STALE = 10.0
 """Seconds without a sign of life after which a connection is ended, more than PING and LOCK_TIMEOUT."""
 FIRST_PAUSE, LAST_PAUSE = 0.05, 1.0
-"""Seconds until a name is asked for again that somebody holds: doubled each time, up to the last."""
+"""Seconds until a held name is asked for again: doubled each time, up to the last."""
 
 _KEY: LiteralString = "hashtextextended(%(name)s, %(class)s)"
 _TRY: LiteralString = f"SELECT pg_try_advisory_lock({_KEY})"
@@ -84,7 +84,8 @@ class PostgresExclusive:
 
     @asynccontextmanager
     async def hold(self, name: str, *, refusal: GatewayError | None = None) -> AsyncGenerator[None]:
-        """See `Exclusive.hold`."""
+        """Holds the name by an advisory lock while the context is open; waits for it, or raises `refusal`.
+        The task in the context is cancelled when the connection that has the lock is lost."""
         async with self._here.hold(name, refusal=refusal):
             hold = _Hold()
             try:
@@ -163,7 +164,7 @@ class PostgresExclusive:
             self._listen()
 
     def _listen(self) -> None:
-        """While nothing is asked, what the server says is that the connection ends."""
+        """While nothing is asked, the only message from the server is that the connection ends."""
         loop = asyncio.get_running_loop()
         if self._listened_to >= 0:
             loop.remove_reader(self._listened_to)
@@ -189,7 +190,7 @@ class PostgresExclusive:
     # What follows runs on the thread.
 
     def _try(self, name: str) -> Raw | None:
-        """The connection that has the lock of the name from now on; None: somebody else's has it."""
+        """The connection that has the lock of the name from now on; None: another connection has it."""
         self._close_lost()
         if self._raw is None:
             self._raw = self._server.connect()
@@ -210,7 +211,7 @@ class PostgresExclusive:
         values = {"name": name, "class": LockClass.EXCLUSIVE.value, "stale": self._stale}
         try:
             row = raw.execute(statement, values).fetchone()
-        except psycopg.Error as error:  # whatever it was: what it holds is nobody's then
+        except psycopg.Error as error:  # after any error the locks of the connection are free
             self._close()
             raise _Lost(raw, error) from error
         return row is not None and row[0]

@@ -26,7 +26,7 @@ def cause_of(error: BaseException) -> BaseException:
 
 
 def state_of(error: BaseException) -> str:
-    """The SQLSTATE; empty when the server said nothing, as when the connection is lost."""
+    """The SQLSTATE; empty without an answer of the server, as when the connection is lost."""
     return getattr(cause_of(error), "sqlstate", None) or ""
 
 
@@ -58,7 +58,7 @@ def for_caller(error: BaseException) -> BaseException:
 
 
 def storage_error(error: BaseException) -> StorageError:
-    """A new StorageError, with what the server said as its cause."""
+    """A new StorageError with the server's error as its cause."""
     if isinstance(error, StorageError):
         return StorageError(error.message, code=error.code, retryable=error.retryable, cause=error.cause)
     state, cause = state_of(error), words_of(error)
@@ -70,8 +70,8 @@ def storage_error(error: BaseException) -> StorageError:
 
 
 def words_of(error: BaseException) -> str:
-    """What the server said, without what was to be stored: the first line of its message (DETAIL and CONTEXT
-    come after it), or where that may quote it too, the kind of failure."""
+    """The server's message without the values that were to be stored: the first line of its message (DETAIL
+    and CONTEXT come after it), or where that may quote it too, the kind of failure."""
     cause, state = cause_of(error), state_of(error)
     if state[:2] not in QUOTING:
         return str(cause).strip().partition("\n")[0]

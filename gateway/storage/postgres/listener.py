@@ -1,18 +1,18 @@
 """Follows what other processes commit to the same log, for the readers of this one.
 
-    commit here  -> bus.publish -> observer -> Notifier ~~~ NOTIFY ~~~> Ear -> what was told of
+    commit here  -> bus.publish -> observer -> Notifier ~~~ NOTIFY ~~~> Ear -> announced heads
                                                                                     | one at a time
     readers <- bus.hear <- one query for the new events of all sessions followed <--'
 
 Most sessions are followed where they are written, if at all, and each notification wakes every process. So
-one tells the others which sessions it follows that they may write: when the first reader comes, and again
-with each PING, until FOLLOWED after which they are told of. What was committed before the others had heard of
-a reader, they tell of when they do.
+each process announces which sessions it follows that others may write: when the first reader comes, and again
+with each PING; an announcement holds for FOLLOWED. Commits from before the others knew of a reader are
+announced once they do.
 
-What is told may be lost, with a connection or with the process that would have told of it: each POLL the
-heads of all sessions that are followed are compared. A notification to itself, each PING, shows that it
-hears: behind a pooler that hands connections on after each transaction, LISTEN is accepted and nothing ever
-comes.
+Notifications may be lost, with a connection or with the process that would have sent them: each POLL the
+heads of all sessions that are followed are compared. A notification to itself, each PING, shows that the
+connection receives them: behind a pooler that hands connections on after each transaction, LISTEN is accepted
+and nothing ever comes.
 """
 
 import asyncio
@@ -37,18 +37,18 @@ from gateway.storage.replica_signals import Signal
 PAGE = 500
 """Events of a session that are read at a time."""
 POLL = 1.0
-"""Seconds between two looks for what nobody told of."""
+"""Seconds between two looks for commits without a notification."""
 PING = 5.0
-"""Seconds between two notifications to itself; one that is not heard before the next is due shows that the
-connection is deaf."""
+"""Seconds between two notifications to itself; one that has not arrived before the next is due shows that the
+connection receives nothing."""
 FOLLOWED = 3 * PING
 """Seconds for which a session counts as followed elsewhere."""
 UNSURE = 2 * PING
-"""Seconds after it began to listen for which a process tells of all commits: by then the others have said
-again what they follow."""
+"""Seconds after it began to listen for which a process announces all commits: by then the others have
+announced again what they follow."""
 SOON = 0.01
-"""Seconds until others are told of a new reader, if it is still there: many leave with the end of the turn
-that was written here."""
+"""Seconds until a new reader is announced, if it is still there: many leave with the end of the turn that was
+written here."""
 PAUSE = 1.0
 """Seconds before another attempt at what failed."""
 
@@ -75,7 +75,7 @@ class Listener:
 
     def __init__(self, database: PostgresDatabase, bus: Bus, direct: ServerAddress) -> None:
         self.latency: float | None = None
-        """Seconds that the last notification to itself took; None while nothing is heard."""
+        """Seconds that the last notification to itself took; None while it receives nothing."""
         self._database = database
         self._bus = bus
         self._direct = direct
@@ -100,17 +100,17 @@ class Listener:
 
     @property
     def is_listening(self) -> bool:
-        """Whether it hears what other processes send, as far as is known."""
+        """Whether it receives what other processes send, as far as is known."""
         return self._ear is not None
 
     def has_received_since(self, since: float) -> bool:
-        """Whether it listened from then on, on one connection, and has heard of itself meanwhile. Else a
+        """Whether it has listened since then on one connection and has received its own notifications. Else a
         silence of the others means nothing."""
         return self._ear is not None and self._listens_since <= since <= self._received_at
 
     @property
     def followed_elsewhere(self) -> set[str]:
-        """The sessions of whose commits other processes are told."""
+        """The sessions whose commits are announced to other processes."""
         return set(self._elsewhere)
 
     async def __aenter__(self) -> Self:
@@ -133,7 +133,7 @@ class Listener:
     def _published(self, session_id: str, events: Sequence[StoredEvent]) -> None:
         if (
             session_id in self._elsewhere
-            or self._ear is None  # what others follow now is not heard
+            or self._ear is None  # what others follow now is unknown
             or self._loop.time() < self._unsure_until
         ):
             self._notifier.publish_head(session_id, events[-1].seq)
@@ -161,7 +161,7 @@ class Listener:
     # Hearing
 
     async def _listen(self) -> None:
-        await finish(self._connect())  # so that there is no connection of which nobody knows
+        await finish(self._connect())  # so that no connection is left behind unknown
 
     async def _connect(self) -> None:
         self._ear = await Ear.open(self._direct, self._receive, self._lost)
@@ -181,7 +181,7 @@ class Listener:
             self._ear.close()
             self._lost()
         await self._listen()
-        await self.look()  # what was told meanwhile was not heard
+        await self.look()  # notifications of the meantime were missed
 
     def _receive(self, channel: str, content: Any) -> None:
         sender, *rest = content
@@ -215,7 +215,8 @@ class Listener:
             self._is_announced.set()
 
     async def _read(self) -> None:
-        """What was told of, for all readers at once; what comes meanwhile is read together next."""
+        """Reads the announced events for all readers at once; announcements that arrive meanwhile are read
+        together next."""
         await self._is_announced.wait()
         self._is_announced.clear()
         announced, self._announced = self._announced, {}
@@ -232,7 +233,7 @@ class Listener:
                 if len(events) == PAGE:
                     missing[session_id] = events[-1].seq
 
-    # What nobody told of
+    # Commits without a notification
 
     async def _poll(self) -> None:
         await asyncio.sleep(POLL)
@@ -287,6 +288,6 @@ async def _again_and_again(work: Callable[[], Awaitable[None]]) -> None:
             is_failing = True
             await asyncio.sleep(PAUSE)
         except Exception:
-            # Readers wait for it: whatever it was, the next round may do.
+            # Readers wait for it: after any error the next round may succeed.
             log.exception("other processes are not followed now")
             await asyncio.sleep(PAUSE)

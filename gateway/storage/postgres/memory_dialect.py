@@ -39,7 +39,7 @@ class PostgresMemoryDatabase(PostgresDatabase):
         over: Lock | None = None,
         committed: Callable[[], None] | None = None,
     ) -> T:
-        """See `Database.write`."""
+        """Runs `work` in a transaction that also raises the number of `state`, unless it returned False."""
 
         def counted(connection: Connection) -> T:
             value = work(connection)
@@ -52,15 +52,15 @@ class PostgresMemoryDatabase(PostgresDatabase):
         return await super().write(counted, over=over, committed=committed)
 
     async def state(self) -> int:
-        """See `MemoryDatabase.state`: how many writes there were. A question to the server."""
+        """How many writes there were: a question to the server."""
         try:
             return await self.read(_state, snapshot=False)
         except StorageError:
             return next(self._unknown)
 
     async def scrub(self) -> None:
-        """See `MemoryDatabase.scrub`. What was erased is in no row any more; the server's VACUUM
-        frees its bytes, and its logs and backups have them for as long as they are kept."""
+        """Does nothing: what was erased is in no row any more. The server's VACUUM frees its bytes, and its
+        logs and backups have them for as long as they are kept."""
 
 
 def _state(connection: Connection) -> int:

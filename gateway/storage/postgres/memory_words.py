@@ -4,8 +4,8 @@
                       term; length: how many words it has
     memory_passages   entry, passage: a `Passage` as JSON, of those that are one
 
-The mark of a partition alone is a term too, which all its entries have: that says how many there are, and how
-long. So nothing that a viewer may not see has a part in what they find.
+The mark of a partition alone is a term too, which all its entries have: from it follows how many there are,
+and how long. So nothing that a viewer may not see has a part in what they find.
 """
 
 import math
@@ -81,7 +81,7 @@ class PostingWords:
     def put(
         self, connection: Connection, number: int, partitions: Sequence[str], index: Sequence[Indexed]
     ) -> None:
-        """See `Words.put`."""
+        """Indexes a memory's tokens, and its passages, in these partitions in place of what was there."""
         self.remove(connection, number)
         marks = marks_of(partitions)
         postings = list[tuple[str, int, int, int]]()
@@ -100,18 +100,19 @@ class PostingWords:
             raw_of(connection).execute(PUT_PASSAGES, _columns(passages))
 
     def remove(self, connection: Connection, number: int) -> None:
-        """See `Words.remove`."""
+        """Removes the memory from the index."""
         raw_of(connection).execute(
             REMOVE, {"first": entry_of(number, 0), "last": entry_of(number, PASSAGES - 1)}
         )
 
     def purge(self, connection: Connection) -> None:
-        """See `Words.purge`: the server's VACUUM does that."""
+        """Does nothing: the server's VACUUM does that."""
 
     def found(
         self, connection: Connection, partitions: Sequence[str], words: Sequence[str]
     ) -> Sequence[Subquery]:
-        """See `Words.found`. At most QUERY_WORDS of them count."""
+        """Subqueries of the memories with any of `words`, by BM25, the rarer words first. At most QUERY_WORDS
+        of them count."""
         marks, terms = marks_of(partitions), queried(partitions, words)
         rows = raw_of(connection).execute(KNOWN, ([*marks, *terms], MAX_COUNTED)).fetchall()
         known = {term: Known(entries, words) for term, entries, words in rows}
@@ -122,7 +123,7 @@ class PostingWords:
         return [_having({term: weights[term] for term in some}, length / entries) for some in asked if some]
 
     def passages(self, connection: Connection, entries: Sequence[int]) -> Sequence[Passage | None]:
-        """See `Words.passages`."""
+        """The passage of each index entry; None for a whole memory."""
         found = dict[int, str](raw_of(connection).execute(PASSAGE, (list(entries),)).fetchall())
         return [passage_of(found[entry]) if entry in found else None for entry in entries]
 

@@ -25,8 +25,8 @@ LOCK = f"SELECT pg_advisory_lock(hashtextextended('gateway migrate', {LockClass.
 """Held by what changes the tables, until its connection is closed."""
 OPTIONS = f"-c lock_timeout=60s {AS_LONG_AS_IT_TAKES}"
 LOCK_WAIT = 2
-"""Seconds that a revision waits for a table. Whoever wants it after that one waits too, also to read: where a
-long transaction has the table, as a backup, it steps aside and tries again."""
+"""Seconds that a revision waits for a table. Transactions that want it after that one wait too, also to read:
+if a long transaction such as a backup has the table, the revision steps aside and tries again."""
 ATTEMPTS = 30
 PAUSE = 1.0
 """Seconds between two of them."""

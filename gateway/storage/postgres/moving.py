@@ -50,12 +50,12 @@ class PostgresMoving:
         self.connection, self.words = connection, words
 
     def has(self, table: str) -> bool:
-        """See `MovingDatabase.has`."""
+        """Whether the table exists in the search path."""
         known = self.connection.execute(text("SELECT to_regclass(:name)"), {"name": table})
         return known.scalar_one() is not None
 
     def add(self, table: Table, rows: Sequence[Values]) -> None:
-        """See `MovingDatabase.add`. Bodies take half the bytes in the binary form."""
+        """Adds rows by a binary COPY. Bodies take half the bytes in the binary form."""
         name, columns = sql.Identifier(table.name), sql.SQL(", ").join(map(sql.Identifier, table.c.keys()))
         with raw_of(self.connection).cursor() as cursor:
             types = cursor.execute(_TYPES.format(columns, name)).description or ()
@@ -65,13 +65,13 @@ class PostgresMoving:
                     copy.write_row(row)
 
     def settle(self) -> None:
-        """See `MovingDatabase.settle`."""
+        """Sets each identity column's sequence behind its largest number."""
         raw = raw_of(self.connection)
         for table, column in raw.execute(_IDENTITIES).fetchall():
             raw.execute(_NUMBERED.format(table, column, sql.Identifier(column), sql.Identifier(table)))
 
     def vacuum(self) -> None:
-        """See `MovingDatabase.vacuum`. An index alone answers only for pages that are known to be visible to
+        """Vacuums and analyses: an index alone answers only for pages that are known to be visible to
         all. What fails, or is locked, is left to the server's own time: the move is over."""
         raw = raw_of(self.connection)
         with suppress(psycopg.Error):
@@ -81,10 +81,10 @@ class PostgresMoving:
 
 @contextmanager
 def open_source(url: str, words: Words) -> Generator[PostgresMoving]:
-    """A database that nobody changes meanwhile.
+    """A database that no other process changes meanwhile.
 
     Raises:
-        StorageError: it is not to be reached, is of another version, or somebody uses it.
+        StorageError: it cannot be reached, is of another version, or is in use.
     """
     _check_is_own(url)
     with _connected(url, isolation_level="REPEATABLE READ") as connection, connection.begin():

@@ -6,7 +6,7 @@
         in the transaction that makes it true
 
 A NOTIFY holds a lock of the whole server while its transaction commits: in those of appends it would halve
-their number. So these are told of afterwards, on a connection of its own, which waits for no disk.
+their number. So appends are announced afterwards, on a connection of its own, which waits for no disk.
 """
 
 import asyncio
@@ -33,15 +33,15 @@ log = logging.getLogger(__name__)
 
 
 def announce(raw: Raw, replica: str, signals: Iterable[Signal]) -> None:
-    """Tells the other processes of `signals` when the transaction is committed."""
+    """Sends `signals` to the other processes when the transaction is committed."""
     for kind, subject, to in signals:
         if to != replica:
             raw.execute(_NOTIFY, (SIGNALS, orjson.dumps([replica, kind, subject, to]).decode()))
 
 
 def payloads(replica: str, heads: Mapping[str, int], followed: Iterable[str] = ()) -> Generator[str]:
-    """Of each notification that tells of `heads` and of what is `followed`; of one that says nothing else
-    than that it came, when there are none."""
+    """The contents of the notifications for `heads` and for what is `followed`; one empty notification when
+    there are none."""
     items, names = list(heads.items()), list(followed)
     for at in range(0, max(len(items), len(names), 1), MAX_SESSIONS):
         part = slice(at, at + MAX_SESSIONS)
@@ -49,8 +49,8 @@ def payloads(replica: str, heads: Mapping[str, int], followed: Iterable[str] = (
 
 
 class Notifier:
-    """Tells of commits, and of what is followed. What comes while it is at it goes out together next. Its
-    methods belong to the event loop."""
+    """Announces commits, and what is followed. What comes while it sends goes out together next. Its methods
+    belong to the event loop."""
 
     def __init__(self, server: ServerAddress, replica: str) -> None:
         self._server = server
@@ -63,13 +63,12 @@ class Notifier:
         self._raw: Raw | None = None
 
     def publish_head(self, session_id: str, head: int) -> None:
-        """Other processes hear of the session's head soon."""
+        """Announces the session's head to other processes soon."""
         self._heads[session_id] = head
         self.ping()
 
     def ping(self, followed: Iterable[str] = ()) -> None:
-        """Something is sent, whether there is anything to tell or not. Other processes hear that sessions are
-        `followed` here."""
+        """Sends a notification in any case, with the sessions that are `followed` here."""
         self._followed.update(followed)
         self._is_asked = True
         if not self._is_busy:
@@ -127,7 +126,7 @@ class Notifier:
 
 
 class Ear:
-    """A connection that hears both channels. It has no thread: the event loop reads what has come."""
+    """A connection that listens on both channels. It has no thread: the event loop reads what has come."""
 
     def __init__(self, raw: Raw, received: Callable[[str, Any], None], lost: Callable[[], None]) -> None:
         self._raw = raw
@@ -143,12 +142,12 @@ class Ear:
     async def open(
         cls, server: ServerAddress, received: Callable[[str, Any], None], lost: Callable[[], None]
     ) -> Self:
-        """Calls `heard(channel, content)` for what is sent from now on, and `lost` when nothing will be heard
-        any more, neither before this returns. Raises errors.StorageError."""
+        """Calls `heard(channel, content)` for what is sent from now on, and `lost` when the connection ends,
+        neither before this returns. Raises errors.StorageError."""
         return cls(await asyncio.to_thread(_listening, server), received, lost)
 
     def close(self) -> None:
-        """Nothing is heard any more. Later calls do nothing."""
+        """Stops listening. Later calls do nothing."""
         if self._is_open:
             self._is_open = False
             self._loop.remove_reader(self._descriptor)
@@ -168,7 +167,7 @@ class Ear:
         while self._is_open and (notification := driver.notifies()) is not None:
             try:
                 self._received(notification.relname.decode(), orjson.loads(notification.extra))
-            except Exception:  # noqa: BLE001 - of another version or program: the next one is heard
+            except Exception:  # noqa: BLE001 - of another version or program: the next one is taken
                 log.warning("a notification was not understood: %.200r", notification.extra)
 
 

@@ -122,23 +122,23 @@ class PostgresDatabase:
         over: Lock | None = None,
         committed: Callable[[], None] | None = None,
     ) -> T:
-        """See `Database.write`."""
+        """Runs `work` in a transaction of the writers' pool, over the lock; returns once it is durable."""
         self._check_is_open()
         transaction = Transaction(work, self._loop.create_future(), committed, over)
         self._writers.submit(self._write, transaction, perf_counter())
         return await transaction.future
 
     async def read(self, work: Callable[[Connection], T], *, snapshot: bool = True) -> T:
-        """See `Database.read`."""
+        """Runs `work` in the readers' pool."""
         self._check_is_open()
         return await self._loop.run_in_executor(self._readers, self._read, work, snapshot, perf_counter())
 
     def on_delivery(self, deliver: Deliver) -> None:
-        """See `EventDatabase.on_delivery`."""
+        """Sets what is called with each commit's appends and their errors."""
         self._appends.deliver = deliver
 
     def measured_by(self, pools: ConnectionPools) -> None:
-        """See `Database.measured_by`."""
+        """Adds the pools of readers and writers."""
         pools.add(f"{self.about} read", lambda: _use(self._read_links, self._readers))
         pools.add(f"{self.about} write", lambda: _use(self._write_links, self._writers))
         self._pools = pools
@@ -154,11 +154,11 @@ class PostgresDatabase:
         try:
             transaction.value = repeated(lambda lost: self._attempt(transaction, anew=lost))
             transaction.sent = [each for each in transaction.sent if each.to in (None, self.replica)]
-        except BaseException as error:  # noqa: BLE001 - whatever it was, the caller is told
+        except BaseException as error:  # noqa: BLE001 - the caller gets every kind of error
             transaction.error = for_caller(error)
         try:
             self._loop.call_soon_threadsafe(transaction.settle, self.signals)
-        except RuntimeError:  # the loop was closed without closing the database: nobody is left to tell
+        except RuntimeError:  # the loop was closed without closing the database: no caller is left
             return
 
     def _attempt(self, transaction: Transaction, *, anew: bool) -> Any:
@@ -224,5 +224,5 @@ def _checked(connection: Connection) -> tuple[Mapping[str, str], bool]:
 
 def _use(links: ConnectionPool, threads: ThreadPoolExecutor) -> PoolUse:
     """There are as many threads as connections, so that work waits for a thread."""
-    waiting = threads._work_queue.qsize()  # pyright: ignore[reportPrivateUsage] - told nowhere else
+    waiting = threads._work_queue.qsize()  # pyright: ignore[reportPrivateUsage] - it is public nowhere
     return PoolUse(links.used, links.idle, waiting)

@@ -50,7 +50,7 @@ TOUCH = text("""
     RETURNING timeline
 """)
 # CASE, as AND has no order: the lock of a replica that lives is left alone. The own lock is free when the
-# server was started since it was taken, which nobody has noticed yet. NULL as seconds: nobody is judged so.
+# server was started since it was taken, unnoticed by all replicas. NULL as seconds: no replica is judged so.
 GONE = text(f"""
     WITH mine AS MATERIALIZED (
         SELECT NOT pg_try_advisory_xact_lock_shared(hashtextextended(:me, {LockClass.LIVENESS:d})) AS is_held
@@ -61,7 +61,7 @@ GONE = text(f"""
             THEN pg_try_advisory_xact_lock_shared(hashtextextended(id, {LockClass.LIVENESS:d}))
         ELSE false END
 """)  # noqa: S608 - a number of ours
-# A head that somebody changes at this moment is skipped, and looked at again with the next beat.
+# A head that is locked at this moment is skipped, and looked at again with the next beat.
 ORPHANS = text("""
     SELECT h.session_id, h.turn_id, h.replica FROM heads h LEFT JOIN replicas r ON r.id = h.replica
     WHERE h.turn_id IS NOT NULL AND h.parked_until IS NULL
@@ -108,7 +108,7 @@ class PostgresReplicas(Store):
         self.liveness = Liveness(direct, database.replica)
 
     async def join(self) -> None:
-        """Before anything is owned: what is owned by nobody known is taken over. Raises StorageError."""
+        """Before anything is owned: turns without a known owner are taken over. Raises StorageError."""
         await asyncio.to_thread(self.liveness.hold)
         self.joined_at = self.back_at = monotonic()
 
@@ -121,7 +121,7 @@ class PostgresReplicas(Store):
         self.lease.renew(asked_at)
 
     async def beat(self, *, room: int, draining: bool = False, about: Mapping[str, str] = NOTHING) -> Beat:
-        """See `Replicas.beat`."""
+        """Renews the lease, takes over at most `room` turns, and returns what there is to do."""
         me, lease = self.database.replica, self._seconds
         asked_at = monotonic()
         if not self.lease.is_held:
@@ -145,7 +145,7 @@ class PostgresReplicas(Store):
 
     def _judged(self, at: float) -> dict[str, float | None]:
         """After how many seconds without a beat others count as stopped, and as died without their lock; None
-        while that cannot be told."""
+        while that cannot be known."""
         held_since = self.liveness.held_since
         if held_since is None:
             return {"stopped": None, "died": None}
@@ -158,7 +158,7 @@ class PostgresReplicas(Store):
         }
 
     async def release(self, turn: OwnedTurn) -> None:
-        """See `Replicas.release`."""
+        """Leaves a turn to the next replica."""
 
         def released(connection: Connection) -> None:
             release(connection, turn)
@@ -167,7 +167,7 @@ class PostgresReplicas(Store):
         await self.database.write(released)
 
     async def leave(self) -> None:
-        """See `Replicas.leave`."""
+        """Releases all turns of this replica and removes it from the list."""
         replica = self.database.replica
 
         def left(connection: Connection) -> None:

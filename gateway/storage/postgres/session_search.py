@@ -3,7 +3,7 @@
     search_words      session_id, turn: 0 for the title; words: with the mark of the owner
     search_sessions   session_id; turns: indexed so far; position: of the last message indexed
 
-Both are one session's for whoever has locked that.
+Both are changed under the lock of the session.
 """
 
 from collections.abc import Iterable, Sequence
@@ -44,29 +44,30 @@ class ArrayTurnWords:
     """The `TurnWords` protocol."""
 
     def found(self, owner: str, words: Sequence[str]) -> Select[tuple[str]]:
-        """See `TurnWords.found`."""
+        """Ids of the owner's sessions with all of `words` in one turn or title, by a GIN index over
+        arrays."""
         return select(FOUND.bindparams(words=[mark_of(owner), *words]).subquery().c.session_id)
 
     def newest_turns(
         self, connection: Connection, owner: str, words: Sequence[str], session_ids: Sequence[str]
     ) -> dict[str, int]:
-        """See `TurnWords.newest_turns`."""
+        """The place of the newest turn with all of `words`, by session id; 0: the title."""
         given = ([*session_ids], [mark_of(owner), *words])
         return dict(raw_of(connection).execute(NEWEST, given).fetchall())
 
     def indexed_to(self, connection: Connection, session_id: str) -> int | None:
-        """See `TurnWords.indexed_to`."""
+        """The position of the last indexed message; None when nothing was indexed."""
         found = raw_of(connection).execute(INDEXED_TO, (session_id,)).fetchone()
         return found[0] if found is not None else None
 
     def put_title(self, connection: Connection, session_id: str, owner: str, words: Iterable[str]) -> None:
-        """See `TextIndex.put_title`."""
+        """Replaces the words of the session's title."""
         raw_of(connection).execute(KNOW, (session_id,))
         raw_of(connection).execute(REMOVE_TITLE, (session_id,))
         _add(connection, session_id, owner, [(0, words)])
 
     def add(self, connection: Connection, fresh: Fresh, *, title: bool) -> None:
-        """See `TurnWords.add`."""
+        """Adds the turns of `fresh`, and with `title` the words of its title."""
         count = len(fresh.words)
         ((turns,),) = (
             raw_of(connection).execute(ADVANCE, (fresh.session_id, count, fresh.position)).fetchall()
@@ -76,7 +77,7 @@ class ArrayTurnWords:
             _add(connection, fresh.session_id, fresh.owner, [(0, fresh.title_words)])
 
     def remove(self, connection: Connection, session_id: str, most: int) -> int:
-        """See `IndexedWords.remove`."""
+        """Removes at most `most` turns' words of a session and returns how many; fewer: none is left."""
         removed = raw_of(connection).execute(REMOVE_SOME, {"id": session_id, "most": most}).rowcount
         if removed < most:
             raw_of(connection).execute(FORGET, (session_id,))

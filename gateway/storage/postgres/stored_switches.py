@@ -17,7 +17,7 @@ class ServedSwitches:
         self._server = server
 
     async def disabled(self) -> frozenset[str]:
-        """See `SkillSwitches.disabled`."""
+        """Names of the skills that are switched off."""
         return await asyncio.to_thread(self._read)
 
     async def switch(self, name: str, *, enabled: bool, by: str, at: int) -> None:

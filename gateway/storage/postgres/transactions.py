@@ -22,7 +22,7 @@ they added, and is refused for that reason, or does without."""
 LOST_ATTEMPTS = 3
 """How often one is tried whose connection was lost."""
 REFUSED = 1.0
-"""Seconds after which no other connection is tried: a server that is away is told of soon."""
+"""Seconds after which no other connection is tried: a server that is away is reported soon."""
 PAUSE = 0.02
 """Seconds before the second attempt at most, more before each further one."""
 UNKNOWN = 15.0
@@ -39,7 +39,7 @@ _LIMITED = sql.SQL("").join(
 _LOCK_SESSION = sql.SQL("; SELECT FROM heads WHERE session_id = {} FOR NO KEY UPDATE")
 _LOCK_OWNER = sql.SQL("; SELECT pg_advisory_xact_lock(hashtextextended({}, {}))")
 # After a crash, or when another server takes the place of one, numbers of what is gone are given once more.
-# Nothing tells of a crash but the server's statistics, which begin anew.
+# The only trace of a crash is in the server's statistics, which begin anew.
 _STATUS = f"""
     WITH asked AS MATERIALIZED (SELECT %s::xid8 AS number, {_TIMELINE} = %s AND %s::timestamptz > greatest(
         pg_postmaster_start_time(), (SELECT stats_reset FROM pg_stat_bgwriter)) AS is_same)
@@ -57,7 +57,8 @@ class Begun(NamedTuple):
 
 
 def repeated(attempt: Callable[[bool], T]) -> T:
-    """What `attempt` returns, at last. It is told whether the connection of the attempt before was lost."""
+    """What `attempt` returns at last. Its argument is whether the connection of the attempt before was
+    lost."""
     began, lost, number = time.monotonic(), False, 0
     while True:
         number += 1
@@ -77,7 +78,7 @@ def begin(raw: Raw, over: Lock | None = None, *, pooled: bool = False) -> Begun:
     """Begins, and locks `over` in a statement of its own, all in one round trip."""
     text = _BEGIN + _LIMITED if pooled else _BEGIN
     if isinstance(over, SessionLock):
-        text += _LOCK_SESSION.format(over.id)
+        text += _LOCK_SESSION.format(over.session_id)
     elif over is not None:
         for name in sorted({over.name, *over.others}):
             text += _LOCK_OWNER.format(name, LockClass.OWNER.value)
@@ -112,7 +113,7 @@ def was_committed(links: ConnectionPool, begun: Begun) -> bool:
     """What became of a transaction whose connection was lost in the commit: the server may be at it still.
 
     Raises:
-        StorageError: it cannot be told, or not within UNKNOWN seconds (code outcome_unknown).
+        StorageError: it cannot be known, or not within UNKNOWN seconds (code outcome_unknown).
     """
     until, cause = time.monotonic() + UNKNOWN, None
     while time.monotonic() < until:

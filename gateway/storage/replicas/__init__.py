@@ -1,7 +1,7 @@
 """What storage owes about the processes that share it: which of them own which turns, and for how long.
 
 replica     the process, as it is named in the rows of what it owns
-beat        tells the others that it lives, and finds what has nobody
+beat        shows the others that it lives, and finds turns without an owner
 lease       how long the others wait for the next beat before they take its turns over
 """
 
@@ -26,7 +26,7 @@ NOTHING: Mapping[str, str] = {}
 class Lease:
     """How long this process may count on owning what it owns, by its own clock. `seconds` after its last
     renewal others take its turns over, and after `unseen` where its connections to the server ended; None:
-    nobody does."""
+    never."""
 
     def __init__(self, seconds: float | None = None, unseen: float | None = None) -> None:
         self.handing_over = False
@@ -38,7 +38,7 @@ class Lease:
 
     @property
     def age(self) -> float:
-        """Seconds since the sign of life that renewed it last; 0 where nobody would take its turns over."""
+        """Seconds since the sign of life that renewed it last; 0 where no other would take its turns over."""
         return monotonic() - self._renewed_at if self._seconds is not None else 0
 
     @property
@@ -48,8 +48,8 @@ class Lease:
 
     @property
     def is_certain(self) -> bool:
-        """Whether nobody can have taken over what this process owned when it was renewed, whatever became of
-        its connections since."""
+        """Whether no other replica can have taken over what this process owned when it was renewed, even if
+        its connections were lost since."""
         return self._unseen is None or monotonic() < self._certain_until
 
     def renew(self, asked_at: float) -> None:
@@ -68,7 +68,7 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """Another replica that lives. `about` is what it told of itself: its version, its schema, its lease, and
+    """Another replica that lives. `about` is its own description: its version, its schema, its lease, and
     digests of what it read from folders. `timeline` is that of the server it writes to, `unseen` the seconds
     since its last beat."""
 
@@ -102,10 +102,10 @@ class Beat:
 
 @dataclass(frozen=True, slots=True)
 class SharedServer:
-    """A server as it is found: its `version`; in what its schema is `newer` than this version, which may
-    work on it (`EventDatabase.newer_schema`); whether it takes no writes; whether a commit waits for a
-    standby, and for the disk; whether a commit gives up that waits for a session's lock, which it must be
-    told behind a pooler; how many seconds its clock is ahead of this machine's; the replicas that live."""
+    """A server as it is found: its `version`; in what its schema is `newer` than this version, which may work
+    on it (`EventDatabase.newer_schema`); whether it takes no writes; whether a commit waits for a standby,
+    and for the disk; whether a commit gives up that waits for a session's lock, which behind a pooler must be
+    configured; how many seconds its clock is ahead of this machine's; the replicas that live."""
 
     version: str
     newer: Mapping[str, str]
@@ -128,11 +128,11 @@ class Replicas(Protocol):
 
     async def beat(self, *, room: int, draining: bool = False, about: Mapping[str, str] = NOTHING) -> Beat:
         """Renews the lease, and takes at most `room` turns over whose owner is dead or released them: its
-        appends are refused from then on. Where it was lost, the turn's `recoveries` count it. The others are
-        told `about` this replica, and whether it is `draining`.
+        appends are refused from then on. Where it was lost, the turn's `recoveries` count it. The others can
+        read `about` this replica, and whether it is `draining`.
 
         Raises:
-            errors.StorageError: nothing was renewed or taken, or nobody knows.
+            errors.StorageError: nothing was renewed or taken, or that is unknown.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""The only process that has the database open: whatever a former one owned is its own."""
+"""The only process that has the database open: it owns what a former one owned."""
 
 from collections.abc import Mapping
 
@@ -28,7 +28,8 @@ class SoleReplica(Store):
     release = writes(release)
 
     async def beat(self, *, room: int, draining: bool = False, about: Mapping[str, str] = NOTHING) -> Beat:
-        """See `Replicas.beat`. Nothing is written when nothing is to be taken."""
+        """Takes over at most `room` turns that the process before left, and returns what there is to do.
+        Nothing is written when nothing is to be taken."""
         replica = self.database.replica
 
         def seen(connection: Connection) -> Beat | None:
@@ -42,6 +43,6 @@ class SoleReplica(Store):
         return await self.database.read(seen) or await self.database.write(taken)
 
     async def leave(self) -> None:
-        """See `Replicas.leave`."""
+        """Releases all turns."""
         replica = self.database.replica
         await self.database.write(lambda connection: release_all(connection, replica))

@@ -1,4 +1,4 @@
-"""What storage owes about sessions: what was said in them, what is removed, searched and learned of them."""
+"""What storage owes about sessions: their messages, their removal, search in them, and learning from them."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
@@ -58,7 +58,7 @@ class MarkedText:
 class MatchedText:
     """Why a search finds a session: its `title`, in pieces, if words of the search are in it, and of the
     newest turn that has all of them the part of the `text` where they stand; None: they are in the title
-    alone, or what was said cannot be read any more."""
+    alone, or the messages cannot be read any more."""
 
     title: Sequence[MarkedText] | None = None
     turn_id: str | None = None
@@ -86,8 +86,8 @@ class Outline:
         return [(row.kept_position - 1, row.kept_position), *since]
 
 
-class Sessions(Protocol):
-    """Conversations and what was said in them."""
+class SessionDirectory(Protocol):
+    """Which sessions there are, with their titles, pins and places."""
 
     async def create(
         self,
@@ -133,7 +133,7 @@ class Sessions(Protocol):
         pinned: bool | None = None,
         archived: bool | None = None,
     ) -> SessionRow:
-        """What its owner says of a session; None: that stays. Raises errors.NotFound."""
+        """Changes a session for its owner; None: that stays. Raises errors.NotFound."""
         ...
 
     async def entitle(self, session_id: str, title: str, *, instead_of: str) -> bool:
@@ -143,15 +143,19 @@ class Sessions(Protocol):
 
     async def delete(self, session_id: str, owner: str) -> Sequence[str]:
         """Removes the session with all that belongs to it, also the artifacts that were made in it and that
-        no other session uses. Nobody finds any of it from then on; the rows of a long one go in slices
+        no other session uses. Nothing of it can be found from then on; the rows of a long one go in slices
         (see `Purges`), and its id may be created again after the last: until then that is refused with
-        errors.Conflict (session_being_removed). Returns blobs that may be orphans since (see
-        `Orphans`): of its archives all, of artifacts those of the first slice.
+        errors.Conflict (session_being_removed). Returns blobs that may be orphans since (see `Orphans`): of
+        its archives all, of artifacts those of the first slice.
 
         Raises:
             errors.NotFound; errors.TurnInProgress while a turn is running or waiting.
         """
         ...
+
+
+class Transcripts(Protocol):
+    """The messages of sessions, and the model's view of them."""
 
     async def branch(self, session_id: str) -> Branch | None:
         """Where the messages of the active branch lie; None of a session that has one only."""
@@ -160,8 +164,8 @@ class Sessions(Protocol):
     async def messages(
         self, session_id: str, *, after: int = 0, until: int | None = None, branch: Branch | None = None
     ) -> Sequence[StoredMessage]:
-        """Everything that was said, in order: the messages with position > `after` (and <= `until`), archived
-        ones too; of a `branch` its own. Nothing ever changes or removes one while the session is there.
+        """All messages in order, those with position > `after` (and <= `until`), archived ones too; of a
+        `branch` its own. Nothing ever changes or removes one while the session is there.
 
         Raises:
             errors.ArchiveDamaged: an archive that holds some of them is missing or not what was written.
@@ -190,18 +194,26 @@ class Sessions(Protocol):
         """
         ...
 
+
+class SessionPrompts(Protocol):
+    """What the prompt of a session keeps from one turn to the next."""
+
     async def begin_generation(self, session_id: str, after: int, *, instead_of: int) -> None:
         """The prompt before the messages has changed: thinking up to position `after` is sent no more, and
         the prefix hash is forgotten. Nothing happens when the generation is no longer `instead_of`: a newer
         one began meanwhile."""
         ...
 
+    async def instructions(self, session_id: str, digest: str | None = None) -> str | None:
+        """Those of the client application that are in force, if any, or those of that digest."""
+        ...
+
     async def carried(self, session_id: str) -> str | None:
         """The summaries of former sessions in its prompt, if any."""
         ...
 
-    async def instructions(self, session_id: str, digest: str | None = None) -> str | None:
-        """Those of the client application that are in force, if any, or those of that digest."""
+    async def carry(self, session_id: str, text: str) -> None:
+        """Fixes the summaries of former sessions in its prompt, for as long as it lives."""
         ...
 
     async def set_prompt_memories(self, session_id: str, memories: PromptMemories) -> None:
@@ -209,14 +221,13 @@ class Sessions(Protocol):
         ...
 
     async def forget_memory(self, owner: str, memory_id: str) -> None:
-        """Leaves nothing of what a memory said in what the owner's sessions were told: no text in those that
-        have it in their prompt, where its digest is void, and none in the messages that record its recall.
-        Events and archives stay as they are."""
+        """Removes a memory's text from the owner's sessions: from prompts that contain it, where its digest
+        becomes void, and from the messages that record its recall. Events and archives stay as they are."""
         ...
 
-    async def carry(self, session_id: str, text: str) -> None:
-        """Fixes the summaries of former sessions in its prompt, for as long as it lives."""
-        ...
+
+class Sessions(SessionDirectory, Transcripts, SessionPrompts, Protocol):
+    """Sessions with their messages and what their prompts keep."""
 
 
 class Slice(NamedTuple):
@@ -227,7 +238,7 @@ class Slice(NamedTuple):
 
 
 class Purges(Protocol):
-    """The removal, in slices, of rows that nobody sees any more: those of sessions that were deleted, and
+    """The removal, in slices, of rows that are no longer visible: those of sessions that were deleted, and
     those of events and messages that an archive has."""
 
     async def awaited(self) -> None:
@@ -244,7 +255,7 @@ class Search(Protocol):
     their session was indexed after their end."""
 
     async def index(self, *session_ids: str) -> None:
-        """Makes what was said in these sessions searchable, up to their last turn that is over. Sessions that
+        """Makes the messages of these sessions searchable, up to their last turn that is over. Sessions that
         are gone, or have nothing new, are passed over."""
         ...
 
@@ -254,19 +265,18 @@ class Search(Protocol):
         ...
 
     async def where(self, owner: str, query: str, session_ids: Sequence[str]) -> Mapping[str, MatchedText]:
-        """Where the words stand in sessions that `Sessions.list` found by the query. Of those that are not
-        the owner's, or gone by now, nothing is said."""
+        """Where the words stand in sessions that `Sessions.list` found by the query. Sessions that are not
+        the owner's, or gone by now, are left out."""
         ...
 
 
 class LearnedSessions(Protocol):
-    """How far the keeper of memories has read the sessions that it is to read. What was said while it was
-    switched off is none of its business, so a session is to be read from some turn on, and no more once
-    everything was."""
+    """How far the extractor of memories has read the sessions that it is to read. It must not read messages
+    from while it was switched off, so a session is read from some turn on, until all of it was read."""
 
     async def begin(self, session_id: str, turn_id: str) -> None:
-        """What is said from that turn on, the session's newest, is to be read; nothing happens while
-        something before it is, or in the role BESIDE."""
+        """Marks messages to be read from that turn on, the session's newest; does nothing while earlier ones
+        are marked, or in the role BESIDE."""
         ...
 
     async def learned_to(self, session_id: str) -> int | None:

@@ -136,7 +136,7 @@ class TurnCopy(Copied):
 
 
 class InstructionsCopy(Copied):
-    """What a client application told the model; sessions and turns name it by the SHA-256 of its text."""
+    """Instructions of a client application; sessions and turns name them by the SHA-256 of their text."""
 
     digest: Digest
     text: Annotated[Words, Field(min_length=1, max_length=MAX_INSTRUCTIONS)]
@@ -262,10 +262,10 @@ class VersionArchive(NamedTuple):
 class Incoming(NamedTuple):
     """What an import adds. The iterables are read once, in the transaction and off the event loop; `archives`
     has the place of each version's archive, by its number. Messages and events are rows, or they were written
-    to blobs before and `archived` tells of them: inserting very many would keep all turns from writing. The
+    to blobs before and `archived` names these: inserting very many would keep all turns from writing. The
     contents of `artifacts` are in blobs already, whose paths `contents` has by their hashes. `began` has by
-    turn the position after which its messages come, `feedback` what its owner thought of it last. `seeded`:
-    nothing is a copy; what is attached to a turn is there already, and the session is the first to use it."""
+    turn the position after which its messages come, `feedback` its owner's last rating. `seeded`: nothing is
+    a copy; what is attached to a turn is there already, and the session is the first to use it."""
 
     moment: Moment
     archives: dict[int, VersionArchive]
@@ -295,12 +295,12 @@ class Copies(Protocol):
         ...
 
     async def instructions(self, session_id: str, *, after: str, limit: int) -> Sequence[InstructionsCopy]:
-        """What its client applications told the model, in the order of the digests: those after the digest
+        """The instructions of its client applications, in the order of the digests: those after the digest
         `after`, at most `limit`."""
         ...
 
     async def taken(self, session_id: str) -> bool:
-        """Whether there is a session of that id, whoever's it is."""
+        """Whether there is a session of that id, of any owner."""
         ...
 
     async def add(self, owner: str, incoming: Incoming, quota: int) -> SessionRow:

@@ -1,5 +1,6 @@
-"""Where the words of a search stand in a session: a part of what was said in one turn, or its title."""
+"""Where the words of a search stand in a session: a part of a message of one turn, or its title."""
 
+import re
 from collections.abc import Sequence
 from itertools import groupby, takewhile
 
@@ -15,6 +16,15 @@ MAX_LOOKED_AT = 50_000
 MAX_PLACES = 500
 """Places of the words in one text that are compared."""
 
+# Marks of Markdown, which say nothing on one line: of headings, quotations, lists, tables, code, emphasis. A
+# star between two letters or two blanks is a sign of its own.
+_MARKS = re.compile(
+    r"^ {0,3}(?:#{1,6} |> ?|[-*+] |(?:```|~~~).*$|[ :-]{3,}$)"
+    r"|`+|\*\*|(?<![\w*])\*(?=\S)|(?<=\S)\*(?![\w*])",
+    re.MULTILINE,
+)
+_LINK = re.compile(r"!?\[([^\[\]\n]{1,200})\]\([^()\s]{0,2000}\)")
+
 Hits = Sequence[tuple[int, int, str]]
 
 
@@ -24,7 +34,8 @@ def excerpt(texts: Sequence[str], words: Sequence[str]) -> list[MarkedText] | No
     wanted = frozenset(words)
     most, best = 0, None
     for text in texts:
-        line = " ".join(text[:MAX_LOOKED_AT].split())
+        plain = _MARKS.sub("", text[:MAX_LOOKED_AT].replace("|", " "))
+        line = " ".join(_LINK.sub(r"\1", plain).split())
         hits = places(line, wanted)[:MAX_PLACES]
         for index, hit in enumerate(hits):
             near = takewhile(lambda other: other[1] <= hit[0] + LENGTH - BEFORE, hits[index:])  # noqa: B023

@@ -1,4 +1,4 @@
-"""What was said in a session: read from its tables in one statement, and from its archives where rows moved.
+"""The messages of a session: read from its tables in one statement, and from its archives where rows moved.
 
 One row holds everything: a reader's thread has to win the interpreter lock back after every row, which takes
 milliseconds when the event loop is busy. Being one statement it is also of one moment: a session whose rows
@@ -199,7 +199,7 @@ _ranges = as_json(
     .correlate(sessions),
     quoted=frozenset(),
 )
-# The range that begins last before a message says whether that is one of the branch.
+# The range that begins last before a message decides whether that is one of the branch.
 _end = (
     select(active_ranges.c.to_position)
     .where(

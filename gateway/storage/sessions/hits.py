@@ -1,4 +1,4 @@
-"""What was said in the turns that a search found, as far as it has the words."""
+"""Texts of the turns that a search found, as far as they have the words."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -41,8 +41,8 @@ ANSWERS = Prepared(
 
 @dataclass(slots=True)
 class TextMatch:
-    """A session that was found: its title and what was said in the turn, the user's message first. `archived`
-    is where the answers lie that no row has any more."""
+    """A session that was found: its title and the texts of the turn, the user's message first. `archived` is
+    where answers lie that are no rows any more."""
 
     session_id: str
     title: str | None

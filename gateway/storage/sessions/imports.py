@@ -80,7 +80,7 @@ TURNS = Prepared(
     .order_by(turns.c.number)
     .limit(bindparam("most"))
 )
-# A generation that has not begun yet begins with the next turn, whatever was said last.
+# A generation that has not begun yet begins with the next turn, whichever message is the last.
 _begins = case(
     (branches.c.generation_from > bindparam("last"), bindparam("last")), else_=branches.c.generation_from
 )

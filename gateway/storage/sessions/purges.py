@@ -1,5 +1,5 @@
-"""Rows that nobody sees any more, removed in slices: one transaction that removed a long session would
-hold up everybody's commits for seconds.
+"""Rows that are no longer visible, removed in slices: one transaction that removed a long session would hold
+up all commits for seconds.
 
     delete a session:  its row goes, a purge begins  -> slice -> slice -> ... -> over: the id is free
     archive it:        the archive's row is there, a purge begins -> slice -> ...
@@ -118,7 +118,7 @@ IS_THERE = Prepared(select(sessions.c.id).where(sessions.c.id == bindparam("sess
 
 
 class SqlPurges:
-    """The `Purges` protocol. One per process: it is told of each purge that begins."""
+    """The `Purges` protocol. One per process: `begun` is called for each purge that begins."""
 
     def __init__(self, database: Database, index: IndexedWords) -> None:
         self._database = database
@@ -136,12 +136,12 @@ class SqlPurges:
         self._begun.set()
 
     async def awaited(self) -> None:
-        """See `Purges.awaited`."""
+        """Waits until a purge has begun in this process since the last call."""
         await self._begun.wait()
         self._begun.clear()
 
     async def next_slice(self) -> Slice | None:
-        """See `Purges.next_slice`."""
+        """Removes a slice of the oldest purge; None when there is none."""
         row = await self._database.read(NEXT.one, snapshot=False)
         if row is None:
             return None

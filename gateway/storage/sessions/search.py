@@ -1,6 +1,6 @@
-"""Search of sessions by what was said in them: words that `gateway.lexical` made, in an index of the engine.
+"""Search of sessions by their messages: words that `gateway.lexical` made, in an index of the engine.
 
-The index has the distinct words of each turn (what the user said and the answers), and those of the
+The index has the distinct words of each turn (the user's message and the answers), and those of the
 session's title.
 """
 
@@ -33,7 +33,8 @@ QUERY_WORDS = 32
 """Words of a query that count: more only narrow down what is found already."""
 
 MAX_ARCHIVED = 20
-"""Sessions of a page whose archives are read to say where the words stand: of others what the user said."""
+"""Sessions of a page whose archives are read to find the words: of others only the user's messages are
+searched."""
 
 SMALL = 16
 """Messages of a session that are read together with those of others."""
@@ -77,7 +78,7 @@ INDEXED = Prepared(
 
 class TurnWords(IndexedWords, Protocol):
     """The words of each turn and of the titles, as an engine keeps them. All methods are parts of
-    transactions; whoever changes a session's has locked its row."""
+    transactions; a writer of a session's words has locked its row."""
 
     def found(self, owner: str, words: Sequence[str]) -> Select[tuple[str]]:
         """The ids of the owner's sessions that have all of `words` in one turn or in their title."""
@@ -95,7 +96,7 @@ class TurnWords(IndexedWords, Protocol):
         ...
 
     def put_title(self, connection: Connection, session_id: str, owner: str, words: Iterable[str]) -> None:
-        """See `TextIndex.put_title`."""
+        """Replaces the words of the session's title."""
         ...
 
     def add(self, connection: Connection, fresh: Fresh, *, title: bool) -> None:
@@ -114,7 +115,8 @@ class SqlSearch:
         self.put_title = index.put_title
 
     async def index(self, *session_ids: str) -> None:
-        """See `Search.index`. Of turns whose archive is damaged only what the user said is found."""
+        """Makes the sessions searchable up to their last turn that is over. Of turns whose archive is damaged
+        only the user's messages are found."""
         # All that is small in one go: to change threads costs more than a short turn's words.
         small = await self._database.read(lambda connection: small_ones(connection, self._index, session_ids))
         gathered = [fresh for fresh in small.values() if fresh is not None]
@@ -133,25 +135,27 @@ class SqlSearch:
             await self._store(gathered)
 
     async def due(self, *, after: str = "", limit: int) -> Sequence[str]:
-        """See `Search.due`."""
+        """Ids, after that one, of at most `limit` sessions that have something to index and no running
+        turn."""
         rows = await self._database.read(
             lambda connection: DUE.run(connection, after=after, most=limit).fetchall(), snapshot=False
         )
         return [row[0] for row in rows]
 
     def found(self, owner: str, query: str) -> Select[tuple[str]] | None:
-        """See `TextIndex.found`."""
+        """Ids of the owner's sessions that have all words of `query`; None when it has no words."""
         words = words_of_query(query)
         if not words:
             return None
         return self._index.found(owner, words)
 
     def words(self, title: str) -> set[str]:
-        """See `TextIndex.words`."""
+        """The search tokens of a title."""
         return set(tokens(title))
 
     async def where(self, owner: str, query: str, session_ids: Sequence[str]) -> Mapping[str, MatchedText]:
-        """See `Search.where`."""
+        """The newest passage with the words of `query` in each of these sessions of the owner, by session
+        id."""
         words = await asyncio.to_thread(words_of_query, query)
         if not words or not session_ids:
             return {}
@@ -245,7 +249,7 @@ def small_ones(
 
 
 def put(connection: Connection, index: TurnWords, fresh: Fresh) -> None:
-    """Adds what was missing, unless the session has been deleted or indexed by somebody else meanwhile."""
+    """Adds what was missing, unless the session has been deleted or indexed by another process meanwhile."""
     LOCKED.one(connection, session_id=fresh.session_id)
     row = SESSION.one(connection, session_id=fresh.session_id)
     if row is None or row[:3] != fresh.state:
@@ -256,7 +260,8 @@ def put(connection: Connection, index: TurnWords, fresh: Fresh) -> None:
 
 
 def words_of_query(query: str) -> list[str]:
-    """The words that a row must have, all of them. A character of a Chinese word says nothing beside it."""
+    """The words that a row must have, all of them. A single character of a Chinese word adds nothing to
+    it."""
     words = query_tokens(query)
     pairs = "".join(word for word in words if len(word) == 2 and is_cjk(word))
     return [word for word in words if not (len(word) == 1 and word in pairs)][:QUERY_WORDS]

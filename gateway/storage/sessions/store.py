@@ -1,4 +1,4 @@
-"""Conversations and what was said in them, in SQL."""
+"""Sessions with their messages, in SQL."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Iterable, Sequence
@@ -105,8 +105,8 @@ def create_session(connection: Connection, row: SessionRow) -> None:
 
 
 def delete_session(connection: Connection, session_id: str, owner: str, purges: SqlPurges) -> Sequence[str]:
-    """Removes the session itself: nobody finds anything of it any more. Returns blobs that may be
-    orphans since: of its archives all, of its artifacts the first."""
+    """Removes the session itself: nothing of it can be found any more. Returns blobs that may be orphans
+    since: of its archives all, of its artifacts the first."""
     session = session_of(connection, session_id, owner)
     check_is_idle(connection, session_id, session.head, "cancel it first")
     archived = suspect_archives(connection, session_id, now_ms())
@@ -194,7 +194,7 @@ class SqlSessions(Store):
         project_id: str | None = None,
         role_id: str | None = None,
     ) -> SessionRow:
-        """See `Sessions.create`."""
+        """Creates a session and indexes its title. Raises errors.Conflict when the id is taken."""
         row = SessionRow(session_id, owner, title, at, at, 0, project_id, role_id)
         row = replace(row, title_by="user" if title else None)
         words = await asyncio.to_thread(self._index.words, title) if title else None
@@ -217,7 +217,7 @@ class SqlSessions(Store):
         pinned: bool | None = None,
         archived: bool | None = None,
     ) -> SessionRow:
-        """See `Sessions.change`."""
+        """Changes what is not None and returns the session as it is then. Raises errors.NotFound."""
         values: dict[str, Any] = {"title": title, "title_by": "user"} if title is not None else {}
         for name, wanted in (("pinned_at", pinned), ("archived_at", archived)):
             if wanted is not None:
@@ -236,7 +236,8 @@ class SqlSessions(Store):
         return await self.database.write(work)
 
     async def entitle(self, session_id: str, title: str, *, instead_of: str) -> bool:
-        """See `Sessions.entitle`."""
+        """Replaces the title made of the first message, `instead_of`; False when it has another one by
+        now."""
         words = await asyncio.to_thread(self._index.words, title)
 
         def work(connection: Connection) -> bool:
@@ -249,7 +250,8 @@ class SqlSessions(Store):
         return await self.database.write(work)
 
     async def delete(self, session_id: str, owner: str) -> Sequence[str]:
-        """See `Sessions.delete`."""
+        """Removes the session, its rows in slices afterwards; returns blobs that may be orphans. Raises
+        errors.NotFound and errors.TurnInProgress."""
         return await self.database.write(
             lambda connection: delete_session(connection, session_id, owner, self._purges),
             committed=self._purges.begun,
@@ -258,7 +260,8 @@ class SqlSessions(Store):
     async def messages(
         self, session_id: str, *, after: int = 0, until: int | None = None, branch: Branch | None = None
     ) -> Sequence[StoredMessage]:
-        """See `Sessions.messages`."""
+        """Messages with position > `after` and <= `until`, in order; none of a session that is gone. Raises
+        errors.ArchiveDamaged."""
         if branch is not None:
             ranges = branch.within(after, LAST if until is None else until)
             parts = [await self.messages(session_id, after=first, until=last) for first, last in ranges]
@@ -274,7 +277,8 @@ class SqlSessions(Store):
             raise
 
     async def history(self, session_id: str, *, whole: bool = False) -> History:
-        """See `Sessions.history`. It is empty when there is no such session."""
+        """The model's view of the session; with `whole` without its compressions. Raises
+        errors.ArchiveDamaged. It is empty when there is no such session."""
         view = await self.database.read(
             lambda connection: view_of(connection, session_id, whole=whole), snapshot=False
         )
@@ -288,7 +292,7 @@ class SqlSessions(Store):
     async def outline(
         self, session_id: str, owner: str, *, whole: bool = False, branch: int | None = None
     ) -> Outline:
-        """See `Sessions.outline`."""
+        """The session, its open turn and the ranges of its history in a branch. Raises errors.NotFound."""
 
         def work(connection: Connection) -> Outline:
             session = session_of(connection, session_id, owner)
@@ -299,7 +303,8 @@ class SqlSessions(Store):
         return await self.database.read(work)
 
     async def pages(self, outline: Outline) -> AsyncGenerator[Sequence[StoredMessage]]:
-        """See `Sessions.pages`. How many messages a page has follows from the size of the one before."""
+        """The messages of the outline, a page at a time. Raises errors.NotFound and errors.ArchiveDamaged.
+        How many messages a page has follows from the size of the one before."""
         count, session_id = 1, outline.session.id
         for after, until in outline.ranges:
             at = after
@@ -313,7 +318,7 @@ class SqlSessions(Store):
                 count = min(count * 2, MAX_PAGE) if size <= PAGE_SIZE else max(count // 2, 1)
 
     async def forget_memory(self, owner: str, memory_id: str) -> None:
-        """See `Sessions.forget_memory`."""
+        """Removes the memory's text from prompts and recall records of the owner's sessions."""
         places = await self.database.read(lambda connection: places_of(connection, owner, memory_id))
         if any(places):
             await self.database.write(lambda connection: forget(connection, memory_id, places))
@@ -329,7 +334,8 @@ class SqlSessions(Store):
         archived: bool | None = None,
         order: Order = "updated",
     ) -> list[SessionRow]:
-        """See `Sessions.list`."""
+        """The owner's sessions, newest first, at most `limit`, strictly before the pair `before`;
+        with `query` those that have all its words in one turn or in the title."""
 
         def page(connection: Connection) -> list[SessionRow]:
             found = self._index.found(owner, query) if query is not None else None

@@ -16,8 +16,8 @@ MESSAGE_BATCH = 200
 @dataclass(slots=True)
 class Fresh:
     """What the index lacks of a session. `state` is what the session was when it was read: owner, time of
-    creation and how far the index had come. `inputs` are the turns and what the user said in each, in order,
-    `words` what is to be found in them; `position` is that of the last message whose words were taken."""
+    creation and how far the index had come. `inputs` are the turns and the user's message of each, in order,
+    `words` the words to be indexed of them; `position` is that of the last message whose words were taken."""
 
     session_id: str
     state: tuple[str, int, int]

@@ -13,6 +13,7 @@ from gateway.storage.log.group_commit import Flush
 from gateway.storage.sqlite.append import apply
 from gateway.storage.sqlite.event_rows import Packing
 from gateway.storage.sqlite.failures import for_caller, is_broken, storage_error
+from gateway.storage.webhooks.enqueue import enqueue_turn
 
 log = logging.getLogger(__name__)
 
@@ -32,18 +33,21 @@ class SqliteCommits:
         self._packing: Packing | None = None
 
     def commit(self, flush: Flush) -> None:
-        """See `Commits.commit`."""
+        """Writes the flush in one transaction, synced if it or the setting asks for that."""
         self._synchronise(flush.sync or self._durability == "synced")
         self._raw.execute("BEGIN IMMEDIATE")
         if flush.appends:
             self._packing = self._packing or Packing(self._raw)
             flush.refusals = apply(self._raw, self._packing, flush.appends)
+            for pending, refusal in zip(flush.appends, flush.refusals, strict=True):
+                if refusal is None and (closing := pending.batch.closing) is not None:
+                    enqueue_turn(self._connection, pending.batch.turn_id, closing.at)
         for write in flush.writes:
             self._run(write)
         self._raw.execute("COMMIT")
 
     def undo(self, error: BaseException) -> Callable[[], StorageError]:
-        """See `Commits.undo`."""
+        """After a failed commit: rolls back, and returns what makes an error for each caller."""
         self._packing = None  # what it counted may be undone
         try:
             if self._raw.in_transaction:
@@ -61,7 +65,7 @@ class SqliteCommits:
             sent(self._connection)
             if is_broken(error) or not self._raw.in_transaction:
                 raise
-            # Whatever a caller's work raises is the caller's alone: the others' transaction goes on.
+            # An exception of a caller's work is the caller's alone: the others' transaction goes on.
             self._raw.execute("ROLLBACK TO work")
             write.error = for_caller(error)
         self._raw.execute("RELEASE work")

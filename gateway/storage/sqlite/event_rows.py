@@ -22,8 +22,8 @@ CHUNKS = (256, 128, 64, 32, 16, 8, 4, 2, 1)
 
 LOOSE_EVENTS = 2048
 LOOSE_SIZE = 524_288
-"""Loose events, and bytes of them, from which on they are packed: some 5 ms for the writer. Whoever reads
-goes through so many."""
+"""Loose events, and bytes of them, from which on they are packed: some 5 ms for the writer. A reader goes
+through so many."""
 MAX_PACKED = 4096
 """Loose events that are packed in one transaction."""
 
@@ -123,9 +123,9 @@ class Packing:
 
 
 def pack(connection: sqlite3.Connection) -> None:
-    """Packs the oldest MAX_PACKED loose events, in the open transaction. Whatever is in them, the flush
-    does not fail for it, since all that follow would fail too: if need be each gets a row of its own. They
-    cannot stay loose: a session's loose events are read behind those that are packed."""
+    """Packs the oldest MAX_PACKED loose events, in the open transaction. Their content cannot make the flush
+    fail, since all that follow would fail too: if need be each gets a row of its own. They cannot stay loose:
+    a session's loose events are read behind those that are packed."""
     connection.execute("SAVEPOINT packing")
     try:
         _pack(connection)
@@ -159,11 +159,12 @@ def read_page(
     until: int,
     types: Sequence[str] = (),
 ) -> Page | None:
-    """See `ReadPage`. All statements must see the same moment."""
+    """A page of events after a seq, or None where an archive goes on. All statements must see the same
+    moment."""
     archived, head = connection.execute(_SESSION, {"session_id": session_id, "after": after}).fetchone()
     if archived:
         return None
-    # What is left of a deleted session is nobody's.
+    # What is left of a deleted session is not shown.
     last = min(until, head or 0)
     if last <= after:
         return Page([], until)

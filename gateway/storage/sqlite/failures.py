@@ -11,7 +11,7 @@ from gateway.storage.database import raised_by_work
 # The disk is full (SQLITE_FULL is ENOSPC), or a quota or file size limit is reached (a write error).
 FULL = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE}
 # Failures of one statement: it changed nothing, and the transaction that it is part of goes on. After any
-# other failure whatever else the transaction holds is in doubt too. 0 is the driver's: text that is no UTF-8.
+# other failure all other changes of the transaction are in doubt too. 0: text that is no UTF-8.
 STATEMENT = {0, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_TOOBIG}
 
 log = logging.getLogger(__name__)

@@ -39,7 +39,7 @@ class Fts5Words:
     def put(
         self, connection: Connection, number: int, partitions: Sequence[str], index: Sequence[Indexed]
     ) -> None:
-        """See `Words.put`."""
+        """Indexes a memory's tokens, and its passages, in these partitions in place of what was there."""
         self.remove(connection, number)
         rows = (
             (
@@ -52,23 +52,24 @@ class Fts5Words:
         raw_of(connection).executemany(PUT, rows)
 
     def remove(self, connection: Connection, number: int) -> None:
-        """See `Words.remove`."""
+        """Removes the memory from the index."""
         raw_of(connection).execute(REMOVE, (entry_of(number, 0), entry_of(number, PASSAGES - 1)))
 
     def purge(self, connection: Connection) -> None:
-        """See `Words.purge`."""
+        """Merges the index, so that no segment of it has removed words any more."""
         raw_of(connection).execute(MERGE)
 
     def found(
         self, connection: Connection, partitions: Sequence[str], words: Sequence[str]
     ) -> Sequence[Subquery]:
-        """See `Words.found`. At most QUERY_WORDS of them count."""
+        """Subqueries of the memories with any of `words`, by BM25, the rarer words first. At most QUERY_WORDS
+        of them count."""
         terms = queried(partitions, words)
         known = raw_of(connection).execute(KNOWN, (orjson.dumps(terms).decode(),)).fetchall()
         return [_having(some) for some in split(known) if some]
 
     def passages(self, connection: Connection, entries: Sequence[int]) -> Sequence[Passage | None]:
-        """See `Words.passages`."""
+        """The passage of each index entry; None for a whole memory."""
         rows = raw_of(connection).execute(PASSAGE, (orjson.dumps(entries).decode(),))
         found = {entry: passage_of(stored) for entry, stored in rows if stored is not None}
         return [found.get(entry) for entry in entries]

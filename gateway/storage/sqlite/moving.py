@@ -26,28 +26,28 @@ class SqliteMoving:
         self.words = Fts5Words()
 
     def has(self, table: str) -> bool:
-        """See `MovingDatabase.has`."""
+        """Whether the table exists."""
         return inspect(self.connection).has_table(table)
 
     def add(self, table: Table, rows: Sequence[Values]) -> None:
-        """See `MovingDatabase.add`."""
+        """Adds rows by one prepared INSERT."""
         columns, values = ", ".join(table.c.keys()), ", ".join("?" * len(table.c))
         statement = f"INSERT INTO {table.name} ({columns}) VALUES ({values})"  # noqa: S608 - names of ours
         raw_of(self.connection).executemany(statement, rows)
 
     def settle(self) -> None:
-        """See `MovingDatabase.settle`. SQLite numbers rows behind the largest number there is."""
+        """Does nothing: SQLite numbers rows behind the largest number there is."""
 
     def vacuum(self) -> None:
-        """See `MovingDatabase.vacuum`. There is nothing of the kind."""
+        """Does nothing: SQLite keeps no statistics that have to be made first."""
 
 
 @contextmanager
 def open_source(path: Path, memory_path: Path) -> Generator[SqliteMoving]:
-    """Files that nobody changes meanwhile.
+    """Files that no other process changes meanwhile.
 
     Raises:
-        StorageError: there is none, it is of another version, or somebody uses it.
+        StorageError: there is none, it is of another version, or it is in use.
     """
     for file, chain in ((path, SESSIONS), (memory_path, MEMORIES)):
         if not file.exists():
@@ -96,7 +96,7 @@ def _connected(path: Path, memory_path: Path) -> Generator[Connection]:
         return connection
 
     engine = create_engine("sqlite://", creator=connect, poolclass=NullPool)
-    # Both files: also where only one of them is read, nobody else may change the other one.
+    # Both files: also where only one of them is read, no other process may change the other one.
     event.listen(engine, "begin", begin)
     try:
         with engine.connect() as connection:

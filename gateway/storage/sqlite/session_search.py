@@ -51,13 +51,13 @@ class Fts5TurnWords:
     """The `TurnWords` protocol."""
 
     def found(self, owner: str, words: Sequence[str]) -> Select[tuple[str]]:
-        """See `TurnWords.found`."""
+        """Ids of the owner's sessions with all of `words` in one turn or title, by FTS5."""
         return select(FOUND.bindparams(words=_match(owner, words)).subquery().c.session_id)
 
     def newest_turns(
         self, connection: Connection, owner: str, words: Sequence[str], session_ids: Sequence[str]
     ) -> dict[str, int]:
-        """See `TurnWords.newest_turns`."""
+        """The place of the newest turn with all of `words`, by session id; 0: the title."""
         raw, turns = raw_of(connection), dict[str, int]()
         for session_id in session_ids:
             if (session := raw.execute(KNOWN, (session_id,)).fetchone()) is None:
@@ -68,12 +68,12 @@ class Fts5TurnWords:
         return turns
 
     def indexed_to(self, connection: Connection, session_id: str) -> int | None:
-        """See `TurnWords.indexed_to`."""
+        """The position of the last indexed message; None when nothing was indexed."""
         found = raw_of(connection).execute(KNOWN, (session_id,)).fetchone()
         return found[2] if found is not None else None
 
     def put_title(self, connection: Connection, session_id: str, owner: str, words: Iterable[str]) -> None:
-        """See `TextIndex.put_title`."""
+        """Replaces the words of the session's title."""
         raw = raw_of(connection)
         number, _, _ = known(raw, session_id)
         row = number << TURN_BITS
@@ -81,7 +81,7 @@ class Fts5TurnWords:
         add_row(raw, row, owner, words)
 
     def add(self, connection: Connection, fresh: Fresh, *, title: bool) -> None:
-        """See `TurnWords.add`."""
+        """Adds the turns of `fresh`, and with `title` the words of its title if it has none yet."""
         raw = raw_of(connection)
         number, count, _ = known(raw, fresh.session_id)
         first = number << TURN_BITS
@@ -92,7 +92,7 @@ class Fts5TurnWords:
         raw.execute(ADVANCE, (count + len(fresh.words), fresh.position, number))
 
     def remove(self, connection: Connection, session_id: str, most: int) -> int:
-        """See `IndexedWords.remove`."""
+        """Removes at most `most` turns' words of a session and returns how many; fewer: none is left."""
         raw = raw_of(connection)
         found = raw.execute(KNOWN, (session_id,)).fetchone()
         if found is None:

@@ -74,15 +74,15 @@ class SharedDatabase(SqliteFile):
         over: Lock | None = None,
         committed: Callable[[], None] | None = None,
     ) -> T:
-        """See `Database.write`."""
+        """Runs `work` in a transaction; afterwards empties a write-ahead log that has grown large."""
         value = await super().write(work, over=over, committed=committed)
         if self._open and self._log_size() > LOG_BYTES:
             await self._empty_log()
         return value
 
     async def scrub(self) -> None:
-        """See `MemoryDatabase.scrub`. Where others are in the way for too long it is done when the log is
-        emptied next, by any process."""
+        """Empties the write-ahead log, so that no overwritten page stays in it. Where others are in the way
+        for too long it is done when the log is emptied next, by any process."""
         for pause in PAUSES:
             await asyncio.sleep(pause)
             if await self._empty_log():
@@ -90,7 +90,7 @@ class SharedDatabase(SqliteFile):
         log.warning("the write-ahead log of %s is in use: what was erased is still in it", self.path.name)
 
     async def _empty_log(self) -> bool:
-        """False when somebody was in the way, as another process that empties it."""
+        """False when a lock was in the way, as that of another process that empties it."""
         try:
             return await self.read(_truncated, snapshot=False)
         except StorageError as error:  # what was to be written is written
@@ -98,11 +98,11 @@ class SharedDatabase(SqliteFile):
             return False
 
     async def state(self) -> int:
-        """See `MemoryDatabase.state`. Some microseconds."""
+        """SQLite's data_version, as this connection sees it. Some microseconds."""
         try:
             # To the end: a statement that is not would hold on to what it saw.
             ((version,),) = self._watcher.execute("PRAGMA data_version").fetchall()
-        except sqlite3.Error:  # the file is being opened or closed by somebody, or it is closed
+        except sqlite3.Error:  # the file is being opened or closed elsewhere, or it is closed
             return next(self._unknown)
         return version
 

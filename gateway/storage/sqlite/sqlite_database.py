@@ -91,24 +91,24 @@ class SqliteFile:
         over: Lock | None = None,  # a transaction has the whole file to itself
         committed: Callable[[], None] | None = None,
     ) -> T:
-        """See `Database.write`."""
+        """Runs `work` in the writer's next transaction; returns once it is durable."""
         future: asyncio.Future[T] = self._loop.create_future()
         self._writer.write(Transaction(work, future, committed))
         return await future
 
     async def read(self, work: Callable[[Connection], T], *, snapshot: bool = True) -> T:
-        """See `Database.read`."""
+        """Runs `work` on a read connection, in a thread."""
         if not self._open:
             raise StorageError("The database is closed.", retryable=False)
         return await self._loop.run_in_executor(self._pool, self._read, work, snapshot, perf_counter())
 
     def measured_by(self, pools: ConnectionPools) -> None:
-        """See `Database.measured_by`."""
+        """Adds the pool of read connections."""
         readers = self._free.qsize()
 
         def use() -> PoolUse:
             idle = self._free.qsize()
-            waiting = self._pool._work_queue.qsize()  # pyright: ignore[reportPrivateUsage] - told nowhere else
+            waiting = self._pool._work_queue.qsize()  # pyright: ignore[reportPrivateUsage] - it is public nowhere
             return PoolUse(readers - idle, idle, waiting)
 
         pools.add(f"{self.about} read", use)
@@ -209,7 +209,7 @@ class SqliteDatabase(SqliteFile):
         until: int,
         types: Sequence[str] = (),
     ) -> Page | None:
-        """See `EventDatabase.read_page`."""
+        """A page of events after a seq, or None where an archive goes on."""
         raw = raw_of(connection)
         return read_page(raw, session_id, after=after, limit=limit, until=until, types=types)
 
@@ -224,8 +224,8 @@ class SqliteDatabase(SqliteFile):
 
 
 def _reserve(folder: Path) -> None:
-    """Takes MIN_FREE and gives it back. A small commit alone says nothing: a larger one that failed has left
-    room for it, at the end of the write-ahead log."""
+    """Takes MIN_FREE and gives it back. A small commit alone proves nothing: a larger one that failed has
+    left room for it, at the end of the write-ahead log."""
     try:
         with TemporaryFile(dir=folder) as file:
             file.write(bytes(MIN_FREE))

@@ -29,12 +29,12 @@ class TurnRow:
     `recoveries` counts the owners that were lost. A turn that awaits something is parked: it has no owner,
     and is its session's running one nevertheless; awaiting_tool_result: nothing but results of its client.
     `project_id` and `role_id` are those of its session, `attachments` came with its message. `ended_at`,
-    `usage`, `cost` and `iterations` are known once it is done. `branch` is the one that it is in (0 while
-    it waits), `parent_turn_id` what it comes after, a turn or branches.ROOT, where that is not the turn
-    that ran before it. `origin` is None of what was said here. `instructions` is the digest (SHA-256 in
-    hex) of those of its client; None: it has none, or waits and brought none. `client_tools` names the set
-    of tools that came with it (see `Turns.client_tools`). `dialect` names the adapter by which it was asked
-    for; None: the gateway's own routes. `feedback` is what its owner thinks of it."""
+    `usage`, `cost` and `iterations` are known once it is done. `branch` is the one that it is in (0 while it
+    waits), `parent_turn_id` what it comes after, a turn or branches.ROOT, where that is not the turn that ran
+    before it. `origin` is None for a turn that ran here. `instructions` is the digest (SHA-256 in hex) of
+    those of its client; None: it has none, or waits and brought none. `client_tools` names the set of tools
+    that came with it (see `Turns.client_tools`). `dialect` names the adapter by which it was asked for; None:
+    the gateway's own routes. `feedback` is what its owner thinks of it."""
 
     id: str
     session_id: str
@@ -109,7 +109,7 @@ class Accepted:
     session's last seq at that moment, `interrupts` the running turn that has to make way. `history` is the
     session's as of then, without the turn, where it was at hand. `lost`: so many events before `head` had
     been shown and are gone. `recovered`: its former owner was lost. `made_at`: when its session was made,
-    which tells it from others that have had its id."""
+    which distinguishes it from others that have had its id."""
 
     turn: TurnRow
     head: int
@@ -141,8 +141,9 @@ def title_of(text: str) -> str | None:
     return text.strip().partition("\n")[0].strip()[:TITLE_LENGTH] or None
 
 
-class Turns(Protocol):
-    """Turns and who owns them. At most one turn of a session is running at any time."""
+class TurnQueue(Protocol):
+    """How turns are accepted, wait for each other and are stopped. At most one turn of a session is running
+    at any time."""
 
     async def accept(self, new: NewTurn, *, max_queued: int) -> Accepted:
         """Stores the turn as running, or as accepted (waiting) when another runs and on_conflict is queue or
@@ -155,18 +156,43 @@ class Turns(Protocol):
             errors.QueueFull: `max_queued` turns wait already.
             errors.Conflict: the client_message_id was used with another message or other attachments (by
                 their names and sizes); the session is in another project or role than is given; or
-                create_session and the id belongs to somebody else; (no_branch_point) nothing can follow
-                the parent: it never began, or waits; (too_many_branches).
+                create_session and the id belongs to another owner; (no_branch_point) nothing can follow the
+                parent: it never began, or waits; (too_many_branches).
         """
+        ...
+
+    async def claim_next(self, session_id: str) -> Accepted | None:
+        """Makes the longest-waiting turn of an idle session the running one; a turn that interrupts goes
+        first. None when nothing waits or one runs."""
+        ...
+
+    async def request_cancel(self, turn_id: str) -> None:
+        """Records that the turn shall stop. One that waits is handed out by claim_next all the same, so that
+        it gets its end: `EventLog.close_waiting` ends it at once."""
+        ...
+
+    async def notify(self, signal: Signal) -> None:
+        """Sends a signal about a turn to the processes that it is for, and changes nothing."""
+        ...
+
+    async def count_waiting(self) -> int:
+        """How many turns, of all sessions, wait for those before them."""
+        ...
+
+    async def cancelled_waiting(self) -> Sequence[TurnRow]:
+        """The turns that wait though they shall stop: a former version left them so."""
+        ...
+
+
+class TurnRecords(Protocol):
+    """What is known of turns, running or over."""
+
+    async def get(self, session_id: str | None, turn_id: str, owner: str) -> TurnRow:
+        """A turn of that session, or (None) of any session. Raises errors.NotFound (code turn_not_found)."""
         ...
 
     async def sent(self, session_id: str, client_message_id: str, owner: str) -> TurnRow | None:
         """The turn that this message of the owner's started; None before it did."""
-        ...
-
-    async def get(self, session_id: str | None, turn_id: str, owner: str) -> TurnRow:
-        """A turn of that session, or (None) whichever session it is in. Raises errors.NotFound (code
-        turn_not_found)."""
         ...
 
     async def marked(self, owner: str, mark: str) -> Sequence[TurnRow]:
@@ -180,11 +206,6 @@ class Turns(Protocol):
         `before` are `created_at` and id of the last one of the page before."""
         ...
 
-    async def usage(self, owner: str, since: int) -> Sequence[ModelUsage]:
-        """What the owner's turns used that were accepted since then and are over, by model: of the newest
-        MAX_COUNTED. Seeded and imported ones ran elsewhere and are not counted."""
-        ...
-
     async def open_turn(self, session_id: str) -> TurnRow | None:
         """The running turn of a session, also one that is parked."""
         ...
@@ -193,39 +214,21 @@ class Turns(Protocol):
         """The model of the session's newest turn; None before the first."""
         ...
 
-    async def claim_next(self, session_id: str) -> Accepted | None:
-        """Makes the longest-waiting turn of an idle session the running one; a turn that interrupts goes
-        first. None when nothing waits or one runs."""
-        ...
-
-    async def request_cancel(self, turn_id: str) -> None:
-        """Records that the turn shall stop. One that waits is handed out by claim_next all the same, so that
-        it gets its end: `EventLog.close_waiting` ends it at once."""
-        ...
-
     async def client_tools(self, session_id: str, digest: str) -> Sequence[ToolSpec]:
         """The tools of a turn's client, by what its row has for them."""
         ...
 
-    async def notify(self, signal: Signal) -> None:
-        """Has every process that it is for hear a signal about a turn, and changes nothing."""
+    async def usage(self, owner: str, since: int) -> Sequence[ModelUsage]:
+        """What the owner's turns used that were accepted since then and are over, by model. Seeded
+        and imported ones ran elsewhere and are not counted."""
         ...
 
-    async def count_waiting(self) -> int:
-        """How many turns, of all sessions, wait for those before them."""
-        ...
 
-    async def cancelled_waiting(self) -> Sequence[TurnRow]:
-        """The turns that wait though they shall stop: a former version left them so."""
-        ...
+class TurnOwnership(Protocol):
+    """Who writes a running turn."""
 
     async def owned(self) -> Sequence[OwnedTurn]:
         """The turns that run and are not parked: each must have an owner that is alive."""
-        ...
-
-    async def skip_to(self, turn: OwnedTurn, head: int) -> bool:
-        """Moves the session's head on to a number that had been used, as readers know, and is gone: with a
-        server that failed over to one which had not heard of it. False: the turn is not that owner's."""
         ...
 
     async def is_owned(self, turn: OwnedTurn) -> bool:
@@ -233,7 +236,16 @@ class Turns(Protocol):
         ...
 
     async def take_over(self, turn_id: str, *, recovered: bool) -> Accepted | None:
-        """Gives a running turn that is this replica's, or nobody's, a new number: appends under the former
-        one are refused from then on. `recovered`: its writer was lost, which is counted. None when the turn
-        is over, parked or another replica's (see `Replicas.beat`)."""
+        """Gives a running turn that is this replica's, or has no owner, a new number: appends under the
+        former one are refused from then on. `recovered`: its writer was lost, which is counted. None when the
+        turn is over, parked or another replica's (see `Replicas.beat`)."""
         ...
+
+    async def skip_to(self, turn: OwnedTurn, head: int) -> bool:
+        """Moves the session's head on to a number that had been used, as readers know, and is gone: with a
+        server that failed over to one which did not have it. False: the turn is not that owner's."""
+        ...
+
+
+class Turns(TurnQueue, TurnRecords, TurnOwnership, Protocol):
+    """Turns and who owns them."""

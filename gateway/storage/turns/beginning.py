@@ -96,14 +96,15 @@ SIZE = Prepared(
 )
 
 
-def accept(connection: Connection, new: NewTurn, max_queued: int, replica: str) -> Accepted:
+def accept(connection: Connection, replica: str, new: NewTurn, max_queued: int) -> Accepted:
+    """A session without a title takes it from the first line of the message."""
     session = enter_session(connection, new)
     running, waiting = session.open_turn, session.waiting
     if new.client_message_id is not None:
         row = SAME_MESSAGE.one(connection, session_id=new.session_id, client_message_id=new.client_message_id)
         if row is not None:
             return repeated(row, new)
-    # Nobody overtakes those who wait, also not in the moment between two turns.
+    # No turn overtakes those that wait, also not in the moment between two turns.
     waits = running is not None or waiting > 0
     if waits and new.on_conflict == "reject":
         running = running or next(iter(NEXT.run(connection, session_id=new.session_id)))[0]
@@ -143,7 +144,7 @@ def accept(connection: Connection, new: NewTurn, max_queued: int, replica: str) 
     if not waits:
         _put_in_force(connection, turn, before)
         fence.begin_turn(connection, turn.session_id, turn.id, replica)
-    # From here on nobody else adds to it, and the turn need not wait for a reader's thread.
+    # From here on no other writer adds to it, and the turn need not wait for a reader's thread.
     preloaded = not waits and _is_short(connection, turn.session_id, session.position)
     history = view_of(connection, turn.session_id, whole=False).preloaded() if preloaded else None
     take_in(connection, turn)
@@ -182,7 +183,7 @@ def repeated(row: tuple[Any, ...], new: NewTurn) -> Accepted:
     return Accepted(turn, row[-2], repeated=True, made_at=row[-1])
 
 
-def claim_next(connection: Connection, session_id: str, replica: str) -> Accepted | None:
+def claim_next(connection: Connection, replica: str, session_id: str) -> Accepted | None:
     state = STATE.one(connection, session_id=session_id)
     if state is None:
         return None
@@ -211,7 +212,7 @@ def claim_next(connection: Connection, session_id: str, replica: str) -> Accepte
     return accepted
 
 
-def take_over(connection: Connection, turn_id: str, replica: str, *, recovered: bool) -> Accepted | None:
+def take_over(connection: Connection, replica: str, turn_id: str, *, recovered: bool) -> Accepted | None:
     found = SESSION_OF.one(connection, turn_id=turn_id)
     if found is None or not fence.take_turn(connection, found[0], turn_id, replica):
         return None

@@ -54,7 +54,7 @@ SKIP = Prepared(
     .where(_TURN, heads.c.epoch == bindparam("epoch"), heads.c.head < bindparam("skipped"))
     .values(head=bindparam("skipped"))
 )
-# As SKIP, where nobody owns the head of the session that was made then.
+# As SKIP, where the head of the session that was made then has no owner.
 SKIP_FREE = Prepared(
     update(heads)
     .where(_SESSION, or_(heads.c.turn_id.is_(None), heads.c.parked_until.is_not(None)))
@@ -77,14 +77,14 @@ def begin_turn(connection: Connection, session_id: str, turn_id: str, replica: s
 
 
 def take_turn(connection: Connection, session_id: str, turn_id: str, replica: str) -> bool:
-    """Gives a running turn that is this replica's, or nobody's, a new number; False when it is over, parked
-    or another replica's."""
+    """Gives a running turn that is this replica's, or has no owner, a new number; False when it is over,
+    parked or another replica's."""
     taken = TAKE.run(connection, session_id=session_id, turn_id=turn_id, replica=replica).rowcount
     return taken == 1
 
 
 def orphan_taken(connection: Connection, session_id: str, turn_id: str, replica: str) -> bool:
-    """Gives a running turn a new owner, whoever had it; False when it is over or parked."""
+    """Gives a running turn a new owner in place of any other; False when it is over or parked."""
     taken = TAKE_ORPHAN.run(connection, session_id=session_id, turn_id=turn_id, replica=replica).rowcount
     return taken == 1
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, bindparam, update
 
-from gateway.storage.database import Prepared, SessionLock, Store, reads, send, writes
+from gateway.storage.database import Prepared, SessionLock, Store, claims, reads, send, writes
 from gateway.storage.log import outbox
 from gateway.storage.schema import turns
-from gateway.storage.turns import Accepted, NewTurn, OwnedTurn
+from gateway.storage.turns import OwnedTurn
 from gateway.storage.turns import heads as fence
 from gateway.storage.turns.beginning import accept, claim_next, request_cancel, take_over
 from gateway.storage.turns.client_tool_sets import tools_of
@@ -64,24 +64,6 @@ class SqlTurns(Store):
     owned = reads(owned, snapshot=False)
     skip_to = writes(skip_to, over=lambda turn, head: SessionLock(turn.session_id))
     is_owned = reads(is_owned, snapshot=False)
-
-    async def accept(self, new: NewTurn, *, max_queued: int) -> Accepted:
-        """See `Turns.accept`. A session without a title takes it from the message's first line."""
-        replica = self.database.replica
-        return await self.database.write(
-            lambda connection: accept(connection, new, max_queued, replica), over=SessionLock(new.session_id)
-        )
-
-    async def claim_next(self, session_id: str) -> Accepted | None:
-        """See `Turns.claim_next`."""
-        replica = self.database.replica
-        return await self.database.write(
-            lambda connection: claim_next(connection, session_id, replica), over=SessionLock(session_id)
-        )
-
-    async def take_over(self, turn_id: str, *, recovered: bool) -> Accepted | None:
-        """See `Turns.take_over`."""
-        replica = self.database.replica
-        return await self.database.write(
-            lambda connection: take_over(connection, turn_id, replica, recovered=recovered)
-        )
+    accept = claims(accept, over=lambda new, max_queued: SessionLock(new.session_id))
+    claim_next = claims(claim_next, over=SessionLock)
+    take_over = claims(take_over)

@@ -25,7 +25,7 @@ _MIN_LEVELS = {
     "alembic": logging.WARNING,
     "mcp": logging.CRITICAL,  # writes ids of sessions at info, and content in its tracebacks
     "client": logging.CRITICAL,  # a logger of the MCP SDK's, too
-    "uvicorn.access": logging.WARNING,  # writes queries, and what somebody searches for is content
+    "uvicorn.access": logging.WARNING,  # writes queries, and a search for words is content
 }
 
 _WITH_HANDLERS_OF_THEIR_OWN = ("uvicorn", "uvicorn.error", "uvicorn.access")
@@ -39,8 +39,8 @@ def configure_logging(
 ) -> None:
     """Sends every line of the process, ours and the libraries', to `stream` (default stderr) in one form.
 
-    `auto` is pretty in a terminal and JSON elsewhere. Libraries write from info up whatever the level: what
-    they log at debug is content. May be called again; the last call counts.
+    `auto` is pretty in a terminal and JSON elsewhere. Libraries write from info up at any level: their debug
+    lines have content. May be called again; the last call counts.
     """
     threshold = logging.getLevelNamesMapping()[level.upper()]
     pretty = format == "pretty" or (format == "auto" and (stream or sys.stderr).isatty())
@@ -83,7 +83,7 @@ def configure_logging(
 
 
 class _Handler(logging.Handler):
-    """Writes to `stream`, or to whatever stderr is at the time: who captures it replaces it."""
+    """Writes to `stream`, or to the stderr of the moment: what captures it replaces it."""
 
     def __init__(self, stream: TextIO | None) -> None:
         super().__init__()

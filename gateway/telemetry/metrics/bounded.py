@@ -1,4 +1,5 @@
-"""Keeps label values few, whatever a model or a client invents: a series, once made, stays for good."""
+"""Bounds the number of label values that models and clients can invent: a series, once made, stays for
+good."""
 
 from gateway.telemetry.semconv import OTHER
 

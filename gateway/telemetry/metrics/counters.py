@@ -1,7 +1,7 @@
 """Counting that costs an integer add: for what happens at every event, write or flush.
 
 A record of the OpenTelemetry SDK takes 3 to 9 µs and there is none in bulk, so what is frequent is counted
-here and becomes the SDK's own data only when somebody asks for the metrics.
+here and becomes the SDK's own data only when the metrics are collected.
 """
 
 import time
@@ -147,7 +147,7 @@ class Counters:
         return counts
 
     def observe(self, instrument: Instrument, read: Callable[[], Observed]) -> None:
-        """Exports what `read` returns whenever somebody asks, from another thread: a number, or one for each
+        """Exports what `read` returns at each collection, on another thread: a number, or one for each
         series."""
 
         def observations(_: CallbackOptions) -> Iterable[Observation]:
@@ -180,7 +180,7 @@ class Counters:
     ) -> MetricsData:
         """`data` as the SDK collected it, with the histograms counted here among those of our own scope:
         exporters keep only the last of two entries that have the same resource and scope. `exported` is of a
-        reader that wants to hear what is new alone."""
+        reader that wants the differences alone."""
         now = time.time_ns()
         kind = AggregationTemporality.CUMULATIVE if exported is None else AggregationTemporality.DELTA
         ours: list[Metric] = []

@@ -51,8 +51,8 @@ log = logging.getLogger(__name__)
 
 
 class Exposition:
-    """The instruments' home: `meter` and `counters` make them, `render` gives what they recorded to whoever
-    asks, and each of `push` is sent it over and over (OTEL_METRIC_EXPORT_INTERVAL)."""
+    """The instruments' home: `meter` and `counters` make them, `render` gives what they recorded, and each of
+    `push` is sent it over and over (OTEL_METRIC_EXPORT_INTERVAL)."""
 
     def __init__(self, resource: Resource, push: Sequence[MetricExporter] = ()) -> None:
         self._scrape = InMemoryMetricReader()

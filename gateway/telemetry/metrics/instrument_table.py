@@ -100,6 +100,48 @@ FEEDBACK = _counter(
     "What people said of turns: up, down, or none where they took it back.",
     (s.RATING, s.RATED),
 )
+SCHEDULE_RUNS = _counter(
+    "gateway.schedule.runs",
+    "{run}",
+    "Due times of schedules, by how their turn ended, or why there was none: missed, or refused.",
+    (s.OUTCOME,),
+    {s.OUTCOME: ("completed", "failed", "missed", "refused")},
+)
+SCHEDULE_DELAY = _histogram(
+    "gateway.schedule.delay",
+    "s",
+    "How long after their due time the turns of schedules were accepted.",
+    buckets.AGENT_SECONDS,
+)
+SCHEDULE_OVERDUE = _gauge(
+    "gateway.schedule.overdue",
+    "s",
+    "How long the schedule that has been due longest could not begin its run; 0: none waits.",
+)
+SCHEDULES_HELD_UP = _gauge(
+    "gateway.schedule.held_up",
+    "{schedule}",
+    "Schedules that are late as their run before is under way still.",
+)
+WEBHOOK_DURATION = _histogram(
+    "gateway.webhook.duration",
+    "s",
+    "Posts to webhooks, by what came of them: failed ones are tried again, dead ones are not.",
+    buckets.SECONDS,
+    (s.WEBHOOK_EVENT, s.DELIVERY_OUTCOME),
+)
+WEBHOOK_DELAY = _histogram(
+    "gateway.webhook.delay",
+    "s",
+    "From what happened to its delivery to a webhook, with all tries.",
+    buckets.APPROVAL_SECONDS,
+)
+WEBHOOK_DELIVERIES = _gauge(
+    "gateway.webhook.deliveries",
+    "{delivery}",
+    "What webhooks are still to be told, and what is dead.",
+    (s.DELIVERY_STATE,),
+)
 USAGE_UNREPORTED = _counter(
     "gateway.usage.unreported", "{call}", "Model calls that began to answer and never told their usage."
 )

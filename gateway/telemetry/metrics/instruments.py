@@ -18,7 +18,7 @@ from gateway.telemetry.metrics.instrument_table import Instrument
 
 Attributes = Mapping[str, AttributeValue]
 Series = frozenset[tuple[str, AttributeValue]]
-"""Attributes, in whatever order they were named."""
+"""Attributes, in any order."""
 
 NONE: Attributes = MappingProxyType({})
 

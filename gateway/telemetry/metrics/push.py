@@ -7,7 +7,7 @@ from opentelemetry.sdk.metrics.export import MetricExportResult, MetricsData
 
 
 class CountingExporter(OTLPMetricExporter):
-    """Sends to where the OTEL_* variables say, and counts what could not be sent."""
+    """Sends to the endpoint of the OTEL_* variables, and counts what could not be sent."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -18,10 +18,12 @@ from gateway.telemetry.metrics.instrument_table import Instrument
 from gateway.telemetry.metrics.memory_metrics import MemoryMetrics
 from gateway.telemetry.metrics.process_metrics import LogMetrics, LoopMetrics, measured_pools
 from gateway.telemetry.metrics.request_metrics import Requests
-from gateway.telemetry.metrics.stored_metrics import StoredArtifacts, StoredMemories
+from gateway.telemetry.metrics.schedule_metrics import ScheduleMetrics
+from gateway.telemetry.metrics.stored_metrics import StoredArtifacts, StoredDeliveries, StoredMemories
 from gateway.telemetry.metrics.stream_metrics import Streams
 from gateway.telemetry.metrics.tool_metrics import ToolMetrics
 from gateway.telemetry.metrics.turn_metrics import TurnMetrics
+from gateway.telemetry.metrics.webhook_metrics import WebhookMetrics
 from gateway.telemetry.turn_facts import TelemetryReader
 
 ANTHROPIC_URL = "https://api.anthropic.com"
@@ -30,9 +32,9 @@ PORTS = {"http": 80, "https": 443}
 
 
 class MetricsRegistry:
-    """`readers` are for the observer, the others for whoever does what they measure. With `pushed` all is
-    sent over OTLP as well. `exemplify` chooses which spans become exemplars, and `is_kept` which traces,
-    by their ids."""
+    """`readers` are for the observer, the others for the code that they measure. With `pushed` all is sent
+    over OTLP as well. `exemplify` chooses which spans become exemplars, and `is_kept` which traces, by their
+    ids."""
 
     def __init__(
         self,
@@ -67,9 +69,12 @@ class MetricsRegistry:
             ToolMetrics(self.exposition, agent, exemplify),
             MemoryMetrics(self.exposition, exemplify),
             ArtifactMetrics(self.exposition),
+            WebhookMetrics(self.exposition),
         ]
         self.memories = StoredMemories(self.exposition)
         self.artifacts = StoredArtifacts(self.exposition)
+        self.deliveries = StoredDeliveries(self.exposition)
+        self.schedules = ScheduleMetrics(self.exposition)
         self.streams = Streams(self.exposition, is_kept)
         self.requests = Requests(self.exposition)
         self.log = LogMetrics(self.exposition)
@@ -78,8 +83,8 @@ class MetricsRegistry:
         self.observe(table.EXPORT_FAILURES, lambda: {(signal,): read() for signal, read in failures.items()})
 
     def observe(self, instrument: Instrument, read: Callable[[], Observed]) -> None:
-        """Exports what `read` returns whenever somebody asks for the metrics, from another thread: a number,
-        or one by the values of the instrument's labels."""
+        """Exports what `read` returns at each collection of the metrics, on another thread: a number, or one
+        by the values of the instrument's labels."""
         self.exposition.counters.observe(instrument, read)
 
     def observe_export(self, spans_lost: Callable[[], int], failures: Callable[[], int]) -> None:

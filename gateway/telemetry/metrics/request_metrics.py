@@ -7,7 +7,7 @@ from gateway.telemetry.metrics import instrument_table as table
 from gateway.telemetry.metrics.exposition import Exposition
 
 METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
-"""A client can send any word; others are recorded as _OTHER, as the conventions say."""
+"""A client can send any word; others are recorded as _OTHER, by the conventions."""
 
 
 class Requests:

@@ -39,6 +39,12 @@ class CountedArtifacts(Protocol):
     async def stock(self) -> Stock: ...
 
 
+class CountedDeliveries(Protocol):
+    """Deliveries, as far as they can be counted; see `storage.webhooks.Webhooks`."""
+
+    async def counts(self) -> tuple[int, int]: ...
+
+
 class StoredMemories:
     """How many memories there are, as of the last look of `run`."""
 
@@ -82,6 +88,25 @@ class StoredArtifacts:
 
     def _of_stock(self, field: Literal["artifacts", "size", "orphan_candidates"]) -> Mapping[Labels, int]:
         return {} if self._stock is None else {(): getattr(self._stock, field)}
+
+
+class StoredDeliveries:
+    """How many deliveries to webhooks are pending and dead, as of the last look of `run`."""
+
+    def __init__(self, exposition: Exposition) -> None:
+        self._counts: Mapping[Labels, int] = {}
+        exposition.counters.observe(table.WEBHOOK_DELIVERIES, lambda: self._counts)
+
+    async def run(self, store: CountedDeliveries) -> None:
+        """Counts again and again until it is cancelled."""
+        try:
+            await _count_for_ever(lambda: self._count(store), "deliveries_not_counted")
+        finally:  # as above
+            self._counts = {}
+
+    async def _count(self, store: CountedDeliveries) -> None:
+        pending, dead = await store.counts()
+        self._counts = {("pending",): pending, ("dead",): dead}
 
 
 async def _count_for_ever(count: Callable[[], Awaitable[None]], failed: str) -> None:

@@ -1,4 +1,5 @@
-"""One span per HTTP request: a root of its own, whoever asks, with links to the turn it starts or follows."""
+"""One span per HTTP request: a root of its own for every client, with links to the turn it starts or
+follows."""
 
 import re
 from collections.abc import Mapping
@@ -26,7 +27,7 @@ OUTCOMES: Mapping[CloseReason, str] = {
     "shutdown": "interrupted",
     "error": "failed",
 }
-"""What became of a stream. That its reader left says nothing about the turn, whose outcome is its own."""
+"""What became of a stream. A reader that left does not affect the turn, whose outcome is its own."""
 
 _TRACEPARENT = re.compile(r"([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?")
 
@@ -144,7 +145,7 @@ class HttpSpans:
         dialect: str | None = None,
     ) -> RequestSpan:
         """The span of the request with that ASGI scope, from now on. The path is recorded, the query is not:
-        what somebody searches for is content."""
+        the words of a search are content."""
         path = str(scope["path"])
         if self._traces is None or path in UNTRACED:
             return RequestSpan()
@@ -174,7 +175,7 @@ class HttpSpans:
 
 def client_context(traceparent: str | None) -> SpanContext | None:
     """The caller's span as W3C Trace Context has it; None when it is absent or malformed. It is only linked
-    to: whether it is sampled there, and what its baggage says, is nothing to a server on the internet."""
+    to: its sampling decision and its baggage do not bind a server on the internet."""
     found = _TRACEPARENT.fullmatch(traceparent.strip()) if traceparent else None
     if found is None or found[1] == "ff" or (found[1] == "00" and found[4] is not None):
         return None

@@ -222,7 +222,7 @@ def _text(content: str) -> dict[str, Any]:
 
 
 def _finish(stop_reason: str | None, error: str | None, turn: TurnFacts) -> str:
-    """How an answer ended. Where the model did not say: "error", or the outcome of a turn that somebody
+    """How an answer ended. Where the model gave no reason: "error", or the outcome of a turn that was
     stopped."""
     if stop_reason is not None:
         return semconv.FINISH.get(stop_reason, stop_reason)

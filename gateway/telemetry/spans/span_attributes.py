@@ -107,8 +107,8 @@ def artifact_facts(data: Mapping[str, Any]) -> Attributes:
 
 
 def changer(actor: str | None, *, suggested: bool) -> str:
-    """Who changes a memory, as a word that names nobody: `model`, `keeper`, `tool` where it was `suggested`,
-    or else `user`."""
+    """Who changes a memory, as a word that identifies no person: `model`, `keeper`, `tool` where it was
+    `suggested`, or else `user`."""
     if actor in CHANGERS:
         return actor
     return "tool" if suggested else "user"

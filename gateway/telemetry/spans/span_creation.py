@@ -82,7 +82,7 @@ class Traces:
         attributes: Attributes,
         kind: SpanKind = SpanKind.INTERNAL,
     ) -> Span:
-        """A child of `parent`; `part` says which part of the trace it is, and its id follows from that."""
+        """A child of `parent`; `part` is its part of the trace, and its id follows from that."""
         trace_id = f"{parent.get_span_context().trace_id:032x}"
         self._ids.next_child(span_id_of(trace_id, part))
         context = set_span_in_context(parent, Context())
@@ -91,7 +91,7 @@ class Traces:
         )
 
     def request(self, name: str, *, attributes: Attributes, links: Sequence[Link] = ()) -> Span:
-        """The span of a request, from now on: a root, whoever asks."""
+        """The span of a request, from now on: a root for every client."""
         return self._tracer.start_span(
             name, context=Context(), kind=SpanKind.SERVER, attributes=known(attributes), links=links
         )
@@ -120,8 +120,8 @@ def add_event(span: Span, name: str, at: int, attributes: Attributes | None = No
 
 
 def close(span: Span, at: int | None, started_at: int, error: str | None) -> None:
-    """Ends the span at `at`, with `error` as its error.type if it is one. No description: what an endpoint
-    says about a failure may quote the prompt."""
+    """Ends the span at `at`, with `error` as its error.type if it is one. No description: an endpoint's
+    message about a failure may quote the prompt."""
     if error is not None:
         span.set_status(StatusCode.ERROR)
         span.set_attribute(semconv.ERROR_TYPE, error)

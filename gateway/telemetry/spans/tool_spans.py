@@ -18,9 +18,9 @@ from gateway.telemetry.turn_facts import TelemetryReader, TurnFacts
 
 class ToolSpans(TelemetryReader):
     """Draws `execute_tool`; `gateway.approval`, from the question to its end, or in the moment of a decision
-    that nobody was asked for; `gateway.tool.step`; and `gateway.skill`, `gateway.memory` and
-    `gateway.artifact`, moments in the call or turn that used or changed one. Must come after the reader that
-    draws the turns. With a salt approvals have the pseudonym of whoever decided."""
+    without a request; `gateway.tool.step`; and `gateway.skill`, `gateway.memory` and `gateway.artifact`,
+    moments in the call or turn that used or changed one. Must come after the reader that draws the turns.
+    With a salt approvals have the pseudonym of the person who decided."""
 
     def __init__(self, traces: Traces, called: Called) -> None:
         self._traces = traces

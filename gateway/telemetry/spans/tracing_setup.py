@@ -82,7 +82,7 @@ class TraceExport:
 
 
 def open_tracing(settings: Settings, resource: Resource, *, content: bool) -> TraceExport:
-    """Tracing over OTLP/HTTP, to where the standard OTEL_* variables say."""
+    """Tracing over OTLP/HTTP, to the endpoint of the standard OTEL_* variables."""
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import (  # noqa: PLC0415 - slow, seldom needed
         OTLPSpanExporter,
     )

@@ -34,8 +34,8 @@ class _Message:
 
 
 class MessageParts:
-    """The newest messages of one turn, as JSON. A part is written once, when it is added: what a call is told
-    with costs as much as its own text, however long the turn is."""
+    """The newest messages of one turn, as JSON. A part is written once, when it is added: the cost of a call
+    is that of its own text, in a turn of any length."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit

@@ -1,18 +1,19 @@
 """Spans of what is done to a session beside its answers: compression, in a turn or by itself; archives;
-what is learned from it; what a person thinks of a turn."""
+what is learned from it; what a person thinks of a turn; whom it is told to."""
 
 import re
 from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any
 
-from opentelemetry.trace import Span, SpanContext
+from opentelemetry.trace import Span, SpanContext, SpanKind
 from opentelemetry.util.types import AttributeValue
 
 from gateway.bounded_dict import BoundedDict
 from gateway.ids import trace_id_of
 from gateway.memory.learning.report import LearningReport, learning_id
 from gateway.messages import Usage
+from gateway.storage.webhooks import DeliveryAttempt
 from gateway.telemetry import semconv
 from gateway.telemetry.redaction import redact
 from gateway.telemetry.spans.span_attributes import memory_facts, turn_ids
@@ -58,8 +59,9 @@ class _CompressionEvent:
 class UpkeepSpans(TelemetryReader):
     """Draws `gateway.compression`: a child of the turn that it happened in, else a root of its own that is
     linked to the request; `gateway.archive`, a root; `gateway.memory.learn`, a root with its changes as
-    events; and `gateway.feedback`, a child of its turn, with the event that the conventions have for an
-    evaluation. A person's own words are there with `content` only."""
+    events; `gateway.webhook`, a child of the turn that it tells of; and `gateway.feedback`, a child of its
+    turn, with the event that the conventions have for an evaluation. A person's own words are there with
+    `content` only."""
 
     def __init__(self, traces: Traces, *, content: bool = False) -> None:
         self._traces = traces
@@ -136,6 +138,35 @@ class UpkeepSpans(TelemetryReader):
         }
         add_event(span, semconv.EVALUATION_RESULT, at, found)
         close(span, at, at, None)
+
+    def webhook_tried(self, tried: DeliveryAttempt) -> None:
+        delivery = tried.delivery
+        attributes: dict[str, AttributeValue | None] = {
+            semconv.WEBHOOK_EVENT: delivery.type,
+            semconv.WEBHOOK_ATTEMPT: delivery.attempts,
+            semconv.DELIVERY_OUTCOME: tried.outcome,
+            semconv.HTTP_STATUS: tried.status,
+        }
+        part = f"webhook {delivery.number} {delivery.attempts} {tried.started_at}"
+        if delivery.turn_id is None:
+            trace_id = trace_id_of(part)
+            span = self._traces.root(
+                semconv.WEBHOOK, trace_id, at=tried.started_at, attributes=attributes, kind=SpanKind.CLIENT
+            )
+        else:
+            if delivery.session_id is not None:
+                attributes |= turn_ids(delivery.session_id, delivery.turn_id)
+            parent = root_of(trace_id_of(delivery.turn_id))
+            span = self._traces.child(
+                parent,
+                semconv.WEBHOOK,
+                part,
+                at=tried.started_at,
+                attributes=attributes,
+                kind=SpanKind.CLIENT,
+            )
+        failed = None if tried.outcome == "delivered" else str(tried.status or semconv.OTHER)
+        close(span, tried.ended_at, tried.started_at, failed)
 
     def turn_left(self, turn: TurnFacts) -> None:
         self._open.pop(turn.session_id, None)

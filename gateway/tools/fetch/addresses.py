@@ -1,7 +1,10 @@
 """Where a fetch may go: names and addresses of the public web, and nothing behind or beside it."""
 
 import re
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from collections.abc import Iterable
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from typing import Self
 
 import httpx2
 
@@ -10,12 +13,15 @@ from gateway.errors import ToolError
 MAX_URL = 2048
 """Characters of an address."""
 
+MAX_PORT = 65_535
+
 Address = IPv4Address | IPv6Address
 
 # Scheme, host and port with nothing beside them: no user name, no escapes, no zone of an IPv6 address.
 _START = re.compile(
     r"https?://(\[[0-9a-f:.]{2,45}\]|[^\s\[\]:@%\\/?#]+)(:(80|443)?)?(?=[/?#]|\Z)", re.IGNORECASE
 )
+_START_ANY_PORT = re.compile(_START.pattern.replace("80|443", "[0-9]{1,5}"), re.IGNORECASE)
 _LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)")
 # A name whose last label is a number is an IPv4 address in some spelling (WHATWG URL, "ends in a number").
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
@@ -71,6 +77,41 @@ def is_public(address: Address) -> bool:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class ListedHosts:
+    """Hosts that the operator allowed though they are not public, or on another port."""
+
+    names: frozenset[str] = frozenset()
+    networks: tuple[IPv4Network | IPv6Network, ...] = ()
+
+    @classmethod
+    def of(cls, entries: Iterable[str]) -> Self:
+        """Each is a name, an address or a range of addresses (10.1.0.0/16). Raises ValueError."""
+        names: set[str] = set()
+        networks: list[IPv4Network | IPv6Network] = []
+        for entry in entries:
+            try:
+                networks.append(ip_network(entry))
+            except ValueError:
+                if "/" in entry or not all(map(_LABEL.fullmatch, entry.lower().split("."))):
+                    raise ValueError(f"{entry[:100]!r} is no name, address or range of addresses") from None
+                names.add(entry.lower())
+        return cls(frozenset(names), tuple(networks))
+
+    def has(self, host: str) -> bool:
+        """Whether that name or address is listed itself."""
+        if (address := literal(host)) is None:
+            return host in self.names
+        return any(address in network for network in self.networks)
+
+    def allows(self, host: str, address: Address) -> bool:
+        """Whether a request to `host` may go to that address, to which its name leads."""
+        return is_public(address) or host in self.names or self.has(str(address))
+
+
+NOTHING = ListedHosts()
+
+
 def literal(host: str) -> Address | None:
     """The address that `host` is; None when it is a name."""
     try:
@@ -84,14 +125,14 @@ def host_of(url: httpx2.URL) -> str:
     return url.raw_host.decode("ascii")
 
 
-def checked(url: str) -> httpx2.URL:
+def checked(url: str, listed: ListedHosts = NOTHING) -> httpx2.URL:
     """`url` in its one canonical form: host in lower case and IDNA, no dot at its end, no fragment.
 
     Raises:
-        ToolError: it is not the address of a page on the public web, as far as its text tells. What a name
-            leads to is checked when it has been resolved.
+        ToolError: it is not the address of a page on the public web, as far as its text shows, nor at one of
+            the `listed` hosts. The addresses of a name are checked when it has been resolved.
     """
-    if len(url) > MAX_URL or not url.isprintable() or " " in url or not _START.match(url):
+    if len(url) > MAX_URL or not url.isprintable() or " " in url or not _START_ANY_PORT.match(url):
         raise _refused()
     try:
         parsed = httpx2.URL(url)
@@ -99,7 +140,13 @@ def checked(url: str) -> httpx2.URL:
         parsed = parsed.copy_with(host=host, fragment=None)
     except (httpx2.InvalidURL, UnicodeError):
         raise _refused() from None
+    if (parsed.port or 0) > MAX_PORT:
+        raise _refused()
+    if listed.has(host):
+        return parsed
     address = literal(host)
+    if not _START.match(url):
+        raise _refused()
     if address is None:
         _check_name(host)
     elif not is_public(address):
@@ -108,7 +155,7 @@ def checked(url: str) -> httpx2.URL:
 
 
 def not_public(host: str) -> ToolError:
-    """The same words for a name that does not exist and one that leads inside: whoever asks learns nothing
+    """The same words for a name that does not exist and one that leads inside: the caller learns nothing
     about the inside."""
     return ToolError(
         f"There is no public web page at {host}: the name leads nowhere, or not to a public address. "

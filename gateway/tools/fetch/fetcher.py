@@ -4,28 +4,23 @@
      ▲                                                          Host and certificate: the name   │
      └───────────────────────────── a redirect is a new url ◀───────────────────────────────────┘
 
-The name is not looked up again between check and connect, so an answer that changes in between changes
-nothing. Requests go to the transport itself, without a client around it: no cookies, no proxy and no
-credentials from the environment, no redirect that was not checked.
+How a request stays there is in guarded_requests.py; no redirect is followed that was not checked.
 """
 
 import asyncio
 import re
-import ssl
 import zlib
-from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any
 from urllib.parse import urljoin
 
 import httpx2
 
 from gateway import __version__
 from gateway.errors import ToolError, ToolTimedOut
-from gateway.tools.fetch.addresses import MAX_URL, Address, checked, host_of, is_public, literal, not_public
-from gateway.tools.fetch.names import LOOKUP_SECONDS, SystemNames
+from gateway.tools.fetch.addresses import MAX_URL, checked, host_of
+from gateway.tools.fetch.guarded_requests import GuardedRequests, Resolve
 
 MAX_BYTES = 1_048_576
 """Bytes of a page that are read, compressed and unpacked; the rest is left."""
@@ -34,12 +29,6 @@ MAX_FILE_BYTES = 8_388_608
 MAX_SECONDS = 20.0
 """For all of it: names, redirects, the body."""
 MAX_REDIRECTS = 5
-_MAX_ADDRESSES = 4  # of one name that are tried
-_SILENCE = httpx2.Timeout(10, connect=5)  # seconds without an answer
-_CONNECTIONS = httpx2.Limits(
-    max_connections=32,
-    max_keepalive_connections=0,  # two names may share an address, but not a connection
-)
 _REDIRECTS = {301, 302, 303, 307, 308}
 FILES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf"})
 """Types of bodies that are no text and are read whole, as files."""
@@ -54,9 +43,6 @@ _HEADERS = {
     "Accept-Encoding": "gzip",
 }
 
-Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
-"""Host and port -> all its addresses. Raises OSError when there are none, TimeoutError when it took long."""
-
 
 @dataclass(frozen=True, slots=True)
 class FetchedPage:
@@ -70,27 +56,21 @@ class FetchedPage:
     whole: bool
 
 
-def way_out(verify: ssl.SSLContext | bool = True) -> httpx2.AsyncHTTPTransport:
-    """Connections to addresses; `verify` says whose certificates are trusted."""
-    return httpx2.AsyncHTTPTransport(verify=verify, limits=_CONNECTIONS)
-
-
 class Fetcher:
-    """Fetches pages. `resolve` and `transport` are the two ways out of this process; whatever they are, only
-    addresses that were checked are asked for."""
+    """Fetches pages. `resolve` and `transport` are the two ways out of this process; both are used for
+    checked addresses only."""
 
     def __init__(
         self, resolve: Resolve | None = None, transport: httpx2.AsyncBaseTransport | None = None
     ) -> None:
-        self._resolve = resolve or SystemNames()
-        self._transport = transport or way_out()
+        self._requests = GuardedRequests(resolve, transport)
 
     async def get(self, url: str) -> FetchedPage:
         """The page at `url`.
 
         Raises:
             ToolError: it may not be fetched, does not answer, or is of a type that is not read. The message
-                says what to do, and nothing about what is inside the network.
+                has what to do, and nothing about the inside of the network.
             ToolTimedOut: it took longer than MAX_SECONDS, or its name longer than LOOKUP_SECONDS.
         """
         try:
@@ -108,7 +88,7 @@ class Fetcher:
     async def _follow(self, url: str) -> FetchedPage:
         for _ in range(MAX_REDIRECTS + 1):
             asked = checked(url)
-            response = await self._ask(asked)
+            response = await self._requests.send(asked, "GET", _HEADERS)
             try:
                 if response.status_code not in _REDIRECTS:
                     return await _read(asked, response)
@@ -116,41 +96,6 @@ class Fetcher:
             finally:
                 await response.aclose()
         raise ToolError(f"The page redirects more than {MAX_REDIRECTS} times. Use the address it leads to.")
-
-    async def _ask(self, url: httpx2.URL) -> httpx2.Response:
-        headers = {**_HEADERS, "Host": url.netloc.decode("ascii")}
-        extensions: dict[str, Any] = {"timeout": _SILENCE.as_dict()}
-        if literal(host_of(url)) is None:
-            extensions["sni_hostname"] = host_of(url)
-        failed: httpx2.TransportError | None = None
-        for address in await self._public_addresses(url):
-            pinned = url.copy_with(host=str(address))
-            try:
-                return await self._transport.handle_async_request(
-                    httpx2.Request("GET", pinned, headers=headers, extensions=extensions)
-                )
-            except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
-                failed = error
-        raise failed or not_public(host_of(url))
-
-    async def _public_addresses(self, url: httpx2.URL) -> Sequence[Address]:
-        host = host_of(url)
-        if (given := literal(host)) is not None:
-            return [given]
-        port = url.port or (443 if url.scheme == "https" else 80)
-        try:
-            found = [literal(address) for address in await self._resolve(host, port)]
-        except TimeoutError:
-            message = (
-                f"The address of {host} was not found within {LOOKUP_SECONDS:g} seconds. Try again later."
-            )
-            raise ToolTimedOut(message) from None
-        except (OSError, UnicodeError):
-            raise not_public(host) from None
-        public = [address for address in found if address is not None and is_public(address)]
-        if len(public) < len(found):
-            raise not_public(host)
-        return list(dict.fromkeys(public))[:_MAX_ADDRESSES]
 
 
 def _redirected(url: httpx2.URL, response: httpx2.Response) -> str:

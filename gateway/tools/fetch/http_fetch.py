@@ -12,11 +12,11 @@ from gateway.tools.fetch.readable import decoded, readable
 from gateway.tools.function import tool
 
 _HTML = {"text/html", "application/xhtml+xml"}
-_MAX_ADDRESS_LENGTH = 300  # characters of an address that are told: the model knows the one it asked for
+_MAX_ADDRESS_LENGTH = 300  # characters of an address that are shown: the model knows the one it asked for
 
 
 def http_fetch(fetcher: Fetcher | None = None) -> FunctionTool:
-    """The tool http_fetch over `fetcher`. Whatever the model puts into an address leaves the house: give the
+    """The tool http_fetch over `fetcher`. What the model puts into an address leaves the network: give the
     tool only where that is wanted, or have the tool policy ask."""
     pages = fetcher or Fetcher()
 

@@ -59,5 +59,5 @@ def _start(ask: Callable[[], _Addresses], outcome: Future[_Addresses]) -> None:
 
 
 def _call_in(loop: asyncio.AbstractEventLoop, what: Callable[[], None]) -> None:
-    with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+    with suppress(RuntimeError):  # the loop is closed: no caller waits any more
         loop.call_soon_threadsafe(what)

@@ -23,7 +23,7 @@ def http_client(server: McpServer, ending: ConnectionEnding, gone: Callable[[], 
     """
 
     async def before(request: httpx2.Request) -> None:
-        if request.method == "DELETE":  # the end of the session, for which nobody else has a limit
+        if request.method == "DELETE":  # the end of the session, for which there is no other limit
             request.extensions["timeout"] = _GOODBYE.as_dict()
 
     async def after(response: httpx2.Response) -> None:

@@ -47,7 +47,7 @@ class ServerState:
 
 class Server:
     """`changed` is called when `tools` is another tuple than before. It stays the same while the server is
-    away: the prompt names the tools, and calls say what is the matter."""
+    away: the prompt names the tools, and calls fail with the reason."""
 
     def __init__(self, name: str, settings: McpServer, changed: Callable[[], None]) -> None:
         self.name = name
@@ -94,7 +94,7 @@ class Server:
             return lost
 
     def failed(self, error: str, **details: Any) -> None:
-        """Says once that the server is not there."""
+        """Logs once that the server is not there."""
         if not self._is_reported:
             log.warning("mcp_server_unreachable", server=self.name, error=error, **details)
             self._is_reported = True

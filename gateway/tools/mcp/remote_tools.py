@@ -17,7 +17,7 @@ from gateway.tools.mcp.tool_schemas import shown, usable_schema
 
 @dataclass(frozen=True, slots=True)
 class ListedTool:
-    """What a server says of one of its tools."""
+    """A server's description of one of its tools."""
 
     name: str
     description: str

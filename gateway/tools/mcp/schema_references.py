@@ -20,7 +20,8 @@ def check_references(root: dict[str, Any]) -> None:
 
 
 class _Weight:
-    """How many subschemas a check may come to. References let a small schema say an endless one."""
+    """How many subschemas a check may come to. With references a small schema can stand for an endless
+    one."""
 
     def __init__(self, root: dict[str, Any]) -> None:
         self._root = root
@@ -174,7 +175,7 @@ def _references(schema: dict[str, Any]) -> list[str]:
 
 def _target(root: dict[str, Any], reference: str) -> Any:
     if not (reference == "#" or reference.startswith("#/")):
-        # To be followed it would have to be fetched, from wherever the server says.
+        # To be followed it would have to be fetched, from an address that the server chooses.
         raise ValueError(f"its schema refers to {reference[:100]!r}, which is not a part of it")
     target: Any = root
     for step in reference[2:].split("/") if len(reference) > 1 else ():

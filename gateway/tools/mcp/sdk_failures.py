@@ -1,4 +1,4 @@
-"""What a failure of the SDK, or of what is under it, says about a server."""
+"""What a failure of the SDK, or below it, means for a server."""
 
 import httpx2
 from mcp import MCPError
@@ -9,7 +9,7 @@ from gateway.errors import ServerUnreachable
 from gateway.settings.value_types import McpServer
 from gateway.tools.mcp.failure_messages import ConnectionEnding
 
-_BROKEN_OFF = ("Connection closed", "SSE stream")  # how the SDK begins what it says in a server's place
+_BROKEN_OFF = ("Connection closed", "SSE stream")  # how the SDK's own messages in a server's place begin
 
 
 def has_broken_off(error: MCPError) -> bool:

@@ -58,8 +58,8 @@ async def open_connection(
     """A session that is ready. When the context is left, a program that was started for it has ended.
 
     Raises:
-        ServerUnreachable: at any time, also from within: there is no session, or no more; the message says
-            why, without secrets.
+        ServerUnreachable: at any time, also from within: there is no session, or no more; the message has the
+            reason, without secrets.
     """
     connection = McpConnection(name, server)
     try:
@@ -67,7 +67,7 @@ async def open_connection(
             async with asyncio.timeout(server.connect_timeout):
                 await connection.open(stack, on_stderr)
             yield connection
-    except Exception as error:  # noqa: BLE001 - whatever the SDK and what is under it raise means the same here
+    except Exception as error:  # noqa: BLE001 - all that the SDK and what is under it raise means the same here
         raise ServerUnreachable(connection.why(error), details=connection.detail) from None
 
 
@@ -148,8 +148,8 @@ class McpConnection:
         return listed, self._left_out
 
     async def call(self, tool: str, arguments: dict[str, Any], context: ToolContext) -> ToolOutput:
-        """Calls a tool by the server's own name for it. Cancelling tells the server, which then has as long
-        as a call may take to answer a question, or the session is over.
+        """Calls a tool by the server's own name for it. Cancelling notifies the server, which then has as
+        long as a call may take to answer a question, or the session is over.
 
         Raises:
             ServerUnreachable: the session ended before the answer came.
@@ -221,11 +221,11 @@ class McpConnection:
             except Exception:  # a mistake of ours, or the SDK's: tried again, too
                 log.exception("mcp_notices_not_read", server=self._name)
             await asyncio.sleep(_LISTEN_AGAIN)
-            self._changed.set()  # what happened meanwhile, nobody told
+            self._changed.set()  # changes of the meantime came without a notification
 
     @asynccontextmanager
     async def _watched(self, transport: AbstractAsyncContextManager[Any]) -> AsyncGenerator[Any]:
-        """The transport, with lists mended on their way, and its end noticed also when nobody is calling."""
+        """The transport, with lists mended on their way, and its end noticed also between calls."""
         async with transport as (messages, answers):
             inbox, mended = anyio.create_memory_object_stream[SessionMessage | Exception]()
 

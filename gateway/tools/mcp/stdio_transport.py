@@ -36,8 +36,8 @@ Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObj
 async def stdio_transport(
     server: McpServer, ending: ConnectionEnding, on_line: Callable[[str], None]
 ) -> AsyncGenerator[Streams]:
-    """Starts the program and, whatever happens, ends it with all that it started itself, in at most three
-    times GRACE. `on_line` gets the lines of its standard error.
+    """Starts the program and in any case ends it with all that it started itself, in at most three times
+    GRACE. `on_line` gets the lines of its standard error.
 
     Raises:
         OSError: it cannot be started.
@@ -112,7 +112,7 @@ async def _read(process: Process, inbox: Inbox, ending: ConnectionEnding) -> Non
 
 async def _write(process: Process, outbox: Outbox, inbox: Inbox) -> None:
     assert process.stdin is not None
-    with inbox, outbox, suppress(OSError):  # what it cannot be told any more, it will not answer either
+    with inbox, outbox, suppress(OSError):  # what cannot be sent any more will not be answered either
         async for message in outbox:
             line = message.message.model_dump_json(by_alias=True, exclude_unset=True)
             process.stdin.write(line.encode() + b"\n")

@@ -25,7 +25,7 @@ _MAX_TYPE_LENGTH = 100  # characters of a declared type that are looked at
 
 def output_of(result: CallToolResult, server: str) -> ToolOutput:
     """Text as it is; what is no text as files; the structured result as JSON when there is no text, since
-    servers that have both say the same twice. A message has bounds.MESSAGE bytes, so all of it is bounded."""
+    servers that have both repeat themselves. A message has bounds.MESSAGE bytes, so all of it is bounded."""
     parts: list[str] = []
     files: list[File] = []
     for block in result.content:
@@ -80,7 +80,7 @@ def _block_text(block: ContentBlock) -> str:
 
 
 def _address(uri: str) -> str:
-    """The address of a resource; of a file only its name, since a path tells of somebody's machine."""
+    """The address of a resource; of a file only its name, since a path reveals something about a machine."""
     return _last_part(uri) if uri.lower().startswith("file:") else uri
 
 

@@ -28,7 +28,7 @@ def usable_schema(schema: dict[str, Any]) -> dict[str, Any]:
     one can take for ever.
 
     Raises:
-        ValueError: it cannot be used; the message says why.
+        ValueError: it cannot be used; the message has the reason.
     """
     from jsonschema.exceptions import SchemaError  # noqa: PLC0415 - 0.1 s, and only servers' tools need it
 

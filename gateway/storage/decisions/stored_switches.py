@@ -1,15 +1,15 @@
-"""Which skills are switched off, read from a file that a gateway may have open."""
+"""Which skills are switched off, read from a SQLite file that a gateway may have open. The SQL stands here as
+it is: with SQLAlchemy and the schema, a command that lists skills takes half as long again."""
 
 import asyncio
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
-from sqlalchemy import NullPool, create_engine, inspect
-from sqlalchemy.exc import DBAPIError
-
 from gateway.errors import StorageError
-from gateway.storage.decisions.switches import DISABLED
-from gateway.storage.schema import skill_switches
+
+IS_THERE = "SELECT 1 FROM sqlite_master WHERE name = 'skill_switches'"
+DISABLED = "SELECT name FROM skill_switches WHERE NOT enabled"
 
 
 class StoredSwitches:
@@ -20,7 +20,7 @@ class StoredSwitches:
         self._path = path
 
     async def disabled(self) -> frozenset[str]:
-        """See `SkillSwitches.disabled`."""
+        """Names of the skills that are switched off."""
         return await asyncio.to_thread(self._read)
 
     async def switch(self, name: str, *, enabled: bool, by: str, at: int) -> None:
@@ -30,20 +30,18 @@ class StoredSwitches:
     def _read(self) -> frozenset[str]:
         if not self._path.is_file():
             return frozenset()
-        engine = create_engine("sqlite://", creator=self._connect, poolclass=NullPool)
         try:
-            with engine.connect() as connection:
-                if not inspect(connection).has_table(skill_switches.name):
+            with closing(self._connect()) as connection:
+                if connection.execute(IS_THERE).fetchone() is None:
                     return frozenset()
-                return frozenset(name for (name,) in DISABLED.run(connection).fetchall())
-        except (sqlite3.Error, DBAPIError) as error:
-            cause = error.orig if isinstance(error, DBAPIError) else error
+                return frozenset(name for (name,) in connection.execute(DISABLED))
+        except sqlite3.Error as error:
             raise StorageError(
-                f"The database {self._path} cannot be read: {cause}.", retryable=False
+                f"The database {self._path} cannot be read: {error}.", retryable=False
             ) from error
 
     def _connect(self) -> sqlite3.Connection:
-        # A reader of a file that nobody has open would leave a write-ahead log beside it, which belongs to
+        # The only reader of a file would leave a write-ahead log beside it, which belongs to
         # another user perhaps than the next gateway. (sqlite.org/wal.html, "Read-Only Databases")
         is_open = self._path.with_name(f"{self._path.name}-wal").exists()
         how = "mode=ro" if is_open else "mode=ro&immutable=1"

@@ -1,0 +1,242 @@
+"""The verbs of schedules for the routes, and the runs of those that are due.
+
+    tick ─▶ settle      runs whose turns are over: how they ended, told once
+         └▶ due ─▶ planned ─▶ begin       a turn in the session, under the owner, within their limits
+                           └▶ skip_run    missed, or refused, with an event in the session
+
+Any number of processes do this beside each other: who moves a due time on has its run (storage/schedules/).
+A run is known by its client_message_id, ID-DUE, and lives on as its turn does, whichever process is killed.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from time import monotonic
+from typing import Literal, Protocol
+
+import structlog
+
+from gateway.auth import Principal
+from gateway.backlog import Failures
+from gateway.cancellation_shield import finish
+from gateway.errors import GatewayError, NotFound, QueueFull, RequestRefused, StorageError
+from gateway.events.session_changes import Schedule
+from gateway.ids import new_operation_id, now_ms
+from gateway.schedules.due_times import planned
+from gateway.schedules.schedule_editor import NewSchedule, ScheduleEditor
+from gateway.schedules.tool import changed
+from gateway.service.acceptance import new_turn
+from gateway.service.dependencies import Dependencies
+from gateway.service.session_events import SessionEvents
+from gateway.storage.schedules import DIALECT, Planned, ScheduleRow, ScheduleRun, Schedules
+from gateway.storage.turns import NewTurn
+from gateway.turn.in_flight import InFlight
+from gateway.turn.request import TurnRequest
+
+EVERY = 1.0
+"""Seconds between two looks for what is due."""
+PAGE = 100
+CONCURRENT = 8
+"""Runs that are begun at the same time: the database takes them in one transaction, or in some."""
+SETTLED = 500
+"""Runs whose end is noted in one look."""
+
+log = structlog.get_logger(__name__)
+
+
+class ScheduleObserver(Protocol):
+    """Who measures schedules. Its methods are quick and never raise."""
+
+    def schedule_noted(self, run: ScheduleRun) -> None:
+        """A run began (`started`), ended, or did not take place."""
+        ...
+
+
+class UserSchedules:
+    """What the caller does with their schedules: as `ScheduleEditor`, and told in the schedule's session."""
+
+    def __init__(self, schedules: ScheduleEditor, events: SessionEvents) -> None:
+        self.destinations = schedules.destinations
+        self._schedules = schedules
+        self._events = events
+
+    async def create(self, who: Principal, new: NewSchedule) -> ScheduleRow:
+        return await self._told(await self._schedules.create(who.user_id, new), "created")
+
+    def preview(self, new: NewSchedule) -> Sequence[int]:
+        return self._schedules.preview(new)
+
+    async def list(self, who: Principal) -> Sequence[ScheduleRow]:
+        return await self._schedules.list(who.user_id)
+
+    async def get(self, who: Principal, schedule_id: str) -> ScheduleRow:
+        return await self._schedules.get(who.user_id, schedule_id)
+
+    async def runs(self, who: Principal, schedule_id: str) -> Sequence[ScheduleRun]:
+        return await self._schedules.runs(who.user_id, schedule_id)
+
+    async def pause(self, who: Principal, schedule_id: str) -> ScheduleRow:
+        return await self._told(await self._schedules.pause(who.user_id, schedule_id), "paused")
+
+    async def resume(self, who: Principal, schedule_id: str) -> ScheduleRow:
+        return await self._told(await self._schedules.resume(who.user_id, schedule_id), "resumed")
+
+    async def run_now(self, who: Principal, schedule_id: str) -> ScheduleRow:
+        return await self._told(await self._schedules.run_now(who.user_id, schedule_id), "run_asked")
+
+    async def delete(self, who: Principal, schedule_id: str) -> None:
+        await self._told(await self._schedules.delete(who.user_id, schedule_id), "deleted")
+
+    async def _told(
+        self, row: ScheduleRow, action: Literal["created", "paused", "resumed", "run_asked", "deleted"]
+    ) -> ScheduleRow:
+        await _publish(self._events, row, changed(row, action, row.owner))
+        return row
+
+
+class ScheduleWorker:
+    """One per process. `has_key` says whether a user can still ask for anything."""
+
+    def __init__(
+        self,
+        deps: Dependencies,
+        in_flight: InFlight,
+        store: Schedules,
+        events: SessionEvents,
+        observer: ScheduleObserver,
+        *,
+        has_key: Callable[[str], bool],
+    ) -> None:
+        self.overdue = 0.0
+        """Seconds since the time of the schedule that has been due longest and could not begin, as of the
+        last tick; 0: none is."""
+        self.held_up = 0
+        """Schedules whose time has come, and is late, while their run before is under way."""
+        self._deps = deps
+        self._in_flight = in_flight
+        self._store = store
+        self._events = events
+        self._observer = observer
+        self._has_key = has_key
+        self._refused = Failures[str](1, 15, 10_000)
+
+    async def run(self) -> None:
+        """Ticks until it is cancelled."""
+        while True:
+            began = monotonic()
+            try:
+                await self.tick()
+            except StorageError as error:
+                log.warning("schedules_not_looked_at", code=error.code, error=str(error))
+            await asyncio.sleep(max(0.1, EVERY - (monotonic() - began)))
+
+    async def tick(self) -> None:
+        """Notes what has ended, and begins what is due. Raises errors.StorageError."""
+        for run in await self._store.settle(SETTLED):
+            self._observer.schedule_noted(run)
+            log.info(
+                "schedule_run_ended", schedule_id=run.schedule_id, turn_id=run.turn_id, outcome=run.status
+            )
+        now, waiting, after = now_ms(), list[int](), (0, "")
+        while not self._in_flight.draining.is_set():
+            page = await self._store.due(now, after, PAGE)
+            for first in range(0, len(page), CONCURRENT):
+                part = page[first : first + CONCURRENT]
+                begun = await asyncio.gather(*map(self._tried, part))
+                waiting += [row.due_at or now for row, done in zip(part, begun, strict=True) if not done]
+            if len(page) < PAGE or not self._in_flight.free_slots:
+                break
+            after = (page[-1].due_at or 0, page[-1].id)
+        self.overdue = (now - min(waiting)) / 1000 if waiting else 0.0
+        self.held_up = await self._store.held_up(now - self._deps.settings.schedule_grace * 1000)
+
+    async def _tried(self, row: ScheduleRow) -> bool:
+        """Whether its due time is done with; if not it is tried again a little later."""
+        if row.id in self._refused:
+            return False
+        try:
+            await self._begin(row)
+        except QueueFull as busy:
+            log.info("schedule_waits", schedule_id=row.id, code=busy.code)
+        except StorageError as error:
+            log.warning("schedule_waits", schedule_id=row.id, code=error.code, error=str(error))
+        except Exception:  # one schedule's failure must not keep the others waiting
+            log.exception("schedule_waits", schedule_id=row.id)
+        else:
+            self._refused.forget(row.id)
+            return True
+        self._refused.add(row.id)
+        return False
+
+    async def _begin(self, row: ScheduleRow) -> None:
+        """Raises errors.QueueFull, errors.StorageError: nothing was done."""
+        now = now_ms()
+        runs, plan = planned(row, now, grace=self._deps.settings.schedule_grace * 1000)
+        if not self._has_key(row.owner):
+            await self._skip_run(row, Planned(None, "paused", "owner_gone"), "refused", "owner_gone")
+            return
+        if not runs:
+            await self._skip_run(row, plan, "missed", "late")
+            return
+        try:
+            # To its end: a turn that is accepted must not be left unstarted.
+            await finish(self._start(row, plan))
+        except QueueFull:
+            raise
+        except NotFound as gone:  # its session is
+            await self._skip_run(row, Planned(None, "paused", gone.code), "refused", gone.code)
+        except RequestRefused as refused:
+            await self._skip_run(row, plan, "refused", refused.code)
+
+    async def _start(self, row: ScheduleRow, plan: Planned) -> None:
+        new = self._turn_of(row)
+        with self._in_flight.admission(row.owner, new.session_id):
+            most = self._deps.settings.max_queued_turns
+            accepted = await self._store.begin(row, plan, new, max_queued=most)
+            if accepted is None or accepted.repeated:
+                return
+            if accepted.turn.status == "running":
+                self._in_flight.start(accepted)
+        assert row.due_at is not None  # it was due
+        turn = accepted.turn
+        self._observer.schedule_noted(
+            ScheduleRun(row.id, row.due_at, "started", new.at, turn.session_id, turn.id)
+        )
+        log.info("schedule_run_began", schedule_id=row.id, turn_id=turn.id, late_ms=new.at - row.due_at)
+
+    def _turn_of(self, row: ScheduleRow) -> NewTurn:
+        request = TurnRequest(
+            row.message,
+            row.session,
+            client_message_id=f"{row.id}-{row.due_at}",
+            on_conflict="queue",
+        )
+        return new_turn(self._deps.settings, Principal(row.owner, DIALECT), request)
+
+    async def _skip_run(
+        self, row: ScheduleRow, plan: Planned, status: Literal["missed", "refused"], code: str
+    ) -> None:
+        assert row.due_at is not None  # it was due
+        run = ScheduleRun(row.id, row.due_at, status, now_ms(), code=code)
+        if not await self._store.skip_run(row, plan, run):
+            return
+        self._observer.schedule_noted(run)
+        log.warning("schedule_did_not_run", schedule_id=row.id, status=status, code=code, due_at=row.due_at)
+        change = Schedule(
+            schedule_id=row.id,
+            name=row.name,
+            action=status,
+            due_at=row.due_at,
+            next_due_at=plan.due_at,
+            code=code,
+        )
+        await _publish(self._events, row, change)
+
+
+async def _publish(events: SessionEvents, row: ScheduleRow, change: Schedule) -> None:
+    """Adds the event to the schedule's session; one that is gone or cannot be written to is only logged."""
+    if row.session is None:
+        return
+    try:
+        await events.add(row.session, row.owner, new_operation_id(), change)
+    except GatewayError as error:
+        log.warning("schedule_event_lost", schedule_id=row.id, session_id=row.session, code=error.code)

@@ -1,0 +1,332 @@
+"""Webhooks and their deliveries, in SQL."""
+
+from collections.abc import Sequence
+
+import orjson
+from sqlalchemy import (
+    Connection,
+    Text,
+    bindparam,
+    delete,
+    exists,
+    func,
+    literal_column,
+    null,
+    or_,
+    select,
+    update,
+)
+
+from gateway.errors import Conflict, NotFound
+from gateway.storage.database import OwnerLock, Prepared, Store, reads, writes
+from gateway.storage.row_codec import Codec, Rows, as_json
+from gateway.storage.schema import PENDING, webhook_deliveries, webhooks
+from gateway.storage.webhooks import Delivery, DeliveryState, Failure, Webhook
+
+_d, _w = webhook_deliveries.c, webhooks.c
+
+
+def _spaced(events: Sequence[str]) -> str:
+    return f" {' '.join(events)} "
+
+
+def _events(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+def _detail(text: str | None) -> dict[str, object] | None:
+    return orjson.loads(text) if text is not None else None
+
+
+WEBHOOKS = Rows(Webhook, webhooks, events=Codec(_spaced, _events))
+DELIVERIES = Rows(Delivery, webhook_deliveries, detail=Codec(as_json, _detail))
+
+_ID = _w.id == bindparam("webhook_id")
+_OWN = _w.owner == bindparam("owner")
+_OF_WEBHOOK = _d.webhook_id == bindparam("webhook_id")
+_NOW = bindparam("now")
+COUNT = Prepared(select(func.count()).select_from(webhooks).where(_OWN))
+ONE = Prepared(select(*WEBHOOKS.columns).where(_ID, _OWN))
+LIST = Prepared(select(*WEBHOOKS.columns).where(_OWN).order_by(_w.created_at, _w.id))
+SWITCH = Prepared(
+    update(webhooks)
+    .where(_ID, _OWN)
+    .values(
+        disabled_at=bindparam("disabled_at"), failures=literal_column("0"), rests_until=literal_column("0")
+    )
+)
+REMOVE = Prepared(delete(webhooks).where(_ID, _OWN))
+
+_DUE = (_d.state == PENDING, _d.due_at <= _NOW)
+READY = Prepared(
+    select(*WEBHOOKS.columns)
+    .where(
+        _w.id > bindparam("after"),
+        _w.disabled_at.is_(None),
+        _w.rests_until <= _NOW,
+        exists().where(_d.webhook_id == _w.id, *_DUE),
+    )
+    .order_by(_w.id)
+    .limit(bindparam("limit"))
+)
+# Locked before it is asked what comes before them: who ends that waits for this, and then makes them due.
+DUE = Prepared(
+    select(_d.number, _d.session_id)
+    .where(_OF_WEBHOOK, *_DUE)
+    .order_by(_d.due_at, _d.number)
+    .limit(bindparam("limit"))
+    .with_for_update(skip_locked=True)
+)
+_OF_SESSION = (_d.session_id == bindparam("session_id"), _d.state == PENDING, _OF_WEBHOOK)
+EARLIER_PENDING = Prepared(select(_d.number).where(*_OF_SESSION, _d.number < bindparam("of")).limit(1))
+DEFER = Prepared(
+    update(webhook_deliveries).where(_d.number == bindparam("of")).values(due_at=bindparam("until"))
+)
+_next = select(func.min(_d.number)).where(*_OF_SESSION).scalar_subquery()
+NEXT_IS_DUE = Prepared(update(webhook_deliveries).where(_d.number == _next).values(due_at=_NOW))
+CLAIM = Prepared(
+    update(webhook_deliveries)
+    .where(_d.number == bindparam("of"))
+    .values(due_at=bindparam("until"), attempts=_d.attempts + literal_column("1"))
+    .returning(*DELIVERIES.columns)
+)
+_CLAIMED = (_d.number == bindparam("of"), _d.state == PENDING, _d.attempts == bindparam("try"))
+END = Prepared(
+    update(webhook_deliveries)
+    .where(*_CLAIMED)
+    .values(
+        state=bindparam("to"),
+        due_at=bindparam("due"),
+        ended_at=bindparam("ended"),
+        status=bindparam("answered"),
+        error=bindparam("why"),
+    )
+)
+RELEASE = Prepared(update(webhook_deliveries).where(*_CLAIMED).values(due_at=_NOW))
+WORKS = Prepared(
+    update(webhooks)
+    .where(_ID, _w.failures > literal_column("0"))
+    .values(failures=literal_column("0"), rests_until=literal_column("0"))
+)
+FAILS = Prepared(
+    update(webhooks).where(_ID).values(failures=bindparam("times"), rests_until=bindparam("until"))
+)
+DISABLE = Prepared(update(webhooks).where(_ID).values(disabled_at=_NOW))
+_DEAD = {"state": literal_column("'dead'", Text), "ended_at": _NOW, "error": bindparam("why")}
+GIVE_UP_ALL = Prepared(update(webhook_deliveries).where(_OF_WEBHOOK, _d.state == PENDING).values(**_DEAD))
+GIVE_UP = Prepared(
+    update(webhook_deliveries).where(_d.number == bindparam("of"), _d.state == PENDING).values(**_DEAD)
+)
+REPLAY = Prepared(
+    update(webhook_deliveries)
+    .where(
+        _OF_WEBHOOK,
+        _d.ended_at.is_not(None),
+        or_(_d.number == bindparam("of"), _d.state == bindparam("former")),
+    )
+    .values(state=PENDING, attempts=literal_column("0"), due_at=_NOW, ended_at=null())
+)
+_LIMIT = bindparam("limit")
+ENDED = Prepared(
+    select(_d.number).where(_d.ended_at < bindparam("before")).order_by(_d.ended_at).limit(_LIMIT)
+)
+ORPHANED = Prepared(select(_d.number).where(~exists().where(_w.id == _d.webhook_id)).limit(_LIMIT))
+OLD = Prepared(select(_d.number).where(_d.state == PENDING, _d.at < bindparam("before")).limit(_LIMIT))
+DROP = Prepared(delete(webhook_deliveries).where(_d.number == bindparam("of")))
+COUNTS = Prepared(
+    select(_d.state, func.count()).where(_d.state != literal_column("'delivered'", Text)).group_by(_d.state)
+)
+LOOKED_AT = 100
+"""Due deliveries that a claim looks at: most of a webhook that was away wait for others of their sessions."""
+DEFER_BY = 300_000
+"""Milliseconds for which nobody looks at such a one, unless what it waits for ends."""
+TOO_OLD = "It could not be delivered for too long."
+GONE = "Its address is gone (410)."
+
+
+def add(connection: Connection, webhook: Webhook, most: int) -> None:
+    if COUNT.value(connection, owner=webhook.owner) >= most:
+        raise Conflict(f"You have {most} webhooks already: delete one.", code="too_many_webhooks")
+    WEBHOOKS.add(connection, webhook)
+
+
+def list_(connection: Connection, owner: str) -> Sequence[Webhook]:
+    return [WEBHOOKS.read(row) for row in LIST.all(connection, owner=owner)]
+
+
+def get(connection: Connection, webhook_id: str, owner: str) -> Webhook:
+    row = ONE.one(connection, webhook_id=webhook_id, owner=owner)
+    if row is None:
+        raise _not_found(webhook_id)
+    return WEBHOOKS.read(row)
+
+
+def switch(connection: Connection, webhook_id: str, owner: str, *, disabled_at: int | None) -> Webhook:
+    SWITCH.run(connection, webhook_id=webhook_id, owner=owner, disabled_at=disabled_at)
+    return get(connection, webhook_id, owner)
+
+
+def remove(connection: Connection, webhook_id: str, owner: str) -> None:
+    if REMOVE.run(connection, webhook_id=webhook_id, owner=owner).rowcount != 1:
+        raise _not_found(webhook_id)
+
+
+def deliveries(
+    connection: Connection, webhook_id: str, *, state: DeliveryState | None, before: int | None, limit: int
+) -> Sequence[Delivery]:
+    chosen = [_d.webhook_id == webhook_id]
+    if state is not None:
+        chosen.append(_d.state == state)
+    if before is not None:
+        chosen.append(_d.number < before)
+    found = select(*DELIVERIES.columns).where(*chosen).order_by(_d.number.desc()).limit(limit)
+    return [DELIVERIES.read(row) for row in connection.execute(found)]
+
+
+def replay(connection: Connection, webhook_id: str, number: int | None, now: int) -> int:
+    former = "dead" if number is None else ""
+    found = REPLAY.run(connection, webhook_id=webhook_id, of=number or 0, former=former, now=now)
+    return found.rowcount
+
+
+def ready(connection: Connection, now: int, after: str, limit: int) -> Sequence[Webhook]:
+    return [WEBHOOKS.read(row) for row in READY.all(connection, now=now, after=after, limit=limit)]
+
+
+def claim(
+    connection: Connection, webhook_id: str, now: int, *, until: int, limit: int
+) -> tuple[Sequence[Delivery], bool]:
+    """What is claimed, and whether there may be more behind what was deferred."""
+    claimed: list[Delivery] = []
+    due = DUE.all(connection, webhook_id=webhook_id, now=now, limit=LOOKED_AT)
+    for number, session_id in due:
+        place = {"session_id": session_id, "webhook_id": webhook_id, "of": number}
+        if session_id is not None and EARLIER_PENDING.one(connection, **place) is not None:
+            DEFER.run(connection, of=number, until=now + DEFER_BY)
+            continue
+        row = CLAIM.one(connection, of=number, until=until)
+        assert row is not None  # it is locked
+        claimed.append(DELIVERIES.read(row))
+        if len(claimed) == limit:
+            break
+    return claimed, not claimed and len(due) == LOOKED_AT
+
+
+def delivered(connection: Connection, delivery: Delivery, status: int, now: int) -> bool:
+    ended = END.run(
+        connection,
+        **_claimed(delivery),
+        to="delivered",
+        due=delivery.due_at,
+        ended=now,
+        answered=status,
+        why=None,
+    )
+    if ended.rowcount != 1:
+        return False
+    WORKS.run(connection, webhook_id=delivery.webhook_id)
+    _release_next(connection, delivery, now)
+    return True
+
+
+def failed(connection: Connection, delivery: Delivery, failure: Failure, webhook: Webhook, now: int) -> bool:
+    is_dead = failure.due_at is None
+    ended = END.run(
+        connection,
+        **_claimed(delivery),
+        to="dead" if is_dead else "pending",
+        due=delivery.due_at if is_dead else failure.due_at,
+        ended=now if is_dead else None,
+        answered=failure.status,
+        why=failure.error,
+    )
+    if ended.rowcount != 1:
+        return False
+    times = webhook.failures + 1
+    FAILS.run(connection, webhook_id=webhook.id, times=times, until=failure.rests_until)
+    if is_dead:
+        _release_next(connection, delivery, now)
+    if failure.is_gone:
+        DISABLE.run(connection, webhook_id=webhook.id, now=now)
+        GIVE_UP_ALL.run(connection, webhook_id=webhook.id, now=now, why=GONE)
+    return True
+
+
+def release(connection: Connection, delivery: Delivery, now: int) -> None:
+    RELEASE.run(connection, **_claimed(delivery), now=now)
+
+
+def old(
+    connection: Connection, *, ended_before: int, pending_before: int, limit: int
+) -> tuple[Sequence[int], Sequence[int]]:
+    """The numbers of what is to be removed, and of what is to be given up."""
+    removed = [
+        *ENDED.all(connection, before=ended_before, limit=limit),
+        *ORPHANED.all(connection, limit=limit),
+    ]
+    given_up = OLD.all(connection, before=pending_before, limit=limit)
+    return [number for (number,) in removed], [number for (number,) in given_up]
+
+
+def sweep(connection: Connection, removed: Sequence[int], given_up: Sequence[int], now: int) -> None:
+    DROP.many(connection, ({"of": number} for number in removed))
+    GIVE_UP.many(connection, ({"of": number, "now": now, "why": TOO_OLD} for number in given_up))
+
+
+def counts(connection: Connection) -> tuple[int, int]:
+    found = dict(COUNTS.all(connection))
+    return found.get("pending", 0), found.get("dead", 0)
+
+
+def _release_next(connection: Connection, delivery: Delivery, now: int) -> None:
+    """What comes behind it in its session is due."""
+    if delivery.session_id is not None:
+        NEXT_IS_DUE.run(connection, session_id=delivery.session_id, webhook_id=delivery.webhook_id, now=now)
+
+
+def _claimed(delivery: Delivery) -> dict[str, int]:
+    return {"of": delivery.number, "try": delivery.attempts}
+
+
+def _not_found(webhook_id: str) -> NotFound:
+    return NotFound(f"There is no webhook {webhook_id}.", code="webhook_not_found")
+
+
+class SqlWebhooks(Store):
+    """The `Webhooks` protocol."""
+
+    list = reads(list_, snapshot=False)
+    get = reads(get, snapshot=False)
+    switch = writes(switch)
+    remove = writes(remove)
+    deliveries = reads(deliveries, snapshot=False)
+    replay = writes(replay)
+    ready = reads(ready, snapshot=False)
+    delivered = writes(delivered)
+    failed = writes(failed)
+    release = writes(release)
+    counts = reads(counts, snapshot=False)
+    add = writes(add, over=lambda webhook, most: OwnerLock(webhook.owner))
+
+    async def claim(self, webhook_id: str, now: int, *, until: int, limit: int) -> Sequence[Delivery]:
+        """Claims at most `limit` due deliveries until that time. Each transaction looks at some; others come
+        between."""
+        while True:
+            claimed, is_more = await self.database.write(
+                lambda connection: claim(connection, webhook_id, now, until=until, limit=limit)
+            )
+            if not is_more:
+                return claimed
+
+    async def sweep(self, *, ended_before: int, pending_before: int, now: int, limit: int) -> int:
+        """Removes ended deliveries and those whose webhook is gone, gives up pending ones that are too old;
+        returns how many."""
+        removed, given_up = await self.database.read(
+            lambda connection: old(
+                connection, ended_before=ended_before, pending_before=pending_before, limit=limit
+            ),
+            snapshot=False,
+        )
+        if removed or given_up:
+            await self.database.write(lambda connection: sweep(connection, removed, given_up, now))
+        return len(removed) + len(given_up)
