@@ -40,7 +40,7 @@ page: ## Build the page, if a source of it or its lock file has changed
 
 .PHONY: page-if-possible
 page-if-possible:
-	@$(PYTHON) web/build.py --if-possible
+	@$(PYTHON) web/build.py --if-possible --without-checks
 
 .PHONY: web-dev
 web-dev: ## Serve the page with reload, in front of a gateway that runs (GATEWAY_URL=http://127.0.0.1:8000)
@@ -106,15 +106,20 @@ bench: $(VENV)/.dev ## Measure speed beside a bare relay, and where the time goe
 	@$(BIN)/python -m bench.skills $(ARGS)
 	@$(BIN)/python -m bench.memory $(ARGS)
 	@$(BIN)/python -m bench.artifacts $(ARGS)
+	@$(BIN)/python -m bench.schedules $(ARGS)
 	@$(BIN)/python -m bench.hostile $(ARGS)
 	@$(BIN)/python -m bench.walk $(ARGS)
 	@$(BIN)/python -m bench.adapters $(ARGS)
-	@$(BIN)/python web/build.py --if-possible
+	@$(BIN)/python web/build.py --if-possible --without-checks
 	@$(BIN)/python -m bench.page $(ARGS)
 
 .PHONY: bench-scale
 bench-scale: $(VENV)/.dev ## Measure PostgreSQL beside SQLite, and replicas beside one (ARGS=--quick: one short round)
 	@$(BIN)/python -m bench.scale $(ARGS)
+
+.PHONY: reload
+reload: $(VENV)/.dev page ## Reload the page at each single event of a long recorded turn, in Chromium (takes minutes)
+	GATEWAY_TEST_EVERY_RELOAD=1 $(BIN)/python -m pytest tests/ui/conversation/test_reload.py $(ARGS)
 
 .PHONY: kill
 kill: $(VENV)/.dev ## Kill -9 the server, or cut its power, at random moments of 200 turns and check the record (takes minutes)
@@ -134,7 +139,7 @@ docs: $(VENV)/.dev ## Write the generated pages: events.md, api.md, settings.md,
 	@$(BIN)/python web/client/generate.py
 
 .PHONY: pictures
-pictures: $(VENV)/.dev page ## Render the pictures of README anew, in Chromium
+pictures: $(VENV)/.dev page ## Render the pictures of the documents anew, in Chromium
 	@$(BIN)/python -m docs.pictures
 
 .PHONY: dashboards
@@ -144,7 +149,7 @@ dashboards: $(VENV)/.dev ## Write grafana/dashboards from grafana/boards
 .PHONY: lock
 lock: $(VENV)/.python ## Renew the requirement files from pyproject.toml, and npm's (UPGRADE=1 moves every pin)
 	@test -x $(BIN)/uv || $(PIP) install --quiet uv
-	@$(LOCK) pyproject.toml --extra mcp --extra postgres --extra vectors --output-file requirements.txt
+	@$(LOCK) pyproject.toml --extra mcp --extra postgres --extra slack --extra vectors --output-file requirements.txt
 	@$(BUILD_REQUIRES) | $(LOCK) - --constraint requirements.txt --output-file requirements-build.txt
 	@$(LOCK) pyproject.toml --extra dev requirements-build.txt --constraint requirements.txt \
 		--output-file requirements-dev.txt

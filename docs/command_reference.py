@@ -10,6 +10,40 @@ import typer.main
 from gateway.cli.command_tree import command_tree
 from gateway.cli.examples import EXAMPLES
 
+TYPED = frozenset(
+    {
+        'gateway chat "What is 17*23?"',
+        'gateway chat --print --output-format json "What is 17*23?" | jq -r .result',
+        "gateway export --all -o sessions.jsonl",
+        "gateway config",
+        "gateway config --json | jq -r '.[] | select(.origin != \"default\").name'",
+        "gateway sessions list",
+        "gateway sessions list invoice --archived all --json",
+        "gateway approvals list",
+        "gateway webhooks list",
+        "gateway schedules list",
+        'gateway schedules add "Summarise the open orders." --cron "0 8 * * 1-5" -z Europe/Berlin',
+        'gateway schedules add "提醒我开会。" --at 2030-12-24T08:00 -z Asia/Shanghai',
+        "gateway skills list",
+        "gateway skills list --type markdown --json",
+        "gateway skills new check-invoice",
+        "gateway tools list",
+        'gateway tools run calculate \'{"expression": "17*23"}\'',
+        'echo \'{"query": "resume"}\' | gateway tools run search_docs -',
+        "gateway memory list",
+        "gateway memory list --type preference --json",
+        'gateway memory search "what tea do I like?"',
+        'gateway memory save "I like green tea." --type preference --tag food',
+        "gateway memory export -o memories.jsonl",
+        "gateway memory import memories.jsonl",
+        "gateway memory profile",
+        "gateway documents list",
+        "gateway documents list --deprecated",
+    }
+)
+"""Examples that anybody can type beside a gateway: they need no id, no file and no service of the reader's.
+The tests of the documents type them."""
+
 
 def commands() -> str:
     """A section for each command, with its arguments, options and examples."""
@@ -36,4 +70,7 @@ def _section(path: str, command: Any) -> Iterator[str]:
     ]
     if rows:
         yield "\n".join(["| option | meaning |", "|---|---|", *(" ".join(row.split()) for row in rows)])
-    yield "\n".join(["```text", *EXAMPLES[path], "```"])
+    # A block of text behind one that is typed would be what that prints.
+    for language, is_typed in (("text", False), ("sh", True)):
+        if lines := [line for line in EXAMPLES[path] if (line in TYPED) == is_typed]:
+            yield "\n".join([f"```{language}", *lines, "```"])

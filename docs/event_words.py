@@ -147,5 +147,15 @@ EXAMPLES: dict[str, dict[str, Any]] = {
             "duration_ms": 810,
         }
     },
+    "schedule": {
+        "data": {
+            "schedule_id": "sch_0123456789abcdef",
+            "name": "Open orders",
+            "action": "missed",
+            "due_at": 1795244400000,
+            "next_due_at": 1795330800000,
+            "code": "late",
+        }
+    },
     "feedback": {"data": {"rating": "down", "reason": "The total is of last year.", "of": "message"}},
 }

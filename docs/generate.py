@@ -291,7 +291,7 @@ def _plain_default(name: str) -> str:
     if default is None or default == () or hasattr(default, "get_secret_value"):
         return ""
     if isinstance(default, tuple):
-        return ",".join(default)
+        return ",".join(map(str, default))
     return json.dumps(default) if isinstance(default, bool) else str(default)
 
 

@@ -1,4 +1,4 @@
-"""`make pictures`: renders the pictures of README, from a conversation with the demo model in Chromium."""
+"""`make pictures`: renders the pictures of the documents, from conversations with the demo model."""
 
 import os
 import shutil
@@ -10,6 +10,7 @@ import httpx2
 from playwright.sync_api import Page, ViewportSize, expect, sync_playwright
 
 from tests.running import gateway_process
+from tests.stories.test_home_example import household
 
 FOLDER = Path(__file__).parent / "pictures"
 LARGEST = 200_000
@@ -51,8 +52,33 @@ def converse(page: Page) -> None:
     expect(page.get_by_role("link", name="Inbox 1")).to_be_visible()
 
 
+def take(page: Page, picture: Path) -> None:
+    """A picture that is not too large."""
+    page.screenshot(path=picture, animations="disabled")
+    if picture.stat().st_size > LARGEST:
+        sys.exit(f"{picture} has {picture.stat().st_size:,} bytes; {LARGEST:,} are allowed.")
+
+
+def live(page: Page) -> None:
+    """A question, a good night in Chinese, and a door that a person opens."""
+    page.get_by_label("Message", exact=True).wait_for()
+    for person, message, button in (
+        ("UANNA", "@gateway When are the bins collected?", None),
+        ("ULI", "@gateway 晚安", None),
+        ("UANNA", "@gateway Please open the front door for the plumber.", "Approve"),
+    ):
+        answers = page.locator("li.bot:not(:has(.actions), .streaming)")
+        answered = answers.count()
+        page.get_by_label("You are").select_option(person)
+        ask(page, message)
+        if button is not None:
+            expect(page.get_by_role("button", name=button)).to_be_visible()
+            return
+        expect(answers).to_have_count(answered + 1)
+
+
 def main() -> None:
-    """Writes `page-light.png` and `page-dark.png`."""
+    """Writes `page-light.png`, `page-dark.png` and `home.png`."""
     chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
     if chromium is None:
         sys.exit("Chromium is not installed (Debian: apt-get install chromium).")
@@ -61,6 +87,7 @@ def main() -> None:
     with (
         tempfile.TemporaryDirectory() as folder,
         gateway_process(Path(folder)) as gateway,
+        household(Path(folder)) as home,
         sync_playwright() as playwright,
     ):
         talk(gateway.url)
@@ -70,10 +97,11 @@ def main() -> None:
         converse(page)
         for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme)
-            picture = FOLDER / f"page-{scheme}.png"
-            page.screenshot(path=picture, animations="disabled")
-            if picture.stat().st_size > LARGEST:
-                sys.exit(f"{picture} has {picture.stat().st_size:,} bytes; {LARGEST:,} are allowed.")
+            take(page, FOLDER / f"page-{scheme}.png")
+        page = browser.new_page(viewport={**SIZE, "height": 1040}, color_scheme="light")
+        page.goto(home.slack)
+        live(page)
+        take(page, FOLDER / "home.png")
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ The map, from the entry points inwards:
     prompt     the prompt of a call
     history    what was said                    memory    what is remembered across sessions
     skills     one catalog of abilities         tools     what the model may call
+    schedules  messages at set times
     model      the model's edge                 storage   the event log and its tables
     auth       who is asking
     events     everything that can be said about a turn

@@ -100,6 +100,14 @@ class ApiKeys:
     def __len__(self) -> int:
         return len(self._users)
 
+    def knows(self, user_id: str) -> bool:
+        """Whether somebody could ask as that user."""
+        if not self._users:
+            return user_id == LOCAL_USER.user_id
+        name, dot, _ = user_id.partition(".")
+        named = name in {principal.user_id for principal in self._users.values()}
+        return named and bool(dot) == (name in self._delegates)
+
     def identify(self, headers: Mapping[str, str], *, needs_user: bool = True) -> Principal:
         """The owner of the key in `Authorization: Bearer …` or `x-api-key`, or the user whom a delegate key
         names in one of USER_HEADERS; the local user when there are no keys. Without `needs_user` a delegate

@@ -51,6 +51,16 @@ def new_memory_id() -> str:
     return f"m_{secrets.token_hex(8)}"
 
 
+def new_schedule_id() -> str:
+    """A schedule's id: `sch_` and 64 random bits in hex, short because models repeat it."""
+    return f"sch_{secrets.token_hex(8)}"
+
+
+def new_webhook_id() -> str:
+    """A webhook's id: `wh_` and 64 random bits in hex."""
+    return f"wh_{secrets.token_hex(8)}"
+
+
 def new_artifact_ref() -> str:
     """An artifact's reference: `ART-` and 50 random bits, in Crockford's base 32 without capitals, short
     because models repeat it. It names one of its owner's artifacts."""

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -10,8 +10,8 @@ from functools import partial
 import structlog
 from starlette.applications import Starlette
 
-from gateway.artifacts.artifact_store import ArtifactStore
 from gateway.artifacts.artifact_summary import ArtifactSummariser
+from gateway.auth import ApiKeys
 from gateway.history.indexer import Indexer
 from gateway.http.timer_wheel import Wheel
 from gateway.ids import new_replica_id
@@ -24,19 +24,26 @@ from gateway.model.calls import ModelCalls
 from gateway.model.endpoint_profile import left_out
 from gateway.model.prices import cost_of
 from gateway.model.prices import window as window_in_force
+from gateway.schedules.schedule_editor import ScheduleEditor
 from gateway.service.archiver import Archiver
 from gateway.service.artifacts import UserArtifacts
+from gateway.service.dependencies import Dependencies
 from gateway.service.documents import DocumentedMemories
 from gateway.service.gateway import Gateway
 from gateway.service.leader import Leader
 from gateway.service.learning_worker import LearningWorker
 from gateway.service.memory import UserMemories
 from gateway.service.purge_worker import PurgeWorker
+from gateway.service.schedule_results import ScheduleResults
+from gateway.service.schedules import ScheduleWorker, UserSchedules
 from gateway.service.session_events import SessionEvents
 from gateway.service.titles import Titles
 from gateway.service.upkeep import Upkeep
+from gateway.service.webhook_worker import WebhookWorker
+from gateway.service.webhooks import UserWebhooks
 from gateway.settings import Settings
 from gateway.skills.library import SkillLibrary
+from gateway.skills.skill import FunctionSkill
 from gateway.storage.blobs.addresses import is_bucket
 from gateway.supervisor import Supervisor, Work
 from gateway.telemetry.lines.logs import configure_logging
@@ -62,6 +69,8 @@ from gateway.wiring import (
     open_model,
     open_skills,
     open_storage,
+    open_webhook_posts,
+    schedule_skills,
     try_bucket,
 )
 
@@ -89,9 +98,16 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         storage.bus.watch(telemetry.observe)
         model = await _open_model(app, stack)
         calls = ModelCalls(model, settings, telemetry.model_called)
+        schedules = ScheduleEditor(storage.schedules, storage.sessions, settings)
         memory = await _open_memory(app, storage, calls, telemetry, stack)
         artifact_store = open_artifact_store(settings, storage, on_event=telemetry.artifact_event)
-        skills, servers = await _open_skills(app, memory.services, artifact_store, storage, stack)
+        skills, servers = await _open_skills(
+            app,
+            memory.services,
+            [artifact_skill(artifact_store), *schedule_skills(settings, schedules)],
+            storage,
+            stack,
+        )
         documents = memory.services and open_documents(settings, memory.services, skills, storage.exclusive)
         suggestions = Suggestions(memory.extractor)
         deps = assemble(
@@ -114,6 +130,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         )
         ownership = Ownership(deps, in_flight)
         archiver = Archiver(deps, telemetry.archived, learning.session_ended)
+        webhooks, user_webhooks = _webhooks(settings, storage, telemetry)
         gateway = Gateway(
             deps,
             in_flight,
@@ -126,9 +143,15 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
                 storage.artifacts,
                 ArtifactSummariser(artifact_store, storage.artifacts, calls, settings),
             ),
+            schedules=UserSchedules(schedules, events),
+            webhooks=user_webhooks,
         )
-        app.state.deps, app.state.gateway, app.state.telemetry = deps, gateway, telemetry
-        app.state.wheel = Wheel(min(settings.heartbeat, settings.send_timeout))
+        app.state.deps, app.state.gateway, app.state.telemetry, app.state.wheel = (
+            deps,
+            gateway,
+            telemetry,
+            Wheel(min(settings.heartbeat, settings.send_timeout)),
+        )
         app.state.newer_schema, app.state.checks = (
             storage.newer_schema,
             {"storage": storage.check, "timeline": ownership.check},
@@ -150,8 +173,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
             ),
         ):
             await stack.enter_async_context(supervisor.running(work, name))
-        await _wait_for(servers, settings)
-        await skills.refresh()
+        await _look_at_skills(skills, servers, settings)
         if documents is not None:
             await _look_at_documents(app, documents, telemetry)
         await gateway.recover()
@@ -165,16 +187,20 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
                 (indexer.look, "sessions to index"),
                 (learning.look, "sessions to learn from"),
                 (PurgeWorker(storage.purges).run, "purge of rows"),
+                (webhooks.sweep, "old deliveries"),
                 *_counts(telemetry, storage, memory),
                 *([(documents.watch, "documents")] if documents else []),
             ),
         )
         for work, name in (
             (ownership.run, "ownership of turns"),
+            (_schedules(deps, in_flight, storage, events, telemetry).run, "schedules"),
+            (ScheduleResults(storage.schedules, gateway.schedules.destinations).run, "results of schedules"),
             # Not before: a turn that a deadline wakes has an owner.
             (gateway.approvals.watch_deadlines, "deadlines of approvals"),
             (indexer.run, "search index"),
             (leader.run, "leader"),
+            (webhooks.run, "webhooks"),
         ):
             await stack.enter_async_context(supervisor.running(work, name))
         # Beside whatever comes: who serves need not wait for it, only a call that comes at once.
@@ -185,6 +211,29 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
             await begin_shutdown()
             await suggestions.close()
             await learning.close()
+
+
+def _schedules(
+    deps: Dependencies,
+    in_flight: InFlight,
+    storage: Storage,
+    events: SessionEvents,
+    telemetry: Telemetry,
+) -> ScheduleWorker:
+    metrics, keys = telemetry.metrics, ApiKeys.of(deps.settings)
+    worker = ScheduleWorker(deps, in_flight, storage.schedules, events, metrics.schedules, has_key=keys.knows)
+    metrics.observe(table.SCHEDULE_OVERDUE, lambda: worker.overdue)
+    metrics.observe(table.SCHEDULES_HELD_UP, lambda: worker.held_up)
+    return worker
+
+
+def _webhooks(
+    settings: Settings, storage: Storage, telemetry: Telemetry
+) -> tuple[WebhookWorker, UserWebhooks]:
+    posts = open_webhook_posts(settings)
+    worker = WebhookWorker(storage.webhooks, storage.turns, posts, settings, telemetry.webhook_tried)
+    storage.bus.watch(worker.watch)
+    return worker, UserWebhooks(storage.webhooks, storage.schedules, posts, settings, worker.look)
 
 
 async def _prepare(model: Model) -> None:
@@ -249,6 +298,7 @@ async def _look_at_documents(app: Starlette, documents: Documents, telemetry: Te
 def _counts(telemetry: Telemetry, storage: Storage, memory: OpenMemory) -> Iterator[tuple[Work, str]]:
     counts = telemetry.metrics
     yield partial(counts.artifacts.run, storage.artifacts), "count of artifacts"
+    yield partial(counts.deliveries.run, storage.webhooks), "count of deliveries"
     if memory.services is not None:
         yield partial(counts.memories.run, memory.services.store), "count of memories"
 
@@ -323,7 +373,7 @@ def _shutdown_of(gateway: Gateway, settings: Settings) -> Callable[[], asyncio.T
 async def _open_skills(
     app: Starlette,
     memory: MemoryServices | None,
-    artifact_store: ArtifactStore,
+    own: Sequence[FunctionSkill],
     storage: Storage,
     stack: AsyncExitStack,
 ) -> tuple[SkillLibrary, McpServers]:
@@ -336,12 +386,17 @@ async def _open_skills(
 
     servers = McpServers(settings.mcp_servers, changed=changed, supervisor=supervisor)
     window = await window_in_force(settings, settings.model)
-    functions = [artifact_skill(artifact_store), *app.state.functions]
+    functions = [*own, *app.state.functions]
     if memory is not None:
         functions = [memory_skill(settings, memory), *functions]
     skills = open_skills(settings, storage.switches, functions, lambda: servers.tools, window)
     await stack.enter_async_context(supervisor.running(servers.run, "MCP servers"))
     return skills, servers
+
+
+async def _look_at_skills(skills: SkillLibrary, servers: McpServers, settings: Settings) -> None:
+    await _wait_for(servers, settings)
+    await skills.refresh()
 
 
 async def _wait_for(servers: McpServers, settings: Settings) -> None:

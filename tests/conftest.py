@@ -1,11 +1,14 @@
 """What many tests share: the event loop's backend, a database, a gateway, and a demo model of their own."""
 
+import gc
 import json
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import AsyncGenerator, Iterator
+from functools import lru_cache
+from importlib.metadata import EntryPoints, entry_points
 from pathlib import Path
 
 import pytest
@@ -15,6 +18,7 @@ from hypothesis.internal.conjecture import providers
 
 from gateway.artifacts.reading import json_path
 from gateway.settings import Settings
+from gateway.skills import functions
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.wiring import Storage, storage_on
 from tests.blank import copy_blanks
@@ -43,6 +47,24 @@ examples.load_profile("repeatable")
 # file alone than in the whole suite, and seconds of parsing before the first of them.
 assert hasattr(providers, "is_local_module_file")
 providers.__dict__["is_local_module_file"] = lambda _path: False  # pyright: ignore[reportUnknownLambdaType]
+
+
+# Modules and tests stay until the end: looking through all of them for garbage takes half a second each time.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
+
+
+@lru_cache(maxsize=1)
+def _installed(group: str, path: tuple[str, ...]) -> EntryPoints:
+    return entry_points(group=group)
+
+
+# Every gateway asks for the tools of installed packages, and each time the metadata of all of them are read.
+functions.entry_points = lambda *, group: _installed(group, tuple(sys.path))  # type: ignore[assignment]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -4,6 +4,7 @@
 the product's own checks.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -252,6 +253,14 @@ def answers(turn: TurnRow, messages: Sequence[StoredMessage], results: Mapping[s
                 yield f"the model reads another result of {block['tool_use_id']} than the log has"
 
 
+def begins_with(text: str | None, turn: TurnRow, record: Record) -> bool:
+    """Whether a turn's first message is what the user said; a schedule's stands in tags of its own."""
+    if record.of_turn(turn)[0]["data"].get("dialect") != "schedule":
+        return text == turn.input
+    wrapped = rf"<scheduled_message>\n[^\n]+\n\n{re.escape(turn.input)}\n</scheduled_message>"
+    return re.fullmatch(wrapped, text or "") is not None
+
+
 def history(record: Record) -> Iterator[str]:
     """The history is one the model accepts: the user first, nothing empty, every call answered next."""
     messages = [stored.message for stored in record.messages]
@@ -276,7 +285,7 @@ def history(record: Record) -> Iterator[str]:
         if first is None:
             if (events := record.of_turn(turn)) and not never_ran(events):
                 yield f"turn {turn.id} has no message"
-        elif (first.role, text_of(first)) != ("user", turn.input):
+        elif first.role != "user" or not begins_with(text_of(first), turn, record):
             yield f"turn {turn.id} does not begin with what the user said"
 
 

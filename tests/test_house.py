@@ -208,11 +208,13 @@ def test_every_link_between_documents_leads_somewhere() -> None:
     assert dead == []
 
 
-@pytest.mark.parametrize("page", ["a2a", "ag-ui", "ai-sdk", "durable-streams", "mcp-server", "openai"])
+@pytest.mark.parametrize(
+    "page", ["a2a", "ag-ui", "ai-sdk", "durable-streams", "frontend", "mcp-server", "openai", "webhooks"]
+)
 def test_the_client_on_a_chinese_page_is_the_one_that_is_tested(page: str) -> None:
     """The first program of the English page, which the tests run, stands on the Chinese page as it is."""
     text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
-    program = re.search(r"^```(?:js|python)\n.+?^```$", text, re.DOTALL | re.MULTILINE)
+    program = re.search(r"^```(?:html|js|python)\n.+?^```$", text, re.DOTALL | re.MULTILINE)
 
     assert program
     assert program.group() in (ROOT / "docs" / "zh" / f"{page}.md").read_text(encoding="utf-8")
@@ -221,7 +223,12 @@ def test_the_client_on_a_chinese_page_is_the_one_that_is_tested(page: str) -> No
 def test_every_variable_that_a_document_names_is_a_setting() -> None:
     """GATEWAY_* names in the documents, the image and the compose files are in .env.example."""
     known = set(re.findall(r"^#(\w+)=", (ROOT / ".env.example").read_text(), re.MULTILINE))
-    known |= {"GATEWAY_CONFIG", "GATEWAY_URL", "GATEWAY_KEY"}
+    known |= {
+        "GATEWAY_CONFIG",
+        "GATEWAY_URL",
+        "GATEWAY_KEY",
+        *(f"GATEWAY_SLACK_{each}" for each in ("JOURNAL", "RATE", "USERS", "IDENTITY")),
+    }
     places = [*DOCUMENTS, ROOT / "Dockerfile", *ROOT.glob("compose*.yaml")]
     places += [each for each in EXAMPLES if each.suffix in (".yaml", ".js", ".jsx")]
     named = {name for place in places for name in re.findall(r"GATEWAY_[A-Z_]*[A-Z]", place.read_text())}

@@ -75,9 +75,9 @@ class ArtifactStore:
         metadata: Mapping[str, Any] | None = None,
         expires_at: int | None = None,
     ) -> ArtifactRow:
-        """Stores a content; the session of its origin uses it from then on. Whoever is cancelled meanwhile
-        finds it kept whole or not at all. What the same tool call has kept before is given back. It expires
-        when settings say so, or before, `expires_at` (Unix milliseconds).
+        """Stores a content; the session of its origin uses it from then on. After a cancellation it is stored
+        whole or not at all. What the same tool call has stored before is returned. It expires when settings
+        say so, or before, `expires_at` (Unix milliseconds).
 
         Raises:
             errors.TooLarge: it has more bytes than settings allow; only so many of them were read.

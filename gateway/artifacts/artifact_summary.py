@@ -1,4 +1,4 @@
-"""What a model says of an artifact in one sentence: only where settings want it, and when somebody asks."""
+"""A model's summary of an artifact in one sentence: only if settings want it, and on demand."""
 
 from collections.abc import Callable
 from time import monotonic
@@ -25,7 +25,7 @@ CALL_TIMEOUT = 60.0
 MAX_CONCURRENT = 2
 """Model calls at the same time; who asks meanwhile gets no summary."""
 PAUSE = 3600.0
-"""Seconds in which nobody asks for the same summary again, however the first call went."""
+"""Seconds in which the same summary is not requested again, also after a failure."""
 MAX_REMEMBERED = 1000
 """Artifacts of which it is known that one was asked for; then the oldest are forgotten."""
 
@@ -84,7 +84,7 @@ class ArtifactSummariser:
         return summary
 
     def _is_due(self, key: tuple[str, str]) -> bool:
-        """Whether nobody asked lately; from now on somebody did."""
+        """Whether there was no request lately; from now on there was one."""
         now = self._now()
         asked = self._asked.pop(key, None)
         if asked is not None and now < asked + PAUSE:

@@ -1,5 +1,5 @@
-"""Files that users attach to their messages: kept as artifacts, told in words, and shown where the Messages
-API can show them.
+"""Files that users attach to their messages: stored as artifacts, described in words, and shown where the
+Messages API can show them.
 
     attach: what came with a message -> artifacts, and what the model is told of each, fixed from then on
     fill:   messages that name artifacts as images and documents -> the same with their contents
@@ -78,8 +78,8 @@ class AttachedFiles(NamedTuple):
 
 
 class Filled(NamedTuple):
-    """Messages with the contents of their files, and what could not be shown, for people; `is_whole` says
-    that nothing is missing, for whatever reason."""
+    """Messages with the contents of their files, and what could not be shown, for people; `is_whole`: nothing
+    is missing, for any reason."""
 
     messages: Sequence[Message]
     problems: Sequence[str] = ()
@@ -129,7 +129,7 @@ class Attachments:
         return AttachedFiles(tuple(files), tuple(made))
 
     async def withdraw(self, owner: str, made: Sequence[str]) -> None:
-        """Removes what was made for a message that nobody needs. What cannot be removed now expires."""
+        """Removes what was made for a message that is not needed. What cannot be removed now expires."""
         for ref in made:
             with suppress(StorageError, NotFound):
                 await self._store.delete(owner, ref)
@@ -144,9 +144,9 @@ class Attachments:
         self, owner: str, messages: Sequence[Message], *, model: str = "", withheld: Collection[str] = ()
     ) -> Filled:
         """The messages with their images and documents read from the store: the newest ones, as many as one
-        request may have. In place of the others, of those `withheld`, of what the endpoint of `model`
-        refused before and of what cannot be read, stands a text that says so.
-        Messages without files are the same objects. Never raises for what the store cannot do."""
+        request may have. In place of the others, of those `withheld`, of what the endpoint of `model` refused
+        before and of what cannot be read, stands a text with the reason. Messages without files are the same
+        objects. Never raises for what the store cannot do."""
         contents = {
             index: list(message.content)
             for index, message in enumerate(messages)

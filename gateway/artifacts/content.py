@@ -27,7 +27,7 @@ _MAX_SUFFIX_LENGTH = 12  # characters, with the dot, that a long name keeps of i
 @dataclass(frozen=True, slots=True)
 class ArtifactContent:
     """A content: each call of `chunks` gives the same bytes, in pieces of at most CHUNK; it may block. `name`
-    and `mime` are what its source says of it."""
+    and `mime` are as its source declares them."""
 
     chunks: Callable[[], Iterator[bytes]]
     name: str | None = None
@@ -68,7 +68,7 @@ def bytes_content(data: bytes, name: str | None = None, mime: str | None = None)
 
 
 def file_content(file: BinaryIO, name: str | None = None, mime: str | None = None) -> ArtifactContent:
-    """The bytes of a file that can be read from any place; nobody else may use it meanwhile."""
+    """The bytes of a file that can be read from any place; it must not be used elsewhere meanwhile."""
 
     def chunks() -> Iterator[bytes]:
         start = 0

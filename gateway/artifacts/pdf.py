@@ -40,7 +40,7 @@ def pages_of(pieces: Iterable[bytes]) -> int | None:
 
 
 def is_locked(data: bytes) -> bool:
-    """Whether it is encrypted: nobody can look into it without its password."""
+    """Whether it is encrypted: it cannot be read without its password."""
     return _ENCRYPT.search(data) is not None
 
 

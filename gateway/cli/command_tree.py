@@ -19,9 +19,11 @@ def command_tree() -> typer.Typer:
     from gateway.cli import approval_commands as approvals
     from gateway.cli import document_commands as documents
     from gateway.cli import memory_commands as memory
+    from gateway.cli import schedule_commands as schedules
     from gateway.cli import session_commands as sessions
     from gateway.cli import skill_commands as skills
     from gateway.cli import tool_commands as tools
+    from gateway.cli import webhook_commands as webhooks
     from gateway.cli.chat import chat
     from gateway.cli.completion import completion
     from gateway.cli.config import config
@@ -35,8 +37,12 @@ def command_tree() -> typer.Typer:
     from gateway.cli.replay import replay
     from gateway.cli.serve import serve
     from gateway.cli.session_files import export, import_
+    from gateway.cli.slack import slack
 
-    app = _group("", dev, serve, chat, replay, export, import_, config, migrate, move, doctor, eval_, mcp)
+    app = _group(
+        "",
+        *(dev, serve, chat, replay, export, import_, config, migrate, move, doctor, eval_, mcp, slack),
+    )
     app.callback()(gateway)
     groups = {
         "sessions": (
@@ -47,6 +53,16 @@ def command_tree() -> typer.Typer:
         "approvals": (
             "Approvals: calls that wait for a person.",
             (approvals.list_, approvals.approve, approvals.deny),
+        ),
+        "schedules": (
+            "Schedules: messages that are sent at set times.",
+            (schedules.list_, schedules.show, schedules.add, schedules.pause, schedules.resume),
+            (schedules.run, schedules.delete),
+        ),
+        "webhooks": (
+            "Webhooks: addresses that are told what happens.",
+            (webhooks.list_, webhooks.add, webhooks.test_, webhooks.enable, webhooks.disable),
+            (webhooks.deliveries, webhooks.replay, webhooks.delete),
         ),
         "skills": (
             "Skills: list them, check and write SKILL.md files.",
@@ -89,7 +105,14 @@ def gateway(
 
 
 class Commands(TyperGroup):
-    """Commands under one name. They end as others do when nobody reads their output any more."""
+    """Commands under one name; without one of them, what can be listed is. They end as others do when nobody
+    reads their output any more."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        is_left_out = not args or (args[0].startswith("-") and args[0] not in ctx.help_option_names)
+        if "list" in self.commands and is_left_out and not ctx.resilient_parsing:
+            args = ["list", *args]
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         try:

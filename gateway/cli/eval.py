@@ -9,7 +9,7 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gateway.cli.evaluation.conversations import Conversation
+    from gateway.cli.evaluation.conversations import ScriptedConversation
     from gateway.cli.evaluation.results import ModelResult
 
 
@@ -58,7 +58,7 @@ def eval_(  # noqa: PLR0917 - each is given by its name, MODEL aside
 
 def _evaluate(
     models: "Sequence[str]",
-    conversations: "Sequence[Conversation]",
+    conversations: "Sequence[ScriptedConversation]",
     turn_timeout: float,
     model_timeout: float,
     results: "list[ModelResult]",
@@ -71,7 +71,7 @@ def _evaluate(
     from gateway.cli.evaluation.answer_checks import Kind, missed
     from gateway.cli.evaluation.conversation_run import EvaluationTimeouts, converse
     from gateway.cli.evaluation.endpoints import DEMO, check_askable, endpoint_of, shown
-    from gateway.cli.evaluation.results import Failure, ModelResult, progress
+    from gateway.cli.evaluation.results import ModelResult, TurnFailure, progress
     from gateway.cli.terminal import to_stderr
     from gateway.settings import load_settings
 
@@ -95,7 +95,7 @@ def _evaluate(
                 converse(conversations, endpoint, settings, timeouts=timeouts, result=result, on_turn=on_turn)
             )
         except KeyboardInterrupt:
-            result.given_up = Failure("interrupted", "It was stopped by Ctrl-C.")
+            result.given_up = TurnFailure("interrupted", "It was stopped by Ctrl-C.")
             raise
         finally:
             logging.disable(logging.NOTSET)

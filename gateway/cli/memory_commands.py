@@ -24,7 +24,7 @@ from gateway.cli.options import AsJson, Yes
 from gateway.storage.memories import Status
 
 if TYPE_CHECKING:
-    from gateway.cli.memory_context import MemoryContext, StoredMemories
+    from gateway.cli.memory_context import MemoryContext, OpenMemories
     from gateway.memory.changes import Changed
 
 T = TypeVar("T")
@@ -61,7 +61,7 @@ def list_(
         runtime=True,
     )
 
-    async def work(stored: "StoredMemories") -> None:
+    async def work(stored: "OpenMemories") -> None:
         store = stored.memories.store
         if deleted:
             show_deleted(await store.tombstones(stored.all_scopes, limit=limit), as_json=as_json)
@@ -100,7 +100,7 @@ def show(memory_id: Id, *, user: User = "local", as_json: AsJson = False) -> Non
     """Show everything about one memory: its evidence, and what it was before."""
     from gateway.cli.memory_views import show_details
 
-    async def work(stored: "StoredMemories") -> None:
+    async def work(stored: "OpenMemories") -> None:
         show_details(await stored.memories.details(stored.viewer, memory_id), as_json=as_json)
 
     _in_stored(user, work)
@@ -316,7 +316,7 @@ def in_context(
 
 def _in_stored(
     user: str,
-    work: "Callable[[StoredMemories], Awaitable[None]]",
+    work: "Callable[[OpenMemories], Awaitable[None]]",
     *,
     role: str | None = None,
     project: str | None = None,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredMemories:
+class OpenMemories:
     """The memories of one user, to be read. `viewer` is who looks, as in a MemoryContext."""
 
     memories: "Memories"
@@ -92,7 +92,7 @@ async def open_context(
 
 
 @asynccontextmanager
-async def open_stored(user: str, role: str | None, project: str | None) -> AsyncGenerator[StoredMemories]:
+async def open_stored(user: str, role: str | None, project: str | None) -> AsyncGenerator[OpenMemories]:
     """The same, to be read alone; a third as much is loaded. Raises as `open_context`."""
     from gateway.wiring import open_stored_memories
 
@@ -101,7 +101,7 @@ async def open_stored(user: str, role: str | None, project: str | None) -> Async
     _, all_scopes, viewer = _scopes(settings, user, role, project)
     async with open_stored_memories(settings) as memories:
         with _told_of(user):
-            yield StoredMemories(memories, viewer, all_scopes)
+            yield OpenMemories(memories, viewer, all_scopes)
 
 
 def _scopes(

@@ -3,15 +3,18 @@
 import sys
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
 from gateway.cli.options import LOCAL_URL, Key, Url
-from gateway.cli.session_commands import Session, find_session
+from gateway.cli.session_commands import find_session, known_sessions
 
 CHUNK = 262_144
+OF_ALL = b'{"kind":"sessions",'
+"""How a file with all sessions begins."""
 
 
 @contextmanager
@@ -26,7 +29,14 @@ def named_failures(path: object, verb: Literal["read", "written"]) -> Generator[
 
 
 def export(
-    session: Session,
+    session: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="SESSION",
+            help="Its id, or how it begins; without it, --all.",
+            autocompletion=known_sessions,
+        ),
+    ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="File to write. [default: stdout]")
     ] = None,
@@ -34,17 +44,27 @@ def export(
         Literal["jsonl", "markdown", "html"],
         typer.Option("--format", help="jsonl, or a page to share: markdown or html."),
     ] = "jsonl",
+    *,
+    every: Annotated[
+        bool, typer.Option("--all", help="All sessions, archived ones too, in one file.")
+    ] = False,
     url: Url = LOCAL_URL,
     key: Key = None,
 ) -> None:
-    """Write a session to a file. It is complete, so that `gateway import` reads it, or a page to share."""
+    """Write a session to a file, or all of them. It is complete, so that `gateway import` reads it, or a page
+    to share."""
+    if every == (session is not None) or (every and form != "jsonl"):
+        raise typer.BadParameter("Give a session, or --all, which is jsonl.")
     from gateway.client import GatewayClient
     from gateway.files.replacement import replacing
 
     with (
         GatewayClient(url, key) as client,
         client.stream(
-            "GET", f"/api/sessions/{find_session(client, session)['id']}/export?format={form}"
+            "GET",
+            "/api/export"
+            if session is None
+            else f"/api/sessions/{find_session(client, session)['id']}/export?format={form}",
         ) as response,
     ):
         chunks = client.chunks(response)
@@ -64,12 +84,21 @@ def import_(
     url: Url = LOCAL_URL,
     key: Key = None,
 ) -> None:
-    """Make a session of an exported file. A damaged file is refused as a whole."""
+    """Make a session of an exported file, or all that are in it. A damaged one is refused as a whole."""
+    from gateway.cli.terminal import to_stderr
     from gateway.client import GatewayClient
 
     with named_failures(file, "read"), GatewayClient(url, key) as client, file.open("rb") as opened:
-        session = client.import_session(iter(lambda: opened.read(CHUNK), b""))
-    print(session["id"])
+        chunks = iter(lambda: opened.read(CHUNK), b"")
+        first = next(chunks, b"")
+        if not first.startswith(OF_ALL):
+            print(client.import_session(chain([first], chunks))["id"])
+            return
+        found = client.import_sessions(chain([first], chunks))
+    for each in found["reasons"]:
+        to_stderr(f"Session {each['number']} of the file: {each['message']}")
+    print(f"{found['imported']} imported, {found['refused']} refused")
+    raise typer.Exit(int(found["refused"] > 0))
 
 
 def _whole(chunks: Iterator[bytes]) -> Iterator[bytes]:
@@ -85,7 +114,10 @@ def _whole(chunks: Iterator[bytes]) -> Iterator[bytes]:
         yield chunk
     try:
         closing = orjson.loads(last)
-        if closing["kind"] == "end":
+        if closing["kind"] == "sessions_end":
+            for each in closing["left_out"]:
+                print(f"Left out: {each['session_id']}, {each['code']}.", file=sys.stderr)
+        if closing["kind"] in {"end", "sessions_end"}:
             return
         reason = closing["message"] if closing["kind"] == "error" else "it is cut off"
     except (orjson.JSONDecodeError, KeyError, TypeError):

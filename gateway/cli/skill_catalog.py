@@ -60,7 +60,7 @@ async def offered(
         _memory(settings, opens=purpose == "run") as memory,
         _connected(settings, servers) as (source, unreachable),
     ):
-        functions = [wiring.artifact_skill(None), *functions]
+        functions = [wiring.artifact_skill(None), *wiring.schedule_skills(settings, None), *functions]
         if settings.memory:
             functions = [wiring.memory_skill(settings, memory), *functions]
         catalog = await wiring.look_at_skills(settings, functions, lambda: source.tools, tokens).refresh()

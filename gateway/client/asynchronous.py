@@ -77,6 +77,22 @@ class AsyncGatewayClient(Verbs[Coroutine[Any, Any, Json]]):
             if not following.is_over:
                 await asyncio.sleep(following.wait(failed))
 
+    async def upload_artifact(self, content: bytes, *, name: str, mime: str) -> Json:
+        """Keeps a file; returns the artifact with its `ref`."""
+        query = {"name": name, "raw": "1"}
+        headers = {"content-type": mime or "application/octet-stream", "accept": "application/json"}
+        with named_failures(self.url):
+            response = await self._http.post("/api/artifacts", content=content, params=query, headers=headers)
+        if response.status_code >= 400:
+            raise refusal(response)
+        return response.json()
+
+    async def artifact_content(self, artifact: str) -> bytes:
+        """All of a file."""
+        async with self.stream("GET", f"/api/artifacts/{artifact}", headers={"accept": "*/*"}) as response:
+            with named_failures(self.url):
+                return await response.aread()
+
     @asynccontextmanager
     async def stream(
         self, method: str, path: str, *, headers: Mapping[str, str] | None = None, body: Any = None

@@ -114,11 +114,16 @@ class GatewayClient(Verbs[Json]):
 
     def import_session(self, chunks: Iterable[bytes]) -> Json:
         """Sends an exported file, in pieces; returns the session that was made of it."""
+        return self._import("/api/sessions/import", chunks)
+
+    def import_sessions(self, chunks: Iterable[bytes]) -> Json:
+        """The same of an export of all sessions; returns how many were imported, and why others were not."""
+        return self._import("/api/import", chunks)
+
+    def _import(self, path: str, chunks: Iterable[bytes]) -> Json:
         headers = {"content-type": "application/x-ndjson", "accept": "application/json"}
         with named_failures(self.url):
-            response = self._http.post(
-                "/api/sessions/import", content=chunks, headers=headers, timeout=IMPORT_TIMEOUT
-            )
+            response = self._http.post(path, content=chunks, headers=headers, timeout=IMPORT_TIMEOUT)
         return _said(response)
 
     def _ask(self, method: str, path: str, body: Any, query: Mapping[str, Any] | None) -> Json:

@@ -123,6 +123,54 @@ class Verbs(ABC, Generic[Answer]):
         path = f"{_of(session)}/turns/{turn}/tool_results/{quote(call, safe='')}"
         return self.ask("POST", path, {"content": content, **body}, is_repeatable=True)
 
+    # Schedules
+
+    def schedules(self) -> Answer:
+        return self.ask("GET", "/api/schedules")
+
+    def create_schedule(self, message: str, **body: Any) -> Answer:
+        return self.ask("POST", "/api/schedules", {"message": message, **body})
+
+    def schedule(self, schedule: str) -> Answer:
+        """With its last runs."""
+        return self.ask("GET", f"/api/schedules/{quote(schedule, safe='')}")
+
+    def change_schedule(self, schedule: str, status: Literal["active", "paused"]) -> Answer:
+        path = f"/api/schedules/{quote(schedule, safe='')}"
+        return self.ask("PATCH", path, {"status": status}, is_repeatable=True)
+
+    def run_schedule(self, schedule: str) -> Answer:
+        return self.ask("POST", f"/api/schedules/{quote(schedule, safe='')}/run")
+
+    def delete_schedule(self, schedule: str) -> Answer:
+        return self.ask("DELETE", f"/api/schedules/{quote(schedule, safe='')}")
+
+    # Webhooks
+
+    def webhooks(self) -> Answer:
+        return self.ask("GET", "/api/webhooks")
+
+    def add_webhook(self, url: str, **body: Any) -> Answer:
+        """Its answer alone has the secret."""
+        return self.ask("POST", "/api/webhooks", {"url": url, **body})
+
+    def change_webhook(self, webhook: str, *, enabled: bool) -> Answer:
+        return self.ask("PATCH", _webhook(webhook), {"enabled": enabled}, is_repeatable=True)
+
+    def test_webhook(self, webhook: str) -> Answer:
+        return self.ask("POST", f"{_webhook(webhook)}/test")
+
+    def deliveries(self, webhook: str, **query: Any) -> Answer:
+        return self.ask("GET", f"{_webhook(webhook)}/deliveries", query=query)
+
+    def replay_deliveries(self, webhook: str, delivery: str | None = None) -> Answer:
+        """One that ended, or all that are dead."""
+        body = {} if delivery is None else {"delivery": delivery}
+        return self.ask("POST", f"{_webhook(webhook)}/replay", body)
+
+    def delete_webhook(self, webhook: str) -> Answer:
+        return self.ask("DELETE", _webhook(webhook))
+
     # Memories, artifacts, skills
 
     def memories(self, **query: Any) -> Answer:
@@ -170,6 +218,10 @@ def connection(url: str, key: str | None, user: str | None) -> dict[str, Any]:
 def given(query: Mapping[str, Any] | None) -> dict[str, Any]:
     """A query without what has no value."""
     return {name: value for name, value in (query or {}).items() if value is not None}
+
+
+def _webhook(webhook: str) -> str:
+    return f"/api/webhooks/{quote(webhook, safe='')}"
 
 
 def _of(session: str) -> str:

@@ -14,7 +14,7 @@ from gateway.demo import skill_steps as skills
 from gateway.demo.demo_tools import MAX_ORDERS, NOTE, ORDERS, TOTALS
 from gateway.demo.directives import ScriptedCall, Think, Wanted
 from gateway.demo.phrases import phrase
-from gateway.demo.question import MAX_READ, Question, closest, is_question, language_for, related, sentences
+from gateway.demo.question import MAX_READ, DemoPrompt, closest, is_question, language_for, related, sentences
 from gateway.demo.result_report import MAX_LISTED, report
 from gateway.demo.wire import text_block
 from gateway.messages import shortened
@@ -125,7 +125,7 @@ _ALSO = (
 )
 
 
-def answer(question: Question) -> list[Wanted]:
+def answer(question: DemoPrompt) -> list[Wanted]:
     """The parts of the next model call's answer."""
     question = replace(question, text=question.text[:MAX_READ], language=language_for(question))
     if question.step > 1:
@@ -142,7 +142,7 @@ def answer(question: Question) -> list[Wanted]:
     return [*thoughts, text_block(text), *calls]
 
 
-def _calls(question: Question) -> list[ScriptedCall]:
+def _calls(question: DemoPrompt) -> list[ScriptedCall]:
     """The calls that a message is for, among the tools the request offers."""
     if _LONG.search(question.text):
         return []
@@ -163,7 +163,7 @@ def _calls(question: Question) -> list[ScriptedCall]:
     ]
 
 
-def _own_words(question: Question) -> str:
+def _own_words(question: DemoPrompt) -> str:
     """What is said where no tool is called: what was asked for, or what to try."""
     if _LONG.search(question.text):
         return "\n".join(phrase("long", question, line, _LONG_LINES) for line in range(1, _LONG_LINES + 1))
@@ -177,7 +177,7 @@ def _own_words(question: Question) -> str:
     return "\n\n".join([*paragraphs[: MAX_LISTED + 2], _introduction(question)])
 
 
-def _introduction(question: Question) -> str:
+def _introduction(question: DemoPrompt) -> str:
     chinese = question.language != "english"
     examples = [stop.example[chinese] for stop in (*ALONE, *TOGETHER) if stop.tool in question.tools]
     examples += [example[chinese] for example in _ALSO]
@@ -192,7 +192,7 @@ def _traditional() -> Any:
     return opencc.OpenCC("s2t")
 
 
-def _recalled(question: Question) -> str | None:
+def _recalled(question: DemoPrompt) -> str | None:
     """What the user said, in this conversation or before it, that is closest to a question of theirs."""
     if not is_question(question.text):
         return None
@@ -203,14 +203,14 @@ def _recalled(question: Question) -> str | None:
     return memories.get(found, found) if found else None
 
 
-def _lookup(question: Question) -> list[ScriptedCall]:
+def _lookup(question: DemoPrompt) -> list[ScriptedCall]:
     """A question to what was compressed, where the summary has no answer."""
     compressed = any("<conversation_summary>" in text for text in question.earlier)
     asks = compressed and ARCHIVE in question.tools and is_question(question.text)
     return [] if not asks or _recalled(question) else [ScriptedCall(ARCHIVE, {"search": question.text[:200]})]
 
 
-def _next_calls(question: Question) -> list[ScriptedCall]:
+def _next_calls(question: DemoPrompt) -> list[ScriptedCall]:
     """The next step of a skill. After the sample orders became an artifact: two parts of it are read, then
     all of it goes on by reference, if what that takes is offered."""
     if following := skills.follow(question):

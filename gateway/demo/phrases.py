@@ -1,6 +1,6 @@
 """What the demo says, in English and Chinese."""
 
-from gateway.demo.question import Question
+from gateway.demo.question import DemoPrompt
 
 _WORDS = {
     "calls": ("Let me call {}.", "我来调用 {}。"),
@@ -37,6 +37,6 @@ _WORDS = {
 }
 
 
-def phrase(what: str, question: Question, *values: object) -> str:
+def phrase(what: str, question: DemoPrompt, *values: object) -> str:
     """One of these phrases, in the language of the question."""
     return _WORDS[what][question.language != "english"].format(*values)

@@ -18,6 +18,7 @@ MAX_STATEMENTS = 1000
 _CHINESE = re.compile(r"[\u3400-\u9fff]")
 _REFERENCE = re.compile(ARTIFACT_PATTERN)
 _TAG = re.compile(r"<(\w+)>")
+_SCHEDULED = "<scheduled_message>"
 _SKILLS = re.compile(r"^<skills>\n(.*?)\n</skills>$", re.DOTALL | re.MULTILINE)
 _SKILL = re.compile(r"^- (\S+?)(?: \([^\n]*?SKILL\.md\))?(?:: (.*))?$", re.MULTILINE)
 _RECALLED = re.compile(r"^<(long_term_memory|retrieved_context)>\n.*?^</\1>", re.DOTALL | re.MULTILINE)
@@ -74,10 +75,7 @@ class Result:
     @property
     def text(self) -> str:
         """The content without the tags and the note that the gateway puts around text from elsewhere."""
-        first, _, rest = self.content.strip().partition("\n")
-        tag = _TAG.fullmatch(first)
-        wrapped, closing, _ = rest.rpartition(f"\n</{tag[1]}>") if tag is not None else ("", "", "")
-        return wrapped.partition("\n\n")[2].strip() if closing else self.content.strip()
+        return _unwrapped(self.content)
 
     @property
     def artifact(self) -> str | None:
@@ -87,7 +85,7 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class DemoPrompt:
     """`step` counts the model calls of the turn from 1; `results` are those of all its tool calls; `earlier`
     is what the user said before, summaries included; `skills` are descriptions by name; `language` is that of
     the answer, see `language_for`."""
@@ -110,7 +108,7 @@ class Question:
         return (results or [file.ref for file in self.files] or [None])[-1]
 
 
-def read(body: Mapping[str, Any]) -> Question:
+def read(body: Mapping[str, Any]) -> DemoPrompt:
     """Reads a valid request body. The question is the last text block of the newest user message that has
     one: what the gateway puts beside the user's own words is not taken for them."""
     messages: list[dict[str, Any]] = body["messages"]
@@ -123,13 +121,13 @@ def read(body: Mapping[str, Any]) -> Question:
         if message["role"] == "user" and texts:
             # A message that is nothing but such a block was written by the user after all.
             own = [text for text in texts if not _is_put_beside(text)] or texts[-1:]
-            earlier += own
+            earlier += [_unwrapped(text) if text.startswith(_SCHEDULED) else text for text in own]
             beside += [text for text in texts if text not in own]
             at = index
         elif message["role"] == "system":
             beside += texts
     listed = [match[1] for text in system for match in _SKILLS.finditer(text)]
-    return Question(
+    return DemoPrompt(
         text=(earlier or [""])[-1],
         step=1 + sum(message["role"] == "assistant" for message in messages[at + 1 :]),
         results=_results(messages[at + 1 :]),
@@ -142,7 +140,7 @@ def read(body: Mapping[str, Any]) -> Question:
     )
 
 
-def language_for(question: Question) -> str:
+def language_for(question: DemoPrompt) -> str:
     """The language to answer in, "english", "chinese" or "traditional": the newest wish of the user, in what
     is remembered or in this conversation, or else the question's."""
     texts = [*(each.text for each in question.memories), *question.earlier, question.text][-MAX_STATEMENTS:]
@@ -198,6 +196,13 @@ def _words(found: Iterable[str]) -> frozenset[str]:
     """Latin words of more than one letter and single Chinese characters. What is called so has that name."""
     words = (word for word in found if (len(word) == 1) != word.isascii() or word.isdecimal())
     return frozenset(_NAMING.get(word, word) for word in words)
+
+
+def _unwrapped(text: str) -> str:
+    first, _, rest = text.strip().partition("\n")
+    tag = _TAG.fullmatch(first)
+    wrapped, closing, _ = rest.rpartition(f"\n</{tag[1]}>") if tag is not None else ("", "", "")
+    return wrapped.partition("\n\n")[2].strip() if closing else text.strip()
 
 
 def _is_put_beside(text: str) -> bool:

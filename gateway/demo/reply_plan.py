@@ -21,7 +21,7 @@ from gateway.demo.directives import (
     Wanted,
     parse,
 )
-from gateway.demo.question import Question, read
+from gateway.demo.question import DemoPrompt, read
 from gateway.demo.signatures import redacted_block, thinking_block
 from gateway.demo.strictness import THOUGHT_FIRST
 from gateway.demo.wire import DemoReply, InputUsage, Part, text_block
@@ -73,13 +73,13 @@ def plan(body: Mapping[str, Any], script: str | None, usage: InputUsage, pace: f
     return Plan(reply, step.fault, tuple(sorted(question.tools)), seed, step.window)
 
 
-def _with_reference(question: Question) -> Callable[[str], str]:
+def _with_reference(question: DemoPrompt) -> Callable[[str], str]:
     """Puts the newest reference to an artifact into calls, where there is one."""
     ref = question.artifact or ARTIFACT
     return lambda line: line.replace(ARTIFACT, ref) if line.startswith("/call ") else line
 
 
-def _step(question: Question, steps: list[ScriptedStep]) -> ScriptedStep:
+def _step(question: DemoPrompt, steps: list[ScriptedStep]) -> ScriptedStep:
     if not steps:
         return ScriptedStep(answers.answer(question))
     if len(steps) == 1 and not steps[0].parts and question.text:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from gateway.demo import skill_steps as skills
 from gateway.demo.phrases import phrase
-from gateway.demo.question import Question, Result, closest, is_question, memories_in, sentences
+from gateway.demo.question import DemoPrompt, Result, closest, is_question, memories_in, sentences
 from gateway.messages import shortened
 
 MAX_QUOTE, MAX_QUOTE_LINES = 500, 8
@@ -15,7 +15,7 @@ _ENTRY = re.compile(r"^\[\d+\] (.+)$", re.MULTILINE)
 _MARKUP = re.compile(r"</?[a-z_]++[^>]*+>$|<!--|\|")
 
 
-def report(question: Question) -> str:
+def report(question: DemoPrompt) -> str:
     """What the tools gave, quoted, and what the demo is."""
     paragraphs = [_paragraph(result, question) for result in question.results]
     if following := skills.follow(question):
@@ -23,7 +23,7 @@ def report(question: Question) -> str:
     return "\n\n".join([*paragraphs, f"{phrase('demo', question)} {phrase('real', question)}"])
 
 
-def _paragraph(result: Result, question: Question) -> str:
+def _paragraph(result: Result, question: DemoPrompt) -> str:
     if result.is_error:
         return _failure(result, question)
     match result.name, result.arguments.get("action"):
@@ -39,7 +39,7 @@ def _paragraph(result: Result, question: Question) -> str:
             return "\n\n".join([phrase("gave", question, result.name), *_quotes(result.text)])
 
 
-def _failure(result: Result, question: Question) -> str:
+def _failure(result: Result, question: DemoPrompt) -> str:
     """A call that did not work, or that nobody allowed."""
     what = "denied" if "was not run" in result.content else "failed"
     return phrase(what, question, result.name, shortened(result.content, MAX_QUOTE))

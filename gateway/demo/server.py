@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -25,10 +26,13 @@ MAX_SCRIPTS = 100
 """Summaries that can be scripted in advance."""
 _ERROR_TYPES = {
     401: "authentication_error",
+    403: "permission_error",
     404: "not_found_error",
     413: "request_too_large",
     500: "api_error",
 }
+
+_LOOPBACK_HOST = re.compile(r"(127\.0\.0\.1|localhost|\[::1\])(:\d+)?", re.IGNORECASE)
 
 log = logging.getLogger(__name__)
 
@@ -43,8 +47,10 @@ class Demo:
         *,
         version: str | None = None,
         key_header: KeyHeader | None = None,
+        refuses_pages: bool = False,
     ) -> None:
         self.counters = ConnectionCounts()
+        self._refuses_pages = refuses_pages
         self._versions = VERSIONS if version is None else (version,)
         self._key_header: KeyHeader | None = key_header
         self._pace = pace
@@ -69,6 +75,8 @@ class Demo:
         where = (request.method, request.path)
         is_call = request.path == "/v1/messages"
         try:
+            if self._refuses_pages:
+                _check_no_page(request.headers)
             if where in open_to_all:
                 return Script(open_to_all[where](request))
             if where not in with_key:
@@ -151,6 +159,13 @@ def checked_body(
     return body
 
 
+def _check_no_page(headers: Mapping[str, str]) -> None:
+    """A page in a browser on this machine, of any site, could otherwise read what was asked, also under a
+    host name that was made to mean 127.0.0.1 (DNS rebinding). Raises RejectedRequest."""
+    if "origin" in headers or not _LOOPBACK_HOST.fullmatch(headers.get("host", "")):
+        raise RejectedRequest("The demo answers no pages, and only names of this machine.", status=403)
+
+
 def refuse(status: int, message: str) -> Script:
     """The API's error for a status."""
     return Script(_error(RejectedRequest(message, status=status)))
@@ -218,13 +233,14 @@ async def serve_demo(
 ) -> AsyncGenerator[str]:
     """Serves the demo in the current event loop and yields its base URL; leaving the context ends it at once.
     `pace` is in seconds between pieces; a request of more than `window` tokens is refused as too long, one
-    that has not the API's `version` or its key in `key_header` as well (None: any will do). Installs no
-    signal handlers.
+    that has not the API's `version` or its key in `key_header` as well (None: any will do). On loopback no
+    page in a browser is answered. Installs no signal handlers.
 
     Raises:
         OSError: the port is taken.
     """
-    demo = Demo(pace, window, version=version, key_header=key_header)
+    is_loopback = _LOOPBACK_HOST.fullmatch(f"[{host}]" if ":" in host else host) is not None
+    demo = Demo(pace, window, version=version, key_header=key_header, refuses_pages=is_loopback)
     async with serve(demo.answer, demo.counters, host, port) as url:
         yield url
 

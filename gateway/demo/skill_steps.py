@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from gateway.demo.directives import ScriptedCall
-from gateway.demo.question import Question
+from gateway.demo.question import DemoPrompt
 from gateway.lexical import query_tokens, tokens
 
 READ_SKILL = "read_skill"
@@ -37,13 +37,13 @@ class SkillProgress(NamedTuple):
     call: ScriptedCall | None
 
 
-def begin(question: Question) -> list[ScriptedCall]:
+def begin(question: DemoPrompt) -> list[ScriptedCall]:
     """The call that reads the skill which a message is for."""
     name = skill_for(question) if READ_SKILL in question.tools else None
     return [ScriptedCall(READ_SKILL, {"name": name})] if name else []
 
 
-def skill_for(question: Question) -> str | None:
+def skill_for(question: DemoPrompt) -> str | None:
     """The skill whose name the message has, in full or in its words, or else one with a Chinese phrase of its
     description."""
     text, asked = question.text.casefold(), frozenset(tokens(question.text))
@@ -55,7 +55,7 @@ def skill_for(question: Question) -> str | None:
     return next((name for name, phrase in phrases if asked.issuperset(tokens(phrase))), None)
 
 
-def follow(question: Question) -> SkillProgress | None:
+def follow(question: DemoPrompt) -> SkillProgress | None:
     """Where a turn stands that has read a skill: nothing follows on a call that failed, nor on a placeholder
     for which there is no value, and a step whose tool is not offered is left out. None: it has read none, or
     one that spells out no call.
@@ -94,7 +94,7 @@ def _object(text: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def _filled(tool: str, written: str, question: Question) -> ScriptedCall | None:
+def _filled(tool: str, written: str, question: DemoPrompt) -> ScriptedCall | None:
     """The call with values for its placeholders, or None: one that is a whole text keeps its type."""
 
     def value(match: re.Match[str]) -> str:
@@ -110,7 +110,7 @@ def _filled(tool: str, written: str, question: Question) -> ScriptedCall | None:
         return None
 
 
-def _value(name: str, question: Question) -> Any:
+def _value(name: str, question: DemoPrompt) -> Any:
     """A field of the latest JSON result that has it, the whole result of a tool, the `request`, or for a name
     that ends in id or number the longest word of it with a digit."""
     for result in reversed(question.results[1:]):

@@ -1,1 +1,1 @@
-"""What can be said about a turn: a closed union, one small file per family."""
+"""The events of a turn: a closed union, one small file per family."""

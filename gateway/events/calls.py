@@ -1,4 +1,4 @@
-"""Tool calls, from intent to result, and a person's say in them."""
+"""Tool calls, from intent to result, and people's decisions about them."""
 
 from typing import Any, ClassVar, Literal
 
@@ -41,7 +41,7 @@ class ToolProgress(EventData):
 
 
 class StepTrace(Part):
-    """One step of what a tool did. Inputs and outputs that are too large are cut, and say so."""
+    """One step of what a tool did. Inputs and outputs that are too large are cut and marked as cut."""
 
     step_id: str
     step_name: str

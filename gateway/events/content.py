@@ -1,4 +1,4 @@
-"""What the model says, piece by piece, and what was looked up for it."""
+"""The model's text and thinking in deltas, and what was retrieved for it."""
 
 from typing import ClassVar, Literal
 

@@ -1,4 +1,4 @@
-"""The closed union of everything that can be said about a turn, and its JSON Schema."""
+"""The closed union of all events, and its JSON Schema."""
 
 from typing import Annotated, Any, get_args
 
@@ -23,7 +23,12 @@ from gateway.events.lifecycle import (
     WarningEvent,
 )
 from gateway.events.memory_skill_artifact import ArtifactEvent, MemoryEvent, SkillEvent
-from gateway.events.session_changes import CompressionEvent, FeedbackEvent, TitleEvent
+from gateway.events.session_changes import (
+    CompressionEvent,
+    FeedbackEvent,
+    ScheduleEvent,
+    TitleEvent,
+)
 
 AnyEvent = Annotated[
     TurnStartEvent
@@ -41,6 +46,7 @@ AnyEvent = Annotated[
     | ArtifactEvent
     | CompressionEvent
     | TitleEvent
+    | ScheduleEvent
     | IterationEndEvent
     | IterationSupersededEvent
     | WarningEvent

@@ -1,4 +1,4 @@
-"""What happens to a session beside its turns: compression, a title, feedback."""
+"""What happens to a session beside its turns: compression, a title, feedback, schedules."""
 
 from typing import ClassVar, Literal
 
@@ -62,6 +62,28 @@ class Feedback(EventData):
     )
 
 
+class Schedule(EventData):
+    """A schedule of this session was changed, or did not run when it was due. A run itself is a turn, with
+    `dialect` schedule in its `turn_start`."""
+
+    event_type: ClassVar[str] = "schedule"
+
+    schedule_id: str
+    name: str
+    action: Literal["created", "paused", "resumed", "run_asked", "deleted", "missed", "refused"]
+    due_at: int | None = Field(
+        default=None, ge=0, description="The time that was missed, or at which the turn was refused."
+    )
+    next_due_at: int | None = Field(
+        default=None,
+        ge=0,
+        description="When it runs next. Absent: not any more, or not before it is resumed.",
+    )
+    code: str | None = Field(default=None, description="Why: late, or the code of the refusal.")
+    by: str | None = Field(default=None, description="The user's id, or `model`. Absent: the gateway itself.")
+
+
 CompressionEvent = Event[Literal["compression"], Compression]
 TitleEvent = Event[Literal["title"], Title]
 FeedbackEvent = Event[Literal["feedback"], Feedback]
+ScheduleEvent = Event[Literal["schedule"], Schedule]

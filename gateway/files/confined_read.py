@@ -1,7 +1,7 @@
 """The files of a folder, read without ever leaving it. Links are followed as long as they stay in the folder,
 as those of a mounted ConfigMap do.
 
-What is wrong with a file is said without an absolute path: it reaches users and the model.
+Messages about faults of a file have no absolute path: they reach users and the model.
 """
 
 import errno

@@ -1,1 +1,1 @@
-"""What was said."""
+"""The messages of sessions: their view for the model, compressions, summaries, archives, copies."""

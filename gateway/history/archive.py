@@ -1,6 +1,7 @@
-"""Moves what was said and what happened to files that anybody can read with zcat, and reads them back.
+"""Moves messages and events to files that zcat can read, and reads them back.
 
-Nothing is freed before its copy has been read back and found to be the same; after any failure the rows stay.
+Rows are removed only after their copy has been read back and found to be the same; after any failure they
+stay.
 """
 
 import asyncio
@@ -24,7 +25,7 @@ from gateway.storage.exclusive import Exclusive
 from gateway.storage.log import EventLog
 from gateway.storage.messages import StoredMessage
 from gateway.storage.orphans import Orphans, remove_orphan
-from gateway.storage.sessions import Sessions
+from gateway.storage.sessions import Transcripts
 
 EVENT_BATCH = 1000
 MESSAGE_BATCH = 64
@@ -51,7 +52,7 @@ class StoredBlob:
 
 def folder_of(session_id: str) -> str:
     """The folder in the blob store of everything that belongs to a session. Ids that differ in case alone are
-    two sessions, and may not share one where the file system does not tell them apart."""
+    two sessions, and must not share one on a file system that ignores case."""
     return f"{FOLDER}/{hashlib.sha256(f'session {session_id}'.encode()).hexdigest()[:32]}"
 
 
@@ -71,7 +72,7 @@ async def archive_session(
     session_id: str,
     *,
     log: EventLog,
-    sessions: Sessions,
+    sessions: Transcripts,
     archives: Archives,
     orphans: Orphans,
     blobs: Blobs,
@@ -82,7 +83,7 @@ async def archive_session(
 
     Raises:
         errors.TurnInProgress, errors.Conflict, errors.NotFound: see `Archives.add`. errors.Conflict (code
-            archive_conflict) comes at once while somebody else archives the session.
+            archive_conflict) comes at once while another task archives the session.
         errors.StorageError: the database or the blob store failed; errors.ArchiveDamaged: what was written
             cannot be read back. In all cases nothing was moved and nothing is lost.
     """
@@ -100,7 +101,7 @@ async def archive_session(
         messages = _messages(sessions, session_id, position)
         try:
             await orphans.suspect(paths, now_ms())
-            # Its pages come through the event loop, slowly: nobody else's blob shall wait behind them.
+            # Its pages come through the event loop, slowly: other blobs must not wait behind them.
             row = await write_archive(blobs, to_write, events, messages, bulk=True)
             await finish(archives.add(row))
         except BaseException:
@@ -124,8 +125,8 @@ class ToWrite:
 async def write_archive(
     blobs: Blobs, to_write: ToWrite, events: Iterable[Line], messages: Iterable[Line], *, bulk: bool = False
 ) -> ArchiveRow:
-    """Stores the lines of a session's events and messages, which are iterated off the event loop; `bulk` says
-    that they come slowly. Returns the row of the archive.
+    """Stores the lines of a session's events and messages, which are iterated off the event loop; `bulk`:
+    they come slowly. Returns the row of the archive.
 
     Raises:
         errors.StorageError: the blob store failed; errors.ArchiveDamaged: what was written cannot be read
@@ -168,7 +169,7 @@ async def read_version(blobs: Blobs, row: CompressionRow) -> AsyncIterator[bytes
     """The lines that `write_version` stored, without line ends, in flat memory.
 
     Raises:
-        errors.ArchiveDamaged: the archive is missing or not what was written. When only its sha256 tells so,
+        errors.ArchiveDamaged: the archive is missing or not what was written. If only its sha256 is wrong,
             the lines have been yielded by then.
     """
     rest = b""
@@ -178,7 +179,7 @@ async def read_version(blobs: Blobs, row: CompressionRow) -> AsyncIterator[bytes
             yield line
 
 
-async def _has_more(log: EventLog, sessions: Sessions, session_id: str, seq: int, position: int) -> bool:
+async def _has_more(log: EventLog, sessions: Transcripts, session_id: str, seq: int, position: int) -> bool:
     if await log.read(session_id, after=seq, limit=1):
         return True
     return bool(await sessions.messages(session_id, after=position, until=position + 1))
@@ -203,7 +204,7 @@ def _events(log: EventLog, session_id: str, after: int) -> Iterator[Line]:
     return lines()
 
 
-def _messages(sessions: Sessions, session_id: str, after: int) -> Iterator[Line]:
+def _messages(sessions: Transcripts, session_id: str, after: int) -> Iterator[Line]:
     """The lines of all messages after a position, for another thread than the event loop's."""
 
     async def page(position: int) -> Sequence[StoredMessage]:
@@ -252,8 +253,8 @@ async def store_lines(blobs: Blobs, path: str, lines: Iterable[Line], *, bulk: b
 
 
 async def _lines_of(blobs: Blobs, path: str, sha256: str) -> AsyncIterator[bytes]:
-    """What was zipped, in pieces. Raises errors.ArchiveDamaged when it is missing, or at its end when it is
-    not what the digest says."""
+    """The unzipped content, in pieces. Raises errors.ArchiveDamaged when it is missing, or at its end when
+    its digest is another one."""
     digest = hashlib.sha256()
     try:
         async for data in unpacked(path, blobs.stream(path)):
@@ -266,9 +267,9 @@ async def _lines_of(blobs: Blobs, path: str, sha256: str) -> AsyncIterator[bytes
 
 
 async def clear(orphans: Orphans, blobs: Blobs, paths: Iterable[str]) -> None:
-    """Removes those of the blobs, which are suspected, that no row names: of work that came to nothing.
-    Whether it did the tables say, not the error: a caller may be cancelled at its commit. Where that cannot
-    be known now they stay candidates, and a sweep comes back to them."""
+    """Removes those of these orphan candidates that no row names, after work that failed. The tables decide,
+    not the error: a caller may be cancelled at its commit. If the tables cannot be read now the blobs stay
+    candidates for a later sweep."""
     with suppress(StorageError):
         for path in paths:
             await remove_orphan(orphans, blobs, path, now_ms())

@@ -1,4 +1,4 @@
-"""Makes what was said searchable, in the background, a moment after each turn's end."""
+"""Makes messages searchable, in the background, a moment after each turn's end."""
 
 import asyncio
 import logging
@@ -36,7 +36,7 @@ MAX_ATTEMPTS = 5
 
 
 class Indexer:
-    """Hears of finished turns and indexes their sessions. One per process, on its event loop."""
+    """Observes finished turns and indexes their sessions. One per process, on its event loop."""
 
     def __init__(
         self,
@@ -74,11 +74,11 @@ class Indexer:
             await asyncio.sleep(LOOK_EVERY)
 
     async def run(self) -> None:
-        """Indexes what it hears of until it is cancelled, and what a `look` finds."""
+        """Indexes the sessions of finished turns, and those that a `look` finds, until it is cancelled."""
         while True:
             try:
                 await self._catch_up()
-            except Exception as error:  # noqa: BLE001 - whatever it was: without a search the gateway goes on
+            except Exception as error:  # noqa: BLE001 - of every kind: the gateway works without the search
                 log.warning("what is to be indexed cannot be read: %s", error)
                 await asyncio.sleep(self._backlog.pause())
                 continue
@@ -90,11 +90,11 @@ class Indexer:
                 await self._index(batch)
 
     async def settled(self) -> None:
-        """Returns when all that was heard of until now can be found, or was given up."""
+        """Returns when all sessions that were queued until now are searchable or were given up."""
         await self._backlog.settled()
 
     async def _catch_up(self) -> None:
-        """Asks what is due, a batch at a time, as long as there may be something that nobody told of."""
+        """Asks what is due, a batch at a time, as long as there may be sessions that no event announced."""
         if not self._behind:
             return
         self._behind = False

@@ -1,4 +1,4 @@
-"""What the model sees of a session, for somebody who only reads it: in bounded memory, however long it is."""
+"""The model's view of a session for reading it, in bounded memory for a session of any length."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
@@ -8,11 +8,11 @@ from gateway.history.summaries.summary import render
 from gateway.history.transcript import Folding, messages_for_model, user_message
 from gateway.messages import Message
 from gateway.storage.messages import StoredMessage
-from gateway.storage.sessions import Outline, Sessions
+from gateway.storage.sessions import Outline, Transcripts
 
 
 async def messages_of(
-    sessions: Sessions, outline: Outline, *, without_turn: str | None = None
+    sessions: Transcripts, outline: Outline, *, without_turn: str | None = None
 ) -> AsyncGenerator[Sequence[Message]]:
     """`fold(view(history))` of an outline's history, a few messages at a time, without those of one turn.
 

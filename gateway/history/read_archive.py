@@ -19,7 +19,7 @@ from gateway.history.lookup import Matches, excerpt
 from gateway.lexical import estimate_tokens, query_tokens
 from gateway.messages import Block, ToolSpec
 from gateway.storage.messages import StoredMessage
-from gateway.storage.sessions import Sessions
+from gateway.storage.sessions import Transcripts
 from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
 from gateway.tools.wrapping import Wrapped, wrap
 
@@ -27,7 +27,7 @@ NAME = "read_archive"
 MAX_TOKENS = 4000
 """Estimated tokens of one answer: a few pages, so that looking things up does not fill the window again."""
 MESSAGES, EXCERPTS, MAX_LIMIT = 20, 6, 100
-"""How many messages of a range and excerpts of a search are shown unless `limit` says so, and at most."""
+"""How many messages of a range and excerpts of a search are shown without `limit`, and at most."""
 FILE_MARK = "| "
 """Before each line of a text that was attached."""
 
@@ -79,7 +79,7 @@ class _Wanted(BaseModel):
     limit: int | None = Field(default=None, ge=1, le=MAX_LIMIT)
 
 
-def read_archive(sessions: Sessions) -> FunctionTool:
+def read_archive(sessions: Transcripts) -> FunctionTool:
     """The tool `read_archive` over the messages of `sessions`: `from` and `to` (numbers of messages), or
     `search` (words), and `limit`. A search is reported as a `retrieval` event with source "archive".
 
@@ -212,8 +212,8 @@ def _entry(position: int, role: str, text: str) -> str:
 
 
 def _parts(message: StoredMessage, own_calls: set[str] | None = None) -> Iterator[str]:
-    """What a message says, block by block, without thinking. With `own_calls` what this very tool was asked
-    and has answered is left out (it repeats other messages); the ids of such calls are kept there."""
+    """The text of a message, block by block, without thinking. With `own_calls` the calls and results of this
+    tool are left out (they repeat other messages); their ids are kept in it."""
     for block in message.message.content:
         if own_calls is not None:
             if block["type"] == "tool_use" and block["name"] == NAME:

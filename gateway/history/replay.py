@@ -13,8 +13,8 @@ PAGE = 1000
 """Events read from the log at a time: what a replay holds in memory."""
 
 MAX_PAUSE = 10.0
-"""Seconds of the longest wait between two events, unless the caller says otherwise: between two messages of
-a person there may be days."""
+"""Seconds of the longest wait between two events, unless the caller gives another: between two messages of a
+person there may be days."""
 
 TICK = 0.002
 """Seconds. Events that are due within it are handed out together."""

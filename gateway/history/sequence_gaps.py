@@ -10,8 +10,8 @@ from gateway.events.lifecycle import EVENTS_LOST
 
 
 class SequenceGaps:
-    """What is left out between events that are taken in order, from the number behind `after` on. Each gap
-    has to be named by a warning: what nobody knows to be lost is missing."""
+    """The gaps between events that are taken in order, from the number behind `after` on. Each gap has to be
+    named by a warning: else the events are missing, not known to be lost."""
 
     def __init__(self, after: int = 0) -> None:
         self.last = after

@@ -122,8 +122,8 @@ def fold(stored: Iterable[Message]) -> list[Message]:
     """The messages to send, in order.
 
     Neighbours of one role are joined (a turn that failed leaves a user message without an answer), empty
-    blocks are left out, every tool_use gets its tool_result in the message that follows, and results nobody
-    asked for are left out. The result only grows at its end when messages are added at the end. Folding the
+    blocks are left out, every tool_use gets its tool_result in the message that follows, and results without
+    a call are left out. The result only grows at its end when messages are added at the end. Folding the
     result again changes nothing."""
     folding = Folding()
     return [*folding.take(stored), *folding.end()]
@@ -229,7 +229,7 @@ def user_message(text: str) -> Message:
 
 
 def without_turn(history: History, turn_id: str) -> History:
-    """The history as it was before that turn said anything."""
+    """The history as it was before that turn's messages."""
     branch = history.branch
     if branch is not None:
         own = (item.position - 1 for item in history.messages if item.turn_id == turn_id)

@@ -7,6 +7,7 @@ import structlog
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Match
 from starlette.types import Scope
 
 from gateway import errors
@@ -130,6 +131,9 @@ async def on_http_error(request: Request, error: Exception) -> Response:
     code = HTTP_CODES.get(error.status_code, "invalid_request")
     response = refusal(request.scope, GatewayError(str(error.detail), code=code), error.status_code)
     response.headers.update(error.headers or {})
+    if error.status_code == 405 and "allow" in response.headers:  # of the first route with this path alone
+        routes = [each for each in request.app.routes if each.matches(request.scope)[0] is not Match.NONE]
+        response.headers["allow"] = ", ".join(sorted({name for each in routes for name in each.methods}))
     return response
 
 

@@ -5,7 +5,7 @@ import re
 from gateway.lexical import plain_form
 
 MAX_ASSENT = 120
-"""Characters of a text that says no more than that it agrees."""
+"""Characters of a text that only agrees."""
 
 _THIS = (
     r"(?:it|that|this|so|(?:that|this|the\s(?:first|second|third|last|former|latter|other))(?:\sone)?"
@@ -78,7 +78,7 @@ _RESERVED = re.compile(
 
 
 def is_assent(text: str) -> bool:
-    """Whether a text agrees and says nothing else: whatever it agrees to was said before it."""
+    """Whether a text only agrees: what it agrees to stands before it."""
     found = _parts(text)
     if len(text) > MAX_ASSENT or QUESTION.search(text) or not any(map(_ASSENT.fullmatch, found)):
         return False
@@ -86,20 +86,20 @@ def is_assent(text: str) -> bool:
 
 
 def assents_to_all(quote: str, message: str) -> bool:
-    """Whether the user agrees with `quote`, a part of their message, and says nothing in it against a part of
-    what they agree to."""
+    """Whether the user agrees with `quote`, a part of their message, and objects in it to no part of what
+    they agree to."""
     if not any(map(_ASSENT.fullmatch, _parts(quote))):
         return False
     return is_assent(message) or not (_RESERVED.search(plain_form(message)) or QUESTION.search(message))
 
 
 def is_yes(part: str) -> bool:
-    """Whether the plain form of a clause says yes, and does not only praise."""
+    """Whether the plain form of a clause is a yes, not only praise."""
     return _ASSENT.fullmatch(part) is not None and _PRAISE.fullmatch(part) is None
 
 
 def is_hesitant(text: str) -> bool:
-    """Whether a text has only what is also said to nothing in particular."""
+    """Whether a text has only words that also answer nothing in particular."""
     return all(map(_HESITANT.fullmatch, _parts(text)))
 
 

@@ -1,4 +1,4 @@
-"""Which memories an answer made use of, in whatever words or language: an estimate. Pure."""
+"""Which memories an answer made use of, in any words or language: an estimate. Pure."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
@@ -7,12 +7,12 @@ from gateway.lexical import is_cjk, query_tokens, tokens
 from gateway.storage.memories import MemoryRow
 
 MIN_SHARE = 0.6
-"""The share of a memory's words that an answer must contain to have used it, whatever it was asked."""
+"""The share of a memory's words that an answer must contain to have used it, for any question."""
 MIN_NAMES = 2
 """Names and numbers that it must contain in another script."""
 MIN_FOUND_SHARE, MAX_NEEDED = 0.2, 3
-"""The share of the words of a memory that was looked up for the message, and not more words than this: who
-says it in words of their own keeps a noun or two."""
+"""The share of the words of a memory that was looked up for the message, and not more words than this: a
+paraphrase keeps a noun or two."""
 MIN_CHARACTERS = 0.25
 """The share of its single Chinese characters: 极简 has one of 简约."""
 

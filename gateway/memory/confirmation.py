@@ -1,7 +1,7 @@
 """Whether the user's newest message confirms that something is to be remembered. Pure.
 
-Neither a model's word counts for it nor a page that says that the user confirmed: the message itself has to
-say so, and the user must have had before them what it is about."""
+Neither a model's word nor a page with a claim that the user confirmed counts: the message itself has to
+confirm, and its subject must have been shown to the user."""
 
 import re
 
@@ -65,8 +65,8 @@ _NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
 
 
 def states(text: str, content: str) -> bool:
-    """Whether a text says what the content says: most of its words, all of its numbers and addresses, nothing
-    to the contrary, and nothing that would steer a model beside it."""
+    """Whether a text states the content: with most of its words, all of its numbers and addresses, nothing to
+    the contrary, and nothing beside it that would steer a model."""
     if plain_form(content) in plain_form(text):
         return True
     words = set(query_tokens(content))
@@ -82,7 +82,7 @@ def states(text: str, content: str) -> bool:
 
 
 def confirms(exchange: Exchange, content: str, *, named: str = "") -> bool:
-    """Whether the user's message confirms the content: it says to remember that, or says yes to an answer
+    """Whether the user's message confirms the content: it asks to remember that, or is a yes to an answer
     that asked; and a sentence of the answer, or the message, states the content, or the message names its id
     (`named`). A yes to a question about something else is none."""
     message = exchange.message
@@ -98,8 +98,8 @@ def confirms(exchange: Exchange, content: str, *, named: str = "") -> bool:
 
 
 def assents(exchange: Exchange) -> bool:
-    """Whether the user's message says to remember what was spoken of, or yes where the answer asked that.
-    What is a question, has a condition or a refusal in it does not."""
+    """Whether the user's message asks to remember what was spoken of, or is a yes where the answer asked
+    that. A question does not, nor a message with a condition or a refusal."""
     message = exchange.message.text
     parts = _clauses(message)
     if not parts or QUESTION_END.search(message) or any(_NO.search(clause) for clause in parts):
@@ -136,6 +136,6 @@ def _asks_of_another(answer: str, content: str) -> bool:
 
 
 def insists(exchange: Exchange) -> bool:
-    """Whether the user's message says to remember a secret although it is one."""
+    """Whether the user's message asks to remember a secret although it is one."""
     message = plain_form(exchange.message.text)
     return assents(exchange) or bool(_INSISTS.search(message) and _ASKS_TO_KEEP.search(message))

@@ -1,4 +1,4 @@
-"""What changed of the memories in a session's context since its model was shown them.
+"""Changes of the memories in a session's context since its model was shown them.
 
 corrected    in context, and says something else now, or another one took its place: shown anew
 new          seen by the session and changed after what it knows of: shown

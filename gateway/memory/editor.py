@@ -29,7 +29,7 @@ from gateway.storage.memories import (
     Scope,
     Viewer,
 )
-from gateway.storage.sessions import Sessions
+from gateway.storage.sessions import SessionPrompts
 
 MAX_COMPARED = 10
 """Memories that a new one is compared with: those with the most of its words."""
@@ -53,7 +53,7 @@ class Editor:
     actor: str
     turn_id: str | None = None
     owners: frozenset[str] = frozenset()
-    sessions: Sessions | None = None
+    sessions: SessionPrompts | None = None
 
     async def save(
         self, new: NewMemory, reason: str, *, stated: str = "", **basis: Unpack[Basis]
@@ -127,8 +127,8 @@ class Editor:
         the process that has these sessions does so once more (see `Upkeep`), and settles the erasure.
 
         Raises:
-            errors.StorageError: the memory is not erased; or it is, and its words are still in sessions,
-                which the message says.
+            errors.StorageError: the memory is not erased; or it is, and its words are still in sessions; the
+                message tells which.
         """
         changed = await self.memories.erase(
             self.viewer, memory_id, self._by(reason), owners=self.owners, version=version
@@ -160,7 +160,7 @@ class Editor:
         activate: neither any more, nor flagged. replace: `new_content`, which stems from `source`, is
         remembered instead of it, and of those `also` given, which have its audience; if that is remembered
         already, that memory takes their place. `evidence` is of the correction: the caller has checked that
-        it was said.
+        it is a quote.
 
         Returns:
             The memory as it is now; after a replacement its successor; then those that were flagged, as far
@@ -168,9 +168,9 @@ class Editor:
 
         Raises:
             errors.NotFound (memory_not_found), errors.MemoryChanged.
-            errors.InvalidRequest: new_content is missing, or where it has no place; it says the same; the
-                memory is a document, or was replaced before (`details` has superseded_by).
-            errors.DuplicateMemory: (activate) another memory says the same meanwhile.
+            errors.InvalidRequest: new_content is missing, or given where it has no place; it has the same
+                content; the memory is a document, or was replaced before (`details` has superseded_by).
+            errors.DuplicateMemory: (activate) another memory has the same content meanwhile.
             errors.MemoryFull: (activate)
         """
         viewer, quotes = await self._viewer(memory_id), (evidence,) if evidence else ()
@@ -200,7 +200,7 @@ class Editor:
             errors.NotFound: one of them is not there.
             errors.InvalidRequest: fewer than MIN_MERGED or more than MAX_MERGED, and all that `merged`
                 refuses.
-            errors.DuplicateMemory: another memory says just what they say together.
+            errors.DuplicateMemory: another memory has just their merged content.
         """
         ids = list(dict.fromkeys(memory_ids))
         if not MIN_MERGED <= len(ids) <= MAX_MERGED:
@@ -213,7 +213,7 @@ class Editor:
     async def _write(
         self, viewer: Viewer, plan: Callable[[], Awaitable[Sequence[Change]]]
     ) -> Sequence[Changed]:
-        """Plans anew when somebody else changed one of the memories meanwhile."""
+        """Plans again when one of the memories was changed meanwhile."""
 
         async def once() -> Sequence[Changed]:
             return await self.memories.apply(await plan())
@@ -234,18 +234,18 @@ class Editor:
         )
 
     async def _viewer(self, memory_id: str) -> Viewer:
-        """Documents are nobody's own, and seen from every scope: so they are found, and the refusal to change
-        them says what they are."""
+        """Documents have no owner and are visible from every scope: so they are found, and the refusal to
+        change them names them as documents."""
         if self.viewer is self.scope or await self.memories.store.get(self.viewer, memory_id):
             return self.viewer
         return self.scope
 
-    async def _take_out(self, memory_id: str, sessions: Sessions) -> None:
+    async def _take_out(self, memory_id: str, sessions: SessionPrompts) -> None:
         failed: Exception | None = None
         for owner in self.owners:
             try:
                 await sessions.forget_memory(owner, memory_id)
-            except Exception as error:  # noqa: BLE001 - whatever it is, the memory is erased: raised below
+            except Exception as error:  # noqa: BLE001 - the memory is erased in any case: raised below
                 failed = error
         if failed is not None:
             known = failed if isinstance(failed, StorageError) else StorageError("The server made a mistake.")
@@ -261,5 +261,5 @@ class Editor:
 
 
 def _sees(viewer: Viewer, row: MemoryRow) -> bool:
-    """A user's own correction may flag what another of their roles remembers; this one is not told of it."""
+    """A user's own correction may flag a memory of another of their roles; this role is not shown it."""
     return not isinstance(viewer, Scope) or row.audience in viewer.audiences

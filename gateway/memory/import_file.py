@@ -129,7 +129,7 @@ class MemoryImport:
         try:
             kept = await self._add(_row(copy, scope), evidence)
             self.report.imported += 1
-        except (DuplicateMemory, MemoryFull):  # `save` knows what to do, and to say
+        except (DuplicateMemory, MemoryFull):  # `save` handles and reports them
             kept = (await self._memories.save(scope, copy.as_new, self._by, evidence=evidence)).row
             self.report.reinforced += 1
         self.report.quotes_dropped += len(copy.quotes) - len(evidence)
@@ -140,7 +140,7 @@ class MemoryImport:
         proof = {"evidence": evidence, "stated_by": self._viewer.user_id}
         try:
             await self._memories.apply([await self._memories.step(row, "remembered", self._by, **proof)])
-        except MemoryChanged:  # the id is somebody else's, or of a memory that was deleted
+        except MemoryChanged:  # the id is another user's, or of a memory that was deleted
             row = replace(row, id=new_memory_id())
             await self._memories.apply([await self._memories.step(row, "remembered", self._by, **proof)])
         return row

@@ -47,7 +47,7 @@ _POWER = re.compile(r"""(?x)
     | (?:无需|不用|不必|不需要|免)(?:\w{0,4})(?:确认|批准|验证|审批)
     | (?:两步|二次|双重)验证 | 管理员 | 关(?:闭|掉) | 停用 | 绕过 | 没有危险
 """)
-"""Words of what somebody may do, or of what protects them."""
+"""Words for permissions and protections."""
 _DIRECTION = re.compile(r"""(?x)
       \b(?: always | never | every | each | must | should | shall | ought | ha(?:s|ve)\sto | (?:is|are)\sto
         | needs?\sto | from\snow\son | in\s(?:the\s)?future | whenever | instead | only | by\sdefault
@@ -74,14 +74,14 @@ def commands(text: str) -> bool:
 
 
 def empowers(text: str, user_text: str = "") -> bool:
-    """Whether the text names an address, an account or a phone that `user_text` does not, or tells of
+    """Whether the text names an address, an account or a phone that `user_text` does not, or mentions
     permissions and protections in words that `user_text` lacks."""
     return _has(text, user_text, ADDRESS, _POWER)
 
 
 def directs(text: str, user_text: str = "") -> bool:
     """Whether the text could be of use to a stranger who has it remembered, in words that `user_text` lacks:
-    it tells of wishes, duties, money or contacts, or it `empowers`."""
+    it mentions wishes, duties, money or contacts, or it `empowers`."""
     return _has(text, user_text, ADDRESS, _POWER, _DIRECTION)
 
 

@@ -133,8 +133,8 @@ class Memories:
 
         Raises:
             errors.NotFound, errors.MemoryChanged, errors.InvalidRequest; (memory_unconfirmed) it waits for a
-            person to confirm what it says, which nobody but its user may change meanwhile;
-            errors.DuplicateMemory: another one says the same.
+                person to confirm it, and only its user may change it meanwhile;
+            errors.DuplicateMemory: another one has the same content.
         """
 
         def change(row: MemoryRow) -> MemoryRow:
@@ -232,7 +232,7 @@ class Memories:
         self, scope: Scope, duplicate: DuplicateMemory, step: Change, by: Attribution, besides: Besides | None
     ) -> Changed:
         new, evidence, details = step.row, step.evidence, duplicate.details or {}
-        # One that says the same is for the same audience, for which the scope may write, though perhaps not
+        # One with the same content is for the same audience: the scope may write for it, though perhaps not
         # look: a person saves for a role without being in it.
         viewer = AllScopes(scope.user_id, scope.households) if details["same"] == "digest" else scope
         known = await self._seen(viewer, str(details["id"]))
@@ -240,7 +240,7 @@ class Memories:
             raise duplicate  # the request is an old one: what it made was forgotten since
         stated = is_stated(new, evidence)
         if details["same"] == "key" or ((new.quarantined or known.quarantined) and not stated):
-            # A repetition of the request; or somebody else than a person repeats what is known, or claimed.
+            # A repetition of the request; or a tool or model repeats what is known, or claimed.
             return Changed(known, "remembered", by, repeated=True)
 
         def reinforce(row: MemoryRow) -> MemoryRow:
@@ -249,7 +249,7 @@ class Memories:
                 evidence,
                 importance=max(row.importance, new.importance),
                 confidence=max(row.confidence, new.confidence),
-                # What a person says themselves confirms what a tool only claimed.
+                # A person's own words confirm what a tool only claimed.
                 quarantined=row.quarantined and new.quarantined,
                 origin="confirmed" if stated and row.origin != "user" else row.origin,
             )

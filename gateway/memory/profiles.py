@@ -24,7 +24,7 @@ class ScopedProfiles:
         self._store = store
 
     async def get(self, scope: Scope, kind: ProfileKind, id: str) -> Profile:
-        """The profile; while nobody wrote one, an empty one of version 0.
+        """The profile; before the first write an empty one of version 0.
 
         Raises:
             errors.NotFound (profile_not_found): it is not one of the scope's.

@@ -34,7 +34,7 @@ _TELLING = re.compile(r"""(?xa)
     | 记(?!录|者|账) | 以后 | 从现在起 | 顺便 | 约定 | 说好 | 决定
     | (?:我|我们|咱们?) (?!想[知问看要查]|需要|看[到了]|要[看问查找]|能 | 可以 | 该怎)
 """)
-"""For the plain form of a clause: the user tells something, or asks to keep it."""
+"""For the plain form of a clause: the user states something, or asks to keep it."""
 
 
 _NAME = re.compile(r"(?<=[^\s.!?。]\s)[A-Z]\w+|[A-Z]{2,}|(?<=[\u3400-\u9fff])\s?[A-Za-z]{2,}")
@@ -62,10 +62,10 @@ def provenance_of(
     """Whose word a content is that a model saves, with its tags.
 
     The user's: one of their messages states it, or the newest one confirms it. Else it is the model's, in
-    words of its own, and is kept. Where something had spoken that the operator does not trust (`trusts`, by
-    the name of the tool), it is kept if the user told something or asked to remember it, and it is of no use
-    to a stranger; it waits in quarantine otherwise. What such tools say of themselves counts where it tells
-    of addresses or permissions.
+    words of its own, and is kept. After output of a tool that the operator does not trust (`trusts`, by
+    name), it is kept if the user stated something or asked to remember it, and it is of no use to a stranger;
+    otherwise it waits in quarantine. The output of such tools itself counts where it mentions addresses or
+    permissions.
 
     Raises:
         ToolError: (memory_unsafe) a command to a model, or a secret that the user does not insist on.
@@ -88,7 +88,8 @@ def provenance_of(
 
 
 def tells(message: str) -> bool:
-    """Whether the user tells something that may last, or asks to keep it; no request and no question does."""
+    """Whether the user states something that may last, or asks to keep it; no request and no question
+    does."""
     return any(
         transient_kind(clause) is None and _TELLING.search(plain_form(clause)) for clause in clauses(message)
     )
@@ -120,8 +121,8 @@ def _check(content: str, exchange: Exchange | None, user_text: str) -> None:
 
 
 def _may_mean(content: str, newest: str, user_text: str) -> bool:
-    """Whether the content may be what the user told, in other words: it has no name that they did not say,
-    and in the same language a word of theirs."""
+    """Whether the content may be a paraphrase of the user's words: it has no name that they did not use, and
+    in the same language a word of theirs."""
     names = {each[0].strip().casefold() for each in _NAME.finditer(content)}
     if any(name not in user_text.casefold() and not _DAYS.fullmatch(name) for name in names):
         return False

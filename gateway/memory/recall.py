@@ -41,7 +41,7 @@ class InContext:
 
     @property
     def keys(self) -> frozenset[str]:
-        """See `MemoryQuery.known`."""
+        """The keys by which a search knows what is in context (`MemoryQuery.known`)."""
         full = {known_key(each, "full") for each in self.full}
         return self.full | self.named | full | {known_key(*each) for each in self.passages}
 
@@ -167,7 +167,7 @@ class Recall:
             line_tokens=decision.budget_tokens,
             mode=decision.mode,
             known=known.keys,
-            # A guess: a decision may have been saved as a preference, or be older than the message says.
+            # A guess: a decision may have been saved as a preference, or be older than the message suggests.
             likely_types=decision.types,
             likely_since=start_of(decision.time_range, now_ms()),
             plainly=decision.needed == "no",
@@ -195,5 +195,5 @@ class Recall:
                 await self._store.use(used, now_ms())
         except StorageError as error:
             log.warning("memory_citations_lost", code=error.code, memories=len(rows))
-        except Exception:  # a mistake of ours: nobody waits for this task
+        except Exception:  # a mistake of ours: no caller waits for this task
             log.exception("memory_citations_lost", memories=len(rows))

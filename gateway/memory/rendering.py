@@ -1,6 +1,6 @@
 """Rendering of memories for a model: one line each, or everything about one.
 
-Each line has the day on which the memory was last said, changed or confirmed (UTC), so that of two that
+Each line has the day on which the memory was last stated, changed or confirmed (UTC), so that of two that
 contradict each other the later one can be known.
 """
 
@@ -37,7 +37,7 @@ def catalog_line(row: MemoryRow) -> str:
 
 
 def summary_line(row: MemoryRow) -> str:
-    """As `catalog_line`; where that is not all of it, it says how to read on."""
+    """As `catalog_line`; where that is not all of it, with how to read on."""
     is_all = not (is_cut(row) or row.context or row.decisions or row.refs)
     return catalog_line(row) if is_all else f"{catalog_line(row)} (a summary: {READ_ALL})"
 

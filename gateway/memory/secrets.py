@@ -79,7 +79,7 @@ _KEY = re.compile(r"""(?xia)
 
 
 def secrets_in(text: str) -> list[str]:
-    """The secret values in a text, as they stand in it; all of it where they cannot be told apart."""
+    """The secret values in a text, as they stand in it; all of it where they cannot be separated."""
     return [text[start:end] for start, end in _spans(text)]
 
 

@@ -77,8 +77,8 @@ def fit(rows: Sequence[MemoryRow], tokens: int) -> tuple[list[MemoryRow], list[M
 
 
 def digest_of(row: MemoryRow) -> str:
-    """The digest of everything of a memory that may be rendered, but its day: when that alone
-    changes, the memory was said again, or pinned, of which no session needs to be told."""
+    """The digest of everything of a memory that may be rendered, but its day: when that alone changes, the
+    memory was stated again, or pinned, which no session needs to be shown."""
     rendered = (row.type, row.content, row.summary, row.status, row.tags, row.flagged, row.recallable)
     rendered += (row.context, row.decisions, row.refs)
     rendered += ("elsewhere",) if row.origin in ELSEWHERE else ()

@@ -21,7 +21,7 @@ NAME = "manage_memory"
 OUT_OF_REACH = "The memory cannot be reached just now. Go on without it, or try again a little later."
 
 TRUSTS = partial(is_trusted, ())
-"""Which tools are trusted where no rules say it."""
+"""Which tools are trusted without rules."""
 
 Action = Literal["save", "list", "search", "update", "delete", "confirm"]
 
@@ -35,9 +35,9 @@ def manage_memory(
     who: str = "The model",
 ) -> FunctionTool:
     """The tool over one store, for the user, role, project and session of the call's context; an empty
-    session or turn is none. `households` tells those that a user is a member of, `trusts` which tools the
-    operator trusts, by name, and `who` begins the reasons that changes are kept with. Each change is told as
-    a `memory` event, each search that found something as a `retrieval` event.
+    session or turn is none. `households` gives those that a user is a member of, `trusts` is whether the
+    operator trusts a tool, by name, and `who` begins the reasons that changes are stored with. Each change is
+    emitted as a `memory` event, each search that found something as a `retrieval` event.
 
     Running it raises errors.ToolError when the memory refuses, in words that say what to do next.
     """

@@ -190,7 +190,7 @@ class MemoryCall:
         return _wrapped(f"The best first.{more}", [_found(hit) for hit in found.hits])
 
     async def _deleted_before(self, memory_id: str, reason: str) -> Changed | None:
-        """The deletion by this very turn, whose process ended before it could tell."""
+        """The deletion by this very turn, whose process ended before the result."""
         versions = await self.memories.store.versions(self.scope, memory_id)
         by = Attribution(self.editor.actor, reason, self.editor.turn_id)
         if not versions or by.turn_id is None:
@@ -242,7 +242,7 @@ def _at(row: MemoryRow) -> str:
 
 
 def _replacing(others: Sequence[Changed]) -> str:
-    """What a model is told of the memory that a new one replaced: it may know better."""
+    """The line for the model about a memory that the new one replaced, so that it can object."""
     old = next((each.row for each in others if each.operation == "replaced"), None)
     if old is None:
         return ""

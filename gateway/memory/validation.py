@@ -50,7 +50,7 @@ ORIGINS: Mapping[MemorySource, Origin] = {
     "model": "model",
     "skill": "tool",
 }
-"""Whose word a memory is where its source alone tells; a document is an operator's."""
+"""Whose word a memory is as far as its source alone shows; a document is an operator's."""
 
 _WRITES = {
     "user": "leave owner_id out to write for yourself.",
@@ -93,9 +93,9 @@ class NewMemory:
 def make(new: NewMemory, scope: Scope, memory_id: str, at: int) -> MemoryRow:
     """The first version of a memory of `scope`'s user.
 
-    Who sees it unless a visibility is given: what is about the user, whoever serves them (global); a role's
-    own, that role (private); a project's, whoever serves the user there (project); a session's, that session
-    alone; a household's, its members.
+    Who sees it unless a visibility is given: a memory about the user, all roles (global); a role's own, that
+    role (private); a project's, all roles in it (project); a session's, that session alone; a household's,
+    its members.
 
     Raises:
         InvalidRequest: (memory_content_missing) there is no content; (memory_invalid) it is too long, a
@@ -194,14 +194,14 @@ def default_visibility(owner_type: OwnerType) -> Visibility:
 
 
 def digest_of(content: str) -> str:
-    """SHA-256 in hex of the content's plain form: the same for texts that say the same word for word."""
+    """SHA-256 in hex of the content's plain form: the same for texts with the same words."""
     return hashlib.sha256(plain_form(content).encode()).hexdigest()
 
 
 def indexed(row: MemoryRow) -> list[Indexed]:
-    """By what a memory is found: the search tokens of its content, summary, tags and names, or of a long one
-    those of each passage with its headings. The passages have in common what says the subject, so that what
-    differs decides which of them is found; a document's description goes with the first."""
+    """The index entries of a memory: the search tokens of its content, summary, tags and names, or of a long
+    one those of each passage with its headings. All passages have the words of the subject, so that their
+    differences decide which of them is found; a document's description goes with the first."""
     named = "\n".join(filter(None, (row.summary, *row.tags, row.skill, row.reference, row.owner_id)))
     about = row.context if row.source == "document" and row.context else ""
     parts = passages(row.content)

@@ -40,7 +40,7 @@ def statements(evidence: Sequence[Evidence]) -> int:
 
 
 def is_stated(row: MemoryRow, evidence: Sequence[Evidence]) -> bool:
-    """Whether a person says themselves what is saved as `row`."""
+    """Whether `row` is saved from a person's own words."""
     if row.source == "model":
         return row.origin in {"user", "confirmed"}
     return row.source == "user" or (row.source == "conversation" and bool(evidence))

@@ -120,7 +120,7 @@ class AnthropicModel:
         return count if type(count) is int and count >= 0 else None
 
     async def prepare(self) -> None:
-        """See `Model.prepare`. The SDK is 2 s of import."""
+        """Loads the SDK ahead of the first call: 2 s of import."""
         loading = self._requests
         if loading is None or (loading.done() and (loading.cancelled() or loading.exception() is not None)):
             loading = self._requests = asyncio.create_task(asyncio.to_thread(self._load))
@@ -143,7 +143,7 @@ class AnthropicModel:
                 other = self._endpoint.other_way(way, refusal, temperature)
                 if other is None:
                     if key_refused is not None and refuses_key(refusal):
-                        # The other header was a guess: the first refusal says more.
+                        # The other header was a guess: the first refusal is more informative.
                         raise key_refused from None
                     raise
                 if other.key_header != way.key_header:
@@ -174,7 +174,7 @@ class AnthropicModel:
             if succeeded:
                 return upstream, answer
             failure = self._refusal(path, upstream, answer)
-        except Exception as error:  # noqa: BLE001 - the edge: whatever the wire raises becomes ours
+        except Exception as error:  # noqa: BLE001 - the edge: all that the wire raises becomes ours
             failure = self._failure_of(error, late=limit.expired())
         # Outside of `except`, so that no traceback drags the request along; and this one not the body.
         try:

@@ -28,7 +28,7 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """The endpoint began to answer: `message_start` was seen. `usage` is what it said so far."""
+    """The endpoint began to answer: `message_start` was seen. `usage` is what it has reported so far."""
 
     response_id: str | None
     model: str | None
@@ -49,7 +49,7 @@ class Answer:
 
     `content` are the blocks exactly as they must go back to the model (signed thinking, redacted thinking and
     unknown types included). A `tool_use` block's `input` is a JSON object; when the model wrote something
-    else, the block's id is a key of `bad_inputs`, its value says what is wrong, and `input` is {}.
+    else, the block's id is a key of `bad_inputs`, its value is the reason, and `input` is {}.
     """
 
     content: Sequence[Block]
@@ -83,11 +83,11 @@ class Model(Protocol):
     ) -> AbstractAsyncContextManager[AsyncIterator[Chunk]]: ...
 
     async def count_tokens(self, request: ModelRequest) -> int | None:
-        """Input tokens of `request` as the endpoint counts them; None where it cannot say."""
+        """Input tokens of `request` as the endpoint counts them; None where it has no way to count."""
         ...
 
     async def prepare(self) -> None:
-        """Loads what the first call would have to wait for. Nobody need call it."""
+        """Loads ahead what the first call would have to wait for. Calling it is optional."""
         ...
 
     async def close(self) -> None:

@@ -134,7 +134,7 @@ class Completion:
     problem: Problem | None
 
     def text(self) -> str:
-        """The text. Raises ValueError: it is not to be used; the message says why, to follow "it is"."""
+        """The text. Raises ValueError: it is not to be used; the message is the reason, to follow "it is"."""
         match self.problem:
             case None:
                 return self.written

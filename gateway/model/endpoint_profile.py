@@ -1,8 +1,8 @@
 """How an endpoint wants to be asked: the API's version, the header of the key, with a temperature or without,
 with a budget for thinking or without.
 
-What is set stays as it is set. What is not, the endpoint's refusal tells: the request is asked once more the
-other way, and the way that is answered counts for the rest of the process. Pure: no SDK, no I/O.
+What is set stays as it is set. What is not set follows from the endpoint's refusal: the request is sent once
+more the other way, and the way that is answered counts for the rest of the process. Pure: no SDK, no I/O.
 
 Source: platform.claude.com "Migrating to API version 2026-10-21". Since that version the API takes no
 sampling parameters, and the SDKs send the key as a bearer token; the API itself takes either header. And

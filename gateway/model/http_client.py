@@ -1,4 +1,4 @@
-"""The wire under the SDK: the SDK says what a request looks like, it is sent on aiohttp's connections.
+"""The wire under the SDK: the SDK builds the form of a request, aiohttp's connections send it.
 
 Sent through the SDK, each call would build the same address and headers again, at four times the cost of the
 call itself. aiohttp has the addresses, TLS, proxies and the connections that are kept; the response is read
@@ -19,7 +19,7 @@ MAX_WHOLE_BODY = 1024 * 1024
 """Bytes that are read of a body that is not a stream: an error, a count."""
 
 _OF_CONNECTION = frozenset({b"connection", b"content-length", b"transfer-encoding"})
-"""What a request is sent with is for the connection to say."""
+"""The connection decides what a request is sent with."""
 _KEEPALIVE = 30.0
 
 
@@ -59,14 +59,14 @@ class Wire:
         self._targets: dict[str, aiohttp.ClientRequest] = {}
 
     async def send(self, request: PreparedRequest, content: bytes) -> HttpResponse:
-        """The open response, with any status. Raises what `HttpResponse.send` raises, TimeoutError where
-        nobody could be reached in time, and ConnectionError where the proxy refuses."""
+        """The open response, with any status. Raises what `HttpResponse.send` raises, TimeoutError where no
+        address could be reached in time, and ConnectionError where the proxy refuses."""
         connector = self._connector or self._open(request)
         target = self._targets.get(request.url) or self._target(request)
         try:
             connection = await connector.connect(target, [], self._timeout)
             while connection.protocol is not None and connection.protocol.should_close:
-                connection.close()  # something came on it while nobody waited for an answer
+                connection.close()  # something came on it while no answer was awaited
                 connection = await connector.connect(target, [], self._timeout)
         except aiohttp.ClientHttpProxyError as refused:
             raise ConnectionError(f"the proxy answers with HTTP {refused.status}") from None

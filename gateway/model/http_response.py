@@ -1,6 +1,6 @@
 """The response of an endpoint, on a connection that aiohttp made.
 
-Its reader can be told of what came within the very read of the socket, so that no task wakes up for it.
+Its reader can be called within the very read of the socket, so that no task wakes up for it.
 """
 
 import asyncio
@@ -51,7 +51,7 @@ class HttpResponse(asyncio.Protocol):
         self.headers: dict[str, str] = {}
         """By name in lower case; of several with one name the first."""
         self.on_data: Callable[[], None] | None = None
-        """Is called whenever something came, be it the end, unless somebody awaits `read`."""
+        """Is called whenever something came, also at the end, unless `read` is awaited."""
         self.has_ended = False
         self._connection: Connection | None = connection
         self._handler, self._transport = handler, transport
@@ -87,7 +87,7 @@ class HttpResponse(asyncio.Protocol):
 
     @property
     def is_ready(self) -> bool:
-        """Whether `taken` has something to tell."""
+        """Whether `taken` has something."""
         return bool(self._held) or self.has_ended or self._failure is not None
 
     def taken(self) -> bytes:
@@ -178,7 +178,7 @@ class HttpResponse(asyncio.Protocol):
         if (coding := self.headers.get("content-encoding", "identity").lower()) != "identity":
             if coding not in _INFLATED:
                 raise ValueError("an unknown content-encoding")
-            self._inflater = zlib.decompressobj(wbits=47)  # gzip or zlib, as its beginning says
+            self._inflater = zlib.decompressobj(wbits=47)  # gzip or zlib, by its beginning
 
     def on_body(self, body: bytes) -> None:
         if self._is_complete:

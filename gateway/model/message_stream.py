@@ -42,7 +42,7 @@ _CUT = frozenset({"max_tokens", "model_context_window_exceeded"})
 class MessageStream:
     """Reads the events of one stream. `started` is set by `message_start`, `finished` with the `Answer` (what
     follows it is ignored). `failure` is set once something is wrong: the chunks returned so far are good,
-    nothing follows. `progress` says whether the last `feed` brought the message further: pings, empty deltas
+    nothing follows. `progress` is whether the last `feed` brought the message further: pings, empty deltas
     and events of unknown types do not.
 
     What is kept is bounded: beyond `bounds`, by at most what arrived together, the stream has failed."""

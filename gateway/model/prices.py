@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from genai_prices.types import ModelInfo, ModelPrice
 
 DEFAULT_WINDOW = 200_000
-"""Tokens of a model nobody knows: the smallest window of the Claude models since version 2.1."""
+"""Tokens of an unknown model: the smallest window of the Claude models since version 2.1."""
 
 _MILLION = 1_000_000
 _MAX_NAME_LENGTH = 512

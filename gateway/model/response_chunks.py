@@ -87,7 +87,7 @@ class _Reading:
             return
         if chunks or self._message.failure is not None:
             waiter.set_result(chunks)
-        elif self._response.is_ready:  # the same read brought the end: nobody calls again for that
+        elif self._response.is_ready:  # the same read brought the end: there is no further call for that
             self._on_data()
 
     def _read(self) -> list[Chunk]:
@@ -114,7 +114,7 @@ def _broken_off(
         return timed_out("The model's endpoint fell silent before its answer was complete.")
     if not ended or message.started:
         return truncated()
-    # No message ever began: often the address is some other server's, and its content type tells.
+    # No message ever began: often the address is some other server's, as its content type shows.
     if response.content_type in {"text/event-stream", "application/octet-stream"}:
         return truncated()
     return protocol_failure(

@@ -15,7 +15,7 @@ logging.getLogger("httpx2").setLevel(logging.WARNING)
 
 class SdkRequests:
     """Requests as the SDK builds them: address, authentication and headers, all but the body. Without
-    `api_key` no credential is in them, whatever the environment holds. `timeout` is in seconds."""
+    `api_key` no credential is in them, also none of the environment. `timeout` is in seconds."""
 
     def __init__(self, api_key: str | None, base_url: str, timeout: float) -> None:
         self._has_key, self._key = bool(api_key), api_key or ""

@@ -1,7 +1,7 @@
 """Server-sent events, read from bytes as they come: any chunk boundary, LF, CRLF or CR.
 
-The format is the WHATWG HTML standard's, "Parsing an event stream". Only `data` is kept: what an endpoint
-says in its `event:` line it says again in the data.
+The format is the WHATWG HTML standard's, "Parsing an event stream". Only `data` is kept: the data repeat what
+the `event:` line has.
 """
 
 import re

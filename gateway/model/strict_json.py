@@ -22,7 +22,7 @@ _MAX_DIGITS = 20
 
 
 class _Refused(ValueError):
-    """The text is JSON, but not an input we take; the message says why."""
+    """The text is JSON, but not an input we take; the message has the reason."""
 
 
 def parse_object(text: str) -> dict[str, Any]:
@@ -51,9 +51,8 @@ def parse_object(text: str) -> dict[str, Any]:
 
 
 def objects_in(text: str, key: str) -> Iterator[dict[str, Any]]:
-    """The whole JSON objects with this key that stand in a text, one after the other: whatever is written
-    around them, and also when the text breaks off. Reads MAX_SCANNED characters, in vain at most as many
-    again."""
+    """The whole JSON objects with this key that stand in a text, one after the other, with any text around
+    them, and also when the text breaks off. Reads MAX_SCANNED characters, in vain at most as many again."""
     text, place, in_vain = clean_text(text[:MAX_SCANNED]), 0, 0
     while in_vain < MAX_SCANNED and (place := text.find("{", place)) >= 0:
         try:
@@ -71,7 +70,7 @@ def objects_in(text: str, key: str) -> Iterator[dict[str, Any]]:
 
 def parse_event(data: bytes) -> Any:
     """The JSON value of an event. Lone surrogates, which orjson refuses, are let through to be cleaned;
-    numbers are those that orjson makes, whichever reader was at work: an integer over 64 bits is a float.
+    numbers are those that orjson makes, by either reader: an integer over 64 bits is a float.
 
     Raises:
         ValueError: not valid UTF-8 or not valid JSON, or a number that no float can hold.

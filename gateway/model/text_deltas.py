@@ -1,7 +1,7 @@
 """The usual event of an answer, text for the open block, read without taking it apart.
 
 Strict by being narrow: what is not written as the Messages API writes it is left to the general way
-(`message_stream.py`), which takes all that JSON allows, and says what is wrong with the rest.
+(`message_stream.py`), which takes all that JSON allows, and reports the faults of the rest.
 """
 
 import orjson

@@ -74,7 +74,7 @@ _TOO_LONG = re.compile(
     r"|too many (input |total )?tokens",
     re.IGNORECASE,
 )
-"""How the Anthropic API, vLLM, llama.cpp, Ollama and LiteLLM say that a prompt does not fit."""
+"""The words of the Anthropic API, vLLM, llama.cpp, Ollama and LiteLLM for a prompt that does not fit."""
 
 
 def failure_of_status(status: int, headers: Mapping[str, str], body: object) -> ModelError:
@@ -94,7 +94,7 @@ def failure_of_status(status: int, headers: Mapping[str, str], body: object) -> 
 
 
 def decoded_body(body: bytes, charset: str | None) -> object:
-    """What the body of a failure says, for `failure_of_status`: its JSON, else its text. `charset` is the one
+    """The content of a failure's body, for `failure_of_status`: its JSON, else its text. `charset` is the one
     that the response names."""
     try:
         text = body.decode(charset or "utf-8", "replace").strip()
@@ -113,7 +113,7 @@ def failure_of_event(event: Mapping[str, Any]) -> ModelError:
 
 
 def protocol_failure(what: str) -> ModelError:
-    """The endpoint broke the rules of the stream; `what` says which."""
+    """The endpoint broke the rules of the stream; `what` names the breach."""
     return ModelError(
         f"The model's endpoint broke its protocol: {what}.", code="upstream_error", retryable=True
     )

@@ -10,7 +10,7 @@ _MAX_COUNT = 2**53
 
 
 class ReportedUsage:
-    """The last count of each kind. Those of the cache are 0 where nothing is said of them, the other two
+    """The last count of each kind. Those of the cache are 0 where they are not reported, the other two
     unknown."""
 
     def __init__(self) -> None:

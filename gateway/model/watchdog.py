@@ -9,7 +9,7 @@ class Watchdog:
     """Calls `expire` once when there was no `progress` for `limit` seconds (the first time: by `deadline`, in
     the loop's time). Between `pause` and the next `progress` nothing counts: the reader is busy elsewhere.
 
-    `expired` says whether it has.
+    `expired` is whether it has.
 
     Progress only moves a number; the timer looks at it when it fires and sleeps again if there is time left.
     """

@@ -107,10 +107,10 @@ def assemble(
 ) -> Assembled:
     """Cuts what is too long, lowest priority first, and puts the parts in their order: `skills`, the snapshot
     of their catalog, comes after the components; then what is the session's alone: `instructions`, those of
-    its client application; `memories`, their snapshot; and `carried`, what it was told of former ones.
+    its client application; `memories`, their snapshot; and `carried`, the summaries of former sessions.
 
     A component is never cut below its `min_tokens`, and a fixed one never at all: where that leaves more than
-    the limit, a warning says so. Nothing that is passed in is changed.
+    the limit, there is a warning. Nothing that is passed in is changed.
     """
     prefix = prefix_of(
         components,
@@ -194,9 +194,9 @@ def _with_own(prefix: Prefix, sections: Sequence[Section]) -> Prefix:
 def _make_prefix(
     components: Components, tools: Sequence[ToolSpec], skills: str, limits: PromptLimits
 ) -> Prefix:
-    sections, tokens = _fit(components.items, limits.total_tokens)
-    if skills:
-        sections = (*sections, _section_of("skills", "TOOL INSTRUCTIONS", skills))
+    fitted, tokens = _fit(components.items, limits.total_tokens)
+    catalog = [_section_of("skills", "TOOL INSTRUCTIONS", skills)] if skills else []
+    sections = (*fitted, *catalog)
     blocks, fixed = _blocks(sections)
     specs = tuple(_canonical(spec) for spec in sorted(tools, key=lambda spec: spec.name))
     warnings = list(components.warnings)
@@ -207,7 +207,7 @@ def _make_prefix(
         tools=specs,
         sections=sections,
         prefix_hash=_hash(specs, blocks),
-        tokens=tokens,
+        tokens=tokens + sum(section.tokens for section in catalog),
         warnings=tuple(warnings),
     )
 

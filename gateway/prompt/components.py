@@ -164,7 +164,7 @@ class PromptFolder:
         return None
 
     def _default(self, entry: ManifestEntry, problem: str | None, warnings: list[str]) -> Component | None:
-        """The bundled text; `problem` says why the folder's own is not used, None that there is none."""
+        """The bundled text; `problem` is why the folder's own is not used, None that there is none."""
         try:
             text = clean(_read(self._bundled, entry.file))
         except (OSError, ValueError):

@@ -32,7 +32,7 @@ BAR = 8
 
 
 def write_page(session: dict[str, Any], events: Iterable[dict[str, Any]]) -> Generator[str]:
-    """The page in pieces, a turn at a time. `session` is what the server tells of it, `events` are all or
+    """The page in pieces, a turn at a time. `session` is the server's description of it, `events` are all or
     some of its events, in order."""
     yield opening(session, f"Session {session['id']}, made {moment(session['created_at'])}")
     for turn_id, of_turn in groupby(events, key=_place()):
@@ -171,7 +171,7 @@ def _hit(hit: dict[str, Any]) -> str:
 
 
 def paragraph(words: str, kind: str = "") -> str:
-    """What somebody wrote, as it was written."""
+    """A person's or model's text, as it was written."""
     about = f"said {kind}".strip()
     return f'<div class="{about}" dir="auto">{text(words)}</div>'
 

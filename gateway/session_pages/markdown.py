@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from gateway.session_pages.replayed_turn import ReplayedTurn
-from gateway.session_pages.shared import AnswerText, Note, Shared, SharedPages, Sources, UsedTool, shared
+from gateway.session_pages.shared import AnswerText, Remark, Shared, SharedPages, Sources, UsedTool, shared
 from gateway.session_pages.words import moment, printable
 
 MAX_READ, MAX_BRACKETS = 200_000, 2_000
@@ -36,7 +36,7 @@ def leads_elsewhere(url: str) -> bool:
 
 
 def begin(session: dict[str, Any]) -> str:
-    """How the file begins. `session` is what the server tells of it."""
+    """How the file begins. `session` is the server's description of it."""
     return f"# {line(session.get('title') or session['id'])}\n\nMade {moment(session['created_at'])}\n"
 
 
@@ -44,7 +44,7 @@ def draw(turn: ReplayedTurn) -> str:
     """A turn: the user's words as a quotation, then the answer."""
     parts = [f"---\n\n**User** · {moment(turn.began)}"]
     if turn.input is not None:
-        parts.append("\n".join(f"> {each}" for each in harmless(turn.input).split("\n")))
+        parts.append(_quoted(turn.input))
     if turn.files:
         parts.append("\n".join(f"- 📎 {line(name)}" for name in turn.files))
     parts.append(f"**Assistant** · {line(turn.model)}" if turn.model else "**Assistant**")
@@ -72,6 +72,10 @@ def harmless(markdown: str) -> str:
             for number in {number for token in bad for number in range(*(token.map or (0, len(lines))))}:
                 lines[number] = _mended(lines[number])
     return "\n".join(_mended(each).replace("]:", "]\\:") for each in lines)
+
+
+def _quoted(markdown: str, indent: str = "") -> str:
+    return "\n".join(f"{indent}> {each}" for each in harmless(markdown).split("\n"))
 
 
 def _open_fence(lines: Sequence[str]) -> Sequence[str]:
@@ -107,10 +111,9 @@ def _drawn(block: Shared) -> str:
             ]
             return _folded(title, "\n\n".join(fenced))
         case Sources(title, sources):
-            return _folded(
-                title, "\n".join(f"- **{line(name)}**: {line(snippet)}" for name, snippet in sources)
-            )
-        case Note(words):
+            hits = (f"- **{line(name)}**\n\n{_quoted(snippet, '  ')}" for name, snippet in sources)
+            return _folded(title, "\n".join(hits))
+        case Remark(words):
             return f"_{line(words)}_"
 
 

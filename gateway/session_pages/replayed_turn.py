@@ -19,8 +19,8 @@ class ReplayedSpan(NamedTuple):
 @dataclass(slots=True)
 class ReplayedStep:
     """One thing that happened at the time `at` (Unix milliseconds). Pieces of text are one step; a tool call
-    has its `result`; `dropped` is what an attempt had said that was superseded. `turn_id` is the event's: of
-    feedback maybe a former turn's."""
+    has its `result`; `dropped`: its attempt was superseded. `turn_id` is the event's: of feedback maybe a
+    former turn's."""
 
     kind: str
     at: int
@@ -49,7 +49,7 @@ class ReplayedTurn:
 
 
 def read_turn(turn_id: str, events: Iterable[dict[str, Any]]) -> ReplayedTurn:
-    """The turn that `events`, at least one, tell of."""
+    """The turn that `events`, at least one, belong to."""
     turn = ReplayedTurn(turn_id)
     calls: dict[str, ReplayedStep] = {}
     attempt_at, attempt_steps = 0, 0

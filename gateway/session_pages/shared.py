@@ -1,5 +1,5 @@
-"""What others get to see of a turn when its session is shared: what was said, what tools did, what was looked
-up and how it ended. What is remembered of the user stays out of it, as do thinking, costs and ids."""
+"""The parts of a turn that a shared session shows: messages, tool calls, sources and the outcome. Memories of
+the user are left out, as are thinking, costs and ids."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -14,8 +14,8 @@ from gateway.session_pages.words import describe
 
 
 class SharedPages(NamedTuple):
-    """A way to write such a session: how its file begins, from what the server tells of the session; a turn;
-    how the file ends; what stands behind the dot of its name, and its type."""
+    """A way to write such a session: how its file begins, from the server's description of the session; a
+    turn; how the file ends; what stands behind the dot of its name, and its type."""
 
     begin: Callable[[dict[str, Any]], str]
     draw: Callable[[ReplayedTurn], str]
@@ -49,13 +49,13 @@ class Sources:
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class Remark:
     """A line about how it went."""
 
     line: str
 
 
-Shared = AnswerText | UsedTool | Sources | Note
+Shared = AnswerText | UsedTool | Sources | Remark
 
 
 def shared(turn: ReplayedTurn) -> Iterator[Shared]:
@@ -73,11 +73,11 @@ def shared(turn: ReplayedTurn) -> Iterator[Shared]:
                 ]
                 yield Sources(f"⌕ {data['source']}: {data['query']}", hits)
             case "error":
-                yield Note(describe(step.kind, data) or step.kind)
+                yield Remark(describe(step.kind, data) or step.kind)
             case _:
                 pass
     if turn.done is not None and (line := describe("done", turn.done)) is not None:
-        yield Note(line)
+        yield Remark(line)
 
 
 def _called(call: dict[str, Any], result: dict[str, Any] | None) -> UsedTool:

@@ -7,21 +7,21 @@ from markdown_it import MarkdownIt
 from gateway.session_pages.html import CLOSING, details, note, opening, paragraph, text
 from gateway.session_pages.markdown import leads_elsewhere
 from gateway.session_pages.replayed_turn import ReplayedTurn
-from gateway.session_pages.shared import AnswerText, Note, Shared, SharedPages, Sources, UsedTool, shared
+from gateway.session_pages.shared import AnswerText, Remark, Shared, SharedPages, Sources, UsedTool, shared
 from gateway.session_pages.words import moment, printable
 
 MAX_FORMATTED, MAX_BRACKETS = 200_000, 2_000
 """Characters, and brackets among them, of a text that is formatted: brackets cost the square of their number,
 these a hundredth of a second. Of a larger one every sign is shown."""
 
-# No raw HTML, no images (which others' hosts would hear of), no links but those that lead elsewhere.
+# No raw HTML, no images (whose hosts would notice each reader), no links but those that lead elsewhere.
 _MARKDOWN = MarkdownIt("commonmark", {"html": False, "maxNesting": 40}).enable(["table", "strikethrough"])
 _MARKDOWN.disable("image")
 _MARKDOWN.validateLink = leads_elsewhere
 
 
 def begin(session: dict[str, Any]) -> str:
-    """How the file begins. `session` is what the server tells of it."""
+    """How the file begins. `session` is the server's description of it."""
     return opening(session, f"Made {moment(session['created_at'])}")
 
 
@@ -62,7 +62,7 @@ def _drawn(block: Shared) -> str:
                 f"<li><strong>{text(name)}</strong>{paragraph(snippet)}</li>" for name, snippet in sources
             )
             return details(title, f"<ol>{hits}</ol>") + "\n"
-        case Note(line):
+        case Remark(line):
             return note(line, bad=True) + "\n"
 
 

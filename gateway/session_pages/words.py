@@ -1,5 +1,6 @@
 """What people read about events: a line for each, and words for what was used, when and where."""
 
+import re
 from datetime import UTC, datetime
 from typing import Any
 
@@ -8,14 +9,16 @@ import orjson
 from gateway.messages import shortened
 
 SNIPPETS, SNIPPET_WIDTH = 3, 40
-"""Memories that a line tells of, and the characters of each."""
+"""Memories in a line, and the characters of each."""
 RATINGS = {"up": "▲ rated good", "down": "▼ rated bad", "none": "△ rating taken back"}
-_CONTROL = {code: None for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
+# With those of bidirectional text: embeddings, overrides and isolates (UAX #9, 2.1 to 2.4).
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def printable(text: str) -> str:
-    """`text` without control characters: what a model or a tool says must not steer the terminal."""
-    return text.translate(_CONTROL)
+    """`text` without control characters: a model's or a tool's text must not steer the terminal, nor show in
+    another order than it has."""
+    return _CONTROL.sub("", text)
 
 
 def describe(event_type: str, data: dict[str, Any]) -> str | None:  # noqa: PLR0911, PLR0912 - a line for each
@@ -99,7 +102,7 @@ def compression_words(data: dict[str, Any]) -> str:
 
 
 def measured(data: dict[str, Any]) -> str:
-    """How long something took and what it used; what is not known is said to be unknown."""
+    """How long something took and what it used; unknown values are shown as unknown."""
     parts: list[str] = []
     if "ttft_ms" in data:
         parts.append(f"first token after {data['ttft_ms']} ms")

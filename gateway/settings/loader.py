@@ -18,7 +18,7 @@ def load_settings(**given: Any) -> Settings:
 
     Raises:
         SettingsError: a value is wrong, a name is unknown, or the file that GATEWAY_CONFIG names is not
-            there; the message says which.
+            there; the message names it.
     """
     if os.environ.get("GATEWAY_CONFIG") and not config_file().is_file():
         raise SettingsError(f"GATEWAY_CONFIG is {config_file()}, and there is no such file.")

@@ -21,6 +21,7 @@ from gateway.settings.value_types import (
     McpServers,
     Names,
     Policy,
+    Seconds,
     TraceUrl,
     TrustRules,
 )
@@ -34,7 +35,7 @@ def config_file() -> Path:
 
 
 class Settings(BaseSettings):
-    """What an operator can set. Times are in seconds unless the name says otherwise, sizes in bytes."""
+    """What an operator can set. Times are in seconds unless the name has another unit, sizes in bytes."""
 
     model_config = SettingsConfigDict(
         env_prefix="GATEWAY_",
@@ -227,6 +228,20 @@ class Settings(BaseSettings):
         "absent: everybody who may ask.",
     )
 
+    # Webhooks
+    max_webhooks: int = Field(10, ge=0, description="Most webhooks of one user; 0: nobody may add one.")
+    webhook_hosts: Names = Field(
+        (),
+        description="Hosts that webhooks may be at though they are not on the public web, with any port and "
+        "without TLS: names, addresses, ranges of addresses such as 10.1.0.0/16.",
+    )
+    webhook_timeout: float = Field(15, gt=0, le=60, description="Longest wait for the answer to one post.")
+    webhook_retries: Seconds = Field(
+        (5, 300, 1800, 7200, 18_000, 36_000, 50_400),
+        description="Pauses before a delivery that failed is tried again, up to a fifth longer each; after "
+        "the last try it is dead.",
+    )
+
     # Memory
     memory: bool = Field(True, description="Whether anything is remembered across sessions and recalled.")
     memory_limit: int = Field(10_000, ge=1, description="Most memories of one user.")
@@ -323,6 +338,19 @@ class Settings(BaseSettings):
         None, ge=1, description="The same of one of api_keys, with all users that it acts for."
     )
     max_queued_turns: int = Field(16, ge=0, description="Waiting turns of one session.")
+    max_schedules: int = Field(
+        100,
+        ge=0,
+        description="Schedules of one user; 0: none can be made, and the model has no tool for them.",
+    )
+    schedule_min_interval: int = Field(
+        60, ge=60, description="Seconds between two due times of a schedule, at least."
+    )
+    schedule_grace: int = Field(
+        60,
+        ge=5,
+        description="Seconds after which a due time is late: the schedule's rule for that holds then.",
+    )
     retrieval_events: bool = Field(True, description="Whether retrieval events are emitted.")
     heartbeat: float = Field(15, gt=0, description="Comment on a silent stream.")
     send_timeout: float = Field(30, gt=0, description="A reader that takes nothing for so long is dropped.")

@@ -30,6 +30,14 @@ Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
 """Several values; in the environment separated by commas."""
 
 
+Seconds = Annotated[
+    tuple[Annotated[float, Field(gt=0, le=604_800)], ...],
+    Field(max_length=20),
+    NoDecode,
+    BeforeValidator(_split),
+]
+"""Several times; in the environment separated by commas."""
+
 ADAPTERS = ("a2a", "ag-ui", "ai-sdk", "anthropic", "durable-streams", "mcp", "openai")
 """Dialects of other clients that this version speaks."""
 

@@ -21,8 +21,8 @@ def refusal(tool: str, catalog: Catalog, active: Active, only_with_skill: Collec
 
     `only_with_skill` are globs of tools that need an active skill which allows them. Each active skill can
     only narrow: a tool must be allowed by all of those that name any. read_skill may always be called, and so
-    may read_artifact: what an allowed tool gave must not be out of reach because it is long. A name that
-    nobody knows is left to the registry.
+    may read_artifact: what an allowed tool gave must not be out of reach because it is long. An unknown name
+    is left to the registry.
     """
     if tool in {READ_SKILL, READ_ARTIFACT}:
         return None

@@ -20,8 +20,8 @@ from gateway.tools.registry import Tools
 class Catalog:
     """`skills` are sorted by type and name. `tools` are those that may be called: of enabled skills, and
     read_skill when there is anything to read. `written` are the enabled markdown skills by their names in the
-    catalog. `snapshot` is what the model is told of it all, "" when there is nothing to tell; `warnings` are
-    the conflicts, the files that could not be used, and what the snapshot had no room for."""
+    catalog. `snapshot` is its part of the prompt, "" when that is empty; `warnings` are the conflicts, the
+    files that could not be used, and what the snapshot had no room for."""
 
     skills: tuple[CatalogSkill, ...]
     tools: Tools

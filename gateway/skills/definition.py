@@ -45,9 +45,9 @@ _TOOL_GLOB = re.compile(r"[A-Za-z0-9_*?\[\]!-]{1,128}")
 
 @dataclass(frozen=True, slots=True)
 class MarkdownSkill:
-    """What SKILL.md says. `allowed_tools` are globs of tool names, None when the file does not speak of them;
-    `digest` is the SHA-256 of the file in hex. `folder` never reaches the model: it reads `location`, which
-    is relative to the tier's folder."""
+    """The fields of SKILL.md. `allowed_tools` are globs of tool names, None when the file has none; `digest`
+    is the SHA-256 of the file in hex. `folder` never reaches the model: it reads `location`, which is
+    relative to the tier's folder."""
 
     name: str
     description: str
@@ -73,7 +73,7 @@ class MarkdownSkill:
 
     @property
     def switched_as(self) -> str:
-        """See `Skill.switched_as`."""
+        """The name under which it is switched off: its tier and where it stands there."""
         return f"{self.tier}/{self.location}"
 
 
@@ -119,8 +119,8 @@ def read_definition(folder: Path, root: Path | None = None) -> Definition:
     a `root`, no link may lie on the way from there to `folder`.
 
     Raises:
-        ValueError: it cannot be used; the message says why, without an absolute path. NotNow, which is one:
-            it could not be read just now.
+        ValueError: it cannot be used; the message has the reason, without an absolute path. NotNow, which is
+            one: it could not be read just now.
     """
     content = read_inside(folder, SKILL_FILE, MAX_FILE_SIZE, root)
     head, body = split(as_text(content))

@@ -92,7 +92,7 @@ def digest_of(folder: Path, most: int, root: Path | None = None) -> str | None:
 
 
 def as_text(content: bytes) -> str:
-    """See `files.inside.as_text`. Raises ValueError also when it has NUL characters."""
+    """The content as text. Raises ValueError when it is not UTF-8 or has NUL characters."""
     text = inside_text(content)
     if "\x00" in text:
         raise ValueError("it is not text: it has NUL characters")

@@ -95,7 +95,7 @@ class SkillLibrary:
     def changed(self) -> None:
         """Has `watch` look at once, after a known change. From any thread, at any time."""
         if self._loop is not None:
-            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody watches any more
+            with contextlib.suppress(RuntimeError):  # the loop is closed: there is no watcher any more
                 self._loop.call_soon_threadsafe(self._wake.set)
 
     def _known(self, name: str) -> CatalogSkill:
@@ -126,7 +126,7 @@ class SkillLibrary:
             self._write(self.catalog.snapshot)
 
     def _write(self, text: str) -> None:
-        """Whole or not at all, and only when the file is missing or says something else."""
+        """Writes it whole or not at all, and only when the file is missing or has another content."""
         path, content = self._snapshot_path, text.encode()
         if path is None:
             return

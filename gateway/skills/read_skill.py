@@ -27,7 +27,7 @@ _NOTE = (
 @dataclass(frozen=True, slots=True)
 class _Reading:
     """What was read, with the note that goes before it, and the SHA-256 of its file. `path` is None when that
-    is SKILL.md; `allowed_tools` are what the note says of them."""
+    is SKILL.md; `allowed_tools` are as the note has them."""
 
     note: str
     text: str

@@ -17,8 +17,8 @@ READ_SKILL = "read_skill"
 
 
 class FunctionSkill(NamedTuple):
-    """A tool made of a function. `source` is the module it was loaded from, or BUILT_IN; `location` says
-    where it stands: `module:attribute`."""
+    """A tool made of a function. `source` is the module it was loaded from, or BUILT_IN; `location` is where
+    it stands: `module:attribute`."""
 
     tool: FunctionTool
     source: str

@@ -27,7 +27,7 @@ _TAG = re.compile("[<＜]")
 
 @dataclass(frozen=True, slots=True)
 class SkillsSnapshot:
-    """`without_description` and `left_out` count the written skills that are told by name only, or not at
+    """`without_description` and `left_out` count the written skills that are listed by name only, or not at
     all, because the whole would be too long."""
 
     text: str
@@ -43,7 +43,7 @@ def snapshot(
 ) -> SkillsSnapshot:
     """The written skills by type, location, name and description, then the names of the functions of each
     source and of each server's tools, in at most `share_tokens` (estimated). "" when there is no written
-    skill, since tools are told by their definitions, and when there is no room for anything.
+    skill, since tools have definitions of their own, and when there is no room for anything.
 
     What is too long loses first the names of tools, which the model knows anyway, then descriptions, then
     names of written skills: the bundled ones' first, then the user's, then the project's, each from the end.
@@ -105,7 +105,7 @@ def _head(tier: str) -> str:
 
 def _line(name: str, skill: MarkdownSkill) -> str:
     """A skill in one line, its description cut where it reads well, and without anything that is a tag. It
-    tells where it lies if that is not NAME/SKILL.md and takes no more than half of the line."""
+    has its location if that is not NAME/SKILL.md and takes no more than half of the line."""
     shown, begin = _plain(skill.description), f"- {name}: "
     if skill.location != f"{name}/{SKILL_FILE}":
         located = f"- {name} ({_plain(skill.location)}): "

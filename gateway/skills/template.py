@@ -1,4 +1,4 @@
-"""The text of a new SKILL.md: valid, and with advice in the place of what its author will say."""
+"""The text of a new SKILL.md: valid, and with advice in the places for its author's text."""
 
 import unicodedata
 
@@ -45,7 +45,7 @@ def template(name: str) -> str:
     first: it is all that the model knows of a skill before it reads it.
 
     Raises:
-        ValueError: `name` cannot be a skill's name; the message says why.
+        ValueError: `name` cannot be a skill's name; the message has the reason.
     """
     name = unicodedata.normalize("NFKC", name)
     if fault := name_problem(name):

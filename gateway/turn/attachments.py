@@ -37,8 +37,8 @@ async def fit_attachments(turn: TurnContext, history: History) -> tuple[History,
 
 
 async def with_files(turn: TurnContext, request: ModelRequest) -> ModelRequest:
-    """The request with the contents of images and documents; the same object when it has none. What cannot
-    be shown is told in its place, and in a warning once a turn."""
+    """The request with the contents of images and documents; the same object when it has none. A text stands
+    in the place of content that cannot be shown; one warning per turn names it."""
     if FILE_READ not in turn.progress.tools_read:
         return request  # no message of the session has a file
     filled = await turn.deps.attachments.fill(

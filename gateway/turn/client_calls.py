@@ -42,10 +42,11 @@ def clients_calls(turn: TurnContext, answer: Answer) -> set[str]:
 
 
 async def expect_results(turn: TurnContext, answer: Answer) -> None:
-    """Stores which calls of a message the client runs, before it hears of them: a result may come at once.
+    """Stores which calls of a message the client runs, before their events are published: a result may come
+    at once.
 
     Raises:
-        StorageError: nobody heard of them.
+        StorageError: no event of them was published.
     """
     row, now = turn.row, now_ms()
     until = now + int(turn.settings.client_tool_timeout * 1000)
@@ -100,7 +101,7 @@ def _is_clients(turn: TurnContext, answer: Answer, block: Block) -> bool:
 
 
 async def _result_of(turn: TurnContext, call: ClientCall) -> CallResult:
-    """What the model reads of it. What was kept aside of it is told before."""
+    """The text of the result that the model reads. Events of what was offloaded of it are emitted first."""
     result = call.result
     assert result is not None
     duration_ms = max(0, result.at - call.requested_at)

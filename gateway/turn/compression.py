@@ -1,4 +1,5 @@
-"""Compression inside a turn: when the view has grown too long, and when the endpoint says that it has."""
+"""Compression inside a turn: when the view has grown too long, by our estimate or by the endpoint's
+answer."""
 
 from gateway.errors import CompressionFailed, Conflict, NothingToCompress
 from gateway.events.lifecycle import IterationSuperseded, TurnWarning
@@ -19,10 +20,10 @@ PAUSED = (
 
 
 async def compress_if_due(turn: TurnContext, request: ModelRequest) -> bool:
-    """Before the model is sent `request`, where `compress_at` is set: compresses when that is over this share
-    of the window. Whether it did; whatever comes of it, the turn goes on, without success with the old
-    view. Where what comes before the messages is over that share, none is made, as each turn would be over it
-    again, and a warning says so once."""
+    """Compresses before `request` is sent if the request is larger than the share `compress_at` of the
+    window, and returns whether it did. After a failure the turn goes on with the old view. If the prefix
+    alone is larger than that share, nothing is compressed, as each later request would be too large again,
+    and one warning is emitted."""
     if turn.incompressible:
         return False
     deps, row, history = turn.deps, turn.row, turn.history
@@ -74,7 +75,7 @@ async def _compress(turn: TurnContext, trigger: Trigger) -> bool:
             turn.emit(attempt)
         turn.emit(data)
 
-    await turn.emitter.settled()  # what this turn said so far is in the record, where the compressor reads it
+    await turn.emitter.settled()  # the compressor reads the turn's messages from the record
     try:
         await turn.deps.compressor.compress(
             session_id,

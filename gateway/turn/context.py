@@ -106,9 +106,9 @@ class TurnContext:
         self.emit(result, tool_call_id=call_id, message=self.progress.answers_with(call_id, result))
 
     async def may_begin(self) -> None:
-        """Returns when something may begin that others notice, a model call or a tool: at once, or, where a
-        beat is overdue, when the database says that the turn is still this replica's. That is waited for.
-        Raises errors.TurnLost: it is another's since."""
+        """Waits until a model call or a tool may begin: not at all, or, if a beat is overdue, until the
+        database has confirmed that the turn is still this replica's. Raises errors.TurnLost: another replica
+        owns it."""
         replicas, row = self.deps.replicas, self.row
         while not replicas.lease.is_certain:
             await replicas.lease.renewed()
@@ -128,8 +128,8 @@ class TurnContext:
         return user_messages_in(self.history)
 
     def exchange(self) -> Exchange | None:
-        """The user's own words in the message of this turn, after what the assistant had said to their former
-        one; None without such words."""
+        """The user's own words in the message of this turn, with the assistant's answer to their former
+        message; None if the message has none."""
         return exchange_in(self.history, self.row.id)
 
 
@@ -140,7 +140,8 @@ def user_messages_in(history: History) -> list[UserMessage]:
 
 
 def exchange_in(history: History, turn_id: str) -> Exchange | None:
-    """See `TurnContext.exchange`."""
+    """The user's own words in the message of the turn, with the assistant's answer to their former message;
+    None if the message has none."""
     answers: list[str] = []
     for item in history.messages:
         texts = [block["text"] for block in item.message.content if block["type"] == "text"]

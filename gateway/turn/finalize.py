@@ -16,7 +16,9 @@ from gateway.events.lifecycle import (
 from gateway.ids import now_ms, trace_id_of
 from gateway.messages import Message, attached_block, text_block
 from gateway.storage.log import Closing
+from gateway.storage.schedules import DIALECT as SCHEDULE
 from gateway.storage.turns import TurnRow
+from gateway.tools.wrapping import wrap
 from gateway.turn.emitter import Emitter
 from gateway.turn.observer import Tracing
 from gateway.turn.progress import CALLS_PER_STEP, TurnProgress
@@ -26,6 +28,13 @@ ENDED = "The turn ended while this call was open."
 ENDED_WHILE_RUNNING = (
     "The turn ended while this call ran. It may or may not have taken effect: verify before trying again."
 )
+
+SENT_BY_SCHEDULE = (
+    "A schedule of the user's sends this message now. It is their request: do what it asks. Nobody is there "
+    "to answer questions. They made the schedule earlier, so this tells nothing new about them."
+)
+"""Stands above the message of a schedule. Its tags mark the message as not the user's own words: nothing is
+learned about the user from it, however often it is sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +76,9 @@ def begin_turn(emitter: Emitter) -> Message:
     """Emits `turn_start`, with which the user's message joins the history, and returns that message."""
     turn = emitter.turn
     files = [attached_block(each) for each in turn.attachments]
-    message = Message("user", [*files, text_block(turn.input)])
-    # The model is asked next, and what it says is shown no sooner for a commit that it has to wait for.
+    text = turn.input if turn.dialect != SCHEDULE else wrap("scheduled_message", SENT_BY_SCHEDULE, turn.input)
+    message = Message("user", [*files, text_block(text)])
+    # The model call comes next: waiting for this commit would only delay the answer.
     emitter.emit(start_of(turn, emitter.tracing, emitter.queued_ms), message=message, can_wait=True)
     return message
 

@@ -20,8 +20,8 @@ class Reason(NamedTuple):
 
 
 async def begin_generation(turn: TurnContext, history: History, reasons: Sequence[Reason] = ()) -> History:
-    """The history with a generation that begins now: thinking that was signed until now is sent no more. One
-    warning names the reasons; without any nobody needs to know."""
+    """The history with a prompt generation that begins now: thinking that was signed until now is no longer
+    sent. One warning names the reasons, if there are any."""
     if reasons:
         turn.emit(warning_of(reasons))
     last = last_position(history)

@@ -1,4 +1,4 @@
-"""The ReAct loop: ask, run the tools that were called, until the model stops or a limit says so."""
+"""The ReAct loop: ask, run the tools that were called, until the model stops or a limit is reached."""
 
 from gateway.errors import ModelError
 from gateway.messages import Message

@@ -5,8 +5,8 @@ its message. Where the memory fails, the turn goes on without it and warns.
         when a prompt generation begins -> add_changes: what was changed since, after the message
         -> retrieve: the memories that fit the message, after it
 
-A generation begins, so that the words are gone, when something that the model reads was forgotten. What is
-new or was corrected is told at the end, and leaves what comes before it byte for byte as it was.
+When a memory in the prompt is forgotten, a prompt generation begins, so that its words leave the prompt. New
+and corrected memories are appended at the end and leave the bytes before them unchanged.
 """
 
 from collections.abc import Collection, Sequence
@@ -81,9 +81,9 @@ async def render_in_prompt(turn: TurnContext, history: History) -> History:
 
 
 async def add_changes(turn: TurnContext, history: History) -> History:
-    """The history with what was changed of the memories since the session began, in a message after the
-    turn's own: before the first model call. What its own turns changed the model knows: that is recorded,
-    and not told."""
+    """The history with the changes of memories since the session began, in a message after the turn's own,
+    before the first model call. Changes by the session's own turns are recorded only: the model knows
+    them."""
     memory, state, row = turn.deps.memory, turn.memories, turn.row
     if memory is None or not _may_add(turn) or recalled_in_view(history, row.id, changes=True):
         return history
@@ -160,15 +160,15 @@ def scope_of(turn: TurnContext) -> Scope:
 
 
 def digests_of(history: History) -> dict[str, str]:
-    """The digests of what a session's model reads of memories and profiles, as each was told last."""
+    """The digests of the memories and profiles in a session's context, as each was rendered last."""
     digests = dict(history.memories.digests) if history.memories is not None else {}
     return digests | {each.id: each.digest for each in recalled_in_view(history)}
 
 
 def known_of(history: History, rows: Sequence[MemoryRow], *, but: Collection[str] = ()) -> InContext:
-    """The memories in a session's context, and those shown in full; `rows` are these memories as they are
-    now: what was shown of one before it was changed is not known. Without those in `but`, which say something
-    else by now."""
+    """The memories in a session's context, and those shown in full; `rows` are their current versions; which
+    text of a memory was shown before a change is not known. Memories in `but`, whose content has changed, are
+    left out."""
     prompted = history.memories or PromptMemories("", {}, history.generation_from)
     now = {row.id: digest_of(row) for row in rows}
     # A line has the content; the other fields of a memory are shown when it is retrieved.
@@ -190,8 +190,8 @@ def known_of(history: History, rows: Sequence[MemoryRow], *, but: Collection[str
 def recalled_in_view(
     history: History, turn_id: str | None = None, *, changes: bool | None = None
 ) -> list[Recalled]:
-    """The memories that the turns of a history, or that one, were told beside their messages, and that its
-    view still has: of `changes`, or retrieved, or both."""
+    """The memories that stand beside the messages of a history's turns, or of that turn, and are still in its
+    view: those of `changes`, retrieved ones, or both."""
     return [
         each
         for item in history.messages
@@ -214,7 +214,7 @@ async def _render_in_prompt(turn: TurnContext, history: History, recall: Recall)
         taken.digests,
         history.generation_from,
         named=taken.summarized,
-        # What was corrected is told anew, by the snapshot or when it is looked up.
+        # Corrected memories are rendered again, by the snapshot or when they are retrieved.
         forgotten={
             **before.forgotten,
             **dict.fromkeys({*state.context.forgotten, *state.context.corrected}, last_position(history)),

@@ -21,7 +21,7 @@ from gateway.turn.context import TurnContext
 from gateway.turn.tool_calls import record_intents, refuse_bad_inputs
 
 RUNS_TOOLS = frozenset({"tool_use", "end_turn"})
-"""Stop reasons after which the tools of a complete message may run; some compatible servers say end_turn."""
+"""Stop reasons after which the tools of a complete message may run; some compatible servers send end_turn."""
 
 
 def next_request(turn: TurnContext) -> ModelRequest:
@@ -155,7 +155,8 @@ def _usable(answer: Answer) -> Answer:
 def _with_usable_ids(answer: Answer, taken: Collection[str], clients: Collection[str]) -> Answer:
     """The answer with another id for each tool call whose own is no id, or was used before in this turn: some
     endpoints count from 1 in every answer, and what was decided about one call must not count for another.
-    Those that are the client's have ids that say so. The history is sent back with the same ids."""
+    Calls that the client runs have ids by which they are recognised. The history is sent back with the same
+    ids."""
     fresh = {
         block["id"]: new_client_call_id() if block["id"] in clients else new_tool_call_id()
         for block in answer.content

@@ -1,4 +1,4 @@
-"""Which tool calls may run: what skills forbid, what the policy says, and what a person decides."""
+"""Which tool calls may run: by the rules of skills, the tool policy and the decisions of people."""
 
 from collections.abc import Mapping
 
@@ -39,8 +39,8 @@ async def seek_permission(turn: TurnContext) -> None:
 
 
 async def apply_decisions(turn: TurnContext) -> bool:
-    """Emits what has been decided since, by a person or by time; whether there was anything. What the rules
-    have come to forbid meanwhile does not run, whoever approved it."""
+    """Emits the decisions since then, made by a person or by expiry, and returns whether there were any. A
+    call that the rules forbid by now does not run, even if a person approved it."""
     approvals, turn_id = turn.deps.approvals, turn.row.id
     undecided = {call_id: state for call_id, state in waiting_calls(turn).items() if state.undecided}
     if not undecided:
@@ -62,8 +62,7 @@ async def apply_decisions(turn: TurnContext) -> bool:
 
 
 async def park(turn: TurnContext) -> bool:
-    """Gives the turn up until somebody decides, or a client has run a call; False when that has happened
-    already."""
+    """Parks the turn until a decision or a client's result arrives; False if it already has."""
     approvals, row = turn.deps.approvals, turn.row
     await turn.emitter.settled()
     waiting = waiting_calls(turn)
@@ -162,7 +161,7 @@ def _refuse_by_skill(turn: TurnContext, call_id: str, state: CallState, reason: 
 
 
 async def _fits(turn: TurnContext, call_id: str, state: CallState) -> bool:
-    """Whether the arguments fit: nobody is asked about a call that cannot run."""
+    """Whether the arguments fit the schema: no approval is requested for a call that cannot run."""
     refused = await refusal_of(turn, call_id, state)
     if refused is not None:
         turn.answer(call_id, refused)

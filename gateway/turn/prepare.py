@@ -1,4 +1,5 @@
-"""Before the first model call: what the session has said, and what comes before its messages.
+"""Preparation of a turn before the first model call: the session's history, and the prompt before its
+messages.
 
 begin or resume -> prompt components -> attachments -> memories: each takes the history and returns it,
     with the reason why a new prompt generation must begin, if there is one
@@ -29,7 +30,7 @@ async def prepare(turn: TurnContext) -> None:
     """Gives the turn its history; afterwards it is ready for the model.
 
     Raises:
-        ArchiveDamaged: what was said cannot be read.
+        ArchiveDamaged: the session's messages cannot be read.
         StorageError: the log failed.
     """
     history = await (_begin(turn) if turn.progress.started_at is None else _resume(turn))

@@ -61,7 +61,7 @@ class CallState:
 
     @property
     def waits(self) -> bool:
-        """Of a call without a result: whether that comes with what somebody outside does."""
+        """Whether a call without a result waits for a person or a client."""
         return self.undecided or self.runs_on_client
 
     @property
@@ -74,13 +74,13 @@ class CallState:
 @dataclass(slots=True)
 class TurnProgress:
     """The state of a turn. `attempt_open` is true between an iteration's start and its end or supersession;
-    `attempt_began` and `attempt_usage` tell whether the endpoint had begun to answer it and what it had
+    `attempt_began` is whether the endpoint had begun to answer it, `attempt_usage` the usage that it had
     reported; `text` its text in UTF-8, a third of what its deltas would take; `calls` the tool calls of the
     latest iteration, `unanswered` how many of them have no result; `call_ids` those of all iterations,
     `skills` the written skills that were read and the tools that each allows (None: no limit); `tools_read`
     the names of the tools that answered; `prefix_hash` identifies what the latest iteration had before its
-    messages (None: there is none yet, or a prompt generation began since); `first_text_at` is when the
-    first text came that was not superseded."""
+    messages (None: there is none yet, or a prompt generation began since); `first_text_at` is when the first
+    text came that was not superseded."""
 
     started_at: int | None = None
     trace_id: str | None = None
@@ -142,7 +142,7 @@ class TurnProgress:
                 pass
 
     def apply_stored(self, event: StoredEvent) -> None:
-        """Takes an event of the log into account; types that say nothing about progress are passed over."""
+        """Takes an event of the log into account; types that do not concern progress are ignored."""
         data_type = _FOLDED.get(event.type)
         if data_type is not None:
             body = event.load()

@@ -21,9 +21,9 @@ from gateway.turn.dependencies import TurnDependencies
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """The prompt components and the skills as they were when a turn began; what else there is of a prompt
-    belongs to the history of a session. `limits` are those of the system prompt, `skills` is what the model
-    is told of the catalog, `client_tools` what the user's client can run."""
+    """The prompt components and the skills as they were when a turn began; the rest of a prompt belongs to
+    the session's history. `limits` are those of the system prompt, `skills` is the part of the prompt about
+    the catalog, `client_tools` are the tools that the user's client runs."""
 
     components: Components
     catalog: Catalog

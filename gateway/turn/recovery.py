@@ -7,7 +7,7 @@ import structlog
 
 from gateway.errors import StorageError, TurnLost
 from gateway.storage.log import EventLog
-from gateway.storage.turns import Accepted, OwnedTurn, TurnRow, Turns
+from gateway.storage.turns import Accepted, OwnedTurn, TurnOwnership, TurnRow
 from gateway.turn.emitter import Emitter
 from gateway.turn.finalize import Ending, finalize_turn
 from gateway.turn.observer import Tracing, TurnObserver
@@ -20,7 +20,7 @@ log = structlog.get_logger(__name__)
 
 
 async def progress_of(events: EventLog, turn: TurnRow, head: int, observer: TurnObserver) -> TurnProgress:
-    """How far a turn has come, folded from what it said up to `head`; `observer` recalls it.
+    """The progress of a turn, folded from its events up to `head`, which `observer` recalls.
 
     Raises:
         ValueError: an event that this version does not understand. StorageError: the log cannot be read.
@@ -34,13 +34,12 @@ async def progress_of(events: EventLog, turn: TurnRow, head: int, observer: Turn
             progress.apply_stored(event)
         observer.recall(turn.session_id, own)
         after = page[-1].seq if page else head
-    progress.attempt_began |= progress.attempt_open  # the log does not say what the endpoint had answered
+    progress.attempt_began |= progress.attempt_open  # the log does not have what the endpoint had answered
     return progress
 
 
-async def after_what_was_shown(turns: Turns, accepted: Accepted, shown: int) -> Accepted:
-    """The turn, behind every number that was `shown`: a server that took the place of another may not have
-    heard of the newest.
+async def after_what_was_shown(turns: TurnOwnership, accepted: Accepted, shown: int) -> Accepted:
+    """The turn, behind every number that was `shown`: a server that was promoted may lack the newest events.
 
     Raises:
         StorageError: not now. TurnLost: the turn has another owner.
@@ -56,7 +55,7 @@ async def after_what_was_shown(turns: Turns, accepted: Accepted, shown: int) -> 
 
 async def close_from_log(
     events: EventLog,
-    turns: Turns,
+    turns: TurnOwnership,
     turn: TurnRow,
     ending: Ending,
     *,
@@ -85,7 +84,7 @@ async def close_from_log(
     except StorageError:
         raise
     except Exception:
-        # Whatever of it cannot be said, the turn gets its end: `done` alone, and what explains it.
+        # If its events cannot be read, the turn still ends: with `done` alone and the error that explains it.
         log.exception("turn_not_finalized")
         if (accepted := await turns.take_over(turn.id, recovered=False)) is not None:
             await _end(events, accepted, TurnProgress(started_at=turn.created_at), ending, tracing)

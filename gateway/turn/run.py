@@ -4,7 +4,7 @@
         -> loop (compress if too long, ask, run tools, ...) -> ending, or parked for a person's decision
 
 A turn that another process left open, or that was parked, enters here too: its events are folded into
-`TurnProgress` before, and each step that is done already is not done again. Whoever owns the task
+`TurnProgress` before, and each step that is done already is not done again. The owner of the task
 (in_flight.py) finalizes the turn with the ending."""
 
 from gateway.errors import ArchiveDamaged, GatewayError, ModelError, TooManyToolCalls

@@ -27,7 +27,7 @@ CANCEL_TIMEOUT = 5.0
 """Seconds a cancelled task gets to end; after that its turn is closed without it."""
 
 MAX_CANCELLED = 1000
-"""Turns whose cancellation was heard of and that are not of this process, or not yet."""
+"""Turns that were cancelled and do not run in this process, or not yet."""
 
 Why = Literal["cancelled", "shutdown", "out_of_time"]
 
@@ -113,8 +113,8 @@ class TurnRunner:
         return session_id in self._emitters
 
     def own(self, turn: TurnRow, *, has_waited: bool = False) -> Running:
-        """From now on the turn can be cancelled, and is where that was heard before: what makes it this
-        process's own is committed a moment earlier."""
+        """Makes the turn cancellable, and cancels it if that was requested earlier: the commit that makes it
+        this process's own precedes this call."""
         running = self.running[turn.id] = Running(turn, has_waited=has_waited)
         if self._cancelled.pop(turn.id, False):
             running.request_stop("cancelled")
@@ -144,7 +144,7 @@ class TurnRunner:
         owner."""
         turn = accepted.turn
         running = self.running.get(turn.id) or self.own(turn, has_waited=True)
-        # The task may have been made by the request of another turn of the session: whatever is logged from
+        # The task may have been made by the request of another turn of the session: what is logged from
         # here on belongs to this one.
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(**ids_of(turn))
@@ -216,7 +216,7 @@ class TurnRunner:
         if ending is None:
             work = await self._work(emitter, running, accepted.history)
             if not work.done() or _failure_of(work) is not None:
-                # What the emitter has done no longer says what the log holds.
+                # The emitter's state no longer matches the log.
                 return await self._close(running, self._ending_of(work, running))
             ending = self._ending_of(work, running)
         if ending is None:
@@ -275,8 +275,8 @@ class TurnRunner:
         return True
 
     async def _close_when_possible(self, running: Running, ending: Ending, trouble: StorageError) -> bool:
-        """Tries until the log works again to end the turn, as it was asked to if it was. Readers are told why
-        they wait."""
+        """Tries to end the turn, by the requested ending if there is one, until the log works again. Readers
+        get the reason for the wait."""
         turn = running.turn
         self._troubles[turn.session_id] = trouble
         self._deps.bus.publish(turn.session_id, ())

@@ -31,7 +31,7 @@ class WriteSource(NamedTuple):
 
     @property
     def ids(self) -> dict[str, str]:
-        """What a line in the log says of it."""
+        """The fields of a log line about it."""
         return {name: value for name, value in self._asdict().items() if name not in {"owner", "trusted"}}
 
 
@@ -81,7 +81,7 @@ class Suggestions:
             try:
                 async with asyncio.timeout(CALL_TIMEOUT):
                     await self._port.suggest(writes, source)
-            except Exception as error:  # noqa: BLE001 - whatever the memory lacks, turns go on
+            except Exception as error:  # noqa: BLE001 - a failure of the memory must not end a turn
                 kind = type(error).__name__
                 log.warning("memory_writes_failed", **source.ids, writes=len(writes), error=kind)
             finally:

@@ -23,7 +23,7 @@ UNKNOWN_OUTCOME = (
 
 def record_intents(turn: TurnContext, answer: Answer) -> None:
     """Emits a tool_call for every call of a complete message. One whose arguments are no JSON object never
-    runs: it counts as effectful, so that nobody repeats it should the process end before it is refused."""
+    runs: it counts as effectful, so that it is not repeated if the process ends before the refusal."""
     tools, policy = turn.tools, turn.settings.tool_policy
     for call in answer.content:
         if call["type"] == "tool_use":
@@ -63,7 +63,7 @@ async def run_tool_calls(turn: TurnContext) -> Message | None:
     when the turn was parked, because a person has to decide about one, or a client to run it.
 
     Every intent is durable before any tool starts, and every decision before the call it is about. The
-    results are on their way to the log: what the model says to them comes after them there.
+    results are on their way to the log: the model's next answer follows them there.
 
     Raises:
         StorageError: the log failed. Exceptions of a tool become results.

@@ -28,7 +28,7 @@ writes its event stays below 64 kB."""
 FILE_SIZE = 600
 """Of these, so many are kept free for each file: no reference goes untold."""
 SUMMARY_LINES, SUMMARY_LENGTH = 3, 300
-"""Lines and characters of its compact form that the event says of an artifact."""
+"""Lines and characters of an artifact's compact form in its event."""
 
 _BEGINNING, _END = 2000, 500  # characters of a result that could not be kept
 
@@ -132,8 +132,8 @@ class _Result:
 
 
 def _as_it_is(output: ToolOutput, text: str) -> str:
-    """Text that this gateway did not wrap itself is defused: a tool may not pose as a skill or a summary, nor
-    may whatever it read."""
+    """Text that this gateway did not wrap itself is defused: neither a tool nor a text that it read may pose
+    as a skill or a summary."""
     if output.note is not None:
         return wrap("tool_output", output.note, text or "(no output)")
     return text if isinstance(output.content, Wrapped) and text == output.content else defuse(text)

@@ -37,8 +37,8 @@ log = structlog.get_logger(__name__)
 
 
 async def run_call(turn: TurnContext, call_id: str, state: CallState) -> CallResult:
-    """Runs one call, whatever its tool does; the caller emits the result. What was kept aside of it is told
-    before."""
+    """Runs one call and returns its result also when the tool fails; the caller emits it. Events of offloaded
+    parts are emitted here, before it."""
     started = monotonic()
     context = _context(turn, call_id)
     try:
@@ -102,7 +102,7 @@ class _Unfit(BadArguments):
 
 def _failed(error: Exception, tool: str, call_id: str) -> tuple[ResultStatus, ToolOutput]:
     if not isinstance(error, ToolError):
-        # Not the exception itself: what a tool says about its arguments is content.
+        # Not the exception itself: a tool's message about its arguments is content.
         name = str(error) if isinstance(error, StorageError) else type(error).__name__
         log.warning("tool_raised", tool=tool, tool_call_id=call_id, error=name, at=_places(error))
     elif error.cause:

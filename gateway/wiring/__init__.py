@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gateway.wiring.assembly import assemble, open_artifact_store, open_model
+    from gateway.wiring.assembly import assemble, open_artifact_store, open_model, open_webhook_posts
     from gateway.wiring.database_server import inspect_server
     from gateway.wiring.memory import memory_needed, open_documents, open_extractor, open_memory
     from gateway.wiring.memory_database import open_stored_memories
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         look_at_skills,
         memory_skill,
         open_skills,
+        schedule_skills,
     )
     from gateway.wiring.storage import Storage, open_storage, storage_on, storage_on_server, try_bucket
 
@@ -42,17 +43,20 @@ __all__ = [
     "open_skills",
     "open_storage",
     "open_stored_memories",
+    "open_webhook_posts",
+    "schedule_skills",
     "storage_on",
     "storage_on_server",
     "try_bucket",
 ]
 
 _FILES = {
-    "assembly": "assemble open_artifact_store open_model",
+    "assembly": "assemble open_artifact_store open_model open_webhook_posts",
     "database_server": "inspect_server",
     "memory": "memory_needed open_documents open_extractor open_memory",
     "memory_database": "open_stored_memories",
-    "skills": "TAKEN artifact_skill find_functions function_skills look_at_skills memory_skill open_skills",
+    "skills": "TAKEN artifact_skill find_functions function_skills look_at_skills memory_skill open_skills "
+    "schedule_skills",
     "storage": "Storage open_storage storage_on storage_on_server try_bucket",
 }
 

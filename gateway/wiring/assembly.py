@@ -8,6 +8,7 @@ from gateway.artifacts.artifact_store import ArtifactStore
 from gateway.artifacts.attached_files import Attachments
 from gateway.artifacts.store_events import ArtifactEvent
 from gateway.artifacts.tool_arguments import References
+from gateway.errors import SettingsError
 from gateway.history.compression.compressor import Compressor
 from gateway.history.read_archive import read_archive
 from gateway.history.summaries.session_summaries import SessionSummariser
@@ -20,6 +21,7 @@ from gateway.prompt.components import PromptFolder
 from gateway.service.dependencies import Dependencies
 from gateway.settings import Settings
 from gateway.skills.library import SkillLibrary
+from gateway.tools.fetch.webhook_posts import WebhookPosts
 from gateway.turn.suggestions import Suggestions
 from gateway.wiring.storage import Storage
 
@@ -56,8 +58,16 @@ def open_model(
 def open_artifact_store(
     settings: Settings, storage: Storage, *, on_event: Callable[[ArtifactEvent], None] = lambda _: None
 ) -> ArtifactStore:
-    """Where large results and attachments are kept; `on_event` hears of what happens to it."""
+    """Where large results and attachments are kept; `on_event` is called with its events."""
     return ArtifactStore(storage.artifacts, storage.orphans, storage.blobs, settings, on_event=on_event)
+
+
+def open_webhook_posts(settings: Settings) -> WebhookPosts:
+    """How webhooks are posted to. Raises SettingsError: a host is none."""
+    try:
+        return WebhookPosts(settings.webhook_hosts, settings.webhook_timeout)
+    except ValueError as error:
+        raise SettingsError(f"GATEWAY_WEBHOOK_HOSTS: {error}.") from None
 
 
 def assemble(

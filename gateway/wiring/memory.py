@@ -79,7 +79,7 @@ async def open_memory(
 
 @contextmanager
 def memory_needed(settings: Settings) -> Generator[None]:
-    """Says what can be done where the memory cannot be used: a StorageError within is raised with that."""
+    """Adds to a StorageError raised within what can be done where the memory cannot be used."""
     try:
         yield
     except StorageError as error:
@@ -114,8 +114,8 @@ def open_documents(
     settings: Settings, services: MemoryServices, skills: SkillLibrary, exclusive: Exclusive
 ) -> Documents:
     """The documented memories of the folder that is set, and of the operators' written skills that are on;
-    they are looked at first with `refresh`. Bundled skills have forms to fill in, which nobody wants
-    recalled."""
+    they are looked at first with `refresh`. Bundled skills have forms to fill in, which are not worth
+    recalling."""
     return Documents(
         services.store,
         settings.documents_dir.expanduser(),

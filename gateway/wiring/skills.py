@@ -12,19 +12,21 @@ from gateway.history.read_archive import NAME as READ_ARCHIVE
 from gateway.memory.services import MemoryServices, households_of
 from gateway.memory.tool import NAME as MANAGE_MEMORY
 from gateway.memory.tool import manage_memory, manage_nothing
+from gateway.schedules import tool as schedule_tool
+from gateway.schedules.schedule_editor import ScheduleEditor
 from gateway.settings import Settings
 from gateway.skills.folders import bundled_folder
 from gateway.skills.functions import load_functions
 from gateway.skills.library import SNAPSHOT_NAME, SkillLibrary
 from gateway.skills.skill import BUILT_IN, FunctionSkill, ServerTool
 from gateway.storage.decisions import SkillSwitches
-from gateway.storage.sqlite.stored_switches import StoredSwitches
+from gateway.storage.decisions.stored_switches import StoredSwitches
 from gateway.tools.base import READ_ARTIFACT, FunctionTool
 from gateway.tools.builtin import builtin_tools
 from gateway.tools.fetch.http_fetch import http_fetch
 from gateway.tools.policy import is_trusted
 
-TAKEN = frozenset({READ_ARCHIVE, MANAGE_MEMORY, READ_ARTIFACT})
+TAKEN = frozenset({READ_ARCHIVE, MANAGE_MEMORY, READ_ARTIFACT, schedule_tool.MANAGE, schedule_tool.LIST})
 """Names of tools that are made here."""
 
 log = structlog.get_logger(__name__)
@@ -121,3 +123,11 @@ def memory_skill(settings: Settings, services: MemoryServices | None) -> Functio
         trusts=partial(is_trusted, settings.trusted_tools),
     )
     return FunctionSkill(tool, BUILT_IN, MANAGE_MEMORY)
+
+
+def schedule_skills(settings: Settings, schedules: ScheduleEditor | None) -> list[FunctionSkill]:
+    """The tools for schedules, unless there may be none; without `schedules` they can only be listed."""
+    if not settings.max_schedules:
+        return []
+    tools = schedule_tool.schedule_tools(schedules)
+    return [FunctionSkill(tool, BUILT_IN, tool.spec.name) for tool in tools]

@@ -39,6 +39,8 @@ from gateway.storage.orphans.statements import SqlOrphans
 from gateway.storage.replica_signals import Signals
 from gateway.storage.replicas import Replicas
 from gateway.storage.replicas.single_process import SoleReplica
+from gateway.storage.schedules import Schedules
+from gateway.storage.schedules.statements import SqlSchedules
 from gateway.storage.sessions import LearnedSessions, Purges, Search, Sessions
 from gateway.storage.sessions.copies import Copies
 from gateway.storage.sessions.imports import SqlCopies
@@ -50,6 +52,8 @@ from gateway.storage.sqlite.session_search import Fts5TurnWords
 from gateway.storage.sqlite.sqlite_database import SqliteDatabase
 from gateway.storage.turns import Turns
 from gateway.storage.turns.store import SqlTurns
+from gateway.storage.webhooks import Webhooks
+from gateway.storage.webhooks.statements import SqlWebhooks
 from gateway.wiring.database_server import driver_needed
 
 if TYPE_CHECKING:
@@ -82,6 +86,8 @@ class Storage:
     client_calls: ClientCalls
     switches: SkillSwitches
     learned: LearnedSessions
+    schedules: Schedules
+    webhooks: Webhooks
     artifacts: Artifacts
     orphans: Orphans
     exclusive: Exclusive
@@ -91,12 +97,12 @@ class Storage:
     check: Callable[[], Awaitable[None]]
     """Raises errors.StorageError when it cannot do its work now."""
     measured_by: Callable[[ConnectionPools], None]
-    """See `Database.measured_by`."""
+    """Adds the database's pools of connections to those that are measured."""
     newer_schema: Callable[[], Mapping[str, str]]
-    """See `EventDatabase.newer_schema`."""
+    """In what the schema is newer than this version: revisions by what they hold."""
     notification_time: Callable[[], float | None] = lambda: 0
-    """Seconds that this process took to hear itself through the database: 0 where it has it alone, None where
-    it hears nothing."""
+    """Seconds that this process's last notification to itself took through the database: 0 where it has the
+    database alone, None where none arrives."""
 
 
 @asynccontextmanager
@@ -135,8 +141,8 @@ def storage_on(database: SqliteDatabase, blobs: Blobs | None = None) -> Storage:
 
 
 async def try_bucket(settings: Settings, storage: Storage, name: str) -> None:
-    """Says in the log that a bucket cannot be used: turns are taken without it. Raises errors.StorageError
-    then, and TimeoutError; called again with the same `name` it removes what it left."""
+    """Logs that a bucket cannot be used: turns are taken without it. Raises errors.StorageError then, and
+    TimeoutError; called again with the same `name` it removes what it left."""
     try:
         async with asyncio.timeout(BUCKET_TIMEOUT):
             await try_blobs(storage.blobs, name)
@@ -170,8 +176,8 @@ async def _server(settings: Settings, flushed: Flushed | None) -> AsyncGenerator
 async def storage_on_server(
     database: "PostgresDatabase", blobs: Blobs, *, lease: float = 10
 ) -> AsyncGenerator[Storage]:
-    """The record in a database on a server. This process is one of its replicas for as long as the context
-    is open, and hears what the others commit. Raises errors.StorageError."""
+    """The record in a database on a server. This process is one of its replicas for as long as the context is
+    open, and is notified of the others' commits. Raises errors.StorageError."""
     from gateway.storage.postgres.exclusive import PostgresExclusive  # noqa: PLC0415 - an extra
     from gateway.storage.postgres.listener import Listener  # noqa: PLC0415
     from gateway.storage.postgres.replicas import PostgresReplicas  # noqa: PLC0415
@@ -226,6 +232,8 @@ def _storage_on(
         client_calls=SqlClientCalls(database),
         switches=SqlSkillSwitches(database),
         learned=SqlLearnedSessions(database),
+        schedules=SqlSchedules(database),
+        webhooks=SqlWebhooks(database),
         artifacts=SqlArtifacts(database),
         orphans=SqlOrphans(database),
         exclusive=exclusive,

@@ -11,6 +11,7 @@ FAILED = 'error_type!=""'
 COMPRESSIONS = "gateway_compressions_total"
 HOW = "gateway_compression_trigger"
 OUTCOME = "gateway_turn_outcome"
+DELIVERY, STATE = "gateway_webhook_outcome", "gateway_webhook_state"
 DIALECT = "gateway_dialect"
 FEEDBACK, RATING = "gateway_feedback_total", "gateway_feedback_rating"
 DOWN, GIVEN = f'{RATING}="down"', f'{RATING}=~"up|down"'
@@ -181,6 +182,71 @@ _upkeep = Row(
     ],
 )
 
+_schedules = Row(
+    "Schedules",
+    [
+        graph(
+            "Due times by what became of them",
+            "How their turn ended; missed or refused: there was none.",
+            "cpm",
+            {legend(OUTCOME): per_minute("gateway_schedule_runs_total", OUTCOME)},
+            stacked=True,
+            width=8,
+        ),
+        graph(
+            "From the due time to the turn",
+            "Two seconds are usual: each process looks once a second.",
+            "s",
+            quantiles("gateway_schedule_delay_seconds", 0.5, 0.95),
+            width=8,
+        ),
+        graph(
+            "Schedules that wait",
+            "overdue: seconds that the first has waited for a place. held up: their run before is not over.",
+            "short",
+            {
+                "overdue": "max(gateway_schedule_overdue_seconds{@})",
+                "held up": "max(gateway_schedule_held_up{@})",
+            },
+            width=8,
+        ),
+    ],
+)
+
+_webhooks = Row(
+    "Webhooks",
+    [
+        graph(
+            "Posts by what came of them",
+            "failed: tried again later. dead: not any more.",
+            "cpm",
+            {legend(DELIVERY): per_minute("gateway_webhook_duration_seconds_count", DELIVERY)},
+            stacked=True,
+            width=8,
+        ),
+        graph(
+            "Until it arrives",
+            "From what happened to its delivery, with all tries; and how long posts take.",
+            "s",
+            {
+                "arrives, 95 %": quantile(0.95, "gateway_webhook_delay_seconds"),
+                "post, 95 %": quantile(0.95, "gateway_webhook_duration_seconds"),
+            },
+            width=8,
+        ),
+        graph(
+            "Deliveries",
+            "Dead ones are kept for two weeks, and may be replayed.",
+            "short",
+            {legend(STATE): f"max by ({STATE}) (gateway_webhook_deliveries{{@}})"},
+            width=8,
+        ),
+    ],
+)
+
 AGENT = Board(
-    "agent", "Agent and tools", "What turns do, and what becomes of long sessions.", [_loop, _tools, _upkeep]
+    "agent",
+    "Agent and tools",
+    "What turns do, and what becomes of long sessions.",
+    [_loop, _tools, _upkeep, _schedules, _webhooks],
 )

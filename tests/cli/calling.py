@@ -19,7 +19,7 @@ class Outcome(NamedTuple):
 
 class Command:
     """`command("skills", "list", GATEWAY_PORT="1")` runs it as a shell would, with these variables and with
-    `given` on its standard input."""
+    `given` on its standard input, which is empty without, unless a test has put a terminal there."""
 
     def __init__(self, captured: pytest.CaptureFixture[str]) -> None:
         self._captured = captured
@@ -30,8 +30,8 @@ class Command:
             patch.setattr(sys, "argv", ["gateway", *arguments])
             for name, value in environment.items():
                 patch.setenv(name, value)
-            if given is not None:
-                patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given)))
+            if given is not None or not isinstance(sys.stdin, io.TextIOWrapper):
+                patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given or b"")))
             with pytest.raises(SystemExit) as ended:
                 main()
         out, err = self._captured.readouterr()

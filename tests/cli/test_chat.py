@@ -90,26 +90,26 @@ def test_control_c_stops_the_turn_on_the_server(running: Running, tmp_path: Path
     assert output == "\nstopping…\n"
 
 
-def test_without_a_message_it_is_a_conversation(running: Running, tmp_path: Path) -> None:
-    """Lines from stdin are turns of one session until stdin ends."""
-    talked = subprocess.run(
-        command_line("chat", "--url", running.url),
-        input="/say first answer\n\n/say second answer\n",
-        cwd=tmp_path,
-        env=clean_environment(),
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT,
-        check=True,
-    )
+def test_a_pipe_is_one_message_below_the_argument(command: Command, running: Running) -> None:
+    """As scripts expect of `git diff | gateway chat "Review this."`: no line is a message of its own."""
+    given = b"/say second\n\n/say third\n"
+    piped = command("chat", "/say first", "--url", running.url, given=given)
+    with GatewayClient(running.url) as client:
+        session = client.sessions(limit=1)["sessions"][0]["id"]
+        events = client.events(session)["events"]
 
-    session = talked.stderr.split()[1].removesuffix(".")
-    with (
-        GatewayClient(running.url) as client,
-        client.stream("GET", f"/api/sessions/{session}/events?follow=0") as log,
-    ):
-        assert log.read().count(b"event: turn_start") == 2
-    assert talked.stdout == "first answer\nsecond answer\n"
+    assert (piped.code, piped.out) == (0, "first\nsecond\nthird\n")
+    assert [each["data"]["input"] for each in events if each["type"] == "turn_start"] == [
+        "/say first\n/say second\n\n/say third"
+    ]
+
+
+def test_an_empty_pipe_asks_nothing(command: Command) -> None:
+    """It is a wrong call, and waits for nobody."""
+    nothing = command("chat", given=b" \n")
+
+    assert nothing.code == 2
+    assert "A message is needed, as an argument or on stdin." in nothing.err
 
 
 def test_control_characters_do_not_reach_the_terminal() -> None:

@@ -98,7 +98,8 @@ def test_a_call_is_asked_about_and_the_answer_is_heeded(
     assert '"text": "the door code is 4711."' in asked
     assert f"← write_note {status}" in shown
     assert ("not today" in shown.partition("←")[2]) == ("not today" in typed)
-    assert ("y: yes" in shown) == ("what?" in typed)
+    assert "y yes, s in this session, a always, e edit first, n no, n WHY" in asked
+    assert (shown.count("y yes, ") == 2) == ("what?" in typed)
 
 
 def test_arguments_are_edited_before_they_are_approved(chat: Terminal) -> None:

@@ -23,7 +23,7 @@ COMMANDS = (
     *("dev", "serve", "chat", "replay", "export", "import", "config", "migrate", "doctor", "mcp"),
     *("skills", "tools", "memory", "documents", "sessions", "approvals", "completion"),
 )
-GROUPS = ("skills", "tools", "memory", "documents", "sessions", "approvals")
+GROUPS = ("skills", "tools", "memory", "documents", "sessions", "approvals", "schedules", "webhooks")
 INNER_COMMANDS = (
     ("skills", "list"),
     ("skills", "check"),
@@ -62,7 +62,10 @@ def test_help_loads_nothing_heavy(arguments: tuple[str, ...], tmp_path: Path) ->
     [
         (("config",), {*SERVER, "sqlalchemy", "httpx2", "gateway.memory"}),
         (("memory", "list"), {*SERVER, "gateway.memory.editor", "gateway.memory.search.searcher"}),
-        (("skills", "list"), {*SERVER, "gateway.memory.editor", "gateway.memory.learning", "genai_prices"}),
+        (
+            ("skills", "list"),
+            {*SERVER, "sqlalchemy", "gateway.memory.editor", "gateway.memory.learning", "genai_prices"},
+        ),
         (("sessions", "list"), {*SERVER, "sqlalchemy", "gateway.memory", "gateway.settings"}),
         (("chat", "hi"), {*SERVER, "sqlalchemy", "gateway.settings", "prompt_toolkit", "markdown_it"}),
     ],

@@ -13,7 +13,12 @@ import pytest
 
 from gateway.cli.evaluation.answer_checks import KINDS, CheckResult, Kind, check, language_of, missed
 from gateway.cli.evaluation.conversation_run import EvaluationTimeouts, converse
-from gateway.cli.evaluation.conversations import BUNDLED, Conversation, ScriptedMessage, load_conversations
+from gateway.cli.evaluation.conversations import (
+    BUNDLED,
+    ScriptedConversation,
+    ScriptedMessage,
+    load_conversations,
+)
 from gateway.cli.evaluation.endpoints import endpoint_of
 from gateway.cli.evaluation.results import ModelResult, described
 from gateway.settings import load_settings
@@ -44,7 +49,7 @@ async def model() -> AsyncGenerator[Scripted]:
 
 async def asked(
     named: str,
-    conversations: Sequence[Conversation],
+    conversations: Sequence[ScriptedConversation],
     *,
     turn: float = TIMEOUT,
     model: float = TIMEOUT,

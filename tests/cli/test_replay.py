@@ -222,6 +222,20 @@ def test_what_was_said_is_only_text_on_the_page() -> None:
     assert "中文" in text
 
 
+def test_nothing_in_a_replay_turns_the_order_of_its_characters(command: Command, running: Running) -> None:
+    """A file's name that ends in .exe would read as one in .pdf; letters of right-to-left scripts stay."""
+    with GatewayClient(running.url) as client:
+        session_id = client.create_session()["id"]
+        turn = client.start_turn(session_id, "/say invoice\u202efdp.exe \u2067x\u2069 שלום")
+        for _ in client.follow_session(session_id, after=turn["seq"], turn_id=turn["turn_id"]):
+            pass
+
+    shown = command("replay", session_id, "--url", running.url).out
+
+    assert "invoicefdp.exe x שלום" in shown
+    assert not re.search("[\u202a-\u202e\u2066-\u2069]", shown)
+
+
 def test_a_page_drops_what_was_superseded_and_shows_what_replaced_it() -> None:
     """The pieces of an attempt that failed are struck out; those of the next one are one text."""
     text = page(

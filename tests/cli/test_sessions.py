@@ -1,6 +1,7 @@
 """Sessions and the calls that wait in them, looked after on the command line."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -31,8 +32,9 @@ def session(running: Running) -> str:
 
 
 def test_sessions_are_listed_the_last_used_first(command: Command, running: Running, session: str) -> None:
-    """As a table with title and state, or as JSON; words find those that have them."""
-    listed = command("sessions", "list", "--url", running.url)
+    """As a table with title and state, or as JSON, also where `list` is left out; words find those that have
+    them."""
+    listed = command("sessions", "--url", running.url)
     found = command("sessions", "list", "tofu", "--json", "--url", running.url)
     none = command("sessions", "list", "nowhere-said", "--url", running.url)
 
@@ -94,7 +96,7 @@ def test_calls_that_wait_are_listed_and_approved(
     command: Command, running: Running, waiting: dict[str, str]
 ) -> None:
     """The list says what each would do; its turn goes on when it is approved."""
-    listed = command("approvals", "list", "--url", running.url)
+    listed = command("approvals", "--url", running.url)
     own = ("--session", waiting["session_id"], "--url", running.url)
     approved = command("approvals", "approve", waiting["tool_call_id"], *own)
 
@@ -136,3 +138,21 @@ def test_a_mistyped_call_is_asked_about(command: Command, running: Running, wait
     assert f"No call {call[:-1]}_ waits at {running.url}. Did you mean {call}" in slip.err
     assert "Several such calls wait:" in several.err
     assert (slip.code, several.code, no_object.code) == (1, 1, 2)
+
+
+def test_all_sessions_go_into_a_file_and_come_back(
+    command: Command, running: Running, session: str, tmp_path: Path
+) -> None:
+    """With `--all`; what is there already is refused with the reason, and the exit code is 1."""
+    file = tmp_path / "sessions.jsonl"
+    wrong = command("export", session, "--all", "--url", running.url)
+    written = command("export", "--all", "-o", str(file), "--url", running.url)
+    command("sessions", "delete", session, "--yes", "--url", running.url)
+    again = command("import", str(file), "--url", running.url)
+
+    assert wrong.code == 2
+    assert f"Wrote {file}." in written.err
+    assert file.read_bytes().startswith(b'{"kind":"sessions",')
+    assert again.out.startswith("1 imported, ")
+    assert again.code == int("0 refused" not in again.out)
+    assert command("sessions", "show", session, "--url", running.url).code == 0

@@ -50,8 +50,8 @@ class Received:
 
 def request_of(body: object, *, method: str = "POST", path: str = "/v1/messages", **headers: str) -> bytes:
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    lines = [f"{method} {path} HTTP/1.1", "host: demo", f"content-length: {len(content)}"]
-    headers = {"x_api_key": "demo", "anthropic_version": NEWEST, **headers}
+    lines = [f"{method} {path} HTTP/1.1", f"content-length: {len(content)}"]
+    headers = {"host": "127.0.0.1", "x_api_key": "demo", "anthropic_version": NEWEST, **headers}
     lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
     return "\r\n".join([*lines, "", ""]).encode() + content
 

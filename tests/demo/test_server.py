@@ -35,6 +35,37 @@ async def test_requests_are_remembered_without_secrets(send: Send) -> None:
     assert "very-secret" not in json.dumps(answer)
 
 
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"host": "rebind.example"},
+        {"host": "127.0.0.1.rebind.example"},
+        {"host": ""},
+        {"origin": "https://elsewhere.example"},
+        {"origin": "null"},
+    ],
+)
+async def test_no_page_in_a_browser_is_answered(send: Send, headers: dict[str, str]) -> None:
+    """Neither of another site nor under a name that was made to mean 127.0.0.1: it could read what was asked,
+    and say what the next summaries are."""
+    await send(ask("/say private"))
+    read = await send(b"", method="GET", path="/demo/requests", **headers)
+    script = await send({"next": ["/say forged"]}, path="/demo/summaries", **headers)
+    forget = await send(b"", method="DELETE", path="/demo/requests", **headers)
+
+    for refused in (read, script, forget):
+        assert (refused.status, json.loads(refused.body)["error"]["type"]) == (403, "permission_error")
+    assert [each["body"]["messages"][0]["content"] for each in (await seen(send))["requests"]] == [
+        "/say private"
+    ]
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:8801", "localhost", "LOCALHOST:80", "[::1]:8801"])
+async def test_names_of_this_machine_are_answered(send: Send, host: str) -> None:
+    """However a program here writes the address."""
+    assert (await send(ask("/say hi"), host=host)).text == "hi"
+
+
 async def test_the_list_of_requests_is_bounded(demo_url: str, send: Send) -> None:
     """However many were sent, only the newest are kept."""
     where = urlsplit(demo_url)
@@ -78,13 +109,13 @@ async def test_a_reset_of_the_record_forgets_requests_and_counters(send: Send) -
     [
         (b"nonsense\r\n\r\n", 400),
         (b"GET / HTTP/1.1\r\nno colon\r\n\r\n", 400),
-        (b"GET /nowhere HTTP/1.1\r\nhost: x\r\n\r\n", 404),
-        (b"PUT /v1/messages HTTP/1.1\r\nhost: x\r\n\r\n", 404),
+        (b"GET /nowhere HTTP/1.1\r\nhost: localhost\r\n\r\n", 404),
+        (b"PUT /v1/messages HTTP/1.1\r\nhost: localhost\r\n\r\n", 404),
         (b"POST /v1/messages HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n", 411),
         (b"POST /v1/messages HTTP/1.1\r\ncontent-length: -1\r\n\r\n", 411),
         (b"POST /v1/messages HTTP/1.1\r\ncontent-length: 99999999999\r\n\r\n", 413),
         (b"POST /v1/messages HTTP/1.1\r\ncontent-length: " + b"9" * 5000 + b"\r\n\r\n", 413),
-        (b"GET //[ HTTP/1.1\r\nhost: x\r\n\r\n", 404),
+        (b"GET //[ HTTP/1.1\r\nhost: localhost\r\n\r\n", 404),
         (b"GET / HTTP/1.1\r\nx: " + b"y" * 70_000, 431),
     ],
 )

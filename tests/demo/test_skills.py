@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gateway.demo.answers import answer
 from gateway.demo.directives import ScriptedCall
-from gateway.demo.question import Question, Result
+from gateway.demo.question import DemoPrompt, Result
 from gateway.demo.skill_steps import MAX_STEPS, follow, skill_for
 from gateway.skills.definition import MarkdownSkill
 from gateway.skills.snapshot import snapshot
@@ -138,7 +138,7 @@ async def test_a_skill_is_known_by_its_name_or_its_words(question: str, name: st
     """Its name, all words of its name in any form, or a Chinese phrase of its description in either script;
     one word of several is not enough."""
     skills = {each: SKILLS[each].description for each in SKILLS}
-    assert skill_for(Question(question, skills=skills)) == name
+    assert skill_for(DemoPrompt(question, skills=skills)) == name
 
 
 async def test_a_name_counts_more_than_a_phrase() -> None:
@@ -146,7 +146,7 @@ async def test_a_name_counts_more_than_a_phrase() -> None:
     skills = {"md:refund": "退款", "refund@user": "", "退货流程": ""}
 
     def meant(question: str) -> str | None:
-        return skill_for(Question(question, skills=skills))
+        return skill_for(DemoPrompt(question, skills=skills))
 
     assert meant("refund@user, order A-1") == "refund@user"
     assert meant("refund the order with md:refund") == "md:refund"
@@ -220,7 +220,7 @@ def steps_of(body: str) -> list[str]:
     """The calls of a skill, made one after the other."""
     results = [Result("read_skill", {"name": "any"}, body)]
     while (
-        following := follow(Question("A-1", results=results, tools=frozenset("abcdefg")))
+        following := follow(DemoPrompt("A-1", results=results, tools=frozenset("abcdefg")))
     ) and following.call:
         results.append(Result(following.call.name, {}, "{}"))
     return [result.name for result in results[1:]]
@@ -268,7 +268,7 @@ def test_any_skill_comes_to_its_end(
     order = [tool for tool, _ in written]
     called: list[str] = []
     for offered, messages, fails in [*changes, *[(set[str](), None, False)] * 2]:
-        parts = answer(Question(text, len(results) + 1, results, frozenset(offered)))
+        parts = answer(DemoPrompt(text, len(results) + 1, results, frozenset(offered)))
         calls = [part for part in parts if isinstance(part, ScriptedCall)]
         if not calls:
             break

@@ -30,6 +30,8 @@ NOT_TYPED = {
     "gateway move": "a PostgreSQL server; tests/storage/moving move sessions to one",
     "npm install": EXAMPLE,
     "examples/order_desk/README.md": "tests/stories/test_order_desk.py has them, in a copy of the folder",
+    "examples/home/README.md": "tests/stories/test_home_example.py starts it, in a copy of the folder",
+    "gateway slack": "Slack; tests/adapters/test_slack.py runs it before a stand-in",
     "nginx": SCALING,
     "psql": SCALING,
     "gateway serve --port 800$n": SCALING,

@@ -1,4 +1,5 @@
-"""docs/troubleshooting.md has every code that a failure of the gateway can have, with its HTTP status."""
+"""docs/troubleshooting.md has every code that a failure of the gateway can have, with its HTTP status, and so
+has the Chinese page."""
 
 import ast
 import re
@@ -10,15 +11,15 @@ from gateway.events.lifecycle import ErrorCode
 from gateway.http.problems import HTTP_CODES, status_of
 from tests.documents.blocks import ROOT
 
-ROW = re.compile(r"^\| ((?:`[a-z_]+`(?:, )?)+) \| ([0-9, ]*) \| .+ \|$", re.MULTILINE)
+ROW = re.compile(r"^\| ((?:`[a-z_]+`(?:, |、)?)+) \| ([0-9, ]*) \| .+ \|$", re.MULTILINE)
 ELSEWHERE = {"user_busy": {429}, "key_busy": {429}, "range_not_satisfiable": {416}}
 """`f"{whose}_busy"`, and an error that its module has for itself."""
 
 
-def written() -> dict[str, set[int]]:
+def written(page: str = "docs/troubleshooting.md") -> dict[str, set[int]]:
     """The codes of the page's tables, each with the statuses that the page has for it."""
     found: dict[str, set[int]] = {}
-    for names, statuses in ROW.findall((ROOT / "docs" / "troubleshooting.md").read_text(encoding="utf-8")):
+    for names, statuses in ROW.findall((ROOT / page).read_text(encoding="utf-8")):
         for name in re.findall(r"`(\w+)`", names):
             assert name not in found, f"{name} is there twice"
             found[name] = {int(status) for status in statuses.split(", ") if status}
@@ -67,3 +68,8 @@ def test_the_status_of_a_refusal_is_the_one_that_is_written() -> None:
     page = written()
 
     assert {code: page[code] for code, found in raised().items() if not found <= page[code]} == {}
+
+
+def test_the_chinese_page_has_the_same_codes_and_statuses() -> None:
+    """In the same order, so that both are read side by side."""
+    assert list(written("docs/zh/troubleshooting.md").items()) == list(written().items())

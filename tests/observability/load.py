@@ -13,6 +13,7 @@ from tests.observability.offloading import OFFLOADS, offload_round, offload_tool
 from tests.observability.permitted import LEFT_ALONE, NEEDED, needed_tools, permitted_round
 from tests.observability.remembering import ASKED, remembering, remembering_round
 from tests.stories.asking import ask
+from tests.webhook_receiver import receiving
 
 WINDOW = 9_000
 """Tokens of the endpoint's context: few, so that a short session has to be compressed."""
@@ -89,6 +90,7 @@ async def busy_gateway(settings: Settings) -> AsyncGenerator[Client]:
             "first_byte_timeout": 10.0,
             "max_iterations": 4,
             "max_answer_size": 16_000_000,
+            "webhook_hosts": ("127.0.0.1",),
             **NEEDED,
             **OFFLOADS,
             **remembered,
@@ -126,6 +128,8 @@ async def scripted_round(client: Client) -> dict[str, RecordedTurn]:
     told["resumed"] = await _resumed(client)
     await _stalled(client)
     told["compressed"] = await _compressed(client)
+    await _scheduled(client)
+    await _told(client)
     told["expired"] = RecordedTurn(LEFT_ALONE, await unanswered.all_events())
     await client.all_frames(f"/api/sessions/{session}/replay?speed=max")
     await client.all_frames(f"/api/sessions/{session}/events?follow=0")
@@ -134,6 +138,33 @@ async def scripted_round(client: Client) -> dict[str, RecordedTurn]:
     await client.all_frames(f"/api/sessions/{session}/replay?speed=max")
     assert (await client.get("/api/sessions/nobody")).status_code == 404
     return told
+
+
+async def _scheduled(client: Client) -> None:
+    """A schedule that is asked to run, and its run's end."""
+    made = (await client.post("/api/schedules", {"message": "/say hi", "every": 86_400})).json()
+    path = f"/api/schedules/{made['id']}"
+    assert (await client.post(f"{path}/run")).status_code == 202
+
+    async def ended() -> bool:
+        return [run["status"] for run in (await client.get(path)).json()["runs"]] == ["completed"]
+
+    await until_seen(ended)
+
+
+async def _told(client: Client) -> None:
+    """The end of a turn that a webhook is told of, and one that it refuses for good."""
+    async with receiving("200 OK", "410 Gone") as receiver:
+        webhook = (await client.post("/api/webhooks", {"url": receiver.url})).json()
+        path = f"/api/webhooks/{webhook['id']}/deliveries"
+        for count in (1, 2):
+            await client.chat("/say hi")
+
+            async def ended(count: int = count) -> bool:
+                found = (await client.get(path)).json()["deliveries"]
+                return [each["state"] != "pending" for each in found] == [True] * count
+
+            await until_seen(ended)
 
 
 async def on_record(client: Client) -> dict[str, list[RecordedTurn]]:

@@ -25,6 +25,8 @@ ROWS = {
     "What is stored",
     "MCP servers and steps",
     "Compression and archive",
+    "Schedules",
+    "Webhooks",
     "Streams",
     "Requests",
     "Replicas",

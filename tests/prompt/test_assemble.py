@@ -262,6 +262,17 @@ def test_the_report_and_the_preview_show_what_the_model_is_given() -> None:
     assert report.prefix_hash == shown.prefix_hash == assembled.prefix_hash
 
 
+def test_the_size_of_a_prompt_is_that_of_all_its_parts() -> None:
+    """The catalog of skills included, which no limit of the components cuts."""
+    components = PromptFolder().read()
+    without = assemble(components, ())
+    shown = preview(assemble(components, (), skills="- tend-roses: Tends roses. " * 20))
+
+    parts = [part for layer in shown.layers for part in layer.parts]
+    assert [part.name for part in parts][-1] == "skills"
+    assert shown.tokens == without.tokens + parts[-1].tokens >= sum(part.tokens for part in parts)
+
+
 @given(component_sets(), st.text(min_size=1, max_size=400), st.sampled_from(["", "likes tea"]))
 def test_a_clients_instructions_stand_below_all_components_and_cost_them_nothing(
     items: Components, told: str, memories: str

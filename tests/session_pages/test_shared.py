@@ -143,6 +143,13 @@ def test_what_is_remembered_and_thought_is_not_shared() -> None:
         assert "s-secret" in pages.begin(session)
 
 
+def test_a_source_stays_the_markdown_that_it_is() -> None:
+    """Line by line below its title, so that a list in it is a list."""
+    document = MARKDOWN.draw(told("- one\n- two"))
+
+    assert "- **The handbook**\n\n  > - one\n  > - two" in document
+
+
 def told(said: str, thinking: str = "hm") -> ReplayedTurn:
     """A turn in which somebody says that everywhere."""
     result: dict[str, Any] = {"duration_ms": 3, "status": "ok"}

@@ -14,8 +14,8 @@ MAX_TOKENS = 300
 
 @dataclass(frozen=True, slots=True)
 class Compact:
-    """What is in a content, by its kind, in words. The first line of `text` says it alone. `examples` has for
-    ways to read a part (lines, bytes, json_path, search) what can be asked of this very content."""
+    """A description of a content by its kind. The first line of `text` is enough by itself. `examples` has
+    for ways to read a part (lines, bytes, json_path, search) what can be asked of this very content."""
 
     text: str
     examples: Mapping[str, str] = field(default_factory=dict[str, str])

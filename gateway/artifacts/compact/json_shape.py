@@ -43,7 +43,7 @@ class _OpenArray(list[Any]):
 
 
 def json_form(content: ArtifactContent, measured: Measured) -> Compact:
-    """Like text, and it says so, when it cannot be parsed."""
+    """As text, with a remark, when it cannot be parsed."""
     whole = measured.size <= LARGEST_PARSED and _signs(content) <= MAX_CHARACTERS
     data = b"".join(content.chunks()) if whole else closed(measured.head)
     try:

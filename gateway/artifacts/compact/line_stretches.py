@@ -53,7 +53,7 @@ def stretches(content: ArtifactContent) -> Iterator[Stretch]:
 
 
 def scope(measured: Measured) -> str:
-    """What to say of counts when there are more lines than were looked at."""
+    """The words beside counts when there are more lines than were looked at."""
     return f" (counted in its first {LOOKED_THROUGH:,} bytes)" if measured.size > LOOKED_THROUGH else ""
 
 

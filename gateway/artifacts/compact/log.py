@@ -19,7 +19,7 @@ _LEVELS = {
     "DEBUG": "debug",
     "TRACE": "trace",
 }
-# In capitals anywhere; in small letters where a sign says that it is a value: "level":"info", [warn].
+# In capitals anywhere; in small letters where a sign marks it as a value: "level":"info", [warn].
 _NAMES = "|".join(_LEVELS)
 _LEVEL = re.compile(rf"\b(?:{_NAMES})\b|(?<=[\"\[=(<])(?:{_NAMES.lower()})\b".encode())
 _ERRORS = ("fatal", "critical", "severe", "error")

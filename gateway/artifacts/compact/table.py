@@ -43,7 +43,7 @@ def _example(cells: list[str]) -> str:
 
 
 def _records(content: ArtifactContent, measured: Measured) -> int:
-    """Line ends outside quotes (RFC 4180): an odd number of quotes before one says that it is inside. When
+    """Line ends outside quotes (RFC 4180): an odd number of quotes before one means that it is inside. When
     they do not pair at all, all lines."""
     ends, inside = 0, False
     for chunk in content.chunks():

@@ -14,7 +14,7 @@ _CHINESE = 4  # characters that are a word
 
 
 def text_form(_content: ArtifactContent, measured: Measured, title: str | None = None) -> Compact:
-    """`title` is the first line, in place of one that says that it is a text."""
+    """`title` is the first line, in place of one that names it a text."""
     title = title or f"Text, {counted(measured.lines or 0, 'line')}"
     lines = [title, *ends(measured, MAX_TOKENS - 40)]
     word = word_of(head_text(measured)[:2000])

@@ -10,7 +10,7 @@ _ALONE = frozenset({0x01, *range(0xD0, 0xD9)})  # markers without a length
 
 def image_size(head: bytes) -> tuple[int, int] | None:
     """Width and height in pixels of a PNG, JPEG, GIF or WebP that begins with `head`; None where the header
-    does not tell them."""
+    does not have them."""
     try:
         size = _size(head)
     except (struct.error, IndexError):

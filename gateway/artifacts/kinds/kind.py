@@ -29,7 +29,7 @@ _MARKUP = re.compile(r"^(?:##|```)|\]\(", re.MULTILINE)
 
 
 def kind_of(measured: Measured, name: str | None, mime: str | None) -> tuple[Kind, str]:
-    """The kind of a content and a mime type without parameters that says no more than is known: code of any
+    """The kind of a content and a mime type without parameters that claims no more than is known: code of any
     language is text/plain. `name` and `mime` are what its source declared, of any form."""
     found = format_of(measured.head)
     if found.mime == "application/pdf" and b"%%EOF" in measured.tail:

@@ -31,7 +31,7 @@ def table_of(measured: Measured) -> Table | None:
 
 
 def looks_like_a_table(table: Table) -> bool:
-    """Whether a text that nobody declared to be a table is one: three rows, under titles that are short and
+    """Whether a text that was not declared to be a table is one: three rows, under titles that are short and
     follow each other without a blank, as the clauses of a sentence do not."""
     titles = table.rows[0]
     return len(table.rows) >= 3 and all(

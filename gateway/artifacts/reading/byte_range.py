@@ -16,9 +16,9 @@ _INVALID = re.compile("[\udc80-\udcff]")
 
 
 async def read_bytes(chunks: ContentChunks, selector: Bytes, most_tokens: int) -> ContentPart:
-    """As much as fits of a range, which is both told as it really is and in whole characters: one that begins
-    in the range is there, so that ranges side by side join without gap or repetition. What is no text is
-    dumped as xxd does. Raises what `reader.read_part` does."""
+    """As much as fits of a range, with its true bounds and in whole characters: one that begins in the range
+    is there, so that ranges side by side join without gap or repetition. What is no text is dumped as xxd
+    does. Raises what `reader.read_part` does."""
     size = chunks.row.size
     if selector.first >= max(size, 1):
         bounds = f"write bytes={max(0, size - 1000)}-{size - 1}." if size else "it is empty."
@@ -62,7 +62,7 @@ async def _in_characters(chunks: ContentChunks, first: int, data: bytes) -> tupl
 
 
 def _shown(data: bytes, first: int, most_tokens: int, *, is_text: bool) -> tuple[str, int, str | None]:
-    """What fits of it as text or as a dump, how many bytes that are, and what to say of it."""
+    """What fits of it as text or as a dump, how many bytes that are, and the remark on it."""
     # Each byte that is no UTF-8 becomes one surrogate, so that what fits can be counted in bytes again.
     text = data.decode("utf-8", "surrogateescape")
     if is_text or ("\0" not in text and len(_NO_TEXT.findall(text)) * 10 <= len(text)):

@@ -163,7 +163,7 @@ def _json(value: Any) -> str | None:
 
 def _outline(found: list[tuple[Place, Any]], most: int, *, at_least: bool, is_open: bool) -> dict[str, Any]:
     """What is too large, by its parts: `rows` of them within `most` bytes, of `size` in all. `following`
-    tells, for each row, the path of what comes after it, where there is such a path; `deeper` is the path of
+    gives, for each row, the path of what comes after it, where there is such a path; `deeper` is the path of
     the first part that is described only."""
     place, value = found[0]
     form = "values"

@@ -48,7 +48,7 @@ async def values_at(store: ArtifactStore, row: ArtifactRow, path: str, *, most_b
     """All that a JSON path (RFC 9535) selects, in its order; together at most `most_bytes` of JSON.
 
     Raises:
-        errors.InvalidRequest: what `reader.read_part` says, and json_path_too_large for more than that.
+        errors.InvalidRequest: as `reader.read_part`, and json_path_too_large for more than that.
         errors.ArtifactDamaged: the content is missing or not what was written.
         errors.StorageError: it could not be read.
     """
@@ -165,7 +165,7 @@ async def _run(request: bytes, content: AsyncIterator[bytes], most: int) -> byte
     when this returns or raises, also when the caller is cancelled."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
-        "-I",  # neither the folder nor the environment it is started in has a say in what it imports
+        "-I",  # neither the folder nor the environment it is started in affects its imports
         str(_PROGRAM),
         stdin=PIPE,
         stdout=PIPE,
@@ -191,7 +191,7 @@ async def _converse(process: Process, request: bytes, content: AsyncIterator[byt
     source, answer = process.stdin, process.stdout
     assert source is not None
     assert answer is not None
-    with suppress(ConnectionError):  # it ended early: it says why, or has reached a limit
+    with suppress(ConnectionError):  # it ended early: it wrote why, or has reached a limit
         source.write(request + b"\n")
         async for piece in content:
             source.write(piece)

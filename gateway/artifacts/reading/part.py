@@ -21,10 +21,10 @@ How = Literal["lines", "bytes", "json_path", "search"]
 @dataclass(frozen=True, slots=True)
 class ContentPart:
     """What was read. `first` to `last` of `total` are lines, bytes (from 0), values that a JSON path selects,
-    or lines that a search found; 0, 0 and 0 where there was nothing. `at_least` says that there are more than
-    `total`, which were not counted. `next` is the argument that goes on where this ends, such as
-    `lines=51-100` (with a search: beside the same search); None at the end. `remark` says what else there is
-    to know of how it is shown."""
+    or lines that a search found; 0, 0 and 0 where there was nothing. `at_least`: there are more than `total`,
+    which were not counted. `next` is the argument that goes on where this ends, such as `lines=51-100` (with
+    a search: beside the same search); None at the end. `remark` is what else there is to know of how it is
+    shown."""
 
     how: How
     text: str

@@ -28,12 +28,12 @@ async def read_part(
     most_tokens: int = MAX_TOKENS,
     by: Attribution = "model",
 ) -> ContentPart:
-    """Reads what is wanted, as much of it as fits: at most `most_tokens` (estimated; between 500 and 4000
-    whatever is asked) and 24,000 bytes. Of a large content only what is needed is in memory.
+    """Reads what is wanted, as much of it as fits: at most `most_tokens` (estimated; always between 500 and
+    4000) and 24,000 bytes. Of a large content only what is needed is in memory.
 
     Raises:
-        errors.InvalidRequest: it has no such part; the message says what to ask for instead. Codes:
-            bad_range, not_text, bad_json_path, not_json, json_path_too_slow, json_path_busy.
+        errors.InvalidRequest: it has no such part; the message has what to ask for instead. Codes: bad_range,
+            not_text, bad_json_path, not_json, json_path_too_slow, json_path_busy.
         errors.ArtifactDamaged: the content is missing or not what was written.
         errors.StorageError: it could not be read.
     """

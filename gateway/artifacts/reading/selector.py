@@ -1,4 +1,4 @@
-"""Which part of an artifact somebody wants to read, from the text of parameters or of a tool's arguments."""
+"""The requested part of an artifact, from the text of parameters or of a tool's arguments."""
 
 import re
 from dataclasses import dataclass

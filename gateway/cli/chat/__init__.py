@@ -10,7 +10,10 @@ from gateway.cli.session_commands import known_sessions
 
 
 def chat(  # noqa: PLR0917 - each is given by its name, the message aside
-    message: Annotated[str | None, typer.Argument(help="One question; without it, a conversation.")] = None,
+    message: Annotated[
+        str | None,
+        typer.Argument(help="One question, and what is on stdin below it; without both, a conversation."),
+    ] = None,
     resume: Annotated[
         str | None,
         typer.Option(
@@ -31,7 +34,7 @@ def chat(  # noqa: PLR0917 - each is given by its name, the message aside
         typer.Option(
             "--print",
             "-p",
-            help="For scripts: ask the message and what is on stdin, print the answer, leave.",
+            help="For scripts: print the answer alone, in one of the forms of claude --print.",
         ),
     ] = False,
     output_format: Annotated[
@@ -65,9 +68,12 @@ def chat(  # noqa: PLR0917 - each is given by its name, the message aside
         )
     import asyncio
 
-    from gateway.cli.chat.conversation import Conversation, lines_of
+    from gateway.cli.chat.chat_session import ChatSession, asked
     from gateway.client import AsyncGatewayClient, GatewayClient
 
+    question = asked(message)
+    if not question and (print_ or not sys.stdin or not sys.stdin.isatty()):
+        raise typer.BadParameter("A message is needed, as an argument or on stdin.")
     session = None
     if resume is not None or last:
         from gateway.cli.session_commands import find_session, last_session
@@ -83,13 +89,13 @@ def chat(  # noqa: PLR0917 - each is given by its name, the message aside
                 tools = [each.strip() for given in allowed_tools or () for each in given.split(",")]
                 wanted = {"model": model, "instructions": instructions}
                 return await print_answer(
-                    client, session, message, form=output_format, allowed_tools=tools, options=wanted
+                    client, session, question, form=output_format, allowed_tools=tools, options=wanted
                 )
-            conversation = Conversation(client, session, model, raw=raw)
-            if message is not None:
-                return await conversation.ask(message)
-            if raw or not (sys.stdin.isatty() and sys.stdout.isatty()):
-                return await conversation.ask_each(lines_of(sys.stdin))
+            conversation = ChatSession(client, session, model, raw=raw)
+            if question:
+                return await conversation.ask(question)
+            if raw or not sys.stdout.isatty():
+                return await conversation.ask_each(sys.stdin)
             from gateway.cli.chat.dialogue import hold_dialogue
 
             return await hold_dialogue(conversation)

@@ -15,9 +15,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "a": {"decision": "approve", "scope": "always"},
     "n": {"decision": "deny"},
 }
-CHOICES = (
-    "y: yes, s: yes, in this session, a: yes, always, e: edit the arguments, n: no, n WHY: tell the model"
-)
+CHOICES = "y yes, s in this session, a always, e edit first, n no, n WHY tells the model why"
 
 
 async def ask_approval(call: dict[str, Any]) -> dict[str, Any] | Literal["stop", "leave"]:
@@ -39,7 +37,7 @@ async def ask_approval(call: dict[str, Any]) -> dict[str, Any] | Literal["stop",
 async def _answer(call: dict[str, Any]) -> dict[str, Any]:
     prompt: PromptSession[str] = PromptSession()
     while True:
-        said = (await prompt.prompt_async(f"  Run {call['name']}? [y/s/a/e/n] ")).strip()
+        said = (await prompt.prompt_async(f"  {CHOICES}\n  Run {call['name']}? [y/s/a/e/n] ")).strip()
         letter, _, reason = said.partition(" ")
         letter = {"yes": "y", "no": "n"}.get(letter.lower(), letter.lower())
         if letter == "e":
@@ -52,7 +50,6 @@ async def _answer(call: dict[str, Any]) -> dict[str, Any]:
             return {"decision": "deny", "reason": reason.strip()}
         elif letter in ANSWERS and not reason:
             return ANSWERS[letter]
-        to_stderr(f"  {CHOICES}")
 
 
 def _object(text: str) -> dict[str, Any] | None:

@@ -5,14 +5,14 @@ import termios
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from gateway.cli.chat.conversation import Conversation
+from gateway.cli.chat.chat_session import ChatSession
 from gateway.cli.chat.message_prompt import message_prompt, on_terminal
 from gateway.cli.chat.slash_commands import SlashCommands
 from gateway.cli.terminal import to_stderr
 from gateway.errors import GatewayError
 
 
-async def hold_dialogue(conversation: Conversation) -> int:
+async def hold_dialogue(conversation: ChatSession) -> int:
     """Until Ctrl-D, a second Ctrl-C or /quit. Returns the exit code 0."""
     conversation.is_dialogue = True
     to_stderr("Enter sends, Ctrl-C stops an answer, Ctrl-D leaves, /help shows more.")
@@ -23,7 +23,7 @@ async def hold_dialogue(conversation: Conversation) -> int:
     return 0
 
 
-async def _talk(conversation: Conversation) -> None:
+async def _talk(conversation: ChatSession) -> None:
     prompt, commands = message_prompt(), SlashCommands(conversation)
     if conversation.session_id is not None:
         await commands.run(f"/resume {conversation.session_id}")

@@ -16,7 +16,7 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.output import ColorDepth, Output, create_output
 from prompt_toolkit.output.plain_text import PlainTextOutput
 
-from gateway.cli.chat.conversation import as_utf8
+from gateway.cli.chat.chat_session import as_utf8
 from gateway.cli.chat.slash_commands import NAMES
 from gateway.cli.terminal import is_plain
 

@@ -16,9 +16,6 @@ from pathlib import Path
 from typing import Any, Literal
 from uuid import uuid4
 
-import typer
-
-from gateway.cli.chat.conversation import as_utf8
 from gateway.cli.terminal import to_stderr
 from gateway.client import AsyncGatewayClient
 from gateway.errors import GatewayError
@@ -35,28 +32,22 @@ STOPPED = 130
 async def print_answer(
     client: AsyncGatewayClient,
     session: dict[str, Any] | None,
-    message: str | None,
+    message: str,
     *,
     form: Form,
     allowed_tools: Sequence[str],
     options: dict[str, Any],
 ) -> int:
-    """Asks `message`, and below it what is on stdin, in the session or in a new one. `options` are fields of
-    the turn's body. Returns the exit code: 0, 1 for a turn that failed, 130 for one that Ctrl-C stopped.
+    """Asks `message` in the session or in a new one. `options` are fields of the turn's body. Returns the
+    exit code: 0, 1 for a turn that failed, 130 for one that Ctrl-C stopped.
 
     Raises:
         GatewayError: it was not taken, or its stream is lost for good.
     """
-    given = [message] if message is not None else []
-    if not sys.stdin.isatty():
-        given.append(sys.stdin.buffer.read().decode(errors="replace"))
-    asked = "\n".join(as_utf8(each) for each in given if each.strip())
-    if not asked:
-        raise typer.BadParameter("--print needs a message, as an argument or on stdin.")
     session_id = session["id"] if session else str((await client.create_session())["id"])
     printed = Printed(session_id, form)
     body = {name: value for name, value in options.items() if value is not None}
-    turn = await client.start_turn(session_id, asked, **body)
+    turn = await client.start_turn(session_id, message, **body)
     turn_id = turn["turn_id"]
     if form == "stream-json":
         printed.offered = await _offered(client)

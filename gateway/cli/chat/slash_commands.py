@@ -5,7 +5,7 @@ import os
 from difflib import get_close_matches
 from typing import Any
 
-from gateway.cli.chat.conversation import Conversation
+from gateway.cli.chat.chat_session import ChatSession
 from gateway.cli.chat.turn_view import show_markdown
 from gateway.cli.session_commands import show_sessions, state_of, title_of
 from gateway.cli.terminal import show_table, to_stderr
@@ -19,7 +19,7 @@ SHOWN_MESSAGES = 4
 class SlashCommands:
     """A public method that begins with `do_` is a command; the first line of its docstring is its help."""
 
-    def __init__(self, conversation: Conversation) -> None:
+    def __init__(self, conversation: ChatSession) -> None:
         self.is_over = False
         self._talk = conversation
         self._client = conversation.client
@@ -97,7 +97,8 @@ class SlashCommands:
         if self._talk.last_turn:
             turn = await self._client.turn(session, self._talk.last_turn)
             took = {"duration_ms": turn["ended_at"] - turn["created_at"]} if "ended_at" in turn else {}
-            to_stderr(f"  last     {turn['model']}: {turn['status']}, {measured({**turn, **took})}")
+            ended = turn.get("outcome") or turn["status"]
+            to_stderr(f"  last     {turn['model']}: {ended}, {measured({**turn, **took})}")
 
     async def do_model(self, name: str) -> None:
         """show the models, or answer with [NAME] from now on"""

@@ -16,9 +16,9 @@ from pydantic import SecretStr
 
 from gateway.app import build_app
 from gateway.cli.evaluation.answer_checks import check, missed
-from gateway.cli.evaluation.conversations import Conversation, ScriptedMessage
+from gateway.cli.evaluation.conversations import ScriptedConversation, ScriptedMessage
 from gateway.cli.evaluation.endpoints import DEMO, ModelEndpoint, settings_for
-from gateway.cli.evaluation.results import Failure, ModelResult, TurnResult
+from gateway.cli.evaluation.results import ModelResult, TurnFailure, TurnResult
 from gateway.client.frames import read_frames
 from gateway.demo.server import serve_demo
 from gateway.errors import GatewayError
@@ -41,7 +41,7 @@ class EvaluationTimeouts(NamedTuple):
 
 
 async def converse(
-    conversations: Sequence[Conversation],
+    conversations: Sequence[ScriptedConversation],
     endpoint: ModelEndpoint,
     settings: Settings,
     *,
@@ -62,7 +62,7 @@ async def converse(
                     http.headers["authorization"] = f"Bearer {secret}{number}"
                     await driver.hold(conversation)
         except GatewayError as error:
-            result.given_up = Failure(error.code, error.message)
+            result.given_up = TurnFailure(error.code, error.message)
 
 
 @asynccontextmanager
@@ -90,7 +90,7 @@ class _Driver:
         self._turn_limit, self._ends_at = timeouts.turn + GRACE, monotonic() + timeouts.model
         self._failures = 0
 
-    async def hold(self, conversation: Conversation) -> None:
+    async def hold(self, conversation: ScriptedConversation) -> None:
         for memory in conversation.memories:
             await self._post("/api/memory", memory.model_dump())
         for number, session in enumerate(conversation.sessions, 1):
@@ -149,11 +149,11 @@ def _memories_of(events: _Events) -> list[str]:
 def _result_of(message: ScriptedMessage, given: Sequence[str], events: _Events) -> TurnResult:
     done = events[-1][1]
     error = next((data for kind, data in events if kind == "error"), None)
-    failure: Failure | None = None
+    failure: TurnFailure | None = None
     if done["status"] != "completed":
         why = done.get("stop_reason", done["status"])
         problem = error or {"code": why, "message": f"The turn ended as {done['status']}."}
-        failure = Failure(problem["code"], problem["message"])
+        failure = TurnFailure(problem["code"], problem["message"])
     answer = _answer_of(events)
     return TurnResult(
         message.message,

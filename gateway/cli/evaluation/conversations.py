@@ -78,7 +78,7 @@ class ScriptedMemory(_Part):
     type: MemoryType = "fact"
 
 
-class Conversation(_Part):
+class ScriptedConversation(_Part):
     """Sessions of one user, who has no other, one after the other."""
 
     name: Annotated[str, Field(min_length=1, max_length=100)]
@@ -91,10 +91,10 @@ class Conversation(_Part):
 
 
 class _File(_Part):
-    conversations: tuple[Conversation, ...] = Field(min_length=1)
+    conversations: tuple[ScriptedConversation, ...] = Field(min_length=1)
 
 
-def load_conversations(path: Path) -> tuple[Conversation, ...]:
+def load_conversations(path: Path) -> tuple[ScriptedConversation, ...]:
     """Every scalar is the text that was written: 08:30 is no number.
 
     Raises:

@@ -16,7 +16,7 @@ ANSWER_WIDTH = 120
 """Characters of an answer that are told beside one."""
 
 
-class Failure(NamedTuple):
+class TurnFailure(NamedTuple):
     """`code` is one of the events' codes or of the API's."""
 
     code: str
@@ -33,7 +33,7 @@ class TurnResult(NamedTuple):
     answer: str = ""
     given: Sequence[str] = ()
     checks: Sequence[CheckResult] = ()
-    failure: Failure | None = None
+    failure: TurnFailure | None = None
     usage: dict[str, int] | None = None
     cost: float | None = None
     first_text_ms: int | None = None
@@ -49,10 +49,10 @@ class ModelResult:
     where: str
     wanted: Counter[Kind]
     turns: list[TurnResult] = field(default_factory=list[TurnResult])
-    given_up: Failure | None = None
+    given_up: TurnFailure | None = None
 
     @property
-    def failure(self) -> Failure | None:
+    def failure(self) -> TurnFailure | None:
         """Why it was given up, or else the first failure of a turn."""
         return self.given_up or next((turn.failure for turn in self.turns if turn.failure), None)
 

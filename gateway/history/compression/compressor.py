@@ -38,7 +38,7 @@ from gateway.storage.blobs import Blobs
 from gateway.storage.exclusive import Exclusive
 from gateway.storage.messages import History
 from gateway.storage.orphans import Orphans
-from gateway.storage.sessions import Sessions
+from gateway.storage.sessions import Transcripts
 
 log = logging.getLogger(__name__)
 
@@ -56,7 +56,7 @@ class Compressor:
     def __init__(
         self,
         *,
-        sessions: Sessions,
+        sessions: Transcripts,
         compressions: Compressions,
         orphans: Orphans,
         blobs: Blobs,
@@ -101,8 +101,8 @@ class Compressor:
         return True
 
     def announces_full_prompt(self, session_id: str, *, full: bool) -> bool:
-        """Whether the prompt without any message is too long for a compression to help, and nobody was told
-        so yet: True once for each time that it becomes so (and process)."""
+        """Whether the prompt without any message is too long for a compression to help, and this was not
+        reported yet: True once per process for each time that it becomes so."""
         if not full:
             self._full.pop(session_id, None)
             return False
@@ -126,11 +126,11 @@ class Compressor:
 
         `model` is the session's own, `overhead` the estimate of system prompt and tools (`overhead_of`),
         `added` that of the tools which come with a first compression. `notify` is given the events: started,
-        then completed or failed; `context` says which turn or operation this is a part of.
+        then completed or failed; `context` is the turn or operation that this is a part of.
 
         Raises:
-            NothingToCompress: nothing happened, and no event was said.
-            Conflict: (compression_in_progress) one of this session is under way, no event was said; or
+            NothingToCompress: nothing happened, and there was no event.
+            Conflict: (compression_in_progress) one of this session is under way, there was no event; or
                 (compression_conflict) another version was put in force meanwhile.
             NotFound: the session is gone.
             CompressionFailed: the old view stays in force; the code says why.

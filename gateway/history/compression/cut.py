@@ -116,7 +116,7 @@ def _nothing(place: _Places, tokens: int, least: int) -> NothingToCompress:
 
 
 def _newest_request(messages: Sequence[StoredMessage]) -> int:
-    """The index of the newest message in which the user says something; -1 when there is none."""
+    """The index of the newest message with words of the user; -1 when there is none."""
     indexes = range(len(messages) - 1, -1, -1)
     return next((i for i in indexes if _is_request(messages[i].message)), -1)
 

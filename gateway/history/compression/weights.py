@@ -34,8 +34,8 @@ def weigh(meter: TokenMeter, model: str, history: History, overhead: int, added:
     """Weighs what `model` is sent for `history`; `overhead` as for `TokenMeter.size`, `added` the estimate of
     what a compression adds to it.
 
-    The size of the whole is the meter's, which is exact for the most part where the endpoint has told it:
-    messages that are estimated at more count less, and what they leave over is of prompt and tools."""
+    The total is the meter's, which is mostly exact where the endpoint has reported usage: if the messages are
+    estimated at more, they count less, and the remainder is that of prompt and tools."""
     before = meter.size(model, history, overhead=overhead)
     messages = tokens_of(view(history))
     scale = meter.factor(model)

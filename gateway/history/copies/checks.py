@@ -1,5 +1,5 @@
-"""Is this file an export, whole and sound? Nothing in it is believed: a forged one must not be able to do
-more than say what its importer could have said."""
+"""Checks whether a file is a complete and valid export. Nothing in it is trusted: a forged file must not do
+more than its importer could have done over the API."""
 
 import hashlib
 from collections import Counter

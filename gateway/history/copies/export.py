@@ -30,7 +30,7 @@ from gateway.history.sequence_gaps import SequenceGaps
 from gateway.storage.archives.lines import message_line
 from gateway.storage.artifacts import ArtifactRow, Artifacts
 from gateway.storage.log import EventLog
-from gateway.storage.sessions import Sessions
+from gateway.storage.sessions import Transcripts
 from gateway.storage.sessions.copies import ArtifactCopy, Copies, Moment
 
 FORMAT = 4
@@ -86,7 +86,7 @@ class Export:
         owner: str,
         *,
         log: EventLog,
-        sessions: Sessions,
+        sessions: Transcripts,
         copies: Copies,
         artifacts: Artifacts,
         contents: Contents,

@@ -1,8 +1,8 @@
 """A file that `export` wrote becomes a session again: everything is checked first, then all of it is added in
 one transaction, or nothing.
 
-A large session comes in archived, as if it had been archived here: what was said and what happened go from
-the file to blobs, while turns write as before, and the transaction is a short one.
+A large session is imported as an archived one: its messages and events go from the file to blobs while turns
+write as before, and the transaction is short.
 """
 
 import asyncio
@@ -64,11 +64,12 @@ async def import_session(
     ttl: float,
     most_rows: int = MAX_ROWS,
 ) -> SessionRow:
-    """Adds the session that `file` (seekable, nobody else's) holds, with its artifacts, for `owner`, whoever
-    exported it. With more than `most_rows` events and messages it is an archived one. `quota` is what all
-    artifacts of the owner may take, in bytes; none stays for longer than `ttl` seconds without a session.
+    """Adds the session in `file` (seekable, used by nothing else), with its artifacts, for `owner`, who need
+    not have exported it. With more than `most_rows` events and messages it is an archived one. `quota` is
+    what all artifacts of the owner may take, in bytes; none stays for longer than `ttl` seconds without a
+    session.
 
-    Must not be cancelled: nobody would know whether the archives it wrote belong to a session.
+    Must not be cancelled: it would be unknown whether the archives it wrote belong to a session.
 
     Raises:
         errors.BadImport: the file is damaged or no export; `details` has the number of the line.

@@ -35,7 +35,7 @@ PIECE = 16_384
 
 @dataclass(frozen=True, slots=True)
 class SeededTurn:
-    """What the user said, with the files that came with it, and what was answered (""; nothing)."""
+    """A message of the user with its files, and the answer ("": none)."""
 
     id: str
     input: str
@@ -54,8 +54,8 @@ async def seed_session(
     quota: int,
 ) -> SessionRow:
     """Adds the session `row`, which is new, with these turns; their tokens and cost are unknown. With very
-    many of them it is an archived one. `model` is the one that its next turns are for, as far as that is not
-    said. Must not be cancelled, as `import_session`.
+    many of them it is an archived one. `model` is the one of its next turns unless they name another. Must
+    not be cancelled, as `import_session`.
 
     Raises:
         errors.Conflict, errors.ArtifactsFull: see `Copies.add`.

@@ -1,1 +1,1 @@
-"""What is worth knowing of a session: summary.py says what that is, summariser.py how a model writes it."""
+"""Summaries of sessions: summary.py has their form, summariser.py has a model write them."""

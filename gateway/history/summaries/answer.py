@@ -18,7 +18,7 @@ _PROBLEMS = {
 
 
 def usable(answer: Completion, most_tokens: int) -> tuple[SessionSummary, Sequence[str]]:
-    """The summary in `answer`, and the open questions that it says were answered. `most_tokens` are of its
+    """The summary in `answer`, and the open questions that it reports as answered. `most_tokens` are of its
     text, with what is added to it later.
 
     Raises:

@@ -34,7 +34,7 @@ def write_out(messages: Sequence[StoredMessage]) -> list[DialogueEntry]:
 
     Each part of a message stands under a line of its own, `[POSITION] WHO:`, where WHO is `user`,
     `assistant`, `assistant calls TOOL`, `result of TOOL`, `failed result of TOOL` or `text of FILE` (the
-    reference of what was attached). All other lines are indented by two spaces, so that nothing that was said
+    reference of what was attached). All other lines are indented by two spaces, so that no text of a message
     can pass for such a line.
     """
     names: dict[str, str] = {}
@@ -48,7 +48,7 @@ def write_out(messages: Sequence[StoredMessage]) -> list[DialogueEntry]:
 
 
 def shorten(text: str, most: int) -> str:
-    """`text`, or its beginning and its end with a mark between that tells what is missing, in about `most`
+    """`text`, or its beginning and its end with a mark between for the missing part, in about `most`
     characters."""
     if len(text) <= most:
         return text

@@ -16,7 +16,7 @@ from gateway.storage.messages import StoredMessage
 
 MAX_ARTIFACTS = 30
 SHARE = 3
-"""The part of a summary that its artifacts take at most, as a divisor: what was said matters more."""
+"""The part of a summary that its artifacts take at most, as a divisor: the conversation matters more."""
 MAX_QUESTION = 500
 """References that are looked up for one summary."""
 _SCANNED = 100_000  # characters of one text
@@ -58,8 +58,8 @@ def listed(
     *summaries: SessionSummary | None,
     most_tokens: int,
 ) -> list[Reference]:
-    """Those of `refs`, in their order, that are there, each with its name, type and size, and what the last
-    one of `summaries` says of it; as many as may stand in a summary of `most_tokens`."""
+    """Those of `refs`, in their order, that are there, each with its name, type and size, and its description
+    in the last one of `summaries`; as many as may stand in a summary of `most_tokens`."""
     described = {
         ref: each
         for summary in summaries

@@ -1,5 +1,5 @@
-"""Summarises a session: every original message where one call can read them, else the summary so far and what
-was said since."""
+"""Summarises a session: every original message where one call can read them, else the summary so far and the
+messages since."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ from gateway.settings import Settings
 from gateway.storage.archives import Source, Summaries, SummaryRow
 from gateway.storage.exclusive import Exclusive
 from gateway.storage.messages import History, StoredMessage
-from gateway.storage.sessions import SessionRow, Sessions
+from gateway.storage.sessions import SessionRow, Transcripts
 
 CALL_TIMEOUT = 300.0
 """Seconds of one model call: ten times what the longest summary takes at 100 tokens a second."""
@@ -27,7 +27,7 @@ CALL_TIMEOUT = 300.0
 
 @dataclass(frozen=True, slots=True)
 class _Material:
-    """`messages` to summarise, after those that `previous` tells of; `questions` were open so far."""
+    """`messages` to summarise, after those that `previous` covers; `questions` were open so far."""
 
     source: Source
     messages: Sequence[StoredMessage]
@@ -42,7 +42,7 @@ class SessionSummariser:
     def __init__(
         self,
         *,
-        sessions: Sessions,
+        sessions: Transcripts,
         summaries: Summaries,
         calls: ModelCalls,
         settings: Settings,
@@ -72,7 +72,7 @@ class SessionSummariser:
     ) -> tuple[Source, WrittenSummary]:
         """A summary of the messages up to position `until`, in at most `most_tokens` (of its text, estimated)
         and never more than is set, and what it was made of. `model` writes it unless another is set for
-        summaries; `purpose` and `context` are told of its calls, and `spent` is kept up to date.
+        summaries; its calls are reported with `purpose` and `context`, and `spent` is kept up to date.
 
         Raises:
             CompressionFailed: no usable summary came. StorageError: the messages could not be read.
@@ -103,11 +103,11 @@ class SessionSummariser:
         model: str,
         trigger: Literal["manual", "idle", "archive"],
     ) -> SummaryRow:
-        """Makes and saves the summary of everything said in the session so far; `model` is the session's own.
+        """Makes and saves the summary of all messages of the session so far; `model` is the session's own.
 
         Raises:
             Conflict: (summary_in_progress) one of this session is being made.
-            NothingToCompress: nothing was said yet.
+            NothingToCompress: the session has no messages.
             CompressionFailed: no usable summary came; one from before is kept.
             StorageError: the session could not be read, or the summary not be saved.
         """

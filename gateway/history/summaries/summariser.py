@@ -39,7 +39,7 @@ Ask = Callable[[ModelRequest], Awaitable[Completion]]
 
 @dataclass(frozen=True, slots=True)
 class WrittenSummary:
-    """A summary that was accepted. `text` is how a model is told it (without wrapper), `prompt_digest` is the
+    """A summary that was accepted. `text` is its form in a prompt (without wrapper), `prompt_digest` is the
     SHA-256 of the instructions in hex."""
 
     summary: SessionSummary
@@ -72,12 +72,12 @@ async def summarise(
     questions: Sequence[str] = (),
     known: Known = none_known,
 ) -> WrittenSummary:
-    """Summarises `messages`, and what `previous` tells of those before them.
+    """Summarises `messages`, and `previous`, the summary of those before them.
 
     The conversation is shown to the model as labelled data (see `dialogue.write_out`); one that is too long
     for the window is summarised in pieces. An answer that is unusable is asked for once more, with what is
-    wrong. `questions` were open before, besides those in `previous`: each stays open unless the model says
-    that it was answered. Artifacts that are `known` are listed whatever the model writes.
+    wrong. `questions` were open before, besides those in `previous`: each stays open unless the model reports
+    it as answered. Artifacts that are `known` are listed in any case.
 
     Raises:
         CompressionFailed: no usable summary came (code summary_empty, summary_invalid, summary_too_long,

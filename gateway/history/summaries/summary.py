@@ -59,7 +59,7 @@ Sentences = Annotated[list[str], BeforeValidator(_sentences)]
 
 
 class Decision(BaseModel):
-    """What was decided, why and by whom. `confidence` is from 0 to 1, absent when nobody said."""
+    """What was decided, why and by whom. `confidence` is from 0 to 1, absent when not given."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -117,10 +117,10 @@ class SessionSummary(BaseModel):
 
 
 def read_answer(given: dict[str, Any]) -> tuple[SessionSummary, list[str]]:
-    """The summary that a model wrote as a JSON object, and the questions that it says were answered.
+    """The summary that a model wrote as a JSON object, and the questions that it reports as answered.
 
     Raises:
-        ValueError: a part of it cannot be read; the message says what is wrong, to follow "it is".
+        ValueError: a part of it cannot be read; the message names the fault, to follow "it is".
     """
     answered = _sentences(given.pop("answered_questions", None))
     try:
@@ -164,7 +164,7 @@ def to_markdown(summary: SessionSummary) -> str:
 
 def render(summary: SessionSummary | dict[str, Any], version: Version) -> str:
     """The text that stands in the prompt for what a version covers: `summary` (or its JSON object) wrapped as
-    data, under a note that says which messages it covers and how the originals are read."""
+    data, under a note on which messages it covers and how the originals are read."""
     known = summary if isinstance(summary, SessionSummary) else SessionSummary.model_validate(summary)
     kept = version.kept_position
     follows = "" if kept is None else f" Message {kept}, the newest request, follows word for word."
@@ -179,7 +179,7 @@ def render(summary: SessionSummary | dict[str, Any], version: Version) -> str:
 
 def render_carried(rows: Sequence[SummaryRow]) -> str:
     """The summaries of a user's former sessions, for a new one: each summary wrapped as data, under a note
-    that says when that session was (UTC) and how it was called. Not empty when `rows` is not."""
+    with that session's time (UTC) and title. Not empty when `rows` is not."""
     return "\n\n".join(_carried(row) for row in rows)
 
 

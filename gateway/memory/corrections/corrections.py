@@ -1,5 +1,5 @@
-"""Correcting what is remembered, and making one memory of several. Nothing is lost: what was replaced stays,
-and points to what says it now.
+"""Correction of memories, and merging of several into one. Nothing is lost: a replaced memory stays and
+points to its successor.
 
     replace     m_1 replaced ──superseded_by──▶ m_2        m_2 ──contradicts──▶ m_1
     merge       m_1, m_2 replaced ──superseded_by──▶ m_3   m_3 ──merged_from──▶ m_1, m_2
@@ -93,7 +93,7 @@ class Correction:
             flagged=None,
             origin=validation.ORIGINS.get(source),
             tools=(),
-            # These belong to what was said before, where they can still be read.
+            # These belong to the former content, where they can still be read.
             context=None,
             decisions=(),
             refs=(),
@@ -102,7 +102,7 @@ class Correction:
         return await self._superseded(row, new, new, "remembered")
 
     async def replaced_by_known(self, known_id: str) -> Sequence[Change]:
-        """A memory takes its place that says already what is true instead."""
+        """An existing memory with the true content takes its place."""
         row = await self._row()
         known = await self.memories.get(self.viewer, known_id)
         after = next_version(reinforced(known, self.quotes), status="active", quarantined=False)

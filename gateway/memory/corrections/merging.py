@@ -59,8 +59,8 @@ def successor(
 
 
 def merged(rows: Sequence[MemoryRow], user_id: str, memory_id: str, at: int) -> MemoryRow:
-    """What several memories say, from the oldest on, with the highest importance and confidence and all tags,
-    decisions and references. `user_id` is who merges them; its owner and type are those of the most
+    """The contents of several memories, from the oldest on, with the highest importance and confidence and
+    all tags, decisions and references. `user_id` is who merges them; its owner and type are those of the most
     important one.
 
     Raises:
@@ -105,7 +105,7 @@ def merged(rows: Sequence[MemoryRow], user_id: str, memory_id: str, at: int) -> 
 
 
 def joined(texts: Sequence[str]) -> str:
-    """The texts one below the other, each line once; of two that say the same, the longer one."""
+    """The texts one below the other, each line once; of two equivalent ones, the longer."""
     kept: list[str] = []
     for text in texts:
         known = next((place for place, each in enumerate(kept) if is_same(each, text)), None)

@@ -1,4 +1,4 @@
-"""A documented memory: what its file says, and the memory that it is. Pure.
+"""A documented memory: the fields of its file, and the memory made of them. Pure.
 
 {
   "id": "d_0f3a…",                   absent: made of skill, type and reference
@@ -237,7 +237,7 @@ def file_name(key: Key) -> str:
 
 
 def name_by_content(key: Key, content: str) -> str:
-    """The name that tells of the content, by the first 8 hex digits of its SHA-256. It is read and checked,
+    """The name derived from the content, by the first 8 hex digits of its SHA-256. It is read and checked,
     not written: two contents of one skill, type and reference are versions of one document."""
     digest = hashlib.sha256(content.encode(errors="surrogatepass")).hexdigest()[:8]
     return f"{_short(key.skill)}__{key.type}__{digest}.json"

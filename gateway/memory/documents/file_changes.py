@@ -11,7 +11,7 @@ from gateway.memory.documents.folder import DEPRECATED, MAX_FILES, REFERENCE, RE
 
 
 def write(root: Path, file: str, document: Document) -> None:
-    """Makes `file` say `document`. Raises errors.StorageError."""
+    """Writes `document` to `file`. Raises errors.StorageError."""
     with _done(file, "written"):
         (root / file).parent.mkdir(parents=True, exist_ok=True)
         with replacing(root / file) as written:

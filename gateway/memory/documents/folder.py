@@ -6,7 +6,7 @@
       .deprecated/                      what was taken out of use, and can be restored
 
 and beside it the references/*.md of written skills, in their folders. Nothing else is looked into. A file
-that cannot be used is a warning, and what it said before goes on.
+that cannot be used is a warning, and its former content stays in use.
 """
 
 import os
@@ -72,8 +72,8 @@ class DocumentFolder:
         when its state (times, size, inode) is another. An absent folder is an empty one, and one that cannot
         be listed is as it was. Never raises: what cannot be used is a warning.
 
-        A file that cannot be used counts as it last was, if it was ever good; and it is told only when it has
-        not changed for `settling` seconds, since before it may be one that is edited half-way.
+        A file that cannot be used counts as it last was, if it was ever good; and the warning comes only when
+        it has not changed for `settling` seconds, since before that it may be half edited.
         """
         warnings: list[str] = []
         read: dict[str, _Reading] = {}
@@ -111,7 +111,7 @@ class DocumentFolder:
     def _look_at(
         self, states: Mapping[str, State | None], root: Path, skill: str = ""
     ) -> "dict[str, _Reading]":
-        """What the files of a place say now, by how they are named to people."""
+        """The documents of a place's files as they are now, by the names that are shown to people."""
         readings: dict[str, _Reading] = {}
         for file, state in states.items():
             shown = f"{skill}/{file}" if skill else file
@@ -136,7 +136,7 @@ class DocumentFolder:
 
 def filed(root: Path, file: str, skill: str = "") -> DocumentFile:
     """The document of a file of the folder, or of that of a `skill`. Raises as `content_of`, and ValueError
-    when it says none."""
+    when it contains none."""
     content, changed = content_of(root, file)
     if skill:
         return DocumentFile(
@@ -171,7 +171,7 @@ def files_of(root: Path) -> list[str]:
 @dataclass(frozen=True, slots=True)
 class _Reading:
     """A file as it was read in a state, None if it is to be read again in any; `filed` may be of a former
-    state, when `problem` says why, or will."""
+    state, for the reason in `problem`, which may still be to come."""
 
     state: State | None
     filed: DocumentFile | None
@@ -190,7 +190,7 @@ def _states(
     *,
     misplaced: str = "",
 ) -> Iterator[tuple[str, State]]:
-    """The files of a place by name, each with its state; a warning tells of those that end as `misplaced`.
+    """The files of a place by name, each with its state; a warning names those that end as `misplaced`.
     Raises OSError when it cannot be listed."""
     known = (*endings, misplaced) if misplaced else endings
     try:

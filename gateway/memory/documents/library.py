@@ -35,10 +35,10 @@ log = structlog.get_logger(__name__)
 
 
 class Documents:
-    """Belongs to one event loop. With a `store`, what is stored is made what the folder says, also after
-    somebody else has changed it. That is for gateways alone, which all have the same files and take turns by
-    `exclusive`: whoever else changes files, perhaps of another folder, does so without a store, and the
-    gateway notices what is its own.
+    """Belongs to one event loop. With a `store`, the store is kept equal to the folder, also after others
+    have changed the folder. That is for gateways alone, which all have the same files and take turns by
+    `exclusive`: a command that changes files, perhaps of another folder, has no store, and the gateway
+    notices changes of its own folder.
 
     `skills` and `most_of_skill` are those of `DocumentFolder`. With a `deprecated_ttl` a file is removed that
     has been in `.deprecated` for so many seconds."""
@@ -207,7 +207,7 @@ def _rows(filed: Sequence[DocumentFile]) -> list[tuple[MemoryRow, Sequence[Index
 
 
 class _Index(Sequence[Indexed]):
-    """By what a document is found, made when somebody asks: a store that has the document as it is does not,
+    """The search tokens of a document, made on demand: a store that has the document as it is does not ask,
     and a folder at its bounds has millions of search tokens."""
 
     def __init__(self, row: MemoryRow) -> None:

@@ -50,8 +50,8 @@ def migrate(root: Path, *, dry_run: bool = False) -> list[MigratedFile]:
 
 
 def modern(fields: dict[str, Any], at: int) -> tuple[Document, list[str]]:
-    """The document of a file's fields in any form, and what was changed; `at` is for a time that it does not
-    tell. Raises ValueError as `document_of` does."""
+    """The document of a file's fields in any form, and what was changed; `at` stands for a time that it does
+    not contain. Raises ValueError as `document_of` does."""
     changes: list[str] = []
     given = _renamed(fields, changes)
     if isinstance(given.get("meta"), dict):

@@ -9,7 +9,7 @@
     ---
     The content.
 
-Front matter may say more, for other programs: that is left alone.
+Front matter may have more fields, for other programs: they are left alone.
 """
 
 import re
@@ -27,9 +27,9 @@ _NAMES = {"id", "skill", "skillDescription", "reference", "snippet", "createdAt"
 
 
 def reference_of(content: bytes, file: str, at: int, *, of_skill: str = "") -> Document:
-    """The document that a file says; times that it does not tell are `at`, Unix milliseconds. With an
-    `of_skill` it is of that skill whatever it says, its reference is `file`, as read_skill takes it, and it
-    needs no front matter.
+    """The document in a file; times that it does not contain are `at`, Unix milliseconds. With `of_skill` it
+    is of that skill in any case, its reference is `file`, as read_skill takes it, and it needs no front
+    matter.
 
     Raises:
         ValueError: see `files.inside.as_text`, `files.front_matter` and `document_of`.

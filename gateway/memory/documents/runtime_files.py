@@ -53,9 +53,9 @@ async def export_runtime(memories: Memories, viewer: Viewer, folder: Path) -> li
 async def import_files(
     memories: Memories, scope: Scope, folder: Path, by: Attribution
 ) -> list[TransferOutcome]:
-    """Remembers what the JSON files of a folder say as runtime memories of the user, in each of their roles,
-    with the times that the files tell. A memory of the same skill, type and reference becomes what the file
-    says if the file is newer, and else stays as it is.
+    """Stores the JSON files of a folder as runtime memories of the user, in each of their roles, with the
+    files' times. A memory of the same skill, type and reference is replaced by the file if the file is newer,
+    and else stays as it is.
 
     Raises:
         errors.StorageError: the folder cannot be listed, or memories not be written.

@@ -9,8 +9,8 @@ from gateway.memory.documents.document import Document, file_name
 from gateway.storage.memories import MemoryRow
 
 MAX_CHARACTERS = 2_000_000
-"""Of the contents of all documents together: storing them for the first time takes some seconds, and whoever
-else writes memories waits that long."""
+"""Of the contents of all documents together: storing them for the first time takes some seconds, for which
+other writers of memories wait."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ def select(
 ) -> tuple[list[DocumentFile], list[str]]:
     """Of several documents of one skill, type and reference the newest is in use, of equally new ones the
     first; of several with one id the same. Then of each skill the `most_of_skill` newest, and as many as the
-    bound of all allows. And what is to be told: which are left out and why, and which files are called
-    otherwise than they should be."""
+    bound of all allows. Also the warnings: which are left out and why, and which files have another name than
+    they should."""
     warnings: list[str] = []
     chosen = _newest(filed, lambda each: each.document.key, "the same skill, type and reference", warnings)
     chosen = _newest(chosen, lambda each: each.document.id, "the same id", warnings)

@@ -93,8 +93,8 @@ def accept(
 ) -> list[GroundedCandidate]:
     """The candidates that are grounded and not rejected; `dropped` counts the reasons for the others. Of what
     they are `based_on` only ids that are `known` are left; of the context, decisions and references what is
-    safe and has no number and no name that the conversation lacks. `trusts` says which tools the operator
-    trusts, by name."""
+    safe and has no number and no name that the conversation lacks. `trusts` is whether the operator trusts a
+    tool, by name."""
     answers = {position: plain_form(text) for position, text in excerpt.answers.items()}
     words = "\n".join((*excerpt.user_texts.values(), *excerpt.answers.values()))
     accepted: list[GroundedCandidate] = []

@@ -33,7 +33,7 @@ ASKED = "Which memories does it hold? Answer with the JSON object alone."
 
 
 def _known_type(value: Any) -> Any:
-    """A type that nobody knows is a fact, rather than the end of the memory."""
+    """An unknown type counts as fact, so that the memory is not lost."""
     if value in NOT_LEARNED:
         raise ValueError("no memory of that type is learned")
     return value if not isinstance(value, str) or value in get_args(MemoryType) else "fact"

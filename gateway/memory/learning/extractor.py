@@ -138,9 +138,9 @@ class Extractor:
         return report.changed
 
     async def suggest(self, writes: Sequence[MemoryWriteSuggestion], source: SuggestionSource) -> None:
-        """Stores what a tool suggests, for `source.owner` alone. Of a tool that is not trusted, and where it
-        tells of addresses or permissions, it is not recalled before a person confirms it. A known suggestion
-        changes nothing. Raises StorageError."""
+        """Stores what a tool suggests, for `source.owner` alone. If the tool is not trusted, or the
+        suggestion mentions addresses or permissions, it is not recalled before a person confirms it. A known
+        suggestion changes nothing. Raises StorageError."""
         households = households_of(self._settings, source.owner)
         scope = Scope(source.owner, session_id=source.session_id, households=households)
         changed: list[Changed] = []

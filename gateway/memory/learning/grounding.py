@@ -17,7 +17,7 @@ from gateway.tools.policy import is_trusted
 
 TRUSTS = partial(is_trusted, ())
 MIN_OWN_WORDS = 3
-"""Content words of a quote that says something without the sentences around it."""
+"""Content words of a quote that has a meaning without the sentences around it."""
 _EARLIER = "The user did not agree to it just after it was proposed."
 _IN_PART = "It is not certain that the user agreed to all of that."
 _REPEATED = "The assistant repeated it from elsewhere, and may not have proposed it."
@@ -39,7 +39,7 @@ class Proposal:
 class GroundedCandidate:
     """A candidate with its evidence: `quote` is verbatim text of the user's message at `position`, from
     character `start` on, within `clause`, and that within `sentence`. An assent has the `proposal` that it is
-    one to. `doubt` says why a person has to confirm it first, `note` what else is to be known of it."""
+    one to. `doubt` is why a person has to confirm it first, `note` what else is to be known of it."""
 
     candidate: Candidate
     position: int
@@ -67,11 +67,11 @@ def ground(
     """The candidate with its quote located in the user's messages, and what they agree to with it; None when
     the quote is not found, or is an assent to nothing.
 
-    The message that the candidate names is searched first, then the user's others. Where the content is told
-    in other words than the user's (`wording`), a person has to confirm it, unless it says the same; what is
-    told in another language or script is kept in the user's words. So has a person to confirm an assent where
-    the words before it may be others': a tool had spoken that the operator does not trust (`trusts`, by
-    name), or the assistant only told it.
+    The message that the candidate names is searched first, then the user's others. If the content is not in
+    the user's words (`wording`), a person has to confirm it, unless it has the same meaning; content in
+    another language or script is replaced by the user's words. So has a person to confirm an assent where the
+    words before it may be others': a tool had spoken that the operator does not trust (`trusts`, by name), or
+    the assistant only reported it.
     """
     texts = excerpt.user_texts
     for position in dict.fromkeys([candidate.message, *texts]):

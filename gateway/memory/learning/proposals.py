@@ -8,7 +8,7 @@ from gateway.memory.assents import QUESTION, is_assent, is_hesitant
 from gateway.memory.sentences import sentences, sentences_at
 
 MIN_PROPOSAL = 24
-"""Characters of a question that says what is proposed: “shall we do that?” does not."""
+"""Characters of a question that names the proposal: “shall we do that?” does not."""
 MAX_PROPOSAL = 600
 """Characters of a proposal that is cited where the model cited none."""
 
@@ -27,7 +27,7 @@ _ASKS_FOR_YES = re.compile(
     r"|(?:[你您]?(?:觉得|看|认为)?(?:这样|如此|这么[办做定])?(?:好|行|可以|对|是|同意|没问题|怎么?样|如何|呢|怎么看)"
     r"(?:不[好行对是可](?:以)?)?[吗嘛么吧呢]?))"
 )
-"""For the plain form of a clause that asks for no more than a yes to what was said before it."""
+"""For the plain form of a clause that only asks for a yes to the words before it."""
 _OPENSQUESTION = re.compile(
     r"(?:and\s|so\s|then\s)?(?:do|does|did|is|are|am|was|were|have|has|can|could|would|will|should|shall|may|must)\b"
     r"|是不是|是否|要不要|需不需要|会不会|能不能"
@@ -53,13 +53,13 @@ _REPORTED = re.compile(
     r"|(?:网页|页面|网站|文章|文件|文档|邮件|来信|信|附件|作者|帖子|评论|工具|结果)[上里中内]?(?:还|也|都)?"
     r"(?:写[着道了]?|说|称|提到|提及|建议|要求|推荐|指出|表示)|(?:根据|按照|据)(?:网页|页面|网站|文章|文件|文档|邮件|附件)"
 )
-"""For the plain form of a sentence that tells what another one says."""
+"""For the plain form of a sentence that reports another one."""
 _PICKED = re.compile(
     r"\b(?:option|plan|version|number)\s(?P<named>[a-e1-9])\b|\bthe\s(?P<nth>first|second|third|fourth|fifth)\b"
     r"|(?P<end>\bthe\s(?:last|latter|former|other)\b|后者|前者|另一?个|最后一)"
     r"|(?:方案|选项|计划)(?P<named_zh>[a-e1-9甲乙丙丁一二三四五])|第(?P<nth_zh>[1-9一二三四五])"
 )
-"""For the plain form of what the user says: which of several they take."""
+"""For the plain form of the user's words: which of several they take."""
 _LABEL = re.compile(
     r"(?:\b(?:option|plan|version|number)\s|方案|选项|選項|计划|計劃)(?P<named>[a-e1-9甲乙丙丁一二三四五])(?![^\W_])"
     r"|(?:^[ \t]*(?:[-*•][ \t]+)?|(?<=[\s,;，；。]))[*_]{0,2}"
@@ -72,8 +72,8 @@ _CLAUSE = re.compile(r"(?:[^,，;；]|,(?=\d))+")
 
 
 def is_answered_by(text: str, proposal: str) -> bool:
-    """Whether an assent is one to `proposal`, the assistant's words before it. “Ok” is also said to what
-    proposes nothing."""
+    """Whether an assent is one to `proposal`, the assistant's words before it. “Ok” also answers texts
+    without a proposal."""
     if not proposal or not is_assent(text):
         return False
     return not is_hesitant(text) or proposes(proposal)
@@ -99,9 +99,9 @@ def proposal_in(text: str) -> str | None:
 
 
 def is_proposed(text: str, start: int, end: int, words: Collection[str] = ()) -> bool:
-    """Whether the assistant proposes or asks what it says from `start` to `end`, rather than tell it: the
-    words for that stand before its end, in the sentence or in what introduces its list, or it is what the
-    question is about. Of a sentence the clause counts that has most of the `words`."""
+    """Whether the assistant proposes or asks the text from `start` to `end`, rather than report it: the words
+    for that stand before its end, in the sentence or in what introduces its list, or it is what the question
+    is about. Of a sentence the clause counts that has most of the `words`."""
     return all(
         _proposes_clause(each, start, end, words)
         or bool(_ADVICE.search(_introduction(text, each.start())))
@@ -135,7 +135,7 @@ def _ordinal(named: str | None) -> int | None:
 
 def repeats_others(text: str, start: int, end: int) -> bool:
     """Whether text[start:end] of the assistant's has words that it only repeats, of a page or a file: in
-    code, in quoted lines or quotation marks, or told as what that says, also before a list."""
+    code, in quoted lines or quotation marks, or reported as its content, also before a list."""
     for quoted in _QUOTED.finditer(text):
         is_name = quoted[0][0] not in "`~> \t" and len(_WORD.findall(quoted[0])) <= MAX_NAME
         if not is_name and quoted.start() < end and start < quoted.end():

@@ -208,7 +208,7 @@ class Reconciler:
         return [each.position for each in evidence if each.session_id == self._session_id]
 
     def _key(self, candidate: GroundedCandidate) -> str:
-        """The same for the n-th candidate of a sentence of a message, whatever its wording."""
+        """The same for the n-th candidate of a sentence of a message, in any wording."""
         place = (candidate.position, plain_form(candidate.sentence))
         number = self._seen[place]
         self._seen[place] += 1

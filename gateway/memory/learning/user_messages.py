@@ -48,7 +48,7 @@ class Excerpt:
         return "\n".join(self.lines)
 
     def answers_before(self, position: int) -> dict[int, str]:
-        """What the assistant said, by position, between the user's message there and the one before it."""
+        """The assistant's texts, by position, between the user's message there and the one before it."""
         former = max((each for each in self.user_positions if each < position), default=0)
         return {place: text for place, text in self.answers.items() if former < place < position}
 

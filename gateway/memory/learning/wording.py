@@ -1,4 +1,4 @@
-"""Whether a memory that a model tells in words of its own says what the user said. Pure.
+"""Whether a model's paraphrase has the meaning of the user's words. Pure.
 
 By the words alone a faithful paraphrase and an invention look alike where few of them are shared. So a
 content stands when most of its words are the user's and it brings in no number, name or negation; of all
@@ -19,7 +19,7 @@ Wording = Literal["agrees", "translated", "differs"]
 MIN_SHARED = 0.7
 """The share of a content's words that are the user's."""
 MIN_QUOTED = 0.25
-"""The share of them that are in the very quote, or in its sentence: others may be of what was said before."""
+"""The share of them that are in the very quote, or in its sentence: others may be from earlier messages."""
 MAX_NEW_RUN = 1
 """Chinese characters in a row that the user did not write: two may be a name."""
 
@@ -40,7 +40,7 @@ _TELLING = frozenset(
         "scheduled planned should must starts begins avoids refuses dislikes hates not never no without"
     )
 )
-"""Words in which models tell of a user, and negations, which are compared apart."""
+"""Words with which models refer to a user, and negations, which are compared apart."""
 _TELLING_ZH = re.compile(
     "用户|使用者|本人|正在|偏好|偏爱|倾向|喜欢|喜爱|热爱|希望|想要|要求|需要|需求|决定|选择|选定|选用|采用|使用|计划|打算|认为|觉得"
     "|表示|提到|同意|团队|成员|目前|当前|现在|通常|一般|经常|习惯|总是|应该|应当|必须|进行|作为|以及|并且|关于|位于|居住|工作|任职|就职"
@@ -79,7 +79,7 @@ _QUALIFIERS = (
         ),
     ),
 )
-"""Words with which something was so once, or may be so, and the words that say so of a memory."""
+"""Words for what was so once, or may be so, and the words for that in a memory."""
 _KIN_ZH = (
     "弟弟?|妹妹?|哥哥?|姐姐?|爸爸?|妈妈?|父亲|母亲|爷爷|奶奶|外公|外婆|叔叔?|阿姨|儿子|女儿|孩子|老公|老婆|丈夫|妻子"
     "|太太|先生|爱人|男友|女友|男朋友|女朋友|朋友|同事|老板|上司|邻居|室友|客户"
@@ -93,7 +93,7 @@ _SOMEBODY = re.compile(
 )
 _FIRST_PERSON = re.compile(r"\b(?:i|we|i'm|i've|i'd|i'll|we're|we've|we'll|me|us)\b|我|咱")
 _OF_SOMEBODY, _USERS = re.compile(f"{_SOMEBODY.pattern}|{_KIN_ZH}"), re.compile(r"\b(?:the )?user(?:'s|’s) ")
-"""Who is not the user, where nothing else is said of the user in the clause. All are for the plain form."""
+"""Subjects other than the user, where the clause does not mention the user. All are for the plain form."""
 _CONTRACTED = re.compile(r"n['’]t\b|(?<=can)not\b", re.IGNORECASE)
 _SPACED = re.compile(r"(?<=\d)(?=[A-Za-z])|(?<=[A-Za-z])(?=\d)")
 _NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
@@ -131,7 +131,7 @@ def wording_of(content: str, quote: str, context: str) -> Wording:
 
 
 def says_nothing(content: str) -> bool:
-    """Whether a content tells only that the user agreed, and not to what."""
+    """Whether a content has only that the user agreed, and not to what."""
     statement = _AGREEING.sub(" ", _TELLING_ZH.sub(" ", plain_form(content)))
     return not (content_words(statement) if statement else set[str]()) - _TELLING
 
@@ -144,8 +144,8 @@ def brings_in(content: str, context: str) -> bool:
 
 def leaves_out(content: str, quote: str, before: str) -> bool:
     """Whether a content leaves out what changes its meaning: a negation that stands in the same clause
-    `before` the quote, as "I do not" before "like tea"; that it was so once, or may be so; or that it was
-    said of somebody else than the user."""
+    `before` the quote, as "I do not" before "like tea"; that it was so once, or may be so; or that its
+    subject is another person than the user."""
     *_, prefix = _JOINT.split(before[-MAX_BEFORE:])
     negates = _is_negative(_REMINDER.sub(" ", plain_form(prefix).replace("’", "'")))
     if negates and not _is_negative(content):

@@ -27,7 +27,7 @@ BATCH_CHARACTERS = 60_000
 TEXT_CHARACTERS = 6_000
 """What is embedded of one text: below the 8,192 tokens that OpenAI takes, for Chinese too."""
 DOCUMENT_TIMEOUT = 30.0
-"""Seconds that a batch of documents may take: nobody waits for it."""
+"""Seconds that a batch of documents may take: no turn waits for it."""
 MAX_DIMENSIONS = 8_192
 MAX_BYTES = 32 * 1024**2
 """Of one answer: twice what a full batch of the largest vectors takes as JSON."""

@@ -25,7 +25,7 @@ SUPPRESSED_FACTOR = 0.3
 LONG_SHARE = 0.6
 """Of a budget, for what is longer than a line: two passages of a turn, and then others still have room."""
 MIN_SIMILARITY = 0.7
-"""Jaccard index of words from which two memories may say the same."""
+"""Jaccard index of words from which two memories may have the same meaning."""
 MAX_COMPARED = 1000
 """Characters of a memory whose words are counted."""
 DAILY_DECAY = 0.98
@@ -54,7 +54,7 @@ def select(hits: Sequence[Hit], query: MemoryQuery) -> tuple[list[Hit], list[Omi
     """The selected hits in the form that there is room for, the omissions with their reasons, and the tokens
     of the selection; see `MemoryQuery`. `hits` are the best first. What is longer than a line may take
     LONG_SHARE of the budget, and where there is no room for it, it is shown by its summary (`too_long`). What
-    does not fit is left out, though a smaller one after it may fit, and so is what says the same as a
+    does not fit is left out, though a smaller one after it may fit, and so is a memory with the meaning of a
     better one (`comparison.is_same`)."""
     chosen, omissions = list[Hit](), list[Omission]()
     words: list[tuple[frozenset[str], str]] = []
@@ -101,8 +101,8 @@ def _is_known(hit: Hit, form: Form, known: Collection[str]) -> bool:
 
 
 def _forms(hit: Hit, query: MemoryQuery) -> Sequence[Form]:
-    """How a memory may be shown, the fullest first. Of a long one its passage says more than its summary, and
-    of one that its summary leaves something out of the content."""
+    """How a memory may be shown, the fullest first. A long memory's passage has more of it than its summary,
+    and a summary that leaves something out less than the content."""
     if query.mode == "details":
         return ("full", "passage", "summary") if hit.passage else ("full", "summary")
     if hit.passage and not query.summaries_only:

@@ -128,7 +128,7 @@ class VectorIndex:
                 await self._read(viewer, key)
         except StorageError as error:
             log.warning("memory_vectors_outdated", error=error.code)
-        except Exception:  # a mistake of ours: nobody waits for this task
+        except Exception:  # a mistake of ours: no caller waits for this task
             log.exception("memory_vectors_outdated")
 
     async def _read(self, viewer: Viewer, key: Hashable) -> _CachedVectors:

@@ -1,5 +1,5 @@
-"""Words by which a statement says that something changed, and the forms in which such statements are
-compared. All patterns are for the plain form of a text."""
+"""Words for a change in a statement, and the forms in which such statements are compared. All patterns are
+for the plain form of a text."""
 
 import re
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ _TURNED = (
     "changed|switched|migrated|raised|increased|reduced|lowered|cut|extended|shortened|renamed|upgraded"
     "|went up|went down"
 )
-"""English verbs that say of a place or a time, and of a choice or an amount, that it is another one."""
+"""English verbs for a change of a place or a time, and of a choice or an amount."""
 _MOVED_ZH = "(?:搬|迁|移|挪|换(?=到)|改签|改期|改|推迟|延期?|延后|提前|顺延|调整?)[到至去进在往]"
 _TURNED_ZH = (
     "(?:换|改|调整?|变更?|更改|更换|提高|降低?|调?涨|增加?|减少?|升级?|上调|下调|提升|缩短|延长)"
@@ -102,7 +102,7 @@ _VERBS = (
 
 def cue_of(*texts: str) -> Cue | None:
     """The strongest word of change in the texts. "change": something took the place of another, or was wrong;
-    the others only say that it holds now. None also when they say that both hold, or what might be."""
+    the others only state that it holds now. None also when both hold, or for what might be."""
     plain = [plain_form(text) for text in texts]
     if any(_NOT_STATED.search(text) for text in plain):
         return None
@@ -125,8 +125,8 @@ def forms_of(text: str) -> list[tuple[tuple[str, ...], bool]]:
 
 
 def former_forms(text: str) -> set[tuple[str, ...]]:
-    """The forms of what a normalized statement says of the time before where it names the former value:
-    "Helm instead of Kustomize"."""
+    """The forms of the former statement that a normalized statement with the former value implies: "Helm
+    instead of Kustomize"."""
     texts = (*_former_statements(_without_now(text)), *_former_statements(_in_passive(text)))
     return {_signed(each) for each in texts}
 
@@ -145,7 +145,7 @@ def _former_statements(text: str) -> Iterator[str]:
 
 
 def _without_now(text: str) -> str:
-    """Without the words that only say that it holds now."""
+    """Without the words that only mean that it holds now."""
     return " ".join(_NOW.sub(" ", text).split())
 
 

@@ -62,7 +62,7 @@ def gives_another_value(old: NormalizedText, new: NormalizedText, cue: Cue) -> b
     differences.append((_difference(_one_sign(old_forms[-1][0]), _one_sign(new_forms[-1][0])), True))
     if _ONE_VALUED.search(old.text) and not _VAGUE.search(old.text) and not _VAGUE.search(new.text):
         cue = "change"
-    first = {*old.units[:1], *new.units[:1]}  # which has a capital letter whatever it is
+    first = {*old.units[:1], *new.units[:1]}  # the first word has a capital letter in any case
     names = frozenset(unit for name in old.names | new.names for unit in units(name)) - first
     return any(
         found is not None and _is_another_value(found, names, cue, only_measures=only_measures)
@@ -91,7 +91,7 @@ def _one_sign(found: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _difference(old: tuple[str, ...], new: tuple[str, ...]) -> Difference | None:
-    """None when they are equal, differ in more than one place, or one only says more."""
+    """None when they are equal, differ in more than one place, or one only adds to the other."""
     shorter = min(len(old), len(new))
     start = next((at for at in range(shorter) if old[at] != new[at]), shorter)
     left = shorter - start
@@ -177,7 +177,7 @@ _UNSPECIFIC = SIGNS | _words(
     "i we my our you your he she it they his her their be have do not to of in on at for with"
     " 我 们 你 您 他 她 它 咱 有 不 没 要 会 把"
 )
-"""What no attribute is told by."""
+"""Words that name no attribute."""
 _MEASURES = _words(
     "at on am pm o'clock euro dollar usd eur percent second minut hour day week month year kg km cm mm mg gb"
     " mb ms"
@@ -188,12 +188,12 @@ _PREDICATES = SIGNS | _words(
     "have take last cost need allow must can weigh contain hold start begin end open close limit requir pay"
     " charg expir keep 有 最 多 限 需 可 能 达 共 付 收 超 留 存 剩"
 )
-"""Words after which a number says something of the subject."""
+"""Words after which a number is a value of the subject."""
 _VERBS_OF_CHOICE = _words(
     "to with at from by as prefer drink eat take drive wear order buy choos want"
     " 喝 吃 坐 搭 乘 骑 走 发 给 交 寄 去 找 看 穿 开 学 教 读 练 选 买 订 住 叫 姓 到"
 )
-"""Words whose object is replaced when the user says that it is."""
+"""Words whose object is replaced when the user states a new one."""
 _SINGLE_VALUED = _words("go goe work belong report written built led run manag maintain own")
 """Verbs with one object at a time."""
 

@@ -4,9 +4,9 @@ import asyncio
 import signal
 import sys
 from collections import deque
-from collections.abc import AsyncGenerator, Iterable, Iterator
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing, asynccontextmanager, suppress
-from typing import IO, Any
+from typing import Any
 
 from gateway.cli.chat.turn_view import TurnView
 from gateway.cli.terminal import to_stderr
@@ -17,7 +17,7 @@ LEFT = Frame("left", None, b"")
 """In the place of a frame: the reader wants no more of them."""
 
 
-class Conversation:
+class ChatSession:
     """`session` is the one to go on with; without one, it is made with the first message. `model` is that of
     the messages to come. In a `dialogue` somebody is at the terminal who can be asked."""
 
@@ -39,13 +39,10 @@ class Conversation:
 
     async def ask_each(self, lines: Iterable[str]) -> int:
         """Each line is a message. Returns the exit code of the last."""
-        code, told = 0, self._raw
+        code = 0
         for line in lines:
             if line.strip():
-                if not told:
-                    to_stderr(f"Session {await self._session()}.")
-                    told = True
-                code = await self.ask(line)
+                code = await self.ask(line.rstrip("\r\n"))
         return code
 
     async def ask(self, message: str, **body: Any) -> int:
@@ -205,10 +202,13 @@ def _decides(frame: Frame | GatewayError, call: str) -> bool:
     return frame.event == "done" or frame.load().get("tool_call_id") == call
 
 
-def lines_of(stdin: IO[str]) -> Iterator[str]:
-    """Lines as text, whatever bytes they are."""
-    for line in stdin.buffer:  # pyright: ignore
-        yield line.decode(errors="replace").rstrip("\r\n")
+def asked(message: str | None) -> str:
+    """The message of an argument, and below it what is on stdin, unless that is a terminal; empty where
+    nothing is said."""
+    given = [message or ""]
+    if sys.stdin and not sys.stdin.isatty():  # None: it was closed
+        given.append(sys.stdin.buffer.read().decode(errors="replace").rstrip("\r\n"))
+    return "\n".join(as_utf8(each) for each in given if each.strip())
 
 
 def as_utf8(text: str) -> str:
