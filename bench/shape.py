@@ -21,9 +21,10 @@ BROAD = {"Exception", "BaseException"}
 OF_EACH_SUBJECT = {"base", "rows", "statements", "store"}
 """Names of files that a package has for its contract, and a folder of storage for its subject."""
 BUDGETS: Mapping[str, int] = {
+    "auth": 300,
     "": 1222,
     "adapters": 7730,
-    "api": 2944,
+    "api": 3034,
     "artifacts": 2615,
     "cli": 5135,
     "client": 447,
@@ -31,7 +32,7 @@ BUDGETS: Mapping[str, int] = {
     "events": 535,
     "files": 175,
     "history": 3298,
-    "http": 992,
+    "http": 1000,
     "memory": 6450,
     "model": 1750,
     "prompt": 629,

@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from mimetypes import guess_type
 from pathlib import Path
@@ -20,8 +20,10 @@ from starlette.types import Scope
 
 from gateway.adapters.adapter import Adapter, switched_on
 from gateway.api.url_table import ENDPOINTS
-from gateway.auth import ApiKeys
+from gateway.auth.authentication import Authentication
+from gateway.auth.static_keys import StaticKeys
 from gateway.errors import GatewayError
+from gateway.http.endpoint import OPEN, Endpoint
 from gateway.http.middleware import Access, FailureResponses, RequestScope
 from gateway.http.openapi import document
 from gateway.http.problems import Dialect, on_bug, on_gateway_error, on_http_error
@@ -31,6 +33,8 @@ from gateway.settings import Settings
 from gateway.tools.base import FunctionTool
 from gateway.wiring import function_skills
 
+OPEN_PATHS = ("/", "/openapi.json", "/assets/")
+"""What is no endpoint of the API: the page and the description of the API."""
 PAGE = Path(__file__).parent / "ui"
 UNBUILT = (
     "The page is not built: `make page` does it, with npm's packages. The API works: see /openapi.json.\n"
@@ -47,7 +51,6 @@ def build_app(settings: Settings, *, demo: bool = False, tools: Sequence[Functio
     Raises:
         SettingsError: a setting is wrong.
     """
-    keys = ApiKeys.of(settings)
     adapters = switched_on(settings.adapters)
     endpoints = (*ENDPOINTS, *(row for adapter in adapters.values() for row in adapter.endpoints))
     app = Starlette(
@@ -61,11 +64,12 @@ def build_app(settings: Settings, *, demo: bool = False, tools: Sequence[Functio
             Middleware(RequestScope),
             *_cors(settings, adapters.values()),
             Middleware(FailureResponses),
-            Middleware(Access, settings=settings, keys=keys),
+            Middleware(Access, settings=settings, open_paths=[*OPEN_PATHS, *_open(endpoints)]),
         ],
         exception_handlers={GatewayError: on_gateway_error, HTTPException: on_http_error, Exception: on_bug},
         lifespan=lifespan,
     )
+    app.state.authentication = _authentication(settings)
     app.state.settings = (
         settings.model_copy(update={"model": "demo", "allowed_models": ()}) if demo else settings
     )
@@ -77,6 +81,17 @@ def build_app(settings: Settings, *, demo: bool = False, tools: Sequence[Functio
         tools = (*tools, *demo_tools(settings.data_dir))
     app.state.functions = function_skills(settings, tools)
     return app
+
+
+def _authentication(settings: Settings) -> Authentication:
+    keys = StaticKeys.of(settings)
+    admins = settings.admins or ((keys.sole_user,) if keys.sole_user else ())
+    return Authentication((keys,) if keys else (), admins)
+
+
+def _open(endpoints: Iterable[Endpoint]) -> Iterator[str]:
+    """The paths where nobody is asked who they are."""
+    return (each.path for each in endpoints if each.needs is OPEN)
 
 
 def _cors(settings: Settings, adapters: Iterable[Adapter]) -> list[Middleware]:

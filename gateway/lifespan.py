@@ -11,7 +11,7 @@ import structlog
 from starlette.applications import Starlette
 
 from gateway.artifacts.artifact_summary import ArtifactSummariser
-from gateway.auth import ApiKeys
+from gateway.auth.authentication import Authentication
 from gateway.history.indexer import Indexer
 from gateway.http.timer_wheel import Wheel
 from gateway.ids import new_replica_id
@@ -137,7 +137,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
             ownership,
             archiver,
             memory=UserMemories(deps, memory.extractor, events),
-            documents=DocumentedMemories(documents, settings),
+            documents=DocumentedMemories(documents),
             artifacts=UserArtifacts(
                 deps,
                 storage.artifacts,
@@ -194,7 +194,10 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         )
         for work, name in (
             (ownership.run, "ownership of turns"),
-            (_schedules(deps, in_flight, storage, events, telemetry).run, "schedules"),
+            (
+                _schedules(app, deps, in_flight, storage, events).run,
+                "schedules",
+            ),
             (ScheduleResults(storage.schedules, gateway.schedules.destinations).run, "results of schedules"),
             # Not before: a turn that a deadline wakes has an owner.
             (gateway.approvals.watch_deadlines, "deadlines of approvals"),
@@ -214,14 +217,17 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
 
 
 def _schedules(
+    app: Starlette,
     deps: Dependencies,
     in_flight: InFlight,
     storage: Storage,
     events: SessionEvents,
-    telemetry: Telemetry,
 ) -> ScheduleWorker:
-    metrics, keys = telemetry.metrics, ApiKeys.of(deps.settings)
-    worker = ScheduleWorker(deps, in_flight, storage.schedules, events, metrics.schedules, has_key=keys.knows)
+    authentication: Authentication = app.state.authentication
+    metrics: MetricsRegistry = app.state.telemetry.metrics
+    worker = ScheduleWorker(
+        deps, in_flight, storage.schedules, events, metrics.schedules, has_key=authentication.knows
+    )
     metrics.observe(table.SCHEDULE_OVERDUE, lambda: worker.overdue)
     metrics.observe(table.SCHEDULES_HELD_UP, lambda: worker.held_up)
     return worker

@@ -63,12 +63,12 @@ async def find(request: ApiRequest) -> Response:
 async def deprecate(request: ApiRequest) -> Response:
     """Takes a document out of use, for everybody. Its file is kept and can be restored."""
     document_id = request.path_id("document_id")
-    filed = await request.gateway.documents.deprecate(request.principal, document_id)
+    filed = await request.gateway.documents.deprecate(document_id)
     return json_reply(DocumentRow.of(filed))
 
 
 async def restore(request: ApiRequest) -> Response:
     """Takes a deprecated document into use again, for everybody."""
     document_id = request.path_id("document_id")
-    filed = await request.gateway.documents.restore(request.principal, document_id)
+    filed = await request.gateway.documents.restore(document_id)
     return json_reply(DocumentRow.of(filed))

@@ -12,6 +12,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from gateway import __version__
+from gateway.auth import Role, Scope
 from gateway.errors import GatewayError
 from gateway.events.contract import json_schema
 from gateway.http.json_types import Reply, json_reply
@@ -72,6 +73,9 @@ class Caller(Reply):
     """Who asks, and what they may choose."""
 
     user_id: str
+    tenant: str
+    roles: list[Role]
+    scopes: list[Scope]
     has_key: bool = Field(description="Keys are asked for: who has another one is another user.")
     is_admin: bool = Field(description="May switch skills, change documents and try edits of the prompt.")
     models: list[str] = Field(description="Those that a turn may choose, the default first.")
@@ -83,8 +87,11 @@ async def me(request: ApiRequest) -> Response:
     return json_reply(
         Caller(
             user_id=who.user_id,
-            has_key=bool(settings.api_keys.get_secret_value()),
-            is_admin=not settings.admins or who.user_id in settings.admins,
+            tenant=who.tenant,
+            roles=sorted(who.roles),
+            scopes=sorted(who.scopes),
+            has_key=request.app.state.authentication.is_required,
+            is_admin="admin" in who.scopes,
             models=list(settings.models),
         )
     )

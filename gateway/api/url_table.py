@@ -81,7 +81,7 @@ from gateway.api.webhooks_routes import (
     WebhookReply,
     WebhookTest,
 )
-from gateway.http.endpoint import STREAM, Endpoint
+from gateway.http.endpoint import OPEN, STREAM, Endpoint
 from gateway.http.requests import NDJSON
 from gateway.prompt.prompt_report import PromptPreview, PromptReport
 from gateway.prompt.sent_report import SentPrompt
@@ -113,6 +113,7 @@ ENDPOINTS = (
     Endpoint(
         "POST",
         "/api/chat",
+        "chat",
         turns.chat,
         {200: (STREAM,), 204: (None,)},
         ChatBody,
@@ -123,6 +124,7 @@ ENDPOINTS = (
     Endpoint(
         "POST",
         "/api/sessions",
+        "chat",
         sessions.create,
         {201: (Session,)},
         SessionBody,
@@ -131,17 +133,19 @@ ENDPOINTS = (
     Endpoint(
         "GET",
         "/api/sessions",
+        "read",
         sessions.find,
         {200: (SessionPage,), 304: (None,)},
         query=SessionsQuery,
         headers=KNOWN,
     ),
-    Endpoint("GET", S, sessions.read, {200: (SessionDetails,)}, refusals=(404,)),
-    Endpoint("PATCH", S, sessions.change, {200: (Session,)}, SessionChanges, refusals=(404, 413)),
-    Endpoint("DELETE", S, sessions.delete, {204: (None,)}, refusals=(404, 409)),
+    Endpoint("GET", S, "read", sessions.read, {200: (SessionDetails,)}, refusals=(404,)),
+    Endpoint("PATCH", S, "chat", sessions.change, {200: (Session,)}, SessionChanges, refusals=(404, 413)),
+    Endpoint("DELETE", S, "chat", sessions.delete, {204: (None,)}, refusals=(404, 409)),
     Endpoint(
         "POST",
         S + "/turns",
+        "chat",
         turns.start,
         {200: (STREAM, AcceptedTurn), 202: (AcceptedTurn,), 204: (None,)},
         TurnOptions,
@@ -152,6 +156,7 @@ ENDPOINTS = (
     Endpoint(
         "POST",
         T + "/regenerate",
+        "chat",
         turns.regenerate,
         {200: (STREAM, AcceptedTurn), 202: (AcceptedTurn,), 204: (None,)},
         RegenerateBody,
@@ -159,39 +164,46 @@ ENDPOINTS = (
         refusals=(404, 409, 413, 429, 503),
         headers=CURSOR,
     ),
-    Endpoint("GET", S + "/branches", branches.find, {200: (BranchList,)}, refusals=(404,)),
-    Endpoint("POST", B + "/activate", branches.activate, {200: (BranchList,)}, refusals=(404, 409)),
-    Endpoint("GET", T, turns.read, {200: (Turn,)}, refusals=(404,)),
-    Endpoint("POST", T + "/cancel", turns.cancel, {200: (Turn,), 202: (Turn,)}, refusals=(404,)),
+    Endpoint("GET", S + "/branches", "read", branches.find, {200: (BranchList,)}, refusals=(404,)),
+    Endpoint("POST", B + "/activate", "chat", branches.activate, {200: (BranchList,)}, refusals=(404, 409)),
+    Endpoint("GET", T, "read", turns.read, {200: (Turn,)}, refusals=(404,)),
+    Endpoint("POST", T + "/cancel", "chat", turns.cancel, {200: (Turn,), 202: (Turn,)}, refusals=(404,)),
     Endpoint(
         "POST",
         T + "/release",
+        "chat",
         turns.release,
         {200: (Turn,), 202: (Turn,)},
         ReleaseBody,
         refusals=(404, 413),
     ),
-    Endpoint("POST", T + "/feedback", turns.rate, {200: (Turn,)}, FeedbackBody, refusals=(404, 409, 413)),
-    Endpoint("GET", "/api/turns", turns.find, {200: (TurnPage,)}, query=TurnsQuery),
-    Endpoint("GET", "/api/usage", turns.usage, {200: (UsageReply,)}, query=UsageQuery),
-    Endpoint("GET", TURN, turns.read_any, {200: (Turn,)}, refusals=(404,)),
-    Endpoint("POST", TURN + "/cancel", turns.cancel_any, {200: (Turn,), 202: (Turn,)}, refusals=(404,)),
-    Endpoint("GET", A, approvals.read, {200: (Approval,)}, refusals=(404,)),
-    Endpoint("POST", A, approvals.decide, {200: (Approval,)}, DecisionBody, refusals=(404, 409, 413)),
+    Endpoint(
+        "POST", T + "/feedback", "chat", turns.rate, {200: (Turn,)}, FeedbackBody, refusals=(404, 409, 413)
+    ),
+    Endpoint("GET", "/api/turns", "read", turns.find, {200: (TurnPage,)}, query=TurnsQuery),
+    Endpoint("GET", "/api/usage", "read", turns.usage, {200: (UsageReply,)}, query=UsageQuery),
+    Endpoint("GET", TURN, "read", turns.read_any, {200: (Turn,)}, refusals=(404,)),
+    Endpoint(
+        "POST", TURN + "/cancel", "chat", turns.cancel_any, {200: (Turn,), 202: (Turn,)}, refusals=(404,)
+    ),
+    Endpoint("GET", A, "read", approvals.read, {200: (Approval,)}, refusals=(404,)),
+    Endpoint("POST", A, "chat", approvals.decide, {200: (Approval,)}, DecisionBody, refusals=(404, 409, 413)),
     Endpoint(
         "POST",
         T + "/tool_results/{tool_call_id}",
+        "chat",
         tool_results.give,
         {200: (ToolResultReply,)},
         ToolResultBody,
         refusals=(404, 409, 413, 429),
     ),
-    Endpoint("GET", "/api/approvals", approvals.waiting, {200: (ApprovalsReply,)}),
-    Endpoint("GET", "/api/grants", approvals.grants, {200: (Grants,)}),
-    Endpoint("DELETE", "/api/grants/{tool}", approvals.revoke, {204: (None,)}, refusals=(404,)),
+    Endpoint("GET", "/api/approvals", "read", approvals.waiting, {200: (ApprovalsReply,)}),
+    Endpoint("GET", "/api/grants", "read", approvals.grants, {200: (Grants,)}),
+    Endpoint("DELETE", "/api/grants/{tool}", "chat", approvals.revoke, {204: (None,)}, refusals=(404,)),
     Endpoint(
         "GET",
         S + "/events",
+        "read",
         sessions.events,
         {200: (STREAM, EventPage), 204: (None,)},
         query=EventsQuery,
@@ -199,21 +211,41 @@ ENDPOINTS = (
         headers=CURSOR,
     ),
     Endpoint(
-        "GET", S + "/messages", sessions.messages, {200: (Messages,)}, query=BranchQuery, refusals=(404,)
+        "GET",
+        S + "/messages",
+        "read",
+        sessions.messages,
+        {200: (Messages,)},
+        query=BranchQuery,
+        refusals=(404,),
     ),
-    Endpoint("GET", S + "/snapshot", sessions.snapshot, {200: (SnapshotReply,)}, refusals=(404,)),
+    Endpoint("GET", S + "/snapshot", "read", sessions.snapshot, {200: (SnapshotReply,)}, refusals=(404,)),
     Endpoint(
-        "POST", S + "/compress", compressions.compress, {201: (CompressionDetails,)}, refusals=(404, 409, 502)
+        "POST",
+        S + "/compress",
+        "chat",
+        compressions.compress,
+        {201: (CompressionDetails,)},
+        refusals=(404, 409, 502),
     ),
-    Endpoint("GET", S + "/compressions", compressions.versions, {200: (CompressionList,)}, refusals=(404,)),
-    Endpoint("GET", V, compressions.version, {200: (CompressionDetails,)}, refusals=(404,)),
-    Endpoint("GET", V + "/archive", compressions.archive, {200: ("application/gzip",)}, refusals=(404, 500)),
-    Endpoint("POST", V + "/activate", compressions.activate, {200: (CompressionList,)}, refusals=(404, 409)),
-    Endpoint("POST", SUMMARY, summaries.make, {201: (Summary,)}, SummaryBody, refusals=(404, 409, 502)),
-    Endpoint("GET", SUMMARY + "/{session_id}", summaries.read, {200: (Summary,)}, refusals=(404,)),
+    Endpoint(
+        "GET", S + "/compressions", "read", compressions.versions, {200: (CompressionList,)}, refusals=(404,)
+    ),
+    Endpoint("GET", V, "read", compressions.version, {200: (CompressionDetails,)}, refusals=(404,)),
+    Endpoint(
+        "GET", V + "/archive", "read", compressions.archive, {200: ("application/gzip",)}, refusals=(404, 500)
+    ),
+    Endpoint(
+        "POST", V + "/activate", "chat", compressions.activate, {200: (CompressionList,)}, refusals=(404, 409)
+    ),
+    Endpoint(
+        "POST", SUMMARY, "chat", summaries.make, {201: (Summary,)}, SummaryBody, refusals=(404, 409, 502)
+    ),
+    Endpoint("GET", SUMMARY + "/{session_id}", "read", summaries.read, {200: (Summary,)}, refusals=(404,)),
     Endpoint(
         "GET",
         "/api/session/summaries",
+        "read",
         summaries.find,
         {200: (SummariesReply,)},
         query=SummariesQuery,
@@ -222,6 +254,7 @@ ENDPOINTS = (
     Endpoint(
         "GET",
         S + "/replay",
+        "read",
         records.replay,
         {200: (STREAM,), 204: (None,)},
         query=ReplayQuery,
@@ -231,6 +264,7 @@ ENDPOINTS = (
     Endpoint(
         "GET",
         S + "/export",
+        "read",
         records.export,
         {200: (NDJSON, "text/markdown", "text/html")},
         query=ExportQuery,
@@ -239,26 +273,29 @@ ENDPOINTS = (
     Endpoint(
         "POST",
         "/api/sessions/import",
+        "chat",
         records.import_,
         {201: (Session,)},
         upload=NDJSON,
         refusals=(409, 413, 429, 503),
     ),
-    Endpoint("GET", "/api/export", records.export_all, {200: (NDJSON,)}),
+    Endpoint("GET", "/api/export", "read", records.export_all, {200: (NDJSON,)}),
     Endpoint(
         "POST",
         "/api/import",
+        "chat",
         records.import_all,
         {200: (ImportedSessions,)},
         upload=NDJSON,
         refusals=(413, 503),
     ),
-    Endpoint("POST", S + "/archive", records.archive, {200: (Archived,)}, refusals=(404, 409, 503)),
-    Endpoint("GET", "/api/skills", skills.find, {200: (SkillList,)}, query=SkillsQuery),
-    Endpoint("POST", "/api/skills/refresh", skills.refresh, {200: (SkillList,)}),
+    Endpoint("POST", S + "/archive", "chat", records.archive, {200: (Archived,)}, refusals=(404, 409, 503)),
+    Endpoint("GET", "/api/skills", "read", skills.find, {200: (SkillList,)}, query=SkillsQuery),
+    Endpoint("POST", "/api/skills/refresh", "chat", skills.refresh, {200: (SkillList,)}),
     Endpoint(
         "PATCH",
         "/api/skills/{name}",
+        "admin",
         skills.switch,
         {200: (SkillRow,)},
         SwitchBody,
@@ -268,6 +305,7 @@ ENDPOINTS = (
     Endpoint(
         "POST",
         ARTIFACTS,
+        "artifacts",
         artifacts.keep,
         {201: (ArtifactCompact,)},
         ArtifactBody,
@@ -275,60 +313,87 @@ ENDPOINTS = (
         upload="application/octet-stream",
         refusals=(404, 409, 413, 429, 503),
     ),
-    Endpoint("GET", ARTIFACTS, artifacts.find, {200: (ArtifactPage,)}, query=ArtifactsQuery, refusals=(404,)),
+    Endpoint(
+        "GET",
+        ARTIFACTS,
+        "read",
+        artifacts.find,
+        {200: (ArtifactPage,)},
+        query=ArtifactsQuery,
+        refusals=(404,),
+    ),
     Endpoint(
         "GET",
         ARTIFACT,
+        "read",
         artifacts.read,
         {200: (ANYTHING, ArtifactPart), 206: (ANYTHING,), 304: (None,)},
         query=PartQuery,
         refusals=(404, 416, 429, 500),
         headers=RANGE,
     ),
-    Endpoint("GET", ARTIFACT + "/compact", artifacts.compact, {200: (ArtifactCompact,)}, refusals=(404,)),
-    Endpoint("DELETE", ARTIFACT, artifacts.delete, {204: (None,)}, refusals=(404,)),
     Endpoint(
-        "POST", SCHEDULES, schedules.create, {201: (ScheduleReply,)}, ScheduleBody, refusals=(404, 409, 413)
+        "GET", ARTIFACT + "/compact", "read", artifacts.compact, {200: (ArtifactCompact,)}, refusals=(404,)
+    ),
+    Endpoint("DELETE", ARTIFACT, "artifacts", artifacts.delete, {204: (None,)}, refusals=(404,)),
+    Endpoint(
+        "POST",
+        SCHEDULES,
+        "chat",
+        schedules.create,
+        {201: (ScheduleReply,)},
+        ScheduleBody,
+        refusals=(404, 409, 413),
     ),
     Endpoint(
         "POST",
         SCHEDULES + "/preview",
+        "chat",
         schedules.preview,
         {200: (SchedulePreview,)},
         TimingBody,
         refusals=(413,),
     ),
-    Endpoint("GET", SCHEDULES, schedules.find, {200: (ScheduleList,)}),
-    Endpoint("GET", SCHEDULE, schedules.read, {200: (ScheduleDetails,)}, refusals=(404,)),
+    Endpoint("GET", SCHEDULES, "read", schedules.find, {200: (ScheduleList,)}),
+    Endpoint("GET", SCHEDULE, "read", schedules.read, {200: (ScheduleDetails,)}, refusals=(404,)),
     Endpoint(
         "PATCH",
         SCHEDULE,
+        "chat",
         schedules.change,
         {200: (ScheduleReply,)},
         ScheduleChanges,
         refusals=(404, 409, 413),
     ),
-    Endpoint("DELETE", SCHEDULE, schedules.delete, {204: (None,)}, refusals=(404,)),
-    Endpoint("POST", SCHEDULE + "/run", schedules.run, {202: (ScheduleReply,)}, refusals=(404, 409)),
-    Endpoint("POST", "/api/webhooks", webhooks.add, {201: (NewWebhook,)}, WebhookBody, refusals=(409, 413)),
-    Endpoint("GET", "/api/webhooks", webhooks.find, {200: (WebhookList,)}),
-    Endpoint("GET", W, webhooks.read, {200: (WebhookReply,)}, refusals=(404,)),
-    Endpoint("PATCH", W, webhooks.change, {200: (WebhookReply,)}, WebhookChanges, refusals=(404, 413)),
-    Endpoint("DELETE", W, webhooks.delete, {204: (None,)}, refusals=(404,)),
-    Endpoint("POST", W + "/test", webhooks.test, {200: (WebhookTest,)}, refusals=(404,)),
+    Endpoint("DELETE", SCHEDULE, "chat", schedules.delete, {204: (None,)}, refusals=(404,)),
+    Endpoint("POST", SCHEDULE + "/run", "chat", schedules.run, {202: (ScheduleReply,)}, refusals=(404, 409)),
+    Endpoint(
+        "POST", "/api/webhooks", "chat", webhooks.add, {201: (NewWebhook,)}, WebhookBody, refusals=(409, 413)
+    ),
+    Endpoint("GET", "/api/webhooks", "read", webhooks.find, {200: (WebhookList,)}),
+    Endpoint("GET", W, "read", webhooks.read, {200: (WebhookReply,)}, refusals=(404,)),
+    Endpoint(
+        "PATCH", W, "chat", webhooks.change, {200: (WebhookReply,)}, WebhookChanges, refusals=(404, 413)
+    ),
+    Endpoint("DELETE", W, "chat", webhooks.delete, {204: (None,)}, refusals=(404,)),
+    Endpoint("POST", W + "/test", "chat", webhooks.test, {200: (WebhookTest,)}, refusals=(404,)),
     Endpoint(
         "GET",
         W + "/deliveries",
+        "read",
         webhooks.deliveries,
         {200: (DeliveryList,)},
         query=DeliveriesQuery,
         refusals=(404,),
     ),
-    Endpoint("POST", W + "/replay", webhooks.replay, {200: (Replayed,)}, ReplayBody, refusals=(404, 413)),
-    Endpoint("GET", "/api/prompts", prompts.components, {200: (PromptReport,)}),
+    Endpoint(
+        "POST", W + "/replay", "chat", webhooks.replay, {200: (Replayed,)}, ReplayBody, refusals=(404, 413)
+    ),
+    Endpoint("GET", "/api/prompts", "read", prompts.components, {200: (PromptReport,)}),
     Endpoint(
         "POST",
         "/api/prompts/preview",
+        "admin",
         prompts.preview_edits,
         {200: (PromptPreview,)},
         EditsBody,
@@ -337,15 +402,20 @@ ENDPOINTS = (
     Endpoint(
         "GET",
         "/api/prompts/preview",
+        "read",
         prompts.preview,
         {200: (PromptPreview,)},
         query=PreviewQuery,
         refusals=(404,),
     ),
-    Endpoint("GET", T + "/prompt", prompts.sent, {200: (SentPrompt,)}, refusals=(404, 500)),
-    Endpoint("GET", "/api/me", health.me, {200: (Caller,)}),
-    Endpoint("GET", "/api/schema/events.json", health.event_schema, {200: ("application/schema+json",)}),
-    Endpoint("GET", "/healthz", health.alive, {200: (Health,)}),
-    Endpoint("GET", "/readyz", health.ready, {200: (Health,)}, refusals=(503,)),
-    Endpoint("GET", "/metrics", health.metrics, {200: ("text/plain", "application/openmetrics-text")}),
+    Endpoint("GET", T + "/prompt", "read", prompts.sent, {200: (SentPrompt,)}, refusals=(404, 500)),
+    Endpoint("GET", "/api/me", "read", health.me, {200: (Caller,)}),
+    Endpoint(
+        "GET", "/api/schema/events.json", OPEN, health.event_schema, {200: ("application/schema+json",)}
+    ),
+    Endpoint("GET", "/healthz", OPEN, health.alive, {200: (Health,)}),
+    Endpoint("GET", "/readyz", OPEN, health.ready, {200: (Health,)}, refusals=(503,)),
+    Endpoint(
+        "GET", "/metrics", "metrics", health.metrics, {200: ("text/plain", "application/openmetrics-text")}
+    ),
 )  # fmt: skip - a table is read in rows

@@ -8,7 +8,7 @@ from pathlib import Path
 from time import monotonic
 
 from gateway import wiring
-from gateway.auth import ApiKeys
+from gateway.auth.static_keys import StaticKeys
 from gateway.cli.banner import ANTHROPIC
 from gateway.cli.config import unknown_variables, without_secrets
 from gateway.cli.findings import Finding, State
@@ -47,7 +47,7 @@ def check_settings(settings: Settings) -> list[Finding]:
             )
         )
     try:
-        ApiKeys.of(settings)
+        StaticKeys.of(settings)
     except SettingsError as error:
         found.append(Finding("bad", "settings", str(error)))
     return found or [Finding("good", "settings", "complete")]

@@ -36,12 +36,12 @@ def config(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON array instead of a table.")] = False,
 ) -> None:
     """Show each setting with its value and where it came from. Secrets are masked."""
-    from gateway.auth import ApiKeys
+    from gateway.auth.static_keys import StaticKeys
     from gateway.settings import load_settings
 
     origins = list_origins()
     _show(origins, as_json)
-    ApiKeys.of(load_settings())  # raises SettingsError as the server would
+    StaticKeys.of(load_settings())  # raises SettingsError as the server would
 
 
 def _show(origins: "list[EffectiveSetting]", as_json: bool) -> None:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from socket import socket
 
     from gateway.adapters.mcp.mcp_memory_server import McpUser
-    from gateway.auth import ApiKeys
+    from gateway.auth.static_keys import StaticKeys
     from gateway.settings import Settings
 
 GRACE = 5
@@ -114,16 +114,16 @@ async def _over_stdio(settings: "Settings", caller: "McpUser") -> None:
 
 def _over_http(settings: "Settings", caller: "McpUser") -> None:
     """Raises SettingsError where others could reach it and no key protects it."""
-    from gateway.auth import ApiKeys
+    from gateway.auth.static_keys import StaticKeys
     from gateway.cli.http_server import bind, refuse_open_address
 
-    keys = ApiKeys.of(settings)
+    keys = StaticKeys.of(settings)
     refuse_open_address(settings)
     with bind(settings.host, settings.port, option="--http") as listener:
         asyncio.run(_listen(settings, caller, keys, listener))
 
 
-async def _listen(settings: "Settings", caller: "McpUser", keys: "ApiKeys", listener: "socket") -> None:
+async def _listen(settings: "Settings", caller: "McpUser", keys: "StaticKeys", listener: "socket") -> None:
     import uvicorn
 
     from gateway.adapters.mcp.mcp_memory_server import PATH, http_app, memory_server, memory_tool

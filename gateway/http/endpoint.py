@@ -9,21 +9,26 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from gateway.auth import Scope as AccessScope
 from gateway.http.problems import ProblemReply
 from gateway.http.requests import ApiRequest
 
 STREAM = "text/event-stream"
+OPEN = None
+"""What an endpoint needs that answers everybody."""
 Answer = type[BaseModel] | str | None
 """A model is JSON, a string is another media type, None has no body."""
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One method of one path. `answers` are its successes, `refusals` the failures worth events apart,
-    `upload` is the media type of a body that is no JSON, `problem` what a refusal looks like."""
+    """One method of one path. `needs` is the scope that its callers must have, `answers` are its successes,
+    `refusals` the failures worth events apart, `upload` is the media type of a body that is no JSON,
+    `problem` what a refusal looks like."""
 
     method: str
     path: str
+    needs: AccessScope | None
     handler: Callable[[ApiRequest], Awaitable[Response]]
     answers: Mapping[int, tuple[Answer, ...]]
     body: type[BaseModel] | None = None
@@ -36,6 +41,8 @@ class Endpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """The route as an ASGI application. What Starlette makes of a function would hold four frames and
         closures more for as long as a stream is open."""
+        if self.needs is not None:
+            scope["principal"].check(self.needs)
         response = await self.handler(ApiRequest(scope, receive, send))
         await response(scope, receive, send)
 

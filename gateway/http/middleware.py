@@ -2,6 +2,7 @@
 asks may. Pure ASGI: a stream passes through without a copy."""
 
 import asyncio
+from collections.abc import Collection
 from dataclasses import replace
 from time import monotonic
 from urllib.parse import urlsplit
@@ -11,7 +12,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from gateway.auth import SINGLE, ApiKeys, needs_key, needs_user
+from gateway.auth.authentication import SINGLE, Authentication, needs_user
 from gateway.errors import Draining, Forbidden, GatewayError, InvalidRequest
 from gateway.http.problems import dialect_of, on_bug, refusal
 from gateway.ids import is_id, new_request_id
@@ -126,9 +127,11 @@ class Access:
     without keys must not be reachable through a browser tab of some other site (DNS rebinding, cross-site
     requests)."""
 
-    def __init__(self, app: ASGIApp, *, settings: Settings, keys: ApiKeys) -> None:
+    def __init__(self, app: ASGIApp, *, settings: Settings, open_paths: Collection[str]) -> None:
+        """`open_paths` are what nobody is asked for who they are; those that end in a slash are prefixes."""
         self._app = app
-        self._keys = keys
+        self._open_paths = frozenset(open_paths)
+        self._open_prefixes = tuple(path for path in open_paths if path.endswith("/") and path != "/")
         self._hosts = LOOPBACK_HOSTS | {name.lower() for name in settings.allowed_hosts}
         self._origins = frozenset(settings.cors_origins)
 
@@ -136,13 +139,16 @@ class Access:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        headers = Headers(scope=scope)
+        headers, path = Headers(scope=scope), scope["path"]
+        authentication: Authentication = scope["app"].state.authentication
         try:
             check_single(headers)
-            self._check_host(headers)
+            if not authentication.is_required:
+                self._check_host(headers)
             self._check_origin(headers)
-            if needs_key(scope["path"]):
-                who = self._keys.identify(headers, needs_user=needs_user(scope["path"]))
+            if path not in self._open_paths and not path.startswith(self._open_prefixes):
+                address = scope["client"][0] if scope.get("client") else None
+                who = await authentication.identify(headers, address, needs_user=needs_user(path))
                 scope["principal"] = replace(who, dialect=scope["dialect"]) if scope["dialect"] else who
         except GatewayError as error:
             await refusal(scope, error)(scope, receive, send)
@@ -150,8 +156,6 @@ class Access:
         await self._app(scope, receive, send)
 
     def _check_host(self, headers: Headers) -> None:
-        if len(self._keys):
-            return
         given = headers.get("host", "")
         if _name_in(given) not in self._hosts:
             raise Forbidden(

@@ -1,48 +1,39 @@
 """The verbs on documented memories: list them, take one out of use and into it again."""
 
-from gateway.auth import Principal, check_is_admin
 from gateway.errors import NotFound
 from gateway.memory.documents.folder import FolderContents
 from gateway.memory.documents.library import Documents
 from gateway.memory.documents.selection import DocumentFile
-from gateway.settings import Settings
 
 
 class DocumentedMemories:
     """The documents of this gateway, the same for all users. Without `documents` the memory is off, and every
     verb raises errors.NotFound (memory_off)."""
 
-    def __init__(self, documents: Documents | None, settings: Settings) -> None:
+    def __init__(self, documents: Documents | None) -> None:
         self._documents = documents
-        self._settings = settings
 
     async def look(self) -> FolderContents:
         """What is there now. Raises errors.StorageError when it cannot be stored."""
         return await self._there().refresh()
 
-    async def deprecate(self, who: Principal, document_id: str) -> DocumentFile:
+    async def deprecate(self, document_id: str) -> DocumentFile:
         """Takes a document out of use, for everybody; its file is kept.
 
         Raises:
-            errors.Forbidden: only some users may (GATEWAY_ADMINS).
             errors.NotFound: there is no such document.
             errors.Conflict: it is deprecated already.
         """
-        documents = self._there()
-        check_is_admin(who, self._settings.admins, "change documents")
-        return await documents.deprecate(document_id)
+        return await self._there().deprecate(document_id)
 
-    async def restore(self, who: Principal, document_id: str) -> DocumentFile:
+    async def restore(self, document_id: str) -> DocumentFile:
         """Takes a deprecated document into use again, for everybody.
 
         Raises:
-            errors.Forbidden: only some users may (GATEWAY_ADMINS).
             errors.NotFound: no such document is deprecated.
             errors.Conflict: a file of its name is in use.
         """
-        documents = self._there()
-        check_is_admin(who, self._settings.admins, "change documents")
-        return await documents.restore(document_id)
+        return await self._there().restore(document_id)
 
     def _there(self) -> Documents:
         if self._documents is None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from gateway.auth import Principal, check_is_admin
+from gateway.auth import Principal
 from gateway.history.tokens import overhead_of
 from gateway.history.transcript import view
 from gateway.memory.recall import InContext, Recall
@@ -54,11 +54,9 @@ class Prompts:
         return self._previewed(History([]), "", {})
 
     async def preview(self, who: Principal, request: PreviewRequest) -> Previewed:
-        """Raises errors.NotFound (session_not_found), errors.Forbidden (edits by a user who is no admin),
-        errors.InvalidRequest (there is no such component), errors.StorageError."""
+        """Raises errors.NotFound (session_not_found), errors.InvalidRequest (there is no such component),
+        errors.StorageError."""
         deps, history = self._deps, History([])
-        if request.edits:
-            check_is_admin(who, deps.settings.admins, "try edits of the prompt")
         scope = Scope(who.user_id, request.role_id, request.project_id)
         if request.session_id is not None:
             session = await deps.sessions.get(request.session_id, who.user_id)

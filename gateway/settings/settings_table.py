@@ -224,8 +224,8 @@ class Settings(BaseSettings):
     http_fetch: bool = Field(False, description="Whether the model may fetch public web pages.")
     admins: Names = Field(
         (),
-        description="User ids who may switch skills on and off, and take documents out of use and back; "
-        "absent: everybody who may ask.",
+        description="User ids who may switch skills on and off, take documents out of use and back, and try "
+        "edits of the prompt; absent: whoever asks without keys, or with the only one.",
     )
 
     # Webhooks

@@ -9,7 +9,7 @@ from typing import Any
 
 import structlog
 
-from gateway.auth import key_of
+from gateway.auth.static_keys import key_of
 from gateway.errors import Conflict, GatewayError, QueueFull, StorageError
 from gateway.events.lifecycle import Done
 from gateway.ids import now_ms

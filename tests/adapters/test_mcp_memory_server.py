@@ -19,7 +19,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import ElicitRequestParams, ElicitResult, TextContent
 
 from gateway.adapters.mcp.mcp_memory_server import McpUser, http_app, memory_server
-from gateway.auth import ApiKeys
+from gateway.auth.static_keys import StaticKeys
 from gateway.memory.tool import manage_memory
 from gateway.settings import Settings, load_settings
 from gateway.storage.memories import AllScopes, Filter, MemoryRow
@@ -94,8 +94,8 @@ async def serving(
     """The server over HTTP in this process, for clients of today or from before 2026."""
     async with open_memory(settings) as room:
         server = memory_server(manage_memory(room.memories, room.searcher), McpUser("local"))
-        app = http_app(server, ApiKeys(keys, delegates), settings)
-        app = http_app(server, ApiKeys(keys, delegates), settings)
+        app = http_app(server, StaticKeys(keys, delegates), settings)
+        app = http_app(server, StaticKeys(keys, delegates), settings)
         spoken = before_2026(app) if older else app
         async with app.router.lifespan_context(app), served(spoken, lifespan=False) as url:
             yield url

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
-from gateway.auth import SINGLE, ApiKeys, key_of
+from gateway.auth.authentication import SINGLE, Authentication
+from gateway.auth.static_keys import StaticKeys, key_of
 from gateway.errors import Forbidden, InvalidRequest, SettingsError
 from gateway.ids import is_user
 from gateway.settings import Settings
@@ -37,7 +38,7 @@ def acting(user: str, key: str = DESK, header: str = "x-user-id") -> dict[str, s
 
 
 def user_of(headers: dict[str, str]) -> str:
-    return ApiKeys(KEYS, DELEGATES).identify(headers).user_id
+    return asyncio.run(Authentication((StaticKeys(KEYS, DELEGATES),)).identify(headers)).user_id
 
 
 async def refused(client: Client, *headers: tuple[str, str]) -> tuple[int, str]:
@@ -165,9 +166,9 @@ def test_two_names_are_one_user_only_where_they_are_the_same(given_names: Sequen
 def test_a_delegate_has_a_key() -> None:
     """A name that is no key's is a mistake that would let users share one memory."""
     with pytest.raises(SettingsError, match="GATEWAY_DELEGATE_KEYS: dask is no name"):
-        ApiKeys(KEYS, ("dask",))
+        StaticKeys(KEYS, ("dask",))
     with pytest.raises(Forbidden):
-        ApiKeys(KEYS).identify(acting("anna"))
+        asyncio.run(Authentication((StaticKeys(KEYS),)).identify(acting("anna")))
 
 
 async def test_an_admins_name_behind_a_delegate_is_no_admin(guarded: Client) -> None:

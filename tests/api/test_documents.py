@@ -131,10 +131,23 @@ async def test_a_caller_is_told_who_it_is_and_what_it_may_choose(tmp_path: Path,
         edits = {"edits": {"style": "Answer in rhyme."}}
         forbidden = await client.post("/api/prompts/preview", edits, **{"x-api-key": "another-another-one"})
 
-    assert local == {"user_id": "local", "has_key": False, "is_admin": True, "models": ["demo"]}
+    scopes = ["admin", "artifacts", "chat", "memory", "metrics", "read"]
+    everything = {"tenant": "default", "scopes": scopes, "is_admin": True}
+    assert local == everything | {
+        "user_id": "local",
+        "roles": ["admin"],
+        "has_key": False,
+        "models": ["demo"],
+    }
     assert nobody.status_code == 401
-    assert ada == {"user_id": "ada", "has_key": True, "is_admin": True, "models": ["demo", "small"]}
-    assert bob == ada | {"user_id": "bob", "is_admin": False}
+    known = {"user_id": "ada", "roles": ["admin", "member"], "has_key": True, "models": ["demo", "small"]}
+    assert ada == everything | known
+    assert bob == ada | {
+        "user_id": "bob",
+        "roles": ["member"],
+        "scopes": [each for each in scopes if each != "admin"],
+        "is_admin": False,
+    }
     assert (forbidden.status_code, forbidden.json()["error"]["code"]) == (403, "forbidden")
 
 

@@ -35,7 +35,7 @@ from gateway.adapters.turn_response import (
     whole_answer,
 )
 from gateway.errors import Conflict, Draining, GatewayError, InvalidRequest, NotFound, QueueFull, TooLarge
-from gateway.http.endpoint import STREAM, Endpoint
+from gateway.http.endpoint import OPEN, STREAM, Endpoint
 from gateway.http.requests import ApiRequest
 from gateway.ids import is_id
 from gateway.service.follower import PAGE
@@ -266,10 +266,11 @@ METHODS: Mapping[str, Callable[[ApiRequest, A2aCall], Awaitable[Response]]] = {
 ADAPTER = Adapter(
     PATH,
     (
-        Endpoint("GET", "/.well-known/agent-card.json", card, {200: (JSON,)}),
+        Endpoint("GET", "/.well-known/agent-card.json", OPEN, card, {200: (JSON,)}),
         Endpoint(
             "POST",
             PATH,
+            "chat",
             call,
             {200: (JSON, STREAM)},
             A2aCall,

@@ -289,9 +289,9 @@ def _differs() -> Conflict:
 
 def _endpoints() -> Iterator[Endpoint]:
     refusals = (404, 409, 413, 429, 503)
-    yield Endpoint("POST", "/ag-ui", run, {200: (STREAM,)}, RunBody, refusals=refusals)
-    yield Endpoint("POST", "/ag-ui/connect", connect, {200: (STREAM,)}, RunBody, refusals=(413, 503))
-    yield Endpoint("POST", "/ag-ui/stop", stop, {204: (None,)}, StopBody)
+    yield Endpoint("POST", "/ag-ui", "chat", run, {200: (STREAM,)}, RunBody, refusals=refusals)
+    yield Endpoint("POST", "/ag-ui/connect", "chat", connect, {200: (STREAM,)}, RunBody, refusals=(413, 503))
+    yield Endpoint("POST", "/ag-ui/stop", "chat", stop, {204: (None,)}, StopBody)
 
 
 ADAPTER = Adapter("/ag-ui", tuple(_endpoints()))

@@ -227,6 +227,7 @@ def _endpoints() -> Iterator[Endpoint]:
     yield Endpoint(
         "POST",
         "/ai-sdk/chat",
+        "chat",
         chat,
         {200: (STREAM,)},
         UiChatBody,
@@ -234,9 +235,11 @@ def _endpoints() -> Iterator[Endpoint]:
         problem=TEXT,
         headers={"x-ai-sdk": "The client's major version; 7 gets what 6 cannot read."},
     )
-    yield Endpoint("GET", f"{chat_path}/stream", resume, {200: (STREAM,), 204: (None,)}, problem=TEXT)
-    yield Endpoint("POST", f"{chat_path}/stop", stop, {204: (None,)}, problem=TEXT)
-    yield Endpoint("GET", f"{chat_path}/messages", messages, {200: ("application/json",)}, problem=TEXT)
+    yield Endpoint("GET", f"{chat_path}/stream", "read", resume, {200: (STREAM,), 204: (None,)}, problem=TEXT)
+    yield Endpoint("POST", f"{chat_path}/stop", "chat", stop, {204: (None,)}, problem=TEXT)
+    yield Endpoint(
+        "GET", f"{chat_path}/messages", "read", messages, {200: ("application/json",)}, problem=TEXT
+    )
 
 
 ADAPTER = Adapter(

@@ -93,6 +93,7 @@ ADAPTER = Adapter(
         Endpoint(
             "POST",
             "/v1/messages",
+            "chat",
             create,
             {200: (JSON, STREAM)},
             MessagesBody,
@@ -103,6 +104,7 @@ ADAPTER = Adapter(
         Endpoint(
             "POST",
             "/v1/messages/count_tokens",
+            "chat",
             count_tokens,
             {200: (JSON,)},
             MessagesBody,

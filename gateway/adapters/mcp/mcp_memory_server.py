@@ -30,7 +30,9 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway import __version__
-from gateway.auth import ApiKeys, Principal
+from gateway.auth import Principal
+from gateway.auth.authentication import Authentication
+from gateway.auth.static_keys import StaticKeys
 from gateway.errors import GatewayError, ToolError
 from gateway.http.middleware import check_single
 from gateway.http.problems import status_of
@@ -131,7 +133,7 @@ async def serve_stdio(server: Server[Any]) -> None:
         await server.run(messages, answers, server.create_initialization_options())
 
 
-def http_app(server: Server[Any], keys: ApiKeys, settings: Settings) -> Starlette:
+def http_app(server: Server[Any], keys: StaticKeys, settings: Settings) -> Starlette:
     """The server at PATH, over streamable HTTP; requests stand alone, so that none waits for another and
     nothing is kept between them. With `keys` each request needs one. Without, only those are heard that name
     this machine as their host: a page of some other site must not reach it through a browser."""
@@ -154,16 +156,16 @@ def http_app(server: Server[Any], keys: ApiKeys, settings: Settings) -> Starlett
 class _Identified:
     """Identifies the caller by the API key, or refuses the request."""
 
-    def __init__(self, app: ASGIApp, keys: ApiKeys) -> None:
+    def __init__(self, app: ASGIApp, keys: StaticKeys) -> None:
         self._app = app
-        self._keys = keys
+        self._authentication = Authentication((keys,) if keys else ())
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and self._keys:
+        if scope["type"] == "http" and self._authentication.is_required:
             headers = Headers(scope=scope)
             try:
                 check_single(headers)
-                scope["principal"] = self._keys.identify(headers)
+                scope["principal"] = await self._authentication.identify(headers)
             except GatewayError as error:
                 problem = {"error": {"code": error.code, "message": error.message, "retryable": False}}
                 status = status_of(error)

@@ -52,6 +52,7 @@ ADAPTER = Adapter(
         Endpoint(
             "POST",
             PATH,
+            "chat",
             message,
             {200: (JSON, STREAM), 202: (None,)},
             McpMessage,

@@ -79,6 +79,7 @@ ADAPTER = Adapter(
         Endpoint(
             "POST",
             "/v1/chat/completions",
+            "chat",
             complete,
             {200: (JSON, STREAM)},
             ChatCompletionBody,

@@ -205,6 +205,7 @@ ENDPOINTS = (
     Endpoint(
         "POST",
         "/v1/responses",
+        "chat",
         create,
         {200: (JSON, STREAM)},
         ResponseBody,
@@ -215,6 +216,7 @@ ENDPOINTS = (
     Endpoint(
         "GET",
         "/v1/responses/{response_id}",
+        "read",
         retrieve,
         {200: (JSON, STREAM)},
         query=RetrieveQuery,
@@ -224,6 +226,7 @@ ENDPOINTS = (
     Endpoint(
         "POST",
         "/v1/responses/{response_id}/cancel",
+        "chat",
         cancel,
         {200: (JSON,)},
         refusals=(404,),

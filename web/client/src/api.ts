@@ -198,6 +198,9 @@ export interface BranchReply {
 /** Who asks, and what they may choose. */
 export interface Caller {
   readonly user_id: string;
+  readonly tenant: string;
+  readonly roles: readonly ("admin" | "member" | "reader" | "service")[];
+  readonly scopes: readonly ("chat" | "read" | "memory" | "artifacts" | "admin" | "metrics")[];
   /** Keys are asked for: who has another one is another user. */
   readonly has_key: boolean;
   /** May switch skills, change documents and try edits of the prompt. */

@@ -1,0 +1,76 @@
+"""Who is asking, and what they may do.
+
+A request is given one `Principal`, in `authentication.py`, by the first way that is configured and that the
+request has credentials for: `static_keys.py`.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal, get_args
+
+from gateway.errors import Forbidden
+
+Scope = Literal["chat", "read", "memory", "artifacts", "admin", "metrics"]
+"""What a route needs. chat: turns, sessions, decisions, schedules and webhooks; read: to look at what is
+one's own; memory, artifacts: to change these; admin: what concerns everybody; metrics: /metrics."""
+Role = Literal["admin", "member", "reader", "service"]
+
+SCOPES: frozenset[Scope] = frozenset(get_args(Scope))
+MEMBER_SCOPES: frozenset[Scope] = frozenset(("chat", "read", "memory", "artifacts"))
+SCOPES_OF: Mapping[Role, frozenset[Scope]] = MappingProxyType(
+    {
+        "admin": SCOPES,
+        "member": MEMBER_SCOPES,
+        "reader": frozenset(("read",)),
+        "service": MEMBER_SCOPES,
+    }
+)
+"""What each role may do. A service acts for users that it names."""
+DEFAULT_TENANT = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Somebody with sessions of their own. Every query takes one, and goes by its `user_id`, which names one
+    user of all tenants: `tenant/user`, or the user alone in the default tenant. `dialect` names the adapter
+    by which they ask; None: by our own routes, or by none. `key_id` names the key that they came with."""
+
+    user_id: str
+    dialect: str | None = None
+    roles: frozenset[Role] = frozenset(("member",))
+    scopes: frozenset[Scope] = MEMBER_SCOPES
+    key_id: str | None = None
+
+    @property
+    def tenant(self) -> str:
+        return tenant_of(self.user_id)
+
+    def check(self, scope: Scope) -> None:
+        """Raises errors.Forbidden (scope_required): they may not."""
+        if scope not in self.scopes:
+            raise Forbidden(
+                f"This needs the scope {scope}, which you do not have: yours are "
+                f"{', '.join(sorted(self.scopes)) or 'none'}. An admin can give it to you (docs/users.md).",
+                code="scope_required",
+            )
+
+
+def user_id_of(tenant: str, user: str) -> str:
+    """The id under which what is a user's is stored. Neither part has a slash: ids have none."""
+    return user if tenant == DEFAULT_TENANT else f"{tenant}/{user}"
+
+
+def tenant_of(user_id: str) -> str:
+    """The tenant of a stored id. Nothing of one tenant is another's, as no id of a user is."""
+    tenant, slash, _ = user_id.partition("/")
+    return tenant if slash else DEFAULT_TENANT
+
+
+def scopes_of(roles: Iterable[Role]) -> frozenset[Scope]:
+    """What somebody with all of these roles may do."""
+    return frozenset[Scope]().union(*(SCOPES_OF[role] for role in roles))
+
+
+LOCAL_USER = Principal("local", roles=frozenset(("admin",)), scopes=SCOPES)
+"""The caller of a gateway without any way to sign in, which listens on loopback only."""
