@@ -1,6 +1,8 @@
 import { fireEvent, render, screen, waitFor, within } from "@testing-library/react";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 
+import type { api } from "@chat-gateway/client";
+
 import { settings } from "../settings";
 import { chats } from "../sidebar/chats";
 import { Refusal, fakeServer } from "../fake-server";
@@ -17,6 +19,16 @@ beforeEach(() => {
   settings.set({ language: "en" });
   chats.store.set({ chats: [], state: "loading", approvals: [] });
 });
+
+const ADA: api.Caller = {
+  user_id: "ada",
+  tenant: "default",
+  roles: ["member"],
+  scopes: ["chat", "read"],
+  has_key: true,
+  is_admin: false,
+  models: ["m"],
+};
 
 describe("skills", () => {
   const skill = (name: string, more = {}) => ({ name, type: "function", description: `Does ${name}`, location: "x.py", source: "built-in", enabled: true, metadata: {}, ...more });
@@ -167,7 +179,7 @@ describe("prompts", () => {
       "GET /api/prompts/preview": prompt("a", part("identity", 10), part("style", 20)),
       "POST /api/prompts/preview": prompt("b", part("identity", 10), part("style", 40, true)),
     });
-    caller.set({ me: { user_id: "ada", has_key: true, is_admin: true, models: ["m"] } });
+    caller.set({ me: { ...ADA, is_admin: true } });
     render(<PromptsPage />);
     fireEvent.click(await screen.findByRole("button", { name: "Try an edit of style.md" }));
     const field = screen.getByLabelText("An edit of style.md");
@@ -185,7 +197,7 @@ describe("prompts", () => {
 
   test("nobody but an admin is offered to try edits", async () => {
     fakeServer({ "GET /api/prompts": { components: [], tokens: 30, prefix_hash: "a", warnings: [] }, "GET /api/prompts/preview": prompt("a") });
-    caller.set({ me: { user_id: "bob", has_key: true, is_admin: false, models: ["m"] } });
+    caller.set({ me: { ...ADA, user_id: "bob" } });
     render(<PromptsPage />);
     await screen.findByRole("table");
     expect(screen.queryByText("Try an edit")).toBeNull();
