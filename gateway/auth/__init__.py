@@ -47,12 +47,12 @@ class Principal:
         return tenant_of(self.user_id)
 
     def check(self, scope: Scope) -> None:
-        """Raises errors.Forbidden (scope_required): they may not."""
+        """Raises errors.Forbidden: they may not; `details` has the scope."""
         if scope not in self.scopes:
             raise Forbidden(
                 f"This needs the scope {scope}, which you do not have: yours are "
                 f"{', '.join(sorted(self.scopes)) or 'none'}. An admin can give it to you (docs/users.md).",
-                code="scope_required",
+                details={"scope": scope},
             )
 
 
