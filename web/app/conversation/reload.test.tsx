@@ -17,9 +17,9 @@ function Turns() {
   return path.map((id, place) => <TurnView key={id} session="s" id={id} position={place + 1} count={path.length} />);
 }
 
-// What a container shows when all its Markdown is parsed, but for the ids that React gives and the colours of code, which come later.
+// What a container shows when all its Markdown is parsed and its formulas are set, but for the ids that React gives and the colours of code, which come later.
 async function drawn(container: HTMLElement): Promise<string> {
-  await waitFor(() => expect(container.querySelector(".plain")).toBeNull());
+  await waitFor(() => expect(container.querySelector(".plain, code[aria-busy], pre[aria-busy]")).toBeNull());
   const copy = container.cloneNode(true) as HTMLElement;
   for (const code of copy.querySelectorAll("pre code")) code.replaceChildren(code.textContent);
   for (const element of copy.querySelectorAll("*")) { // in the order in which they were set

@@ -34,7 +34,9 @@ export const Formula = memo(function Formula({ source, isBlock }: Asked) {
     const drawn = draw(figure, 0);
     return isBlock ? <div className="formula" tabIndex={0} role="group" dir="ltr">{drawn}</div> : drawn;
   }
-  return isBlock ? <pre className="formula" dir="ltr">{source}</pre> : <code dir="ltr">{source}</code>;
+  return isBlock
+    ? <pre className="formula" dir="ltr" aria-busy={isWanted || undefined}>{source}</pre>
+    : <code dir="ltr" aria-busy={isWanted || undefined}>{source}</code>;
 });
 
 function draw(figure: FigureChild, key: number): ReactNode {
