@@ -20,7 +20,7 @@ from gateway.api.memory_lookup_routes import (
 )
 from gateway.api.memory_replies import MemoryChanges, MemoryDetails, MemoryItem, MemoryPage
 from gateway.api.profiles_routes import ProfileBody, ProfileList, ProfileReply
-from gateway.http.endpoint import Endpoint
+from gateway.http.endpoint import READS, Endpoint
 from gateway.http.requests import NDJSON
 
 MEMORY = "/api/memory"
@@ -37,6 +37,7 @@ MEMORIES = (
         {200: (ControlReply,)},
         ControlBody,
         refusals=(404, 413),
+        action=READS,
     ),
     Endpoint(
         "POST",
@@ -46,6 +47,7 @@ MEMORIES = (
         {200: (Retrieved,)},
         RetrieveBody,
         refusals=(404, 413),
+        action=READS,
     ),
     Endpoint(
         "POST",
@@ -55,6 +57,7 @@ MEMORIES = (
         {200: (Written,)},
         WriteBody,
         refusals=(404, 409, 413, 429, 502),
+        action="memory.write",
     ),
     Endpoint(
         "POST",
@@ -65,6 +68,7 @@ MEMORIES = (
         CorrectBody,
         refusals=(404, 409, 412, 413),
         headers=VERSION,
+        action="memory.correct",
     ),
     Endpoint(
         "POST",
@@ -74,8 +78,17 @@ MEMORIES = (
         {201: (MemoryChanges,)},
         MergeBody,
         refusals=(404, 409, 412, 413),
+        action="memory.merge",
     ),
-    Endpoint("GET", MEMORY + "/export", "read", memory_copies.export, {200: (NDJSON,)}, refusals=(404,)),
+    Endpoint(
+        "GET",
+        MEMORY + "/export",
+        "read",
+        memory_copies.export,
+        {200: (NDJSON,)},
+        refusals=(404,),
+        action="memory.export",
+    ),
     Endpoint(
         "POST",
         MEMORY + "/import",
@@ -84,6 +97,7 @@ MEMORIES = (
         {200: (Imported,)},
         upload=NDJSON,
         refusals=(404, 409, 413, 429),
+        action="memory.import",
     ),
     Endpoint(
         "POST",
@@ -93,6 +107,7 @@ MEMORIES = (
         {200: (MemoryItem,), 201: (MemoryItem,)},
         NewMemoryBody,
         refusals=(404, 409, 413),
+        action="memory.create",
     ),
     Endpoint("GET", MEMORY, "read", memory.find, {200: (MemoryPage,)}, query=MemoriesQuery, refusals=(404,)),
     Endpoint("GET", M, "read", memory.read, {200: (MemoryDetails,)}, refusals=(404,)),
@@ -105,10 +120,27 @@ MEMORIES = (
         MemoryPatch,
         refusals=(404, 409, 412, 413),
         headers=VERSION,
+        action="memory.change",
     ),
-    Endpoint("DELETE", M, "memory", memory.delete, {204: (None,)}, refusals=(404, 412), headers=VERSION),
     Endpoint(
-        "POST", M + "/erase", "memory", memory.erase, {204: (None,)}, refusals=(404, 412), headers=VERSION
+        "DELETE",
+        M,
+        "memory",
+        memory.delete,
+        {204: (None,)},
+        refusals=(404, 412),
+        headers=VERSION,
+        action="memory.delete",
+    ),
+    Endpoint(
+        "POST",
+        M + "/erase",
+        "memory",
+        memory.erase,
+        {204: (None,)},
+        refusals=(404, 412),
+        headers=VERSION,
+        action="memory.erase",
     ),
     Endpoint(
         "POST",
@@ -118,6 +150,7 @@ MEMORIES = (
         {200: (MemoryItem,)},
         refusals=(404, 409, 412),
         headers=VERSION,
+        action="memory.confirm",
     ),
     Endpoint("GET", "/api/profiles", "read", profiles.find, {200: (ProfileList,)}, refusals=(404,)),
     Endpoint("GET", PROFILE, "read", profiles.read, {200: (ProfileReply,)}, refusals=(404,)),
@@ -130,6 +163,7 @@ MEMORIES = (
         ProfileBody,
         refusals=(404, 412, 413),
         headers=VERSION,
+        action="profile.put",
     ),
     Endpoint("GET", "/api/documents", "read", documents.find, {200: (DocumentList,)}, refusals=(404,)),
     Endpoint(
@@ -139,6 +173,7 @@ MEMORIES = (
         documents.deprecate,
         {200: (DocumentRow,)},
         refusals=(403, 404, 409),
+        action="document.deprecate",
     ),
     Endpoint(
         "POST",
@@ -147,5 +182,6 @@ MEMORIES = (
         documents.restore,
         {200: (DocumentRow,)},
         refusals=(403, 404, 409),
+        action="document.restore",
     ),
 )  # fmt: skip - a table is read in rows

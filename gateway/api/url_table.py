@@ -81,7 +81,7 @@ from gateway.api.webhooks_routes import (
     WebhookReply,
     WebhookTest,
 )
-from gateway.http.endpoint import OPEN, STREAM, Endpoint
+from gateway.http.endpoint import OPEN, READS, STREAM, Endpoint
 from gateway.http.requests import NDJSON
 from gateway.prompt.prompt_report import PromptPreview, PromptReport
 from gateway.prompt.sent_report import SentPrompt
@@ -120,6 +120,7 @@ ENDPOINTS = (
         query=CursorQuery,
         refusals=(404, 409, 413, 429, 503),
         headers=CURSOR,
+        action="turn.start",
     ),
     Endpoint(
         "POST",
@@ -129,6 +130,7 @@ ENDPOINTS = (
         {201: (Session,)},
         SessionBody,
         refusals=(404, 409, 413, 503),
+        action="session.create",
     ),
     Endpoint(
         "GET",
@@ -140,8 +142,19 @@ ENDPOINTS = (
         headers=KNOWN,
     ),
     Endpoint("GET", S, "read", sessions.read, {200: (SessionDetails,)}, refusals=(404,)),
-    Endpoint("PATCH", S, "chat", sessions.change, {200: (Session,)}, SessionChanges, refusals=(404, 413)),
-    Endpoint("DELETE", S, "chat", sessions.delete, {204: (None,)}, refusals=(404, 409)),
+    Endpoint(
+        "PATCH",
+        S,
+        "chat",
+        sessions.change,
+        {200: (Session,)},
+        SessionChanges,
+        refusals=(404, 413),
+        action="session.change",
+    ),
+    Endpoint(
+        "DELETE", S, "chat", sessions.delete, {204: (None,)}, refusals=(404, 409), action="session.delete"
+    ),
     Endpoint(
         "POST",
         S + "/turns",
@@ -152,6 +165,7 @@ ENDPOINTS = (
         query=CursorQuery,
         refusals=(404, 409, 413, 429, 503),
         headers=CURSOR,
+        action="turn.start",
     ),
     Endpoint(
         "POST",
@@ -163,11 +177,28 @@ ENDPOINTS = (
         query=CursorQuery,
         refusals=(404, 409, 413, 429, 503),
         headers=CURSOR,
+        action="turn.regenerate",
     ),
     Endpoint("GET", S + "/branches", "read", branches.find, {200: (BranchList,)}, refusals=(404,)),
-    Endpoint("POST", B + "/activate", "chat", branches.activate, {200: (BranchList,)}, refusals=(404, 409)),
+    Endpoint(
+        "POST",
+        B + "/activate",
+        "chat",
+        branches.activate,
+        {200: (BranchList,)},
+        refusals=(404, 409),
+        action="branch.activate",
+    ),
     Endpoint("GET", T, "read", turns.read, {200: (Turn,)}, refusals=(404,)),
-    Endpoint("POST", T + "/cancel", "chat", turns.cancel, {200: (Turn,), 202: (Turn,)}, refusals=(404,)),
+    Endpoint(
+        "POST",
+        T + "/cancel",
+        "chat",
+        turns.cancel,
+        {200: (Turn,), 202: (Turn,)},
+        refusals=(404,),
+        action="turn.cancel",
+    ),
     Endpoint(
         "POST",
         T + "/release",
@@ -176,18 +207,41 @@ ENDPOINTS = (
         {200: (Turn,), 202: (Turn,)},
         ReleaseBody,
         refusals=(404, 413),
+        action="turn.release",
     ),
     Endpoint(
-        "POST", T + "/feedback", "chat", turns.rate, {200: (Turn,)}, FeedbackBody, refusals=(404, 409, 413)
+        "POST",
+        T + "/feedback",
+        "chat",
+        turns.rate,
+        {200: (Turn,)},
+        FeedbackBody,
+        refusals=(404, 409, 413),
+        action="turn.rate",
     ),
     Endpoint("GET", "/api/turns", "read", turns.find, {200: (TurnPage,)}, query=TurnsQuery),
     Endpoint("GET", "/api/usage", "read", turns.usage, {200: (UsageReply,)}, query=UsageQuery),
     Endpoint("GET", TURN, "read", turns.read_any, {200: (Turn,)}, refusals=(404,)),
     Endpoint(
-        "POST", TURN + "/cancel", "chat", turns.cancel_any, {200: (Turn,), 202: (Turn,)}, refusals=(404,)
+        "POST",
+        TURN + "/cancel",
+        "chat",
+        turns.cancel_any,
+        {200: (Turn,), 202: (Turn,)},
+        refusals=(404,),
+        action="turn.cancel",
     ),
     Endpoint("GET", A, "read", approvals.read, {200: (Approval,)}, refusals=(404,)),
-    Endpoint("POST", A, "chat", approvals.decide, {200: (Approval,)}, DecisionBody, refusals=(404, 409, 413)),
+    Endpoint(
+        "POST",
+        A,
+        "chat",
+        approvals.decide,
+        {200: (Approval,)},
+        DecisionBody,
+        refusals=(404, 409, 413),
+        action="approval.decide",
+    ),
     Endpoint(
         "POST",
         T + "/tool_results/{tool_call_id}",
@@ -196,10 +250,19 @@ ENDPOINTS = (
         {200: (ToolResultReply,)},
         ToolResultBody,
         refusals=(404, 409, 413, 429),
+        action="tool_result.give",
     ),
     Endpoint("GET", "/api/approvals", "read", approvals.waiting, {200: (ApprovalsReply,)}),
     Endpoint("GET", "/api/grants", "read", approvals.grants, {200: (Grants,)}),
-    Endpoint("DELETE", "/api/grants/{tool}", "chat", approvals.revoke, {204: (None,)}, refusals=(404,)),
+    Endpoint(
+        "DELETE",
+        "/api/grants/{tool}",
+        "chat",
+        approvals.revoke,
+        {204: (None,)},
+        refusals=(404,),
+        action="grant.revoke",
+    ),
     Endpoint(
         "GET",
         S + "/events",
@@ -227,19 +290,39 @@ ENDPOINTS = (
         compressions.compress,
         {201: (CompressionDetails,)},
         refusals=(404, 409, 502),
+        action="session.compress",
     ),
     Endpoint(
         "GET", S + "/compressions", "read", compressions.versions, {200: (CompressionList,)}, refusals=(404,)
     ),
     Endpoint("GET", V, "read", compressions.version, {200: (CompressionDetails,)}, refusals=(404,)),
     Endpoint(
-        "GET", V + "/archive", "read", compressions.archive, {200: ("application/gzip",)}, refusals=(404, 500)
+        "GET",
+        V + "/archive",
+        "read",
+        compressions.archive,
+        {200: ("application/gzip",)},
+        refusals=(404, 500),
+        action="session.download_archive",
     ),
     Endpoint(
-        "POST", V + "/activate", "chat", compressions.activate, {200: (CompressionList,)}, refusals=(404, 409)
+        "POST",
+        V + "/activate",
+        "chat",
+        compressions.activate,
+        {200: (CompressionList,)},
+        refusals=(404, 409),
+        action="compression.activate",
     ),
     Endpoint(
-        "POST", SUMMARY, "chat", summaries.make, {201: (Summary,)}, SummaryBody, refusals=(404, 409, 502)
+        "POST",
+        SUMMARY,
+        "chat",
+        summaries.make,
+        {201: (Summary,)},
+        SummaryBody,
+        refusals=(404, 409, 502),
+        action="summary.make",
     ),
     Endpoint("GET", SUMMARY + "/{session_id}", "read", summaries.read, {200: (Summary,)}, refusals=(404,)),
     Endpoint(
@@ -269,6 +352,7 @@ ENDPOINTS = (
         {200: (NDJSON, "text/markdown", "text/html")},
         query=ExportQuery,
         refusals=(404, 409),
+        action="session.export",
     ),
     Endpoint(
         "POST",
@@ -278,8 +362,9 @@ ENDPOINTS = (
         {201: (Session,)},
         upload=NDJSON,
         refusals=(409, 413, 429, 503),
+        action="session.import",
     ),
-    Endpoint("GET", "/api/export", "read", records.export_all, {200: (NDJSON,)}),
+    Endpoint("GET", "/api/export", "read", records.export_all, {200: (NDJSON,)}, action="session.export_all"),
     Endpoint(
         "POST",
         "/api/import",
@@ -288,10 +373,21 @@ ENDPOINTS = (
         {200: (ImportedSessions,)},
         upload=NDJSON,
         refusals=(413, 503),
+        action="session.import_all",
     ),
-    Endpoint("POST", S + "/archive", "chat", records.archive, {200: (Archived,)}, refusals=(404, 409, 503)),
+    Endpoint(
+        "POST",
+        S + "/archive",
+        "chat",
+        records.archive,
+        {200: (Archived,)},
+        refusals=(404, 409, 503),
+        action="session.archive",
+    ),
     Endpoint("GET", "/api/skills", "read", skills.find, {200: (SkillList,)}, query=SkillsQuery),
-    Endpoint("POST", "/api/skills/refresh", "chat", skills.refresh, {200: (SkillList,)}),
+    Endpoint(
+        "POST", "/api/skills/refresh", "chat", skills.refresh, {200: (SkillList,)}, action="skill.refresh"
+    ),
     Endpoint(
         "PATCH",
         "/api/skills/{name}",
@@ -300,6 +396,7 @@ ENDPOINTS = (
         {200: (SkillRow,)},
         SwitchBody,
         refusals=(403, 404, 409, 413),
+        action="skill.switch",
     ),
     *MEMORIES,
     Endpoint(
@@ -312,6 +409,7 @@ ENDPOINTS = (
         query=UploadQuery,
         upload="application/octet-stream",
         refusals=(404, 409, 413, 429, 503),
+        action="artifact.keep",
     ),
     Endpoint(
         "GET",
@@ -335,7 +433,15 @@ ENDPOINTS = (
     Endpoint(
         "GET", ARTIFACT + "/compact", "read", artifacts.compact, {200: (ArtifactCompact,)}, refusals=(404,)
     ),
-    Endpoint("DELETE", ARTIFACT, "artifacts", artifacts.delete, {204: (None,)}, refusals=(404,)),
+    Endpoint(
+        "DELETE",
+        ARTIFACT,
+        "artifacts",
+        artifacts.delete,
+        {204: (None,)},
+        refusals=(404,),
+        action="artifact.delete",
+    ),
     Endpoint(
         "POST",
         SCHEDULES,
@@ -344,6 +450,7 @@ ENDPOINTS = (
         {201: (ScheduleReply,)},
         ScheduleBody,
         refusals=(404, 409, 413),
+        action="schedule.create",
     ),
     Endpoint(
         "POST",
@@ -353,6 +460,7 @@ ENDPOINTS = (
         {200: (SchedulePreview,)},
         TimingBody,
         refusals=(413,),
+        action=READS,
     ),
     Endpoint("GET", SCHEDULES, "read", schedules.find, {200: (ScheduleList,)}),
     Endpoint("GET", SCHEDULE, "read", schedules.read, {200: (ScheduleDetails,)}, refusals=(404,)),
@@ -364,19 +472,58 @@ ENDPOINTS = (
         {200: (ScheduleReply,)},
         ScheduleChanges,
         refusals=(404, 409, 413),
+        action="schedule.change",
     ),
-    Endpoint("DELETE", SCHEDULE, "chat", schedules.delete, {204: (None,)}, refusals=(404,)),
-    Endpoint("POST", SCHEDULE + "/run", "chat", schedules.run, {202: (ScheduleReply,)}, refusals=(404, 409)),
     Endpoint(
-        "POST", "/api/webhooks", "chat", webhooks.add, {201: (NewWebhook,)}, WebhookBody, refusals=(409, 413)
+        "DELETE",
+        SCHEDULE,
+        "chat",
+        schedules.delete,
+        {204: (None,)},
+        refusals=(404,),
+        action="schedule.delete",
+    ),
+    Endpoint(
+        "POST",
+        SCHEDULE + "/run",
+        "chat",
+        schedules.run,
+        {202: (ScheduleReply,)},
+        refusals=(404, 409),
+        action="schedule.run",
+    ),
+    Endpoint(
+        "POST",
+        "/api/webhooks",
+        "chat",
+        webhooks.add,
+        {201: (NewWebhook,)},
+        WebhookBody,
+        refusals=(409, 413),
+        action="webhook.add",
     ),
     Endpoint("GET", "/api/webhooks", "read", webhooks.find, {200: (WebhookList,)}),
     Endpoint("GET", W, "read", webhooks.read, {200: (WebhookReply,)}, refusals=(404,)),
     Endpoint(
-        "PATCH", W, "chat", webhooks.change, {200: (WebhookReply,)}, WebhookChanges, refusals=(404, 413)
+        "PATCH",
+        W,
+        "chat",
+        webhooks.change,
+        {200: (WebhookReply,)},
+        WebhookChanges,
+        refusals=(404, 413),
+        action="webhook.change",
     ),
-    Endpoint("DELETE", W, "chat", webhooks.delete, {204: (None,)}, refusals=(404,)),
-    Endpoint("POST", W + "/test", "chat", webhooks.test, {200: (WebhookTest,)}, refusals=(404,)),
+    Endpoint("DELETE", W, "chat", webhooks.delete, {204: (None,)}, refusals=(404,), action="webhook.delete"),
+    Endpoint(
+        "POST",
+        W + "/test",
+        "chat",
+        webhooks.test,
+        {200: (WebhookTest,)},
+        refusals=(404,),
+        action="webhook.test",
+    ),
     Endpoint(
         "GET",
         W + "/deliveries",
@@ -387,7 +534,14 @@ ENDPOINTS = (
         refusals=(404,),
     ),
     Endpoint(
-        "POST", W + "/replay", "chat", webhooks.replay, {200: (Replayed,)}, ReplayBody, refusals=(404, 413)
+        "POST",
+        W + "/replay",
+        "chat",
+        webhooks.replay,
+        {200: (Replayed,)},
+        ReplayBody,
+        refusals=(404, 413),
+        action="webhook.replay",
     ),
     Endpoint("GET", "/api/prompts", "read", prompts.components, {200: (PromptReport,)}),
     Endpoint(
@@ -398,6 +552,7 @@ ENDPOINTS = (
         {200: (PromptPreview,)},
         EditsBody,
         refusals=(403, 404, 413),
+        action=READS,
     ),
     Endpoint(
         "GET",

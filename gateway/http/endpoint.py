@@ -1,5 +1,6 @@
 """One row of the URL table."""
 
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -16,6 +17,9 @@ from gateway.http.requests import ApiRequest
 STREAM = "text/event-stream"
 OPEN = None
 """What an endpoint needs that answers everybody."""
+READS = ""
+"""The action of an endpoint that changes nothing, whatever its method: it is not audited."""
+_ACTION = re.compile(r"[a-z0-9_]+\.[a-z0-9_]+")
 Answer = type[BaseModel] | str | None
 """A model is JSON, a string is another media type, None has no body."""
 
@@ -24,7 +28,11 @@ Answer = type[BaseModel] | str | None
 class Endpoint:
     """One method of one path. `needs` is the scope that its callers must have, `answers` are its successes,
     `refusals` the failures worth events apart, `upload` is the media type of a body that is no JSON,
-    `problem` what a refusal looks like."""
+    `problem` what a refusal looks like.
+
+    `action` is the name in the audit of what it does, as `session.delete`, and stays the same for good. Only
+    a GET may leave it out, which then is not audited: a download of whole sessions has one; any other method
+    that changes nothing has READS."""
 
     method: str
     path: str
@@ -37,6 +45,15 @@ class Endpoint:
     refusals: tuple[int, ...] = ()
     problem: Answer = ProblemReply
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    action: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.action is None and self.method != "GET":
+            raise ValueError(
+                f"{self.method} {self.path} has no action for the audit (READS: it changes nothing)."
+            )
+        if self.action and not _ACTION.fullmatch(self.action):
+            raise ValueError(f"{self.action!r} is no action: subject.verb, such as session.delete.")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """The route as an ASGI application. What Starlette makes of a function would hold four frames and

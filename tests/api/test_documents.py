@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from schemathesis.generation import GenerationMode
 
 from gateway.adapters.adapter import switched_on
 from gateway.api.url_table import ENDPOINTS
+from gateway.http.endpoint import READS, Endpoint
 from gateway.http.openapi import openapi
 from gateway.http.requests import NDJSON
 from gateway.settings.value_types import ADAPTERS
@@ -35,6 +37,23 @@ async def test_the_openapi_document_lists_every_route(client: Client) -> None:
 
     listed = {(method.upper(), path) for path, methods in document["paths"].items() for method in methods}
     assert {(each.method, each.template) for each in ROWS} == listed
+
+
+def test_a_route_that_changes_something_has_an_action_for_the_audit() -> None:
+    """The table does not load without one, so that nothing is left out by mistake; READS has to be said."""
+    row = partial(Endpoint, path="/api/things", needs="chat", handler=ROWS[0].handler, answers={})
+
+    for method in ("POST", "PUT", "PATCH", "DELETE"):
+        with pytest.raises(ValueError, match=f"{method} /api/things has no action"):
+            row(method)
+    with pytest.raises(ValueError, match="no action: subject.verb"):
+        row("POST", action="Thing created")
+    assert [row("GET").action, row("POST", action=READS).action] == [None, READS]
+    assert {each.action for each in ROWS if each.method != "GET"} >= {
+        "session.delete",
+        "approval.decide",
+        READS,
+    }
 
 
 async def test_every_event_fits_the_published_schema(client: Client) -> None:

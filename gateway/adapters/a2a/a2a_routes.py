@@ -277,6 +277,7 @@ ADAPTER = Adapter(
             refusals=(413, 429, 503),
             problem=JSON,
             headers={"A2A-Version": "The version that the client speaks: 1.0."},
+            action="a2a.call",
         ),
     ),
     _problem,

@@ -24,7 +24,7 @@ from gateway.adapters.turn_parts import AttemptWithdrawn, Closed, Fold, Grew, No
 from gateway.adapters.turn_response import answer_stream, open_turn, stop_turn, stream_response
 from gateway.errors import Conflict, InvalidRequest, NotFound
 from gateway.events.envelope import StoredEvent
-from gateway.http.endpoint import STREAM, Endpoint
+from gateway.http.endpoint import READS, STREAM, Endpoint
 from gateway.http.requests import ApiRequest
 from gateway.service.seeding import SeedMessage
 from gateway.storage.turns import Accepted, OnConflict, TurnRow
@@ -289,9 +289,20 @@ def _differs() -> Conflict:
 
 def _endpoints() -> Iterator[Endpoint]:
     refusals = (404, 409, 413, 429, 503)
-    yield Endpoint("POST", "/ag-ui", "chat", run, {200: (STREAM,)}, RunBody, refusals=refusals)
-    yield Endpoint("POST", "/ag-ui/connect", "chat", connect, {200: (STREAM,)}, RunBody, refusals=(413, 503))
-    yield Endpoint("POST", "/ag-ui/stop", "chat", stop, {204: (None,)}, StopBody)
+    yield Endpoint(
+        "POST", "/ag-ui", "chat", run, {200: (STREAM,)}, RunBody, refusals=refusals, action="turn.start"
+    )
+    yield Endpoint(
+        "POST",
+        "/ag-ui/connect",
+        "chat",
+        connect,
+        {200: (STREAM,)},
+        RunBody,
+        refusals=(413, 503),
+        action=READS,
+    )
+    yield Endpoint("POST", "/ag-ui/stop", "chat", stop, {204: (None,)}, StopBody, action="turn.cancel")
 
 
 ADAPTER = Adapter("/ag-ui", tuple(_endpoints()))

@@ -234,9 +234,12 @@ def _endpoints() -> Iterator[Endpoint]:
         refusals=(404, 409, 413, 429, 503),
         problem=TEXT,
         headers={"x-ai-sdk": "The client's major version; 7 gets what 6 cannot read."},
+        action="turn.start",
     )
     yield Endpoint("GET", f"{chat_path}/stream", "read", resume, {200: (STREAM,), 204: (None,)}, problem=TEXT)
-    yield Endpoint("POST", f"{chat_path}/stop", "chat", stop, {204: (None,)}, problem=TEXT)
+    yield Endpoint(
+        "POST", f"{chat_path}/stop", "chat", stop, {204: (None,)}, problem=TEXT, action="turn.cancel"
+    )
     yield Endpoint(
         "GET", f"{chat_path}/messages", "read", messages, {200: ("application/json",)}, problem=TEXT
     )

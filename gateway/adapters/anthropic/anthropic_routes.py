@@ -18,7 +18,7 @@ from gateway.adapters.conversation_turn import HEADERS, AskedTurn, ask, worked
 from gateway.adapters.models_routes import JSON, check_model
 from gateway.adapters.turn_response import answer_stream, whole_answer
 from gateway.errors import GatewayError
-from gateway.http.endpoint import STREAM, Endpoint
+from gateway.http.endpoint import READS, STREAM, Endpoint
 from gateway.http.requests import ApiRequest
 from gateway.messages import ToolSpec
 
@@ -100,6 +100,7 @@ ADAPTER = Adapter(
             refusals=(404, 409, 413, 429, 502, 503),
             problem=JSON,
             headers=HEADERS,
+            action="turn.start",
         ),
         Endpoint(
             "POST",
@@ -110,6 +111,7 @@ ADAPTER = Adapter(
             MessagesBody,
             refusals=(404, 413),
             problem=JSON,
+            action=READS,
         ),
     ),
     _problem,

@@ -59,6 +59,7 @@ ADAPTER = Adapter(
             refusals=(404, 413),
             problem=JSON,
             headers={"MCP-Protocol-Version": "The version of the protocol that the client speaks."},
+            action="mcp.call",
         ),
     ),
     _problem,

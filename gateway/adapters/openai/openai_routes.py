@@ -86,6 +86,7 @@ ADAPTER = Adapter(
             refusals=(404, 409, 413, 429, 502, 503),
             problem=JSON,
             headers=HEADERS,
+            action="turn.start",
         ),
         *responses_routes.ENDPOINTS,
     ),

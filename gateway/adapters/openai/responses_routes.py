@@ -212,6 +212,7 @@ ENDPOINTS = (
         refusals=(404, 409, 413, 429, 502, 503),
         problem=JSON,
         headers=HEADERS,
+        action="turn.start",
     ),
     Endpoint(
         "GET",
@@ -231,5 +232,6 @@ ENDPOINTS = (
         {200: (JSON,)},
         refusals=(404,),
         problem=JSON,
+        action="turn.cancel",
     ),
 )
