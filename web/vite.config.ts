@@ -36,5 +36,6 @@ export default defineConfig({
     setupFiles: ["./app/testing.ts"],
     restoreMocks: true,
     testTimeout: 120_000, // which only a bug reaches
+    retry: Number(process.env.TEST_RERUNS ?? 0),
   },
 });
