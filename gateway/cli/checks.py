@@ -159,7 +159,7 @@ async def check_blobs(settings: Settings) -> list[Finding]:
 
 def _existing(path: Path) -> list[Finding]:
     try:
-        with FolderLock(path.parent):
+        with FolderLock.of_file(path):
             lock = _storage("good", "no other gateway holds the data folder")
     except StorageError as error:
         if error.code != "data_locked":

@@ -8,6 +8,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
+from typing import Self
 
 from gateway.errors import StorageError
 
@@ -19,35 +20,63 @@ OPENING_WAIT = 30.0
 
 class FolderLock:
     """Holds a data folder, which is made if it is missing (readable by its owner only), until `release`.
-    The operating system releases it as well when the process ends, however it ends.
+    The operating system releases it as well when the process ends, however it ends. Both the folder and a
+    file in it are held: the file, which has the process's id, can be moved away, and a folder cannot be held
+    on every network file system.
 
     Raises:
         StorageError: another process holds it (code data_locked), or it cannot be made or written.
     """
 
     def __init__(self, folder: Path) -> None:
+        self._descriptors: list[int] = []
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._descriptor = os.open(folder / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            lock = os.open(folder / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            self._descriptors.append(lock)
+            self._descriptors.append(os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
         except OSError as error:
+            self.release()
             raise StorageError(f"The data folder {folder} cannot be used: {error.strerror}.") from error
         try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _hold(self._descriptors[-1])
         except BlockingIOError:
-            holder = os.read(self._descriptor, 32).decode(errors="replace").strip()
-            os.close(self._descriptor)
+            holder = os.read(lock, 32).decode(errors="replace").strip()
+            self.release()
             raise StorageError(
                 f"The data folder {folder.resolve()} is in use by process {holder or 'unknown'}: "
                 "stop that gateway, or set GATEWAY_DATA_DIR to another folder.",
                 code="data_locked",
                 retryable=False,
             ) from None
-        os.ftruncate(self._descriptor, 0)
-        os.write(self._descriptor, b"%d\n" % os.getpid())
+        os.ftruncate(lock, 0)
+        os.write(lock, b"%d\n" % os.getpid())
+
+    @classmethod
+    def of_file(cls, path: Path) -> Self:
+        """That of the folder where the database `path` really lies: links to one file have one lock.
+
+        Raises:
+            StorageError: as above; or the file has two names, so that its other folder may be in use (code
+                data_locked).
+        """
+        path = path.resolve()
+        lock = cls(path.parent)
+        if path.exists() and path.stat().st_nlink > 1:
+            lock.release()
+            raise StorageError(
+                f"The database {path} has {path.stat().st_nlink} names (hard links): a gateway in the folder "
+                "of another one would write to it, too. Copy it, or remove the other name.",
+                code="data_locked",
+                retryable=False,
+            )
+        return lock
 
     def release(self) -> None:
         """Lets another process have the folder. Once only."""
-        os.close(self._descriptor)
+        while self._descriptors:
+            os.close(self._descriptors.pop())
 
     def __enter__(self) -> None:
         return
@@ -82,6 +111,16 @@ def opening(path: Path) -> Generator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+def _hold(folder: int) -> None:
+    """Raises BlockingIOError: another process holds it. Some network file systems cannot hold a folder."""
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise
+    except OSError:
+        return
 
 
 def _taken(descriptor: int) -> bool:

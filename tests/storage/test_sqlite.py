@@ -13,6 +13,7 @@ from sqlalchemy import Connection, insert, select, text
 from gateway.errors import NotFound, StorageError, TurnLost
 from gateway.events.envelope import StoredEvent
 from gateway.messages import Message, text_block
+from gateway.storage.data_folder_lock import LOCK_NAME
 from gateway.storage.log import Append
 from gateway.storage.schema import sessions
 from gateway.storage.sqlite import SqliteDatabase
@@ -275,6 +276,27 @@ async def test_a_second_process_is_refused_and_told_the_folder(database: SqliteD
     assert refused.value.code == "data_locked"
     await database.write(lambda connection: add_session(connection, "a"))
     assert await names(database) == ["a"]
+
+
+async def test_no_link_and_no_moved_lock_lets_a_second_process_in(
+    database: SqliteDatabase, tmp_path: Path
+) -> None:
+    """What is held is where the file really lies: a link to it in another folder leads there, a file with two
+    names is refused whichever is open, and without its lock file the folder is still held."""
+    other = tmp_path / "other"
+    other.mkdir()
+    linked, copied = other / "gateway.db", other / "hard.db"
+    linked.symlink_to(database.path)
+    (database.path.parent / LOCK_NAME).unlink()
+    for path in (linked, database.path):
+        with pytest.raises(StorageError, match="is in use by") as refused:
+            await SqliteDatabase.open(path)
+        assert refused.value.code == "data_locked"
+
+    copied.hardlink_to(database.path)
+    with pytest.raises(StorageError, match="has 2 names") as refused:
+        await SqliteDatabase.open(copied)
+    assert refused.value.code == "data_locked"
 
 
 async def test_a_writer_that_fails_to_hear_keeps_nobody_from_hearing(

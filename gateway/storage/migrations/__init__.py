@@ -79,7 +79,7 @@ def migrate(path: Path) -> tuple[str | None, str]:
         StorageError: the folder is in use (data_locked), the file was written by a newer version
             (database_too_new), or it cannot be read.
     """
-    with FolderLock(path.parent):
+    with FolderLock.of_file(path):
         return upgrade(path)
 
 

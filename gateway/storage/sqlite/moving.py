@@ -64,7 +64,7 @@ def open_source(path: Path, memory_path: Path) -> Generator[SqliteMoving]:
                 code="database_outdated",
                 retryable=False,
             )
-    with FolderLock(path.parent), _connected(path, memory_path) as connection, connection.begin():
+    with FolderLock.of_file(path), _connected(path, memory_path) as connection, connection.begin():
         yield SqliteMoving(_name(path), connection)
 
 
@@ -72,7 +72,7 @@ def open_source(path: Path, memory_path: Path) -> Generator[SqliteMoving]:
 def open_target(path: Path, memory_path: Path) -> Generator[SqliteMoving]:
     """Files that are made if they are missing."""
     with ExitStack() as stack:
-        stack.enter_context(FolderLock(path.parent))
+        stack.enter_context(FolderLock.of_file(path))
         stack.enter_context(opening(memory_path))
         files = {path: SESSIONS, memory_path: MEMORIES}
         if schema_of(path).revision == MOVING:

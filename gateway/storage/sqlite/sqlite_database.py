@@ -259,7 +259,7 @@ def connected(path: Path, writer: str, reader: str, readers: int) -> list[Connec
 
 
 def _open(path: Path, readers: int) -> tuple[FolderLock, Sequence[Connection], str]:
-    lock = FolderLock(path.parent)
+    lock = FolderLock.of_file(path)
     try:
         _, revision = upgrade(path)
         return lock, connected(path, WRITER_PRAGMAS, READER_PRAGMAS, readers), revision
