@@ -72,6 +72,8 @@ def json_schema() -> dict[str, Any]:
     for name, definition in schema["$defs"].items():
         text = text.replace(f'{name}"', f'{definition["title"]}"') if name.startswith("Event_") else text
     schema = orjson.loads(text)
+    for definition in schema["$defs"].values():  # of parts that are also read, and strictly then
+        definition.pop("additionalProperties", None)  # clients must accept fields that come later
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Chat Gateway event, contract v1",

@@ -5,11 +5,15 @@ import binascii
 import re
 from typing import Annotated, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetJsonSchemaHandler
 from pydantic.alias_generators import to_camel
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import core_schema
 from starlette.responses import Response
 
 from gateway.ids import ARTIFACT_PATTERN
+
+NULL = {"type": "null"}
 
 
 def no_nul(text: str) -> str:
@@ -93,6 +97,18 @@ class Reply(BaseModel):
     """What the server answers. Fields without a value are left out."""
 
     model_config = ConfigDict(frozen=True, defer_build=True)
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        described = handler.resolve_ref_schema(handler(schema))
+        if "required" in described:  # also where whoever makes it has to say that there is none
+            properties = described["properties"]
+            described["required"] = [
+                name for name in described["required"] if NULL not in properties[name].get("anyOf", ())
+            ]
+        return described
 
     @classmethod
     def from_row(cls, row: object, **fields: object) -> Self:

@@ -48,7 +48,14 @@ SECURITY = {
     },
 }
 ALWAYS_REFUSED = (400, 401, 403)
-PATTERNS = {"ref": f"^{ARTIFACT_PATTERN}$", "model": r"^[^\s?#]+$"}
+NUMBER = "^[0-9]{1,12}$"
+PATTERNS = {
+    "ref": f"^{ARTIFACT_PATTERN}$",
+    "model": r"^[^\s?#]+$",
+    "branch": NUMBER,
+    "version": NUMBER,
+    "kind": "^(user|household)$",
+}
 """Of what stands in a path and is no ordinary id."""
 
 

@@ -133,7 +133,8 @@ async def on_http_error(request: Request, error: Exception) -> Response:
     response.headers.update(error.headers or {})
     if error.status_code == 405 and "allow" in response.headers:  # of the first route with this path alone
         routes = [each for each in request.app.routes if each.matches(request.scope)[0] is not Match.NONE]
-        response.headers["allow"] = ", ".join(sorted({name for each in routes for name in each.methods}))
+        if allowed := {name for each in routes for name in each.methods}:  # none: it is of a folder of files
+            response.headers["allow"] = ", ".join(sorted(allowed))
     return response
 
 

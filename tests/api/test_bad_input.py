@@ -170,6 +170,7 @@ async def test_a_wrong_method_is_405_and_a_form_is_not_json(client: Client) -> N
         ("PUT", "/api/sessions", "GET, HEAD, POST"),
         ("PUT", "/api/chat", "POST"),
         ("POST", "/openapi.json", "GET, HEAD"),
+        ("POST", "/assets/page.js", "GET, HEAD"),
     ],
 )
 async def test_a_wrong_method_is_told_all_that_the_path_has(

@@ -65,6 +65,33 @@ async def test_every_event_fits_the_published_schema(client: Client) -> None:
         validator.validate(event)
 
 
+async def test_the_published_schemas_leave_room_for_later_fields(client: Client) -> None:
+    """A client that validates by them goes on when a field is added, and takes an answer in which one without
+    a value is left out."""
+    events = (await client.get("/api/schema/events.json")).json()["$defs"]
+    document = (await client.get("/openapi.json")).json()
+    schemas = document["components"]["schemas"]
+    replies = {name for each in ROWS for answer in each.answers.values() for name in map(_name_of, answer)}
+
+    assert [name for name, each in events.items() if each.get("additionalProperties") is False] == []
+    assert "skill" in schemas["DocumentRow"]["required"]
+    for name in replies & set(schemas):
+        for field in schemas[name].get("required", []):
+            assert {"type": "null"} not in schemas[name]["properties"][field].get("anyOf", []), (name, field)
+    patterns = {
+        (each["name"], each["schema"]["pattern"])
+        for path in document["paths"].values()
+        for operation in path.values()
+        for each in operation["parameters"]
+        if each["in"] == "path" and each["name"] in {"kind", "version", "branch"}
+    }
+    assert patterns == {
+        ("kind", "^(user|household)$"),
+        ("version", "^[0-9]{1,12}$"),
+        ("branch", "^[0-9]{1,12}$"),
+    }
+
+
 async def test_health_and_readiness_tell_the_state(client: Client) -> None:
     """Ready while turns are taken; alive but not ready while draining."""
     before = [(await client.get(path)).status_code for path in ("/healthz", "/readyz")]
@@ -215,3 +242,7 @@ def _bombard(url: str) -> list[str]:
                 with contextlib.suppress(Unsatisfiable):
                     send()
     return problems
+
+
+def _name_of(answer: object) -> str:
+    return getattr(answer, "__name__", "")
