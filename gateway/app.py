@@ -23,6 +23,7 @@ from gateway.api.url_table import ENDPOINTS
 from gateway.auth.authentication import Authentication
 from gateway.auth.static_keys import StaticKeys
 from gateway.errors import GatewayError
+from gateway.http.audit import Audit
 from gateway.http.endpoint import OPEN, Endpoint
 from gateway.http.middleware import Access, FailureResponses, RequestScope
 from gateway.http.openapi import document
@@ -64,6 +65,7 @@ def build_app(settings: Settings, *, demo: bool = False, tools: Sequence[Functio
             Middleware(RequestScope),
             *_cors(settings, adapters.values()),
             Middleware(FailureResponses),
+            Middleware(Audit),
             Middleware(Access, settings=settings, open_paths=[*OPEN_PATHS, *_open(endpoints)]),
         ],
         exception_handlers={GatewayError: on_gateway_error, HTTPException: on_http_error, Exception: on_bug},

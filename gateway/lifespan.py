@@ -27,6 +27,7 @@ from gateway.model.prices import window as window_in_force
 from gateway.schedules.schedule_editor import ScheduleEditor
 from gateway.service.archiver import Archiver
 from gateway.service.artifacts import UserArtifacts
+from gateway.service.audit import AuditRecorder, UserAudit
 from gateway.service.dependencies import Dependencies
 from gateway.service.documents import DocumentedMemories
 from gateway.service.gateway import Gateway
@@ -84,7 +85,7 @@ log = structlog.get_logger(__name__)
 @asynccontextmanager
 async def lifespan(app: Starlette) -> AsyncGenerator[None]:
     """Puts what requests need into `app.state`: deps, gateway, telemetry, supervisor, indexer,
-    leader, begin_shutdown, and for /readyz the `checks` by name and `newer_schema`."""
+    leader, audit, begin_shutdown, and for /readyz the `checks` by name and `newer_schema`."""
     settings: Settings = app.state.settings
     configure_logging(settings.log_level, settings.log_format)
     async with AsyncExitStack() as stack:
@@ -145,6 +146,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
             ),
             schedules=UserSchedules(schedules, events),
             webhooks=user_webhooks,
+            audit=await _open_audit(app, storage, stack),
         )
         app.state.deps, app.state.gateway, app.state.telemetry, app.state.wheel = (
             deps,
@@ -188,6 +190,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
                 (learning.look, "sessions to learn from"),
                 (PurgeWorker(storage.purges).run, "purge of rows"),
                 (webhooks.sweep, "old deliveries"),
+                (gateway.audit.sweep, "old entries of the audit"),
                 *_counts(telemetry, storage, memory),
                 *([(documents.watch, "documents")] if documents else []),
             ),
@@ -269,6 +272,14 @@ async def _open_model(app: Starlette, stack: AsyncExitStack) -> Model:
     # Loads the prices.
     await asyncio.to_thread(cost_of, settings.model, Usage(input_tokens=1, output_tokens=1))
     return model
+
+
+async def _open_audit(app: Starlette, storage: Storage, stack: AsyncExitStack) -> UserAudit:
+    supervisor: Supervisor = app.state.supervisor
+    app.state.audit = recorder = AuditRecorder(storage.audit)
+    stack.push_async_callback(recorder.close)
+    await stack.enter_async_context(supervisor.running(recorder.run, "audit"))
+    return UserAudit(storage.audit, app.state.settings)
 
 
 async def _open_memory(

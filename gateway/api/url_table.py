@@ -4,6 +4,7 @@ from types import MappingProxyType
 
 from gateway.api import approvals_routes as approvals
 from gateway.api import artifacts_routes as artifacts
+from gateway.api import audit_routes as audit
 from gateway.api import branches_routes as branches
 from gateway.api import compressions_routes as compressions
 from gateway.api import health_routes as health
@@ -26,6 +27,7 @@ from gateway.api.artifact_bodies import (
     PartQuery,
     UploadQuery,
 )
+from gateway.api.audit_routes import AuditPage, AuditPageQuery, AuditQuery
 from gateway.api.branches_routes import BranchList
 from gateway.api.compressions_routes import CompressionDetails, CompressionList
 from gateway.api.health_routes import Caller, Health
@@ -542,6 +544,16 @@ ENDPOINTS = (
         ReplayBody,
         refusals=(404, 413),
         action="webhook.replay",
+    ),
+    Endpoint("GET", "/api/audit", "admin", audit.find, {200: (AuditPage,)}, query=AuditPageQuery),
+    Endpoint(
+        "GET",
+        "/api/audit/export",
+        "admin",
+        audit.export,
+        {200: (NDJSON,)},
+        query=AuditQuery,
+        action="audit.export",
     ),
     Endpoint("GET", "/api/prompts", "read", prompts.components, {200: (PromptReport,)}),
     Endpoint(

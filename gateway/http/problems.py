@@ -112,6 +112,7 @@ def dialect_of(scope: Scope) -> Dialect | None:
 
 def refusal(scope: Scope, error: GatewayError, status: int | None = None) -> Response:
     """The response that tells `error` in the dialect of the request's path."""
+    scope["refused"] = error.code  # for the audit
     dialect = dialect_of(scope)
     write = dialect.write_problem if dialect is not None else native_problem
     request_id = scope.get("request_id", "r_unknown")

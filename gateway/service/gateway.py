@@ -18,6 +18,7 @@ from gateway.service.acceptance import accept_with, new_turn
 from gateway.service.approvals import TurnApprovals
 from gateway.service.archiver import Archiver
 from gateway.service.artifacts import UserArtifacts
+from gateway.service.audit import UserAudit
 from gateway.service.client_tools import ClientResults, client_tools
 from gateway.service.dependencies import Dependencies
 from gateway.service.documents import DocumentedMemories
@@ -65,6 +66,7 @@ class Gateway:
         artifacts: UserArtifacts,
         schedules: UserSchedules,
         webhooks: UserWebhooks,
+        audit: UserAudit,
     ) -> None:
         self._deps = deps
         self._in_flight = in_flight
@@ -80,6 +82,7 @@ class Gateway:
         self.artifacts = artifacts
         self.schedules = schedules
         self.webhooks = webhooks
+        self.audit = audit
         schedules.destinations["webhook"] = webhooks.destination
         self.records = SessionRecords(deps, in_flight, archiver)
         self.releases = Releases(deps.turns, deps.signals, self._cancel, shared=deps.settings.is_shared)

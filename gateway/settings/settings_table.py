@@ -228,6 +228,8 @@ class Settings(BaseSettings):
         "edits of the prompt; absent: whoever asks without keys, or with the only one.",
     )
 
+    audit_days: int = Field(365, ge=0, description="Days that the audit is kept; 0: for good.")
+
     # Webhooks
     max_webhooks: int = Field(10, ge=0, description="Most webhooks of one user; 0: nobody may add one.")
     webhook_hosts: Names = Field(

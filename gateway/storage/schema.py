@@ -596,3 +596,34 @@ Index(
     **where(_pending),
 )
 Index("webhook_deliveries_ended", webhook_deliveries.c.ended_at, **where(_ended))
+
+# Who did what (see `AuditEntry`). Triggers hold every statement to what `storage/audit` is allowed: rows are
+# added, those older than the greatest `removed_before` are removed, a pseudonym takes the place of a person.
+audit = Table(
+    "audit",
+    metadata,
+    Column("number", NUMBER, primary_key=True, autoincrement=True),
+    Column("at", BigInteger, nullable=False),
+    Column("tenant", Text, nullable=False),
+    Column("actor", Text),
+    Column("key_id", Text),
+    Column("address", Text),
+    Column("action", Text, nullable=False),
+    Column("subject_kind", Text),
+    Column("subject_id", Text),
+    Column("result", Text, nullable=False),
+    Column("request_id", Text),
+    Column("times", NUMBER, nullable=False, server_default="1"),
+)
+Index("audit_by_tenant", audit.c.tenant, audit.c.number)
+Index("audit_by_action", audit.c.tenant, audit.c.action, audit.c.number)
+Index("audit_by_actor", audit.c.actor, audit.c.number)
+Index("audit_by_subject", audit.c.subject_id, audit.c.number)
+Index("audit_by_time", audit.c.at)
+audit_removals = Table(
+    "audit_removals",
+    metadata,
+    Column("number", NUMBER, primary_key=True, autoincrement=True),
+    Column("at", BigInteger, nullable=False),
+    Column("removed_before", BigInteger, nullable=False),
+)

@@ -20,6 +20,8 @@ from gateway.storage.archives.statements import SqlArchives
 from gateway.storage.archives.summaries import SqlSummaries
 from gateway.storage.artifacts import Artifacts
 from gateway.storage.artifacts.store import SqlArtifacts
+from gateway.storage.audit import AuditLog
+from gateway.storage.audit.statements import SqlAuditLog
 from gateway.storage.blobs import Blobs
 from gateway.storage.blobs.addresses import NOT_SHARED, is_bucket, open_blobs, try_blobs
 from gateway.storage.branches import Branches
@@ -88,6 +90,7 @@ class Storage:
     learned: LearnedSessions
     schedules: Schedules
     webhooks: Webhooks
+    audit: AuditLog
     artifacts: Artifacts
     orphans: Orphans
     exclusive: Exclusive
@@ -234,6 +237,7 @@ def _storage_on(
         learned=SqlLearnedSessions(database),
         schedules=SqlSchedules(database),
         webhooks=SqlWebhooks(database),
+        audit=SqlAuditLog(database),
         artifacts=SqlArtifacts(database),
         orphans=SqlOrphans(database),
         exclusive=exclusive,
