@@ -171,6 +171,59 @@ export interface AttachmentBody {
   readonly mime?: string;
 }
 
+/** One thing that was done, or refused. */
+export interface AuditItem {
+  /** The order in which they were stored. */
+  readonly number: number;
+  /** Unix milliseconds. */
+  readonly at: number;
+  readonly tenant: string;
+  /** A user's id, `cli:…`, or `erased:…`; absent: nobody knows who. */
+  readonly actor?: string;
+  readonly key_id?: string;
+  readonly address?: string;
+  /** Such as `session.delete`; `access`: it was refused, and only reads. */
+  readonly action: string;
+  readonly subject_kind?: string;
+  readonly subject_id?: string;
+  /** `done`, `refused:<code>` or `failed:<code>`. */
+  readonly result: string;
+  readonly request_id?: string;
+  /** How many equal refusals this stands for. */
+  readonly times: number;
+}
+
+/** The newest first; `next` when there are more. */
+export interface AuditPage {
+  readonly entries: readonly AuditItem[];
+  readonly next?: number;
+}
+
+/** Which entries, page by page. */
+export interface AuditPageQuery {
+  /** The id of a user. */
+  readonly actor?: string;
+  /** One action, such as `session.delete`, or a subject: `session`. */
+  readonly action?: string;
+  readonly since?: number;
+  /** Not included. */
+  readonly until?: number;
+  /** `next` of the page before. */
+  readonly before?: number;
+  readonly limit?: number;
+}
+
+/** Which entries. Times are Unix milliseconds. */
+export interface AuditQuery {
+  /** The id of a user. */
+  readonly actor?: string;
+  /** One action, such as `session.delete`, or a subject: `session`. */
+  readonly action?: string;
+  readonly since?: number;
+  /** Not included. */
+  readonly until?: number;
+}
+
 export interface BranchList {
   /** The branch in which turns go on. */
   readonly active: number;
