@@ -122,9 +122,9 @@ def _subject(scope: Scope, action: str, headers: Headers) -> tuple[str | None, s
     of_action = action.partition(".")[0]
     params: Mapping[str, Any] = scope.get("path_params", {})
     if ids := [name for name in params if name.endswith("_id")]:
-        found = ids[-1].removesuffix("_id"), params[ids[-1]]
+        found = ids[-1].removesuffix("_id"), str(params[ids[-1]])
     elif params:
-        found = of_action, next(reversed(params.values()))
+        found = of_action, str(list(params.values())[-1])
     elif session_id := headers.get("x-session-id"):
         found = "session", session_id
     else:

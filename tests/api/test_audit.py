@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 import structlog
-from sqlalchemy import text
+from sqlalchemy import Connection, text
 
 from gateway.service.audit import MAX_QUEUED, AuditRecorder
 from gateway.storage.audit import AuditEntry, AuditFilter
@@ -143,10 +143,14 @@ async def test_a_full_queue_holds_up_who_comes_and_drops_nothing(tmp_path: Path)
     assert (recorder.queued, len(stored)) == (0, MAX_QUEUED + 1)
 
 
+def _drop(connection: Connection) -> None:
+    connection.execute(text("DROP TABLE audit"))
+
+
 async def test_a_change_of_rights_that_cannot_be_recorded_is_not_answered_as_done(gateway: Client) -> None:
     """It is stored before the answer leaves: where that fails the answer says so. Others are not held up."""
     store: Any = gateway.app.state.audit._audit
-    await store.database.write(lambda connection: connection.execute(text("DROP TABLE audit")))
+    await store.database.write(_drop)
 
     skill = (await gateway.get("/api/skills", **ANN)).json()["skills"][0]["name"]
     switched = await gateway.http.patch(f"/api/skills/{skill}", json={"enabled": True}, headers=ANN)
