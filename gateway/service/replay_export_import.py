@@ -19,6 +19,7 @@ from gateway.errors import (
     InvalidRequest,
     NotFound,
     QueueFull,
+    StorageError,
     TooLarge,
     TurnInProgress,
 )
@@ -184,7 +185,7 @@ class SessionRecords:
         errors.StorageError, errors.ArchiveDamaged."""
         session_id = exporting.moment.session.id
         with self._deps.bus.subscribe(session_id) as live:
-            async for chunk in exporting.chunks():
+            async for chunk in _readable(session_id, exporting.chunks()):
                 if live.gone:
                     raise NotFound(f"Session {session_id} was deleted.", code="session_not_found")
                 if chunk:
@@ -276,3 +277,22 @@ class SessionRecords:
         errors.NotFound, errors.TurnInProgress, errors.Conflict."""
         session = await self._deps.sessions.get(session_id, who.user_id)
         return await self._archiver.archive(session)
+
+
+async def _readable(session_id: str, chunks: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
+    """The chunks of an export. Raises errors.StorageError as well where a row is not what was written."""
+    try:
+        async with aclosing(chunks):
+            async for chunk in chunks:
+                yield chunk
+    except GatewayError:
+        raise
+    except Exception as error:  # noqa: BLE001 - an edge: whatever a damaged disk gives back
+        log.error(
+            "row_damaged", session_id=session_id, error=type(error).__name__
+        )  # its message may be content
+        raise StorageError(
+            f"A row of session {session_id} is damaged and cannot be read: restore a backup "
+            "(docs/operations.md).",
+            retryable=False,
+        ) from None

@@ -1,7 +1,9 @@
 """Whole sessions over HTTP: replayed, archived, exported, imported."""
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncIterator
+from contextlib import closing
 from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
@@ -379,6 +381,30 @@ async def test_an_import_has_a_content_type_of_its_own(client: Client) -> None:
     """JSON and forms are refused: a file is neither."""
     for kind in ("application/json", "application/x-www-form-urlencoded", "text/plain"):
         assert problem(await upload(client, b"x", **{"content-type": kind})) == (400, "invalid_request")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    ["UPDATE messages SET content = 'oops'", "UPDATE turns SET usage = '[1]'", "UPDATE turns SET id = x'ff'"],
+)
+async def test_an_export_of_a_damaged_row_ends_with_the_reason(
+    client: Client, settings: Settings, damage: str
+) -> None:
+    """As one of an archive does: in a line that no import takes for the end of a whole file. The export of
+    all sessions goes on with the next one."""
+    await talk(client, "other", "/say this is well")
+    await talk(client, "s", "/say this is not")
+    with closing(sqlite3.connect(settings.database_path)) as raw, raw:
+        raw.execute(f"{damage} WHERE session_id = 's'")
+
+    lines = (await client.get("/api/sessions/s/export")).content.splitlines()
+    every = (await client.get("/api/export")).content.splitlines()
+
+    last = orjson.loads(lines[-1])
+    assert (last["kind"], last["code"]) == ("error", "storage_unavailable")
+    assert "row of session s is damaged" in last["message"]
+    assert [line for line in every if b"this is well" in line]
+    assert orjson.loads(every[-1])["kind"] == "sessions_end"
 
 
 async def test_another_users_session_is_not_there(settings: Settings) -> None:
