@@ -1,6 +1,8 @@
-# syntax=docker/dockerfile:1
+# The image that both stages begin with, by its digest: a tag may name another one tomorrow. docs/operations.md, "Docker",
+# says how to renew it.
+ARG PYTHON=python:3.11-slim@sha256:db3ff2e1800a8581e2c48a27c3995339d47bdf046da21c7627accd3d51053a93
 
-FROM python:3.11-slim AS builder
+FROM ${PYTHON} AS builder
 WORKDIR /src
 COPY requirements.txt requirements-build.txt ./
 RUN python -m venv /opt/gateway \
@@ -16,7 +18,7 @@ COPY gateway gateway
 RUN pip wheel --no-deps --no-build-isolation --wheel-dir /dist . \
     && /opt/gateway/bin/pip install --no-cache-dir --no-deps --no-index /dist/*.whl
 
-FROM python:3.11-slim
+FROM ${PYTHON}
 RUN useradd --uid 10001 --create-home --shell /usr/sbin/nologin gateway \
     && install --directory --owner gateway --group gateway /data
 COPY --from=builder /opt/gateway /opt/gateway

@@ -42,6 +42,20 @@ def test_every_image_is_pinned_and_only_loopback_is_published() -> None:
         assert all(port.startswith("127.0.0.1:") for port in service.get("ports", ()))
 
 
+def test_a_gateway_in_a_container_is_bounded_and_its_image_is_named_by_digest() -> None:
+    """What a turn makes it take is taken from nobody beside it, and a tag cannot bring in another image."""
+    for service in (COMPOSE["services"]["gateway"], *GATEWAYS.values()):
+        assert service["mem_limit"]
+        assert service["pids_limit"] == 512
+        assert all("size=" in place for place in service["tmpfs"])
+    lines = (ROOT / "Dockerfile").read_text().splitlines()
+    begins = [line.split()[1] for line in lines if line.startswith("FROM ")]
+    assert set(begins) == {"${PYTHON}"}
+    named = [line for line in lines if line.startswith("ARG PYTHON=")]
+    assert len(named) == 1
+    assert re.fullmatch(r"ARG PYTHON=python:3\.\d+-slim@sha256:[0-9a-f]{64}", named[0])
+
+
 def test_every_file_that_is_mounted_is_there_and_every_volume_is_declared() -> None:
     """A missing file would become an empty folder in the container."""
     for compose in (COMPOSE, SCALED):
@@ -75,7 +89,7 @@ def test_what_scaled_gateways_are_told_is_a_setting_and_leads_to_a_service() -> 
         awaited = {name: each["condition"] for name, each in service["depends_on"].items()}
         assert awaited == dict.fromkeys(("migrate", "bucket"), "service_completed_successfully")
         assert int(service["stop_grace_period"][:-1]) > Settings.model_fields["shutdown_grace"].default
-    assert {"/data:uid=10001,mode=0700", "/tmp"} == set(GATEWAYS["gateway-1"]["tmpfs"])
+    assert {"/data:uid=10001,mode=0700,size=1g", "/tmp:size=256m"} == set(GATEWAYS["gateway-1"]["tmpfs"])
     assert "useradd --uid 10001" in (ROOT / "Dockerfile").read_text()
 
 
