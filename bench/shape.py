@@ -37,7 +37,7 @@ BUDGETS: Mapping[str, int] = {
     "model": 1750,
     "prompt": 629,
     "schedules": 351,
-    "service": 3445,
+    "service": 3462,
     "session_pages": 505,
     "settings": 588,
     "skills": 1075,
