@@ -5,6 +5,7 @@
     │   ├── InvalidRequest     the body, a parameter or an id is not of the right form
     │   ├── CursorAhead        the cursor is beyond the session's last event
     │   ├── NotAuthenticated   no key, or one that is not known
+    │   ├── LockedOut              too many attempts with keys that do not hold
     │   ├── Forbidden          a browser page of another origin, or a host name that is not ours
     │   ├── NotFound           no such thing, or it belongs to somebody else
     │   ├── TurnInProgress     the session already has a turn in flight
@@ -120,6 +121,13 @@ class CursorAhead(RequestRefused):
 
 class NotAuthenticated(RequestRefused):
     code = "unauthorized"
+
+
+class LockedOut(RequestRefused):
+    """`details` has `retry_after`, in seconds."""
+
+    code = "locked_out"
+    retryable = True
 
 
 class Forbidden(RequestRefused):

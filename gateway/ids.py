@@ -61,6 +61,11 @@ def new_webhook_id() -> str:
     return f"wh_{secrets.token_hex(8)}"
 
 
+def new_key_id() -> str:
+    """An API key's id: 64 random bits in hex. It is no secret."""
+    return secrets.token_hex(8)
+
+
 def new_artifact_ref() -> str:
     """An artifact's reference: `ART-` and 50 random bits, in Crockford's base 32 without capitals, short
     because models repeat it. It names one of its owner's artifacts."""

@@ -12,6 +12,7 @@ from starlette.applications import Starlette
 
 from gateway.artifacts.artifact_summary import ArtifactSummariser
 from gateway.auth.authentication import Authentication
+from gateway.auth.stored_keys import StoredKeys
 from gateway.history.indexer import Indexer
 from gateway.http.timer_wheel import Wheel
 from gateway.ids import new_replica_id
@@ -31,6 +32,7 @@ from gateway.service.audit import AuditRecorder, UserAudit
 from gateway.service.dependencies import Dependencies
 from gateway.service.documents import DocumentedMemories
 from gateway.service.gateway import Gateway
+from gateway.service.keys import ApiKeys
 from gateway.service.leader import Leader
 from gateway.service.learning_worker import LearningWorker
 from gateway.service.memory import UserMemories
@@ -147,6 +149,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
             schedules=UserSchedules(schedules, events),
             webhooks=user_webhooks,
             audit=await _open_audit(app, storage, stack),
+            keys=_keys(app, settings, storage),
         )
         app.state.deps, app.state.gateway, app.state.telemetry, app.state.wheel = (
             deps,
@@ -243,6 +246,13 @@ def _webhooks(
     worker = WebhookWorker(storage.webhooks, storage.turns, posts, settings, telemetry.webhook_tried)
     storage.bus.watch(worker.watch)
     return worker, UserWebhooks(storage.webhooks, storage.schedules, posts, settings, worker.look)
+
+
+def _keys(app: Starlette, settings: Settings, storage: Storage) -> ApiKeys:
+    stored = StoredKeys(storage.keys)
+    authentication: Authentication = app.state.authentication
+    authentication.add(stored)
+    return ApiKeys(storage.keys, settings, revoked=stored.forget)
 
 
 async def _prepare(model: Model) -> None:

@@ -17,6 +17,7 @@ from gateway.api import summaries_routes as summaries
 from gateway.api import tool_results_routes as tool_results
 from gateway.api import turns_routes as turns
 from gateway.api import webhooks_routes as webhooks
+from gateway.api.access_url_table import ACCESS
 from gateway.api.approvals_routes import Approval, ApprovalsReply, DecisionBody, Grants
 from gateway.api.artifact_bodies import (
     ArtifactBody,
@@ -401,6 +402,7 @@ ENDPOINTS = (
         action="skill.switch",
     ),
     *MEMORIES,
+    *ACCESS,
     Endpoint(
         "POST",
         ARTIFACTS,

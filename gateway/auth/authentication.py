@@ -5,7 +5,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
+import structlog
+
 from gateway.auth import LOCAL_USER, SCOPES, Principal
+from gateway.auth.failed_attempts import FailedAttempts
+from gateway.auth.static_keys import given_keys
+from gateway.auth.stored_keys import key_id_in
 from gateway.errors import Forbidden, InvalidRequest, NotAuthenticated
 from gateway.ids import is_id
 
@@ -23,16 +28,22 @@ OF_NO_USER = "/v1/models"
 """What frontends ask for before any of their users comes: a service need not name one there."""
 
 
+log = structlog.get_logger(__name__)
+
+
 class Authenticator(Protocol):
     """One way to find out who asks."""
+
+    gives_roles: bool
+    """Whether its principals have all of their roles from it: being in GATEWAY_ADMINS adds none."""
 
     async def identify(self, headers: Mapping[str, str], address: str | None) -> Principal | None:
         """Who sent a request with these headers from this address (None: unknown); None: the request has no
         credentials of this kind. Raises errors.NotAuthenticated: it has, and they do not hold."""
         ...
 
-    def knows(self, user_id: str) -> bool:
-        """Whether somebody could come as that user."""
+    async def knows(self, user_id: str) -> bool:
+        """Whether somebody could come as that user. Raises errors.StorageError."""
         ...
 
 
@@ -41,20 +52,25 @@ class Authentication:
     Without any way everybody is the local user, on loopback."""
 
     def __init__(self, ways: Sequence[Authenticator], admins: Collection[str] = ()) -> None:
-        """`admins` are ids of users who have that role, however they sign in."""
+        """`admins` are ids of users who have that role, unless they come with a key that has roles itself."""
         self._ways = tuple(ways)
-        self._admins = frozenset(admins)
-
-    @property
-    def is_required(self) -> bool:
+        self.is_required = bool(ways)
         """Whether anybody has to say who they are."""
-        return bool(self._ways)
+        self._admins = frozenset(admins)
+        self._attempts = FailedAttempts()
 
-    def knows(self, user_id: str) -> bool:
-        """Whether somebody could ask as that user."""
-        if not self._ways:
-            return user_id == LOCAL_USER.user_id
-        return any(way.knows(user_id) for way in self._ways)
+    def add(self, way: Authenticator) -> None:
+        """Adds a way that is asked before the others, and that nobody has to take."""
+        self._ways = (way, *self._ways)
+
+    async def knows(self, user_id: str) -> bool:
+        """Whether somebody could ask as that user. Raises errors.StorageError."""
+        if not self.is_required and user_id == LOCAL_USER.user_id:
+            return True
+        for way in self._ways:
+            if await way.knows(user_id):
+                return True
+        return False
 
     async def identify(
         self, headers: Mapping[str, str], address: str | None = None, *, needs_user: bool = True
@@ -64,12 +80,13 @@ class Authentication:
 
         Raises:
             NotAuthenticated: no credentials, or such that do not hold.
+            LockedOut: too many that did not came from this address, or with this key's id.
             InvalidRequest (user_required): a service that names nobody, or two users.
             Forbidden (not_a_delegate): a user is named, and not by a service. To act for the key's own user
                 instead would mix up users.
         """
         named = [headers[name] for name in USER_HEADERS if name in headers]
-        who = await self._caller(headers, address)
+        who, way = await self._caller(headers, address)
         if "service" in who.roles and (named or needs_user):
             who = replace(who, user_id=f"{who.user_id}.{_user_of(who.user_id, named)}")
         elif named:
@@ -78,16 +95,37 @@ class Authentication:
                 "the header out, or make the key a delegate.",
                 code="not_a_delegate",
             )
-        if who.user_id in self._admins:
+        if who.user_id in self._admins and not (way and way.gives_roles):
             return replace(who, roles=who.roles | {"admin"}, scopes=SCOPES)
         return who
 
-    async def _caller(self, headers: Mapping[str, str], address: str | None) -> Principal:
-        if not self._ways:
-            return LOCAL_USER
+    async def _caller(
+        self, headers: Mapping[str, str], address: str | None
+    ) -> tuple[Principal, Authenticator | None]:
+        given = given_keys(headers)
+        if not given:
+            return await self._first(headers, address)
+        digest = hashlib.sha256("\n".join(given).encode()).digest()
+        ids = {key_id for each in given if (key_id := key_id_in(each)) is not None}
+        sources = [f"address {address}", *(f"key {key_id}" for key_id in ids)]
+        self._attempts.check(sources, digest)
+        try:
+            found = await self._first(headers, address)
+        except NotAuthenticated:
+            if self._attempts.failed(sources):
+                log.warning("locked_out", address=address, key_ids=sorted(ids))
+            raise
+        self._attempts.held(digest)
+        return found
+
+    async def _first(
+        self, headers: Mapping[str, str], address: str | None
+    ) -> tuple[Principal, Authenticator | None]:
         for way in self._ways:
             if (who := await way.identify(headers, address)) is not None:
-                return who
+                return who, way
+        if not self.is_required:
+            return LOCAL_USER, None
         raise NotAuthenticated("Send an API key as 'Authorization: Bearer …' or 'x-api-key: …'.")
 
 

@@ -22,6 +22,8 @@ class StaticKeys:
     has a dot in its name, so that none of them is another key's, or another key. All may read the metrics, as
     they are the operator's own."""
 
+    gives_roles = False
+
     def __init__(self, spec: str, delegates: Collection[str] = ()) -> None:
         """`spec` is `name:secret,name:secret`; a name may have several secrets. `delegates` are names of it.
 
@@ -64,7 +66,7 @@ class StaticKeys:
         plain = self._names - self._delegates
         return next(iter(plain)) if len(self._names) == len(plain) == 1 else None
 
-    def knows(self, user_id: str) -> bool:
+    async def knows(self, user_id: str) -> bool:
         """Whether somebody could ask as that user."""
         name, dot, _ = user_id.partition(".")
         return name in self._names and bool(dot) == (name in self._delegates)
@@ -72,7 +74,7 @@ class StaticKeys:
     async def identify(self, headers: Mapping[str, str], address: str | None) -> Principal | None:
         """The owner of the key in `Authorization: Bearer …` or `x-api-key`. Raises NotAuthenticated: an
         unknown key, or two keys that differ."""
-        given = _given_keys(headers)
+        given = given_keys(headers)
         if not given:
             return None
         digests = {_digest(key) for key in given}
@@ -91,7 +93,8 @@ def key_of(user_id: str) -> str:
     return user_id.partition(".")[0]
 
 
-def _given_keys(headers: Mapping[str, str]) -> list[str]:
+def given_keys(headers: Mapping[str, str]) -> list[str]:
+    """What a request has in `Authorization: Bearer …` and `x-api-key`."""
     given: list[str] = []
     scheme, _, token = headers.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer" and token.strip():

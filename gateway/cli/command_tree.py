@@ -18,6 +18,7 @@ def command_tree() -> typer.Typer:
     """The whole command."""
     from gateway.cli import approval_commands as approvals
     from gateway.cli import document_commands as documents
+    from gateway.cli import key_commands as keys
     from gateway.cli import memory_commands as memory
     from gateway.cli import schedule_commands as schedules
     from gateway.cli import session_commands as sessions
@@ -58,6 +59,10 @@ def command_tree() -> typer.Typer:
             "Schedules: messages that are sent at set times.",
             (schedules.list_, schedules.show, schedules.add, schedules.pause, schedules.resume),
             (schedules.run, schedules.delete),
+        ),
+        "keys": (
+            "Keys: API keys, with which programs and people ask.",
+            (keys.list_, keys.create, keys.revoke),
         ),
         "webhooks": (
             "Webhooks: addresses that are told what happens.",

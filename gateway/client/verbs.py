@@ -147,6 +147,16 @@ class Verbs(ABC, Generic[Answer]):
 
     # Webhooks
 
+    def keys(self, **query: Any) -> Answer:
+        return self.ask("GET", "/api/keys", query=query)
+
+    def create_key(self, name: str, **body: Any) -> Answer:
+        """The answer alone has the key."""
+        return self.ask("POST", "/api/keys", {"name": name, **body})
+
+    def revoke_key(self, key_id: str) -> Answer:
+        return self.ask("DELETE", f"/api/keys/{quote(key_id, safe='')}")
+
     def webhooks(self) -> Answer:
         return self.ask("GET", "/api/webhooks")
 

@@ -30,6 +30,7 @@ STATUS: tuple[tuple[type[GatewayError], int], ...] = (
         errors.ClientLeft,
         499,
     ),  # nobody reads it: the status is for metrics and spans (nginx has made it common)
+    (errors.LockedOut, 429),
     (errors.QueueFull, 429),
     (errors.Draining, 503),
     (errors.RequestRefused, 400),
@@ -41,7 +42,8 @@ STATUS: tuple[tuple[type[GatewayError], int], ...] = (
     (errors.ModelError, 502),
     (GatewayError, 500),
 )
-RETRY_AFTER_SECONDS = "2"
+RETRY_AFTER_SECONDS = 2
+"""Where an error says no other time in its details."""
 
 HTTP_CODES = {404: "not_found", 405: "method_not_allowed", 413: "payload_too_large"}
 
@@ -92,7 +94,7 @@ def problem_response(
     # Without it SDKs go by the status alone, and repeat conflicts and failures that stay.
     headers = {"cache-control": "no-store", "x-should-retry": "true" if error.retryable else "false"}
     if status in {429, 503}:
-        headers["retry-after"] = RETRY_AFTER_SECONDS
+        headers["retry-after"] = str((error.details or {}).get("retry_after", RETRY_AFTER_SECONDS))
     if status == 401:
         headers["www-authenticate"] = "Bearer"
     if status == 408:

@@ -31,6 +31,7 @@ from gateway.service.follower import (
     page_before,
 )
 from gateway.service.history import SessionHistory
+from gateway.service.keys import ApiKeys
 from gateway.service.memory import UserMemories
 from gateway.service.prompts import Prompts
 from gateway.service.replay_export_import import SessionRecords
@@ -67,6 +68,7 @@ class Gateway:
         schedules: UserSchedules,
         webhooks: UserWebhooks,
         audit: UserAudit,
+        keys: ApiKeys,
     ) -> None:
         self._deps = deps
         self._in_flight = in_flight
@@ -83,6 +85,7 @@ class Gateway:
         self.schedules = schedules
         self.webhooks = webhooks
         self.audit = audit
+        self.keys = keys
         schedules.destinations["webhook"] = webhooks.destination
         self.records = SessionRecords(deps, in_flight, archiver)
         self.releases = Releases(deps.turns, deps.signals, self._cancel, shared=deps.settings.is_shared)

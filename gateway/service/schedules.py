@@ -9,7 +9,7 @@ A run is known by its client_message_id, ID-DUE, and lives on as its turn does, 
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from time import monotonic
 from typing import Literal, Protocol
 
@@ -104,7 +104,7 @@ class ScheduleWorker:
         events: SessionEvents,
         observer: ScheduleObserver,
         *,
-        has_key: Callable[[str], bool],
+        has_key: Callable[[str], Awaitable[bool]],
     ) -> None:
         self.overdue = 0.0
         """Seconds since the time of the schedule that has been due longest and could not begin, as of the
@@ -171,7 +171,7 @@ class ScheduleWorker:
         """Raises errors.QueueFull, errors.StorageError: nothing was done."""
         now = now_ms()
         runs, plan = planned(row, now, grace=self._deps.settings.schedule_grace * 1000)
-        if not self._has_key(row.owner):
+        if not await self._has_key(row.owner):
             await self._skip_run(row, Planned(None, "paused", "owner_gone"), "refused", "owner_gone")
             return
         if not runs:

@@ -231,6 +231,7 @@ class Settings(BaseSettings):
     audit_days: int = Field(365, ge=0, description="Days that the audit is kept; 0: for good.")
 
     # Webhooks
+    max_keys: int = Field(100, ge=1, description="Most stored API keys of one user that are not revoked.")
     max_webhooks: int = Field(10, ge=0, description="Most webhooks of one user; 0: nobody may add one.")
     webhook_hosts: Names = Field(
         (),

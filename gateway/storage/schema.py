@@ -627,3 +627,23 @@ audit_removals = Table(
     Column("at", BigInteger, nullable=False),
     Column("removed_before", BigInteger, nullable=False),
 )
+
+# Keys that were made while the gateway ran (see `ApiKey`). `roles` and `scopes` are JSON.
+api_keys = Table(
+    "api_keys",
+    metadata,
+    Column("id", Text, primary_key=True, nullable=False),
+    Column("tenant", Text, nullable=False),
+    Column("user_id", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("roles", Text, nullable=False),
+    Column("scopes", Text, nullable=False),
+    Column("digest", Text, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("created_by", Text, nullable=False),
+    Column("expires_at", BigInteger),
+    Column("revoked_at", BigInteger),
+    Column("used_at", BigInteger),
+)
+Index("api_keys_by_user", api_keys.c.user_id, api_keys.c.created_at, api_keys.c.id)
+Index("api_keys_by_tenant", api_keys.c.tenant, api_keys.c.created_at, api_keys.c.id)

@@ -32,6 +32,8 @@ from gateway.storage.decisions.approvals import SqlApprovals
 from gateway.storage.decisions.client_calls import SqlClientCalls
 from gateway.storage.decisions.switches import SqlSkillSwitches
 from gateway.storage.exclusive import Exclusive, LocalExclusive
+from gateway.storage.keys import Keys
+from gateway.storage.keys.statements import SqlKeys
 from gateway.storage.log import Bus, EventLog
 from gateway.storage.log.bus import MemoryBus
 from gateway.storage.log.event_log import EventDatabase, SqlEventLog
@@ -91,6 +93,7 @@ class Storage:
     schedules: Schedules
     webhooks: Webhooks
     audit: AuditLog
+    keys: Keys
     artifacts: Artifacts
     orphans: Orphans
     exclusive: Exclusive
@@ -238,6 +241,7 @@ def _storage_on(
         schedules=SqlSchedules(database),
         webhooks=SqlWebhooks(database),
         audit=SqlAuditLog(database),
+        keys=SqlKeys(database),
         artifacts=SqlArtifacts(database),
         orphans=SqlOrphans(database),
         exclusive=exclusive,

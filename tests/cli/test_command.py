@@ -23,7 +23,7 @@ COMMANDS = (
     *("dev", "serve", "chat", "replay", "export", "import", "config", "migrate", "doctor", "mcp"),
     *("skills", "tools", "memory", "documents", "sessions", "approvals", "completion"),
 )
-GROUPS = ("skills", "tools", "memory", "documents", "sessions", "approvals", "schedules", "webhooks")
+GROUPS = ("skills", "tools", "memory", "documents", "sessions", "approvals", "schedules", "webhooks", "keys")
 INNER_COMMANDS = (
     ("skills", "list"),
     ("skills", "check"),
