@@ -24,7 +24,7 @@ MAX_HELD = 10_000
 
 
 class _Failures(NamedTuple):
-    count: int
+    times: int
     at: float
     locked_until: float = 0.0
 
@@ -59,9 +59,9 @@ class FailedAttempts:
         now, is_locked = monotonic(), False
         for source in sources:
             former = self._failures.get(source, _Failures(0, now))
-            count = (former.count if now - former.at < FORGOTTEN_AFTER else 0) + 1
-            over = count - MAX_FAILURES
+            times = (former.times if now - former.at < FORGOTTEN_AFTER else 0) + 1
+            over = times - MAX_FAILURES
             lock = min(FIRST_LOCK * 2.0 ** min(over, 10), MAX_LOCK) if over >= 0 else 0.0
-            self._failures[source] = _Failures(count, now, now + lock)
+            self._failures[source] = _Failures(times, now, now + lock)
             is_locked |= lock > 0
         return is_locked

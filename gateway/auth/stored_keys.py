@@ -21,7 +21,7 @@ PREFIX = "cgk_"
 """What they begin with, so that scanners of secrets find them, and no other way to sign in takes them."""
 _KEY = re.compile(r"cgk_([0-9a-f]{16})_[A-Za-z0-9_-]{43}")
 FRESH = 5.0
-"""Seconds for which a key that held is not looked up again: so much later, at most, another replica knows that
+"""Seconds for which a key that held is not looked up again: so much later, at most, other replicas know that
 it was revoked."""
 USED_EVERY = 60_000
 """Milliseconds between two notes that a key is used."""

@@ -55,13 +55,9 @@ def create(
     ] = "member",
     scope: Annotated[
         list[str] | None,
-        typer.Option(
-            help="chat, read, memory, artifacts, admin or metrics; several times. [default: the role's]"
-        ),
+        typer.Option(help="chat, read, memory, artifacts, admin or metrics; several times. [default: all]"),
     ] = None,
-    days: Annotated[
-        int | None, typer.Option(min=1, help="It expires after so many. [default: never]")
-    ] = None,
+    days: Annotated[int | None, typer.Option(min=1, help="It holds for so many. [default: for good]")] = None,
     url: Url = LOCAL_URL,
     key: Key = None,
 ) -> None:

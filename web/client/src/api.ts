@@ -665,6 +665,48 @@ export interface ImportedSessions {
   readonly reasons: readonly RefusedSession[];
 }
 
+/** A key to make. */
+export interface KeyBody {
+  /** A few words by which people know it. */
+  readonly name: string;
+  /** Whose it is; absent: yours. Others need an admin. */
+  readonly user?: string;
+  /** The user's; absent: yours. Others need an admin of default. */
+  readonly tenant?: string;
+  readonly role?: "admin" | "member" | "reader" | "service";
+  /** Some of the role's; absent: all of them. */
+  readonly scopes?: readonly ("chat" | "read" | "memory" | "artifacts" | "admin" | "metrics")[];
+  /** Unix milliseconds; absent: never. */
+  readonly expires_at?: number;
+}
+
+/** The oldest first; revoked ones too. */
+export interface KeyList {
+  readonly keys: readonly KeyReply[];
+}
+
+/** A key, without its secret. Times are Unix milliseconds. */
+export interface KeyReply {
+  readonly id: string;
+  readonly tenant: string;
+  readonly user_id: string;
+  readonly name: string;
+  readonly roles: readonly string[];
+  readonly scopes: readonly string[];
+  readonly created_at: number;
+  readonly created_by: string;
+  readonly expires_at?: number;
+  readonly revoked_at?: number;
+  /** When it was used last, true to about a minute. */
+  readonly used_at?: number;
+}
+
+/** Whose keys. */
+export interface KeysQuery {
+  /** All of your tenant, or of all tenants, for admins. */
+  readonly everybody?: boolean;
+}
+
 /** A block of the system prompt, as the model gets it. */
 export interface LayerText {
   readonly layer: "SYSTEM" | "MEMORY" | "USER" | "TOOL INSTRUCTIONS" | "CLIENT";
@@ -895,6 +937,23 @@ export interface ModelUsageReply {
 export interface Moved {
   readonly first: number;
   readonly last: number;
+}
+
+/** With the key itself: it is shown here alone. */
+export interface NewKey {
+  readonly id: string;
+  readonly tenant: string;
+  readonly user_id: string;
+  readonly name: string;
+  readonly roles: readonly string[];
+  readonly scopes: readonly string[];
+  readonly created_at: number;
+  readonly created_by: string;
+  readonly expires_at?: number;
+  readonly revoked_at?: number;
+  /** When it was used last, true to about a minute. */
+  readonly used_at?: number;
+  readonly key: string;
 }
 
 export interface NewMemoryBody {
