@@ -87,6 +87,12 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "skills check": ("gateway skills check skills/", "gateway skills check --lenient downloaded/pdf"),
     "skills new": ("gateway skills new check-invoice",),
     "skills snapshot": ("gateway skills snapshot",),
+    "keys list": ("gateway keys list", "gateway keys list --all --json"),
+    "keys create": (
+        'gateway keys create "nightly report" --scope read --days 30',
+        "gateway keys create desk --user desk --role service",
+    ),
+    "keys revoke": ("gateway keys revoke 6f1d0c2b9a3e4857",),
     "tools list": ("gateway tools list", "gateway tools list --mcp"),
     "tools run": (
         'gateway tools run calculate \'{"expression": "17*23"}\'',
