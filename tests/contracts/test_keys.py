@@ -65,6 +65,7 @@ async def test_a_key_is_revoked_once_and_for_good(storage: Storage) -> None:
 
     found = await storage.keys.find(KEY.id)
     assert found == replace(KEY, used_at=7, revoked_at=9)
+    assert found is not None
     assert not found.holds(8)
 
 
