@@ -20,8 +20,6 @@ from starlette.types import Scope
 
 from gateway.adapters.adapter import Adapter, switched_on
 from gateway.api.url_table import ENDPOINTS
-from gateway.auth.authentication import Authentication
-from gateway.auth.static_keys import StaticKeys
 from gateway.errors import GatewayError
 from gateway.http.audit import Audit
 from gateway.http.endpoint import OPEN, Endpoint
@@ -33,6 +31,7 @@ from gateway.lifespan import lifespan
 from gateway.settings import Settings
 from gateway.tools.base import FunctionTool
 from gateway.wiring import function_skills
+from gateway.wiring.authentication import open_authentication
 
 OPEN_PATHS = ("/", "/openapi.json", "/assets/")
 """What is no endpoint of the API: the page and the description of the API."""
@@ -71,7 +70,7 @@ def build_app(settings: Settings, *, demo: bool = False, tools: Sequence[Functio
         exception_handlers={GatewayError: on_gateway_error, HTTPException: on_http_error, Exception: on_bug},
         lifespan=lifespan,
     )
-    app.state.authentication = _authentication(settings)
+    app.state.authentication, app.state.identity_provider = open_authentication(settings)
     app.state.settings = (
         settings.model_copy(update={"model": "demo", "allowed_models": ()}) if demo else settings
     )
@@ -83,12 +82,6 @@ def build_app(settings: Settings, *, demo: bool = False, tools: Sequence[Functio
         tools = (*tools, *demo_tools(settings.data_dir))
     app.state.functions = function_skills(settings, tools)
     return app
-
-
-def _authentication(settings: Settings) -> Authentication:
-    keys = StaticKeys.of(settings)
-    admins = settings.admins or ((keys.sole_user,) if keys.sole_user else ())
-    return Authentication((keys,) if keys else (), admins)
 
 
 def _open(endpoints: Iterable[Endpoint]) -> Iterator[str]:

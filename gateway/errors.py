@@ -34,6 +34,7 @@
     │   ├── ArchiveDamaged     an archive is missing or not what was written; the message names it
     │   └── ArtifactDamaged    likewise, the content of an artifact; the message names its hash
     ├── EmbeddingsFailed       the embeddings API gave no usable vectors; memories are found by words alone
+    ├── ProviderUnavailable    the identity provider cannot be asked, and what is known of it does not do
     ├── CompressionFailed      no summary that may stand for the history; the old view is kept
     ├── LearningFailed         no usable answer to what is worth remembering; nothing was remembered
     └── SettingsError          a setting is missing or wrong; the message says which and what to do
@@ -127,6 +128,11 @@ class LockedOut(RequestRefused):
     """`details` has `retry_after`, in seconds."""
 
     code = "locked_out"
+    retryable = True
+
+
+class ProviderUnavailable(GatewayError):
+    code = "identity_provider_unavailable"
     retryable = True
 
 

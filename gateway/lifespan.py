@@ -149,7 +149,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
             schedules=UserSchedules(schedules, events),
             webhooks=user_webhooks,
             audit=await _open_audit(app, storage, stack),
-            keys=_keys(app, settings, storage),
+            keys=_keys(app, settings, storage, stack),
         )
         app.state.deps, app.state.gateway, app.state.telemetry, app.state.wheel = (
             deps,
@@ -248,7 +248,9 @@ def _webhooks(
     return worker, UserWebhooks(storage.webhooks, storage.schedules, posts, settings, worker.look)
 
 
-def _keys(app: Starlette, settings: Settings, storage: Storage) -> ApiKeys:
+def _keys(app: Starlette, settings: Settings, storage: Storage, stack: AsyncExitStack) -> ApiKeys:
+    if (provider := app.state.identity_provider) is not None:
+        stack.push_async_callback(provider.close)
     stored = StoredKeys(storage.keys)
     authentication: Authentication = app.state.authentication
     authentication.add(stored)

@@ -24,6 +24,8 @@ MAX_USER = 256
 """Characters of a user's name in such a header."""
 NOBODY = frozenset({"null", "none", "undefined", "nan"})
 """What programs write for a user that they do not know."""
+GENUINE = frozenset({"token_expired", "token_without_user", "no_role"})
+"""Refusals of what the identity provider has signed: nobody who guesses gets so far."""
 OF_NO_USER = "/v1/models"
 """What frontends ask for before any of their users comes: a service need not name one there."""
 
@@ -111,8 +113,8 @@ class Authentication:
         self._attempts.check(sources, digest)
         try:
             found = await self._first(headers, address)
-        except NotAuthenticated:
-            if self._attempts.failed(sources):
+        except NotAuthenticated as error:
+            if error.code not in GENUINE and self._attempts.failed(sources):
                 log.warning("locked_out", address=address, key_ids=sorted(ids))
             raise
         self._attempts.held(digest)

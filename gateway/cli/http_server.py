@@ -82,8 +82,8 @@ def _bind_each(host: str, first: int | None, count: int) -> Iterator[socket.sock
 
 
 def refuse_open_address(settings: Settings) -> None:
-    """Raises SettingsError when others could reach a server and no key protects it."""
-    if not settings.is_loopback and not settings.api_keys.get_secret_value():
+    """Raises SettingsError when others could reach a server and need not say who they are."""
+    if not settings.is_loopback and not settings.has_accounts:
         raise SettingsError(
             f"Listening on {settings.host} lets others in, and no API key is set. "
             "Set GATEWAY_API_KEYS=name:secret, or listen on 127.0.0.1."

@@ -74,8 +74,8 @@ def mcp(
         _end_at_interrupt()
         asyncio.run(_over_stdio(settings, caller))
         return
-    if user is not None and settings.api_keys.get_secret_value():
-        raise typer.BadParameter("Leave --user out: with GATEWAY_API_KEYS the key of each request names it.")
+    if user is not None and settings.has_accounts:
+        raise typer.BadParameter("Leave --user out: with accounts the key or token of each request names it.")
     _over_http(settings, caller)
 
 

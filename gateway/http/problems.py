@@ -37,6 +37,7 @@ STATUS: tuple[tuple[type[GatewayError], int], ...] = (
     (errors.ArchiveDamaged, 500),
     (errors.ArtifactDamaged, 500),
     (errors.StorageError, 503),
+    (errors.ProviderUnavailable, 503),
     (errors.CompressionFailed, 502),
     (errors.LearningFailed, 502),
     (errors.ModelError, 502),

@@ -47,7 +47,9 @@ class Settings(BaseSettings):
     )
 
     # Where it listens and keeps things
-    host: str = Field("127.0.0.1", description="Address to listen on. Other than loopback needs api_keys.")
+    host: str = Field(
+        "127.0.0.1", description="Address to listen on. Other than loopback needs api_keys or oidc_issuer."
+    )
     port: int = Field(8000, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
     data_dir: Path = Field(
         Path("data"),
@@ -102,6 +104,37 @@ class Settings(BaseSettings):
         (),
         description="Names in api_keys whose keys act for others, as a frontend with users of its own does: "
         "each request names its user in X-User-Id or X-OpenWebUI-User-Id.",
+    )
+    oidc_issuer: str | None = Field(
+        None,
+        description="Identity provider of access tokens and sign-ins, as its tokens name it: https, or http "
+        "on loopback.",
+    )
+    oidc_audience: Names = Field(
+        (),
+        description="Audiences of the provider's access tokens that are taken as Bearer; absent: none are.",
+    )
+    oidc_jwks_url: str | None = Field(
+        None, description="Address of the provider's keys; absent: from its discovery document."
+    )
+    oidc_algorithms: Names = Field(
+        ("RS256", "ES256"), description="Signatures that are taken: of key pairs alone, never none or HS256."
+    )
+    oidc_user_claim: str = Field(
+        "sub", min_length=1, description="Claim that names the user; email must be verified."
+    )
+    oidc_tenant_claim: str | None = Field(
+        None, description="Claim that names the user's tenant; absent: all are in the tenant default."
+    )
+    oidc_roles_claim: str = Field(
+        "groups",
+        min_length=1,
+        description="Claim with the user's groups or roles; dots lead into objects: realm_access.roles.",
+    )
+    oidc_roles: Names = Field(
+        (),
+        description="value=role,… for values of that claim; who has none of them is refused. Absent: "
+        "everybody is a member.",
     )
     cors_origins: Names = Field((), description="Origins of other pages that may call the API.")
     allowed_hosts: Names = Field((), description="Host names accepted besides the loopback ones.")
@@ -441,6 +474,11 @@ class Settings(BaseSettings):
     @property
     def is_loopback(self) -> bool:
         return self.host in LOOPBACK_HOSTS
+
+    @property
+    def has_accounts(self) -> bool:
+        """Whether anybody has to say who they are."""
+        return bool(self.api_keys.get_secret_value() or self.oidc_audience)
 
     @property
     def is_shared(self) -> bool:
