@@ -6,6 +6,7 @@
     │   ├── CursorAhead        the cursor is beyond the session's last event
     │   ├── NotAuthenticated   no key, or one that is not known
     │   ├── LockedOut              too many attempts with keys that do not hold
+    │   ├── ProviderUnavailable    the identity provider cannot be asked, and what is known of it does not do
     │   ├── Forbidden          a browser page of another origin, or a host name that is not ours
     │   ├── NotFound           no such thing, or it belongs to somebody else
     │   ├── TurnInProgress     the session already has a turn in flight
@@ -34,7 +35,6 @@
     │   ├── ArchiveDamaged     an archive is missing or not what was written; the message names it
     │   └── ArtifactDamaged    likewise, the content of an artifact; the message names its hash
     ├── EmbeddingsFailed       the embeddings API gave no usable vectors; memories are found by words alone
-    ├── ProviderUnavailable    the identity provider cannot be asked, and what is known of it does not do
     ├── CompressionFailed      no summary that may stand for the history; the old view is kept
     ├── LearningFailed         no usable answer to what is worth remembering; nothing was remembered
     └── SettingsError          a setting is missing or wrong; the message says which and what to do
@@ -131,7 +131,7 @@ class LockedOut(RequestRefused):
     retryable = True
 
 
-class ProviderUnavailable(GatewayError):
+class ProviderUnavailable(RequestRefused):
     code = "identity_provider_unavailable"
     retryable = True
 
