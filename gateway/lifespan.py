@@ -76,6 +76,7 @@ from gateway.wiring import (
     schedule_skills,
     try_bucket,
 )
+from gateway.wiring.authentication import open_page_sign_in
 
 START_TIMEOUT = 30.0
 """Seconds that the start waits at most for MCP servers that are not ready before their `connect_timeout`; who
@@ -251,6 +252,9 @@ def _webhooks(
 def _keys(app: Starlette, settings: Settings, storage: Storage, stack: AsyncExitStack) -> ApiKeys:
     if (provider := app.state.identity_provider) is not None:
         stack.push_async_callback(provider.close)
+    app.state.page_sign_in = page = open_page_sign_in(settings, provider, storage.sign_ins)
+    if page is not None:
+        app.state.authentication.add(page.signed_in)
     stored = StoredKeys(storage.keys)
     authentication: Authentication = app.state.authentication
     authentication.add(stored)

@@ -1,9 +1,15 @@
-"""Keys of an identity provider over real sockets, and tokens signed by them, good and bad."""
+"""Identity providers over real sockets: keys with tokens signed by them, good and bad; and one at which
+people sign in."""
 
 import asyncio
+import json
+import os
+import socket
+import subprocess
+import sys
 import time
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 from joserfc import jwt
@@ -13,7 +19,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from tests.loopback import served
+from tests.loopback import TIMEOUT, free_port, served
 
 AUDIENCE = "gateway"
 
@@ -59,3 +65,34 @@ async def issuing() -> AsyncGenerator[Issuer]:
     ]
     async with served(Starlette(routes=routes), lifespan=False) as issuer.url:
         yield issuer
+
+
+@contextmanager
+def provider_process(**users: dict[str, Any]) -> Generator[str]:
+    """oidc-provider-mock, in a process of its own, at this address: users by their names, with claims.
+    Anybody else may sign in there too, and has no claims."""
+    port = free_port()
+    claims = [
+        part for sub, more in users.items() for part in ("--user-claims", json.dumps({"sub": sub} | more))
+    ]
+    command = [sys.executable, "-W", "ignore", "-m", "oidc_provider_mock", "--port", str(port), *claims]
+    environment = os.environ | {"AUTHLIB_INSECURE_TRANSPORT": "1"}
+    with subprocess.Popen(
+        command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as process:
+        try:
+            _wait_for(port, process)
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.terminate()
+            process.wait(TIMEOUT)
+
+
+def _wait_for(port: int, process: "subprocess.Popen[bytes]") -> None:
+    end = time.monotonic() + TIMEOUT
+    while time.monotonic() < end and process.poll() is None:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.05)
+    raise AssertionError("The identity provider does not start.")

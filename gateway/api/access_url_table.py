@@ -1,8 +1,11 @@
-"""The routes of who may ask: stored keys."""
+"""The routes of who may ask: stored keys, sign-in on the page."""
 
 from gateway.api import keys_routes as keys
+from gateway.api import sign_in_routes as sign_in
 from gateway.api.keys_routes import KeyBody, KeyList, KeysQuery, NewKey
-from gateway.http.endpoint import Endpoint
+from gateway.api.sign_in_routes import CALLBACK, CallbackQuery, SignedOut, SignInQuery
+from gateway.auth.signed_in import SIGN_IN
+from gateway.http.endpoint import OPEN, Endpoint
 
 KEYS = "/api/keys"
 
@@ -26,5 +29,27 @@ ACCESS = (
         {204: (None,)},
         refusals=(404,),
         action="key.revoke",
+    ),
+    Endpoint(
+        "GET", SIGN_IN, OPEN, sign_in.begin, {303: (None,)}, query=SignInQuery, refusals=(401, 403, 404, 503)
+    ),
+    Endpoint(
+        "GET",
+        CALLBACK,
+        OPEN,
+        sign_in.finish,
+        {303: (None,)},
+        query=CallbackQuery,
+        refusals=(401, 403, 404, 503),
+        action="sign_in.create",
+    ),
+    Endpoint(
+        "POST",
+        "/auth/sign-out",
+        "read",
+        sign_in.end,
+        {200: (SignedOut,)},
+        refusals=(403, 404),
+        action="sign_in.end",
     ),
 )

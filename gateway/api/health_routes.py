@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from gateway import __version__
 from gateway.auth import Role, Scope
+from gateway.auth.signed_in import is_signed_in
 from gateway.errors import GatewayError
 from gateway.events.contract import json_schema
 from gateway.http.json_types import Reply, json_reply
@@ -77,6 +78,7 @@ class Caller(Reply):
     roles: list[Role]
     scopes: list[Scope]
     has_key: bool = Field(description="Keys are asked for: who has another one is another user.")
+    signed_in: bool = Field(description="By the page's sign-in, which can be ended (POST /auth/sign-out).")
     is_admin: bool = Field(description="May switch skills, change documents and try edits of the prompt.")
     models: list[str] = Field(description="Those that a turn may choose, the default first.")
 
@@ -91,6 +93,7 @@ async def me(request: ApiRequest) -> Response:
             roles=sorted(who.roles),
             scopes=sorted(who.scopes),
             has_key=request.app.state.authentication.is_required,
+            signed_in=is_signed_in(request.headers),
             is_admin="admin" in who.scopes,
             models=list(settings.models),
         )

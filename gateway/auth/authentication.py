@@ -53,10 +53,14 @@ class Authentication:
     """The ways that are configured, in their order: the first for which a request has credentials decides.
     Without any way everybody is the local user, on loopback."""
 
-    def __init__(self, ways: Sequence[Authenticator], admins: Collection[str] = ()) -> None:
+    def __init__(
+        self, ways: Sequence[Authenticator], admins: Collection[str] = (), *, sign_in: str | None = None
+    ) -> None:
         """`admins` are ids of users who have that role, unless they come with a key that has roles itself."""
         self._ways = tuple(ways)
-        self.is_required = bool(ways)
+        self.sign_in = sign_in
+        """Path at which people sign in on the page."""
+        self.is_required = bool(ways) or sign_in is not None
         """Whether anybody has to say who they are."""
         self._admins = frozenset(admins)
         self._attempts = FailedAttempts()
@@ -128,7 +132,10 @@ class Authentication:
                 return who, way
         if not self.is_required:
             return LOCAL_USER, None
-        raise NotAuthenticated("Send an API key as 'Authorization: Bearer …' or 'x-api-key: …'.")
+        raise NotAuthenticated(
+            "Send an API key as 'Authorization: Bearer …' or 'x-api-key: …'.",
+            details={"sign_in": self.sign_in} if self.sign_in else None,
+        )
 
 
 def needs_user(path: str) -> bool:

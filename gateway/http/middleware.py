@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gateway.auth.authentication import SINGLE, Authentication, needs_user
+from gateway.auth.signed_in import check_same_origin
 from gateway.errors import Draining, Forbidden, GatewayError, InvalidRequest
 from gateway.http.problems import dialect_of, on_bug, refusal
 from gateway.ids import is_id, new_request_id
@@ -146,6 +147,7 @@ class Access:
             if not authentication.is_required:
                 self._check_host(headers)
             self._check_origin(headers)
+            check_same_origin(scope["method"], headers)
             if path not in self._open_paths and not path.startswith(self._open_prefixes):
                 address = scope["client"][0] if scope.get("client") else None
                 who = await authentication.identify(headers, address, needs_user=needs_user(path))

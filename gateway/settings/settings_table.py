@@ -136,6 +136,23 @@ class Settings(BaseSettings):
         description="value=role,… for values of that claim; who has none of them is refused. Absent: "
         "everybody is a member.",
     )
+    oidc_client_id: str | None = Field(
+        None, min_length=1, description="Client by which people sign in on the page; absent: they do not."
+    )
+    oidc_client_secret: SecretStr | None = Field(
+        None, description="That client's secret; absent: it is a public one, with PKCE alone."
+    )
+    oidc_scopes: Names = Field(("profile", "email"), description="Asked for at a sign-in, beside openid.")
+    page_url: str | None = Field(
+        None,
+        pattern=r"^https?://[A-Za-z0-9.:\[\]-]+/?$",
+        description="Address of the page as browsers see it, https://chat.example.org; sign-in needs it, but "
+        "on loopback.",
+    )
+    sign_in_lifetime: float = Field(
+        43_200, ge=60, le=31_536_000, description="Time after which somebody signs in anew."
+    )
+    sign_in_idle: float = Field(14_400, ge=60, description="Idle time after which they do.")
     cors_origins: Names = Field((), description="Origins of other pages that may call the API.")
     allowed_hosts: Names = Field((), description="Host names accepted besides the loopback ones.")
 
@@ -478,7 +495,7 @@ class Settings(BaseSettings):
     @property
     def has_accounts(self) -> bool:
         """Whether anybody has to say who they are."""
-        return bool(self.api_keys.get_secret_value() or self.oidc_audience)
+        return bool(self.api_keys.get_secret_value() or self.oidc_audience or self.oidc_client_id)
 
     @property
     def is_shared(self) -> bool:

@@ -647,3 +647,18 @@ api_keys = Table(
 )
 Index("api_keys_by_user", api_keys.c.user_id, api_keys.c.created_at, api_keys.c.id)
 Index("api_keys_by_tenant", api_keys.c.tenant, api_keys.c.created_at, api_keys.c.id)
+
+# Who is signed in on the page (see `SignIn`). `roles` is JSON.
+sign_ins = Table(
+    "sign_ins",
+    metadata,
+    Column("digest", Text, primary_key=True, nullable=False),
+    Column("tenant", Text, nullable=False),
+    Column("user_id", Text, nullable=False),
+    Column("roles", Text, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger, nullable=False),
+    Column("used_at", BigInteger, nullable=False),
+)
+Index("sign_ins_by_user", sign_ins.c.user_id, sign_ins.c.created_at, sign_ins.c.digest)
+Index("sign_ins_by_expiry", sign_ins.c.expires_at)

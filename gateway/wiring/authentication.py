@@ -3,9 +3,11 @@
 from typing import TYPE_CHECKING
 
 from gateway.auth.authentication import Authentication, Authenticator
+from gateway.auth.signed_in import SIGN_IN, PageSignIn, SignedIn
 from gateway.auth.static_keys import StaticKeys
 from gateway.errors import SettingsError
 from gateway.settings import Settings
+from gateway.storage.sign_ins import SignIns
 
 if TYPE_CHECKING:
     from gateway.auth.identity_provider import IdentityProvider
@@ -29,16 +31,42 @@ def open_authentication(settings: Settings) -> "tuple[Authentication, IdentityPr
         ways.append(AccessTokens(provider, mapping, settings.oidc_audience, settings.oidc_algorithms))
     if keys:
         ways.append(keys)
-    return Authentication(ways, admins), provider
+    return Authentication(ways, admins, sign_in=SIGN_IN if settings.oidc_client_id else None), provider
+
+
+def open_page_sign_in(
+    settings: Settings, provider: "IdentityProvider | None", sign_ins: SignIns
+) -> PageSignIn | None:
+    """Sign-in on the page; None: it is not configured. Raises SettingsError: a setting is wrong."""
+    if provider is None or settings.oidc_client_id is None:
+        return None
+    from gateway.auth.access_tokens import TokenVerifier  # noqa: PLC0415 - as in _provider
+    from gateway.auth.claims import ClaimMapping  # noqa: PLC0415
+    from gateway.auth.sign_in_flow import SignInFlow  # noqa: PLC0415
+
+    secret = settings.oidc_client_secret
+    flow = SignInFlow(
+        provider,
+        TokenVerifier(provider, settings.oidc_algorithms),
+        ClaimMapping.of(settings),
+        client_id=settings.oidc_client_id,
+        client_secret=secret.get_secret_value() if secret else None,
+        scopes=settings.oidc_scopes,
+    )
+    return PageSignIn(flow, SignedIn(sign_ins, settings))
 
 
 def _provider(settings: Settings) -> "IdentityProvider | None":
     if settings.oidc_issuer is None:
-        if settings.oidc_audience:
-            raise SettingsError("GATEWAY_OIDC_AUDIENCE needs GATEWAY_OIDC_ISSUER.")
+        if settings.oidc_audience or settings.oidc_client_id:
+            raise SettingsError("GATEWAY_OIDC_AUDIENCE and GATEWAY_OIDC_CLIENT_ID need GATEWAY_OIDC_ISSUER.")
         return None
-    if not settings.oidc_audience:
-        raise SettingsError("GATEWAY_OIDC_ISSUER does nothing without GATEWAY_OIDC_AUDIENCE.")
+    if not settings.oidc_audience and not settings.oidc_client_id:
+        raise SettingsError(
+            "GATEWAY_OIDC_ISSUER does nothing without GATEWAY_OIDC_AUDIENCE or GATEWAY_OIDC_CLIENT_ID."
+        )
+    if settings.oidc_client_id and not settings.page_url and not settings.is_loopback:
+        raise SettingsError("GATEWAY_OIDC_CLIENT_ID needs GATEWAY_PAGE_URL, the address of the page.")
     from gateway.auth.identity_provider import IdentityProvider  # noqa: PLC0415 - its libraries take 0.1 s
 
     return IdentityProvider(settings.oidc_issuer, settings.oidc_jwks_url)

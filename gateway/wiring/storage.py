@@ -52,6 +52,8 @@ from gateway.storage.sessions.learning_progress import SqlLearnedSessions
 from gateway.storage.sessions.purges import SqlPurges
 from gateway.storage.sessions.search import SqlSearch, TurnWords
 from gateway.storage.sessions.store import SqlSessions
+from gateway.storage.sign_ins import SignIns
+from gateway.storage.sign_ins.statements import SqlSignIns
 from gateway.storage.sqlite.session_search import Fts5TurnWords
 from gateway.storage.sqlite.sqlite_database import SqliteDatabase
 from gateway.storage.turns import Turns
@@ -94,6 +96,7 @@ class Storage:
     webhooks: Webhooks
     audit: AuditLog
     keys: Keys
+    sign_ins: SignIns
     artifacts: Artifacts
     orphans: Orphans
     exclusive: Exclusive
@@ -242,6 +245,7 @@ def _storage_on(
         webhooks=SqlWebhooks(database),
         audit=SqlAuditLog(database),
         keys=SqlKeys(database),
+        sign_ins=SqlSignIns(database),
         artifacts=SqlArtifacts(database),
         orphans=SqlOrphans(database),
         exclusive=exclusive,

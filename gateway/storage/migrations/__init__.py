@@ -33,7 +33,7 @@ class Chain(NamedTuple):
     holds: str = "sessions"
 
 
-HEAD = "0024"
+HEAD = "0025"
 """The newest revision of the sessions, in versions/."""
 SESSIONS = Chain("versions", HEAD, "0009")
 

@@ -248,6 +248,14 @@ export interface BranchReply {
   readonly created_at: number;
 }
 
+/** What the identity provider sends the browser back with. */
+export interface CallbackQuery {
+  readonly code?: string;
+  readonly state?: string;
+  readonly iss?: string;
+  readonly error?: string;
+}
+
 /** Who asks, and what they may choose. */
 export interface Caller {
   readonly user_id: string;
@@ -256,6 +264,8 @@ export interface Caller {
   readonly scopes: readonly ("chat" | "read" | "memory" | "artifacts" | "admin" | "metrics")[];
   /** Keys are asked for: who has another one is another user. */
   readonly has_key: boolean;
+  /** By the page's sign-in, which can be ended (POST /auth/sign-out). */
+  readonly signed_in: boolean;
   /** May switch skills, change documents and try edits of the prompt. */
   readonly is_admin: boolean;
   /** Those that a turn may choose, the default first. */
@@ -1497,6 +1507,18 @@ export interface SessionsQuery {
   readonly archived?: "false" | "true" | "all";
   /** The last used first, or the last made. */
   readonly order?: "updated" | "created";
+}
+
+/** Where to go then. */
+export interface SignInQuery {
+  /** A path of the page. */
+  readonly to?: string;
+}
+
+/** Where the browser goes now. */
+export interface SignedOut {
+  /** The identity provider's page to sign out there too, or our own. */
+  readonly url: string;
 }
 
 /** The catalog. `warnings` name conflicts and files that cannot be used. */

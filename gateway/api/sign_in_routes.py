@@ -1,0 +1,118 @@
+"""Sign-in on the page: to the identity provider, back, and out."""
+
+from html import escape
+
+from pydantic import ConfigDict, Field
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from gateway.auth.signed_in import COOKIE, PageSignIn, cookie_in, named_in
+from gateway.errors import Forbidden, GatewayError, NotFound
+from gateway.http.json_types import Query, Reply, json_reply
+from gateway.http.problems import status_of
+from gateway.http.requests import ApiRequest
+from gateway.settings import LOOPBACK_HOSTS
+
+BEGUN = "gateway_signing_in"
+BEGUN_FOR = 600
+"""Seconds that somebody may take at the provider."""
+CALLBACK = "/auth/callback"
+
+
+class SignInQuery(Query):
+    """Where to go then."""
+
+    to: str = Field("/", max_length=512, description="A path of the page.")
+
+
+class CallbackQuery(Query):
+    """What the identity provider sends the browser back with."""
+
+    model_config = ConfigDict(extra="ignore")  # providers add their own
+
+    code: str = Field("", max_length=4096)
+    state: str = Field("", max_length=512)
+    iss: str | None = Field(None, max_length=2048)
+    error: str | None = Field(None, max_length=200)
+
+
+class SignedOut(Reply):
+    """Where the browser goes now."""
+
+    url: str = Field(description="The identity provider's page to sign out there too, or our own.")
+
+
+async def begin(request: ApiRequest) -> Response:
+    """Sends the browser to the identity provider."""
+    asked = request.read_query(SignInQuery)
+    page = _page(request)
+    url, begun = await _ways(request).flow.begin(asked.to, page + CALLBACK)
+    response = _leaving(RedirectResponse(url, 303))
+    _set_cookie(response, page, BEGUN, begun.text, BEGUN_FOR)
+    return response
+
+
+async def finish(request: ApiRequest) -> Response:
+    """Signs the browser in that comes back, and sends it to the page."""
+    asked, ways, page = request.read_query(CallbackQuery), _ways(request), _page(request)
+    kept = named_in(request.headers.get("cookie", ""), _named(page, BEGUN)) or ""
+    try:
+        who, to = await ways.flow.finish(
+            "" if asked.error else asked.code, asked.state, asked.iss, kept, page + CALLBACK
+        )
+        value = await ways.signed_in.begin(who)
+        if (former := cookie_in(request.headers)) is not None:
+            await ways.signed_in.end(former)
+    except GatewayError as error:
+        request.scope["refused"] = error.code
+        text = f"<title>Chat Gateway</title><p>{escape(error.message)}<p><a href=/>Chat Gateway</a>"
+        response = HTMLResponse(f"<!doctype html>{text}", status_of(error))
+    else:
+        request.scope["principal"] = who
+        response = RedirectResponse(to, 303)
+        _set_cookie(response, page, COOKIE, value, int(request.settings.sign_in_lifetime))
+    _set_cookie(response, page, BEGUN, "", 0)
+    return _leaving(response)
+
+
+async def end(request: ApiRequest) -> Response:
+    """Signs this browser out, and says where it can sign out at the identity provider."""
+    ways, page = _ways(request), _page(request)
+    if (value := cookie_in(request.headers)) is not None:
+        await ways.signed_in.end(value)
+    url = await ways.flow.signed_out_url(page + "/")
+    response = json_reply(SignedOut(url=url or "/"))
+    _set_cookie(response, page, COOKIE, "", 0)
+    return response
+
+
+def _ways(request: ApiRequest) -> PageSignIn:
+    ways: PageSignIn | None = request.app.state.page_sign_in
+    if ways is None:
+        raise NotFound("No sign-in is configured: GATEWAY_OIDC_CLIENT_ID.")
+    return ways
+
+
+def _page(request: ApiRequest) -> str:
+    """The page's address as browsers see it: the setting's, else that on loopback. What a request says of
+    another host is not believed: the provider would send the code there."""
+    if request.settings.page_url:
+        return request.settings.page_url.rstrip("/")
+    if request.url.hostname not in LOOPBACK_HOSTS:
+        raise Forbidden("Set GATEWAY_PAGE_URL to the address of the page.")
+    return f"{request.url.scheme}://{request.url.netloc}"
+
+
+def _named(page: str, name: str) -> str:
+    return f"__Host-{name}" if page.startswith("https:") else name
+
+
+def _set_cookie(response: Response, page: str, name: str, value: str, seconds: int) -> None:
+    is_secure = page.startswith("https:")
+    response.set_cookie(
+        _named(page, name), value, max_age=seconds, path="/", secure=is_secure, httponly=True, samesite="lax"
+    )
+
+
+def _leaving(response: Response) -> Response:
+    response.headers["cache-control"] = "no-store"
+    return response
