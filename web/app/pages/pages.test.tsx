@@ -25,7 +25,7 @@ const ADA: api.Caller = {
   tenant: "default",
   roles: ["member"],
   scopes: ["chat", "read"],
-  has_key: true,
+  has_key: true, signed_in: false,
   is_admin: false,
   models: ["m"],
 };
