@@ -26,7 +26,7 @@ FRESH = 5.0
 USED_EVERY = 60_000
 """Milliseconds between two notes that it is used."""
 MAX_KNOWN = 10_000
-MOST = 20
+MAX_BROWSERS = 20
 """Browsers of one user that are signed in."""
 _VALUE = re.compile(r"[A-Za-z0-9_-]{43}")
 
@@ -97,7 +97,7 @@ class SignedIn:
         value, now = secrets.token_urlsafe(32), now_ms()
         roles = tuple(sorted(who.roles))
         made = SignIn(digest_of(value), who.tenant, who.user_id, roles, now, now + self._lifetime, now)
-        await self._sign_ins.add(made, most=MOST)
+        await self._sign_ins.add(made, most=MAX_BROWSERS)
         return value
 
     async def end(self, value: str) -> None:
