@@ -1,6 +1,7 @@
 """Sign-in on the page: to the identity provider, back, and out."""
 
 from html import escape
+from urllib.parse import urlsplit
 
 from pydantic import ConfigDict, Field
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -68,7 +69,7 @@ async def finish(request: ApiRequest) -> Response:
         response = HTMLResponse(f"<!doctype html>{text}", status_of(error))
     else:
         request.scope["principal"] = who
-        response = RedirectResponse(to, 303)
+        response = RedirectResponse(urlsplit(page).path + to, 303)
         _set_cookie(response, page, COOKIE, value, int(request.settings.sign_in_lifetime))
     _set_cookie(response, page, BEGUN, "", 0)
     return _leaving(response)

@@ -145,7 +145,7 @@ class Settings(BaseSettings):
     oidc_scopes: Names = Field(("profile", "email"), description="Asked for at a sign-in, beside openid.")
     page_url: str | None = Field(
         None,
-        pattern=r"^https?://[A-Za-z0-9.:\[\]-]+/?$",
+        pattern=r"^https?://[A-Za-z0-9.:\[\]-]+(/[A-Za-z0-9._~/-]*)?$",
         description="Address of the page as browsers see it, https://chat.example.org; sign-in needs it, but "
         "on loopback.",
     )

@@ -1,15 +1,15 @@
 import { useRef, useState } from "react";
 
+import { Account } from "./Account";
 import { exportChats, importChats, inWordsOf } from "./chat-files";
 import { Dialog } from "./Dialog";
 import { LANGUAGES } from "./language";
 import { saveFile } from "./downloads";
 import { inWords } from "./pages/problems";
 import { chats } from "./sidebar/chats";
-import { caller, pickModel, useModel, useModels } from "./caller";
+import { pickModel, useModel, useModels } from "./caller";
 import { DETAILS, settings, THEMES, useLanguage, useSettings } from "./settings";
-import { app, signOut, useApp, useWords } from "./state";
-import { useStore } from "./store";
+import { app, useApp, useWords } from "./state";
 import { isTraceAddress } from "./trace-address";
 import { words as table } from "./frame-words";
 
@@ -25,7 +25,6 @@ function Choices() {
   const models = useModels();
   const session = useApp(({ place }) => place.session);
   const chosen = useModel(session);
-  const me = useStore(caller, (value) => value.me);
   return (
     <Dialog title={words.settings} onClose={() => app.set({ settingsOpen: false })}>
       <fieldset className="choices">
@@ -73,12 +72,7 @@ function Choices() {
       )}
       <TraceAddress />
       <ChatFiles />
-      {me?.has_key && (
-        <div className="account">
-          <span>{words.signedIn(me.user_id)}{me.is_admin && <small> {words.admin}</small>}</span>
-          <button type="button" className="small" onClick={signOut}>{words.signOut}</button>
-        </div>
-      )}
+      <Account />
     </Dialog>
   );
 }

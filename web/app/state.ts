@@ -1,6 +1,6 @@
 // The state of the page, in one store: where the reader is, the client, the connection, what is asked of them.
 
-import { type Conversation, GatewayClient, type Link, emptyConversation } from "@chat-gateway/client";
+import { type Conversation, GatewayClient, type Link, Refused, emptyConversation } from "@chat-gateway/client";
 
 import { noteServerTime } from "./clock";
 import { type EventList, EventLog } from "./event-log";
@@ -34,7 +34,7 @@ export interface AppState extends Live {
   readonly place: Place;
   readonly health: Health | null;
   /** The key dialog is open. */
-  readonly keyNeeded: { readonly wasWrong: boolean } | null;
+  readonly keyNeeded: { readonly wasWrong: boolean; /** Where to sign in instead. */ readonly signIn: string | null } | null;
   readonly settingsOpen: boolean;
   /** Read out to those who do not see the page. */
   readonly announcement: string;
@@ -77,8 +77,8 @@ export const client = new GatewayClient({
   url: new URL(".", location.href).href.replace(/\/$/, ""),
   key: readStored(KEY, "tab") ?? "",
   fetch: (input, init) => fetch(input, init).then(noteServerTime),
-  onKeyNeeded: (wasWrong) => {
-    app.set({ keyNeeded: { wasWrong } });
+  onKeyNeeded: (wasWrong, { details }) => {
+    app.set({ keyNeeded: { wasWrong, signIn: typeof details.sign_in === "string" ? details.sign_in : null } });
     return new Promise((resolve) => { giveKey = resolve; });
   },
 });
@@ -91,11 +91,23 @@ export function answerKey(key: string): void {
   giveKey = null;
 }
 
-// Forgets the key and what the reader has written and seen here, and begins anew.
-export function signOut(): void {
+// The address at which the reader signs in, and from which they come back to where they are.
+export function signInAddress(path: string): string {
+  const address = new URL(`.${path}`, location.href);
+  address.searchParams.set("to", `/${location.search}${location.hash}`);
+  return address.href;
+}
+
+// Forgets the key and what the reader has written and seen here, and begins anew; a sign-in is ended first, here and
+// where it was made.
+export async function signOut(isSignedIn: boolean): Promise<void> {
+  const address = isSignedIn ? await client.signOut().catch((error: unknown) => {
+    if (error instanceof Refused && error.status === 401) return "/"; // it has ended by itself
+    throw error;
+  }) : "/";
   writeStored(KEY, null, "tab");
   for (const name of storedNames("gateway.")) if (!ABOUT_THE_BROWSER.includes(name)) writeStored(name, null);
-  location.replace(location.pathname + location.search);
+  location.replace(address === "/" ? location.pathname + location.search : address);
 }
 
 // --- where the reader is -----------------------------------------------------------------------------------------

@@ -4,6 +4,8 @@ import { openTurn } from "@chat-gateway/client";
 import { Archive, ArrowLeft, Box, Brain, CalendarClock, Inbox, Keyboard, Puzzle, Search, SquarePen, TextQuote, Upload, X, Webhook } from "lucide-react";
 import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from "react";
 
+import { Account } from "../Account";
+import { caller } from "../caller";
 import { importChats, inWordsOf } from "../chat-files";
 import { localeOf } from "../pages/locale-formats";
 import { inWords } from "../pages/problems";
@@ -70,8 +72,14 @@ export function Sidebar({ session, page, onClose }: SidebarProps) {
           );
         })}
       </ul>
+      <SidebarAccount />
     </div>
   );
+}
+
+// A key alone is in the settings: its end is nothing that people look for each day.
+function SidebarAccount() {
+  return useStore(caller, ({ me }) => me?.signed_in === true) && <Account />;
 }
 
 function SearchBox() {

@@ -411,6 +411,11 @@ export class GatewayClient {
     return this.connection.ask("GET", "/api/me");
   }
 
+  /** Ends the sign-in of this browser; the address where it goes now. */
+  async signOut(): Promise<string> {
+    return (await this.connection.ask<api.SignedOut>("POST", "/auth/sign-out")).url;
+  }
+
   health(): Promise<api.Health> {
     return this.connection.ask("GET", "/healthz");
   }

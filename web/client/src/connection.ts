@@ -37,9 +37,9 @@ export interface ClientOptions {
   readonly key?: string;
   /** The user whom a delegate key acts for. */
   readonly user?: string;
-  /** Asks for a key after a 401, `wasWrong` when one had been given. `undefined` gives up: the request is refused. All
-   * requests wait for one answer. */
-  readonly onKeyNeeded?: (wasWrong: boolean) => Promise<string | undefined>;
+  /** Asks for a key after a 401, `wasWrong` when one had been given; `refused.details.sign_in` is the path where a
+   * browser signs in, if there is one. `undefined` gives up: the request is refused. All requests wait for one answer. */
+  readonly onKeyNeeded?: (wasWrong: boolean, refused: Refused) => Promise<string | undefined>;
   /** Instead of the global one. */
   readonly fetch?: typeof fetch;
 }
@@ -78,8 +78,8 @@ export class Connection {
       if (this.options.user) headers.set("X-User-Id", this.options.user);
       const response = await this.reach(this.address(path, query), { ...init, headers, cache: "no-store" }, via);
       if (response.ok) return response;
-      if (response.status !== 401 || !await this.renewKey(key)) throw await refusal(response);
-      await response.body?.cancel();
+      const refused = await refusal(response);
+      if (response.status !== 401 || !await this.renewKey(key, refused)) throw refused;
     }
   }
 
@@ -102,10 +102,10 @@ export class Connection {
   }
 
   /** Whether there is another key than `used` now. */
-  private async renewKey(used: string | undefined): Promise<boolean> {
+  private async renewKey(used: string | undefined, refused: Refused): Promise<boolean> {
     if (!this.options.onKeyNeeded) return false;
     if (this.key === used) {
-      this.asking ??= this.options.onKeyNeeded(used !== undefined).finally(() => { this.asking = undefined; });
+      this.asking ??= this.options.onKeyNeeded(used !== undefined, refused).finally(() => { this.asking = undefined; });
       this.key = await this.asking ?? used;
     }
     return this.key !== used;
