@@ -30,6 +30,7 @@ async def served(
         log_config=None,
         access_log=False,
         ws="none",
+        proxy_headers=False,  # as the command serves it
         http=http,
     )
     config.load()

@@ -47,9 +47,7 @@ class ClaimMapping:
         """
         user = _at(claims, self._user)
         if not isinstance(user, str) or not user.strip() or user in DECIDERS:
-            raise NotAuthenticated(
-                f"The claim {self._user} names no user of this gateway.", code="token_without_user"
-            )
+            raise NotAuthenticated(f"{self._user} names no user of this gateway.", code="token_without_user")
         if self._user == "email" and claims.get("email_verified") is not True:
             raise NotAuthenticated(
                 "The identity provider has not verified this e-mail address.", code="token_without_user"
@@ -65,7 +63,7 @@ class ClaimMapping:
             return DEFAULT_TENANT
         tenant = _at(claims, self._tenant)
         if not isinstance(tenant, str) or not is_id(tenant):
-            raise NotAuthenticated(f"The claim {self._tenant} names no tenant.", code="token_without_user")
+            raise NotAuthenticated(f"{self._tenant} names no tenant.", code="token_without_user")
         return tenant
 
     def _roles_of(self, claims: Mapping[str, Any]) -> frozenset[Role]:
@@ -80,7 +78,7 @@ class ClaimMapping:
         )
         if not roles:
             raise NotAuthenticated(
-                f"Nothing in the claim {self._roles} gives a role at this gateway: ask an admin for one.",
+                f"Nothing in {self._roles} gives a role at this gateway: ask an admin for one.",
                 code="no_role",
             )
         return roles

@@ -2,7 +2,7 @@
 asks may. Pure ASGI: a stream passes through without a copy."""
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from time import monotonic
 from urllib.parse import urlsplit
@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gateway.auth.authentication import SINGLE, Authentication, needs_user
 from gateway.auth.signed_in import check_same_origin
+from gateway.auth.trusted_proxies import proxy_headers
 from gateway.errors import Draining, Forbidden, GatewayError, InvalidRequest
 from gateway.http.problems import dialect_of, on_bug, refusal
 from gateway.ids import is_id, new_request_id
@@ -135,6 +136,7 @@ class Access:
         self._open_prefixes = tuple(path for path in open_paths if path.endswith("/") and path != "/")
         self._hosts = LOOPBACK_HOSTS | {name.lower() for name in settings.allowed_hosts}
         self._origins = frozenset(settings.cors_origins)
+        self._single = (*SINGLE, *proxy_headers(settings))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -143,7 +145,7 @@ class Access:
         headers, path = Headers(scope=scope), scope["path"]
         authentication: Authentication = scope["app"].state.authentication
         try:
-            check_single(headers)
+            check_single(headers, self._single)
             if not authentication.is_required:
                 self._check_host(headers)
             self._check_origin(headers)
@@ -173,9 +175,9 @@ class Access:
             raise Forbidden("Pages of this origin may not call the gateway. See GATEWAY_CORS_ORIGINS.")
 
 
-def check_single(headers: Headers) -> None:
-    """Raises errors.InvalidRequest: one of SINGLE is there twice."""
-    for name in SINGLE:
+def check_single(headers: Headers, names: Iterable[str] = SINGLE) -> None:
+    """Raises errors.InvalidRequest: one of those names is there twice."""
+    for name in names:
         if len(headers.getlist(name)) > 1:
             raise InvalidRequest(f"The header {name} is given twice.")
 

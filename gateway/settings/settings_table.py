@@ -48,7 +48,9 @@ class Settings(BaseSettings):
 
     # Where it listens and keeps things
     host: str = Field(
-        "127.0.0.1", description="Address to listen on. Other than loopback needs api_keys or oidc_issuer."
+        "127.0.0.1",
+        description="Address to listen on. Other than loopback needs api_keys, oidc_issuer "
+        "or trusted_proxies.",
     )
     port: int = Field(8000, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
     data_dir: Path = Field(
@@ -153,6 +155,23 @@ class Settings(BaseSettings):
         43_200, ge=60, le=31_536_000, description="Time after which somebody signs in anew."
     )
     sign_in_idle: float = Field(14_400, ge=60, description="Idle time after which they do.")
+    trusted_proxies: Names = Field(
+        (),
+        description="Addresses and ranges, as 10.1.0.0/16, of proxies that sign people in and name them in "
+        "headers; from others these are ignored.",
+    )
+    proxy_user_header: str = Field(
+        "X-Forwarded-User", min_length=1, description="Header in which such a proxy names the user."
+    )
+    proxy_tenant_header: str | None = Field(
+        None, min_length=1, description="That of the user's tenant; absent: all are in the tenant default."
+    )
+    proxy_roles_header: str | None = Field(
+        None, min_length=1, description="That of the user's groups or roles, with commas."
+    )
+    proxy_roles: Names = Field(
+        (), description="value=role,… for values of that header, as oidc_roles; absent: members."
+    )
     cors_origins: Names = Field((), description="Origins of other pages that may call the API.")
     allowed_hosts: Names = Field((), description="Host names accepted besides the loopback ones.")
 
@@ -495,7 +514,12 @@ class Settings(BaseSettings):
     @property
     def has_accounts(self) -> bool:
         """Whether anybody has to say who they are."""
-        return bool(self.api_keys.get_secret_value() or self.oidc_audience or self.oidc_client_id)
+        return bool(
+            self.api_keys.get_secret_value()
+            or self.oidc_audience
+            or self.oidc_client_id
+            or self.trusted_proxies
+        )
 
     @property
     def is_shared(self) -> bool:

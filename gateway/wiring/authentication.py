@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from gateway.auth.authentication import Authentication, Authenticator
 from gateway.auth.signed_in import SIGN_IN, PageSignIn, SignedIn
 from gateway.auth.static_keys import StaticKeys
+from gateway.auth.trusted_proxies import TrustedProxies
 from gateway.errors import SettingsError
 from gateway.settings import Settings
 from gateway.storage.sign_ins import SignIns
@@ -20,7 +21,8 @@ def open_authentication(settings: Settings) -> "tuple[Authentication, IdentityPr
         SettingsError: a setting is wrong, or one goes without another.
     """
     keys = StaticKeys.of(settings)
-    admins = settings.admins or ((keys.sole_user,) if keys.sole_user and not settings.oidc_issuer else ())
+    others = settings.oidc_issuer or settings.trusted_proxies
+    admins = settings.admins or ((keys.sole_user,) if keys.sole_user and not others else ())
     ways: list[Authenticator] = []
     provider = _provider(settings)
     if provider is not None and settings.oidc_audience:
@@ -31,6 +33,8 @@ def open_authentication(settings: Settings) -> "tuple[Authentication, IdentityPr
         ways.append(AccessTokens(provider, mapping, settings.oidc_audience, settings.oidc_algorithms))
     if keys:
         ways.append(keys)
+    if settings.trusted_proxies:
+        ways.append(TrustedProxies(settings))
     return Authentication(ways, admins, sign_in=SIGN_IN if settings.oidc_client_id else None), provider
 
 
