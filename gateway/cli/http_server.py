@@ -57,7 +57,7 @@ def run(
         SettingsError: others could reach the server and no key protects it.
         GatewayError: the port cannot be had, or the application cannot start.
     """
-    refuse_open_address(settings)
+    refuse_open_address(settings, is_closed=settings.has_accounts)
     with ExitStack() as stack:
         listeners = [stack.enter_context(bind(settings.host, settings.port))]
         settings = settings.model_copy(update={"port": listeners[0].getsockname()[1]})
@@ -81,9 +81,10 @@ def _bind_each(host: str, first: int | None, count: int) -> Iterator[socket.sock
         yield bind(host, first + number if first else 0, option="--worker-port")
 
 
-def refuse_open_address(settings: Settings) -> None:
-    """Raises SettingsError when others could reach a server and need not say who they are."""
-    if not settings.is_loopback and not settings.has_accounts:
+def refuse_open_address(settings: Settings, *, is_closed: bool) -> None:
+    """Raises SettingsError when others could reach a server that is not `is_closed` to whom it does not
+    know."""
+    if not settings.is_loopback and not is_closed:
         raise SettingsError(
             f"Listening on {settings.host} lets others in, and no API key is set. "
             "Set GATEWAY_API_KEYS=name:secret, or listen on 127.0.0.1."

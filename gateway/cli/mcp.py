@@ -74,8 +74,8 @@ def mcp(
         _end_at_interrupt()
         asyncio.run(_over_stdio(settings, caller))
         return
-    if user is not None and settings.has_accounts:
-        raise typer.BadParameter("Leave --user out: with accounts the key or token of each request names it.")
+    if user is not None and settings.api_keys.get_secret_value():
+        raise typer.BadParameter("Leave --user out: with GATEWAY_API_KEYS the key of each request names it.")
     _over_http(settings, caller)
 
 
@@ -113,12 +113,13 @@ async def _over_stdio(settings: "Settings", caller: "McpUser") -> None:
 
 
 def _over_http(settings: "Settings", caller: "McpUser") -> None:
-    """Raises SettingsError where others could reach it and no key protects it."""
+    """Raises SettingsError where others could reach it and no key protects it: it takes no other
+    credentials."""
     from gateway.auth.static_keys import StaticKeys
     from gateway.cli.http_server import bind, refuse_open_address
 
     keys = StaticKeys.of(settings)
-    refuse_open_address(settings)
+    refuse_open_address(settings, is_closed=bool(keys))
     with bind(settings.host, settings.port, option="--http") as listener:
         asyncio.run(_listen(settings, caller, keys, listener))
 

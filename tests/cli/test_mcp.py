@@ -68,6 +68,11 @@ def test_nothing_is_passed_on_where_no_gateway_is(command: Command) -> None:
     ("arguments", "settings", "message"),
     [
         (("--http", "0.0.0.0:0"), {}, "Listening on 0.0.0.0 lets others in, and no API key is set."),
+        (
+            ("--http", "0.0.0.0:0"),
+            {"GATEWAY_TRUSTED_PROXIES": "10.1.0.7"},
+            "Listening on 0.0.0.0 lets others in, and no API key is set.",
+        ),
         (("--http", "localhost"), {}, "--http takes HOST:PORT, such as 127.0.0.1:8765"),
         (("--http", "127.0.0.1:99999"), {}, "--http takes HOST:PORT"),
         (
