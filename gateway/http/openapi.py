@@ -23,6 +23,7 @@ MEANING = {
     202: "Accepted",
     204: "Nothing to send",
     206: "The part that was asked for",
+    303: "Go on at another address",
     304: "The client has it already",
     400: "The request is not of the right form",
     401: "No API key, or an unknown one",
