@@ -27,7 +27,7 @@ from gateway.auth.authentication import Authentication
 from gateway.auth.signed_in import COOKIE, SignedIn
 from gateway.auth.stored_keys import StoredKeys, new_secret
 from gateway.ids import new_key_id
-from gateway.settings import Settings
+from gateway.settings import Settings, load_settings
 from gateway.storage.keys import ApiKey
 from gateway.wiring import Storage, open_storage
 from gateway.wiring.authentication import open_authentication
@@ -49,7 +49,7 @@ async def main() -> int:
     missed = 0
     async with _issuer() as issuer:
         with tempfile.TemporaryDirectory() as folder:
-            settings = Settings(
+            settings = load_settings(
                 data_dir=Path(folder),
                 api_keys=SecretStr(f"ada:{KEY}"),
                 oidc_issuer=issuer,

@@ -26,7 +26,7 @@ MEANING = {
     303: "Go on at another address",
     304: "The client has it already",
     400: "The request is not of the right form",
-    401: "No API key, or an unknown one",
+    401: "No credentials, or such that do not hold",
     403: "Not from this page or host, or not for that user",
     404: "No such thing, or it belongs to somebody else",
     408: "The body did not come in, or too slowly",
