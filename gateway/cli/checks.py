@@ -37,7 +37,7 @@ def check_settings(settings: Settings) -> list[Finding]:
     ]
     if (says := left_out(settings)) is not None:
         found.append(Finding("warning", "settings", says))
-    if not settings.is_loopback and not settings.api_keys.get_secret_value():
+    if not settings.is_loopback and not settings.has_accounts:
         found.append(
             Finding(
                 "bad",

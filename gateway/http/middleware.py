@@ -136,6 +136,7 @@ class Access:
         self._open_prefixes = tuple(path for path in open_paths if path.endswith("/") and path != "/")
         self._hosts = LOOPBACK_HOSTS | {name.lower() for name in settings.allowed_hosts}
         self._origins = frozenset(settings.cors_origins)
+        self._has_proxies = bool(settings.trusted_proxies)
         self._single = (*SINGLE, *proxy_headers(settings))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -146,12 +147,13 @@ class Access:
         authentication: Authentication = scope["app"].state.authentication
         try:
             check_single(headers, self._single)
-            if not authentication.is_required:
+            address = scope["client"][0] if scope.get("client") else None
+            # A page that gave its own name this machine's address could say what a proxy on it says.
+            if not authentication.is_required or (self._has_proxies and address in LOOPBACK_HOSTS):
                 self._check_host(headers)
             self._check_origin(headers)
             check_same_origin(scope["method"], headers)
             if path not in self._open_paths and not path.startswith(self._open_prefixes):
-                address = scope["client"][0] if scope.get("client") else None
                 who = await authentication.identify(headers, address, needs_user=needs_user(path))
                 scope["principal"] = replace(who, dialect=scope["dialect"]) if scope["dialect"] else who
         except GatewayError as error:

@@ -74,6 +74,9 @@ async def test_somebody_signs_in_asks_and_signs_out(guarded: Client, settings: S
     files = [path for path in settings.data_dir.rglob("*") if path.is_file()]
     assert all(value not in path.read_bytes() for path in files)
 
+    entries = (await guarded.get("/api/audit?action=sign_in.create")).json()["entries"]
+    assert [(each["actor"], each["result"]) for each in entries] == [("ada", "done")]
+
     out = await guarded.post("/auth/sign-out", **OWN)
     there = urlsplit(out.json()["url"])
     assert there.path == "/oauth2/end_session"

@@ -41,6 +41,8 @@ async def test_a_listed_proxy_names_user_tenant_and_roles(settings: Settings) ->
         assert (none.status_code, none.json()["error"]["code"]) == (401, "no_role")
         twice = await client.http.get("/api/me", headers=[*NAMED.items(), ("X-Forwarded-User", "eva")])
         assert twice.status_code == 400
+        rebound = await client.get("/api/me", **NAMED, host="evil.example")
+        assert rebound.status_code == 403
 
 
 async def test_the_same_headers_from_elsewhere_are_no_credentials(settings: Settings) -> None:
