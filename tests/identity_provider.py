@@ -11,6 +11,7 @@ import time
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
+from urllib.parse import parse_qsl
 
 from joserfc import jwt
 from joserfc.jwk import ECKey, KeySet, RSAKey
@@ -28,7 +29,8 @@ class Issuer:
     """What it has asked of it in `asked`; `away` and `held` make it fail, and wait."""
 
     def __init__(self) -> None:
-        self.url = ""
+        self.url = self.id_token = ""
+        self.form: dict[str, str] = {}
         self.keys: list[RSAKey | ECKey] = [RSAKey.generate_key(2048, {"kid": "first", "use": "sig"})]
         self.asked: list[str] = []
         self.away = False
@@ -43,7 +45,17 @@ class Issuer:
         return jwt.encode(header, given, key, algorithms=[alg])
 
     async def discovery(self, request: Request) -> Response:
-        return await self._answer(request, {"issuer": self.url, "jwks_uri": f"{self.url}/keys"})
+        addresses = {
+            "authorization_endpoint": f"{self.url}/authorize",
+            "token_endpoint": f"{self.url}/token",
+            "jwks_uri": f"{self.url}/keys",
+        }
+        return await self._answer(request, {"issuer": self.url} | addresses)
+
+    async def exchange(self, request: Request) -> Response:
+        """Whatever the code is, the token that the test has put there."""
+        self.form = dict(parse_qsl((await request.body()).decode()))
+        return await self._answer(request, {"id_token": self.id_token})
 
     async def jwks(self, request: Request) -> Response:
         return await self._answer(request, KeySet(list(self.keys)).as_dict(private=False))
@@ -62,6 +74,7 @@ async def issuing() -> AsyncGenerator[Issuer]:
     routes = [
         Route("/.well-known/openid-configuration", issuer.discovery),
         Route("/keys", issuer.jwks),
+        Route("/token", issuer.exchange, methods=["POST"]),
     ]
     async with served(Starlette(routes=routes), lifespan=False) as issuer.url:
         yield issuer

@@ -4,7 +4,7 @@ import base64
 import hashlib
 from collections.abc import AsyncGenerator, Generator
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, parse_qsl, urlsplit
 
 import httpx2
 import pytest
@@ -12,7 +12,7 @@ from pydantic import SecretStr
 
 from gateway.settings import Settings
 from tests.harness import Client, running_gateway
-from tests.identity_provider import provider_process
+from tests.identity_provider import issuing, provider_process
 
 pytestmark = pytest.mark.anyio
 
@@ -203,3 +203,29 @@ async def test_a_sign_in_ends_with_its_time_and_when_it_is_idle(
             cookie = (await client.get(path)).headers.get_list("set-cookie")[0].partition(";")[0]
             late = await client.get("/api/me", cookie=cookie)
             assert (late.status_code, late.json()["error"]["code"]) == (401, "signed_out"), more
+
+
+async def test_a_token_of_another_sign_in_client_or_time_signs_nobody_in(
+    settings: Settings, anyio_backend: str
+) -> None:
+    """Though the provider signed it; and the verifier that it is asked with is the one of the challenge."""
+    async with issuing() as issuer:
+        more = given(issuer.url, oidc_roles=())
+        async with running_gateway(settings.model_copy(update=more)) as client:
+            for claims, status in (
+                ({}, 303),
+                ({"nonce": "another"}, 401),
+                ({"nonce": None}, 401),
+                ({"aud": "another"}, 401),
+                ({"azp": "another"}, 401),
+                ({"exp": 1_000_000_000}, 401),
+                ({"iss": "https://login.example.org"}, 401),
+            ):
+                begun = await client.get("/auth/sign-in")
+                asked = dict(parse_qsl(urlsplit(begun.headers["location"]).query))
+                whole: dict[str, Any] = {"aud": "page", "nonce": asked["nonce"]} | claims
+                issuer.id_token = issuer.token(**whole)
+                answer = await client.get(f"/auth/callback?code=c&state={asked['state']}")
+                assert answer.status_code == status, claims
+                digest = hashlib.sha256(issuer.form["code_verifier"].encode()).digest()
+                assert base64.urlsafe_b64encode(digest).decode().rstrip("=") == asked["code_challenge"]
