@@ -94,6 +94,11 @@ class Delays:
                 await self._changed.wait()
 
 
+async def everybody(_: str) -> bool:
+    """Each owner can still ask for things."""
+    return True
+
+
 async def measured(settings: Settings, share: int) -> Sequence[Figure]:
     """The cost of a tick where nothing is due; delays of what is due bit by bit, and at once."""
     delays = Delays()
@@ -103,9 +108,7 @@ async def measured(settings: Settings, share: int) -> Sequence[Figure]:
             skills = wiring.open_skills(settings, storage.switches, (), tuple, DEFAULT_WINDOW)
             deps = wiring.assemble(settings, storage, model, skills, suggestions=Suggestions())
             in_flight, events = InFlight(deps), SessionEvents(storage.log)
-            worker = ScheduleWorker(
-                deps, in_flight, storage.schedules, events, delays, has_key=lambda _: True
-            )
+            worker = ScheduleWorker(deps, in_flight, storage.schedules, events, delays, has_key=everybody)
             await model.prepare()
             cost_of(settings.model, Usage(input_tokens=1, output_tokens=1))  # loads the prices
             ownership = Ownership(deps, in_flight)

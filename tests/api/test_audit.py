@@ -9,6 +9,7 @@ import pytest
 import structlog
 from sqlalchemy import Connection, text
 
+from gateway.auth.failed_attempts import MAX_FAILURES
 from gateway.service.audit import MAX_QUEUED, AuditRecorder
 from gateway.storage.audit import AuditEntry, AuditFilter
 from tests.harness import Client, running_gateway, settings_for
@@ -71,20 +72,29 @@ async def test_what_was_changed_is_told_with_who_what_from_where_and_how_it_went
 async def test_equal_refusals_become_one_entry_and_a_count(gateway: Client) -> None:
     """Whoever tries keys cannot fill the database, and each attempt counts."""
     wrong = {"authorization": "Bearer a-wrong-key-of-this-test"}
-    for _ in range(20):
-        assert (await gateway.get("/api/sessions", **wrong)).status_code == 401
-    forbidden = await gateway.get("/api/audit", **BOB)
+    answers = [(await gateway.get("/api/sessions", **wrong)).status_code for _ in range(20)]
     gateway.app.state.audit._end_counts()
 
     entries = await told(gateway)
 
-    assert forbidden.status_code == 403
-    assert words(entries) == [
-        (None, "access", None, None, "refused:unauthorized"),
-        ("bob", "access", "route", "GET /api/audit", "refused:forbidden"),
-        (None, "access", None, None, "refused:unauthorized"),
+    assert answers == [401] * MAX_FAILURES + [429] * (20 - MAX_FAILURES)
+    counted = [(words([each])[0][-1], each["times"]) for each in entries]
+    assert sorted(counted) == [
+        ("refused:rate_limited", 1),
+        ("refused:rate_limited", 9),
+        ("refused:unauthorized", 1),
+        ("refused:unauthorized", 9),
     ]
-    assert [each["times"] for each in entries] == [1, 1, 19]
+
+
+async def test_a_refusal_names_who_asked_and_the_route(gateway: Client) -> None:
+    """Bob is known, and no admin."""
+    forbidden = await gateway.get("/api/audit", **BOB)
+
+    entries = await told(gateway)
+
+    assert forbidden.status_code == 403
+    assert words(entries) == [("bob", "access", "route", "GET /api/audit", "refused:forbidden")]
 
 
 async def test_a_key_is_told_once_a_day(gateway: Client) -> None:
