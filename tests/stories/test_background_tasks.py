@@ -22,6 +22,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.long]
 TASKS = {
     "MCP server gone",
     "MCP servers",
+    "audit",
     "count of artifacts",
     "count of deliveries",
     "count of memories",
@@ -31,6 +32,7 @@ TASKS = {
     "learning",
     "memory suggestions",
     "old deliveries",
+    "old entries of the audit",
     "ownership of turns",
     "results of schedules",
     "schedules",
