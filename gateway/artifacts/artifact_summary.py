@@ -12,7 +12,7 @@ from gateway.errors import ModelError, StorageError
 from gateway.messages import shortened
 from gateway.model.calls import CallContext, Completion, ModelCalls, request_of
 from gateway.settings import Settings
-from gateway.storage.artifacts import TEXTS, ArtifactRow, Artifacts
+from gateway.storage.artifacts import TEXTS, ArtifactRow, ArtifactWriter
 from gateway.tools.wrapping import visible, wrap
 
 log = structlog.get_logger(__name__)
@@ -47,7 +47,7 @@ class ArtifactSummariser:
     def __init__(
         self,
         artifact_store: ArtifactStore,
-        store: Artifacts,
+        store: ArtifactWriter,
         calls: ModelCalls,
         settings: Settings,
         *,

@@ -28,7 +28,7 @@ from pydantic import BaseModel
 from gateway.errors import ArchiveDamaged, ArtifactDamaged, GatewayError, NotFound
 from gateway.history.sequence_gaps import SequenceGaps
 from gateway.storage.archives.lines import message_line
-from gateway.storage.artifacts import ArtifactRow, Artifacts
+from gateway.storage.artifacts import ArtifactReader, ArtifactRow
 from gateway.storage.log import EventLog
 from gateway.storage.sessions import Transcripts
 from gateway.storage.sessions.copies import ArtifactCopy, Copies, Moment
@@ -88,7 +88,7 @@ class Export:
         log: EventLog,
         sessions: Transcripts,
         copies: Copies,
-        artifacts: Artifacts,
+        artifacts: ArtifactReader,
         contents: Contents,
     ) -> None:
         self.moment = moment

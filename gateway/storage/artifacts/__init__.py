@@ -80,21 +80,8 @@ class Stock(NamedTuple):
     orphan_candidates: int
 
 
-class Artifacts(Protocol):
-    """The rows of artifacts, and which sessions use them."""
-
-    async def add(self, row: ArtifactRow, *, quota: int, instead_of: str | None = None) -> None:
-        """Stores it; from then on its session, if it has one, uses it, and its blob is no orphan (see
-        `Orphans`): it was a candidate, or another artifact has it. Those of its owner that have the blob
-        `instead_of` have this one then, as that is damaged.
-
-        Raises:
-            errors.Conflict: (content_removed) neither was it; the blob may be gone.
-            errors.ArtifactsFull: the owner's artifacts would count more than `quota` bytes; details: quota,
-                used. Content that the owner has already counts MIN_COUNTED.
-            errors.NotFound: (session_not_found) the owner has no such session.
-        """
-        ...
+class ArtifactReader(Protocol):
+    """Reads the rows of artifacts."""
 
     async def get(self, owner: str, ref: str) -> ArtifactRow:
         """Raises errors.NotFound (artifact_not_found)."""
@@ -125,6 +112,31 @@ class Artifacts(Protocol):
         """Those of `refs` that the session uses, whose owner was checked before."""
         ...
 
+    async def space_used(self, owner: str) -> SpaceUsed:
+        """What the owner's artifacts take."""
+        ...
+
+    async def stock(self) -> Stock:
+        """What all users' take."""
+        ...
+
+
+class ArtifactWriter(Protocol):
+    """Adds and removes artifacts, and stores which sessions use them."""
+
+    async def add(self, row: ArtifactRow, *, quota: int, instead_of: str | None = None) -> None:
+        """Stores it; from then on its session, if it has one, uses it, and its blob is no orphan (see
+        `Orphans`): it was a candidate, or another artifact has it. Those of its owner that have the blob
+        `instead_of` have this one then, as that is damaged.
+
+        Raises:
+            errors.Conflict: (content_removed) neither was it; the blob may be gone.
+            errors.ArtifactsFull: the owner's artifacts would count more than `quota` bytes; details: quota,
+                used. Content that the owner has already counts MIN_COUNTED.
+            errors.NotFound: (session_not_found) the owner has no such session.
+        """
+        ...
+
     async def use(self, owner: str, session_id: str, refs: Collection[str]) -> None:
         """The session refers to these from now on, as far as they and the session are there."""
         ...
@@ -142,13 +154,9 @@ class Artifacts(Protocol):
         returns how many. Their blobs may be orphans; the others get another day."""
         ...
 
-    async def space_used(self, owner: str) -> SpaceUsed:
-        """What the owner's artifacts take."""
-        ...
 
-    async def stock(self) -> Stock:
-        """What all users' take."""
-        ...
+class Artifacts(ArtifactReader, ArtifactWriter, Protocol):
+    """The rows of artifacts, and which sessions use them."""
 
 
 def blob_path(owner: str, sha256: str) -> str:

@@ -78,7 +78,7 @@ class ClientCall:
 
 
 class ClientCalls(Protocol):
-    """Calls that wait for a client. Turns are parked for them as for approvals (`Approvals.park`)."""
+    """Calls that wait for a client. Turns are parked for them as for approvals (`ParkedTurns.park`)."""
 
     async def expect(self, calls: Sequence[ClientCall]) -> None:
         """Stores what a client is to run. A call that is there already is left as it is."""
@@ -110,9 +110,8 @@ class ClientCalls(Protocol):
         ...
 
 
-class Approvals(Protocol):
-    """Calls that wait for a person, and turns that are parked meanwhile. A parked turn still counts as its
-    session's running one, but has no owner."""
+class ApprovalRequests(Protocol):
+    """Calls that wait for a person."""
 
     async def ask(self, rows: Sequence[ApprovalRow]) -> None:
         """Stores what is to be decided. A row that is there already is left as it is."""
@@ -144,6 +143,11 @@ class Approvals(Protocol):
         """The owner's calls that wait for a decision, those that were asked about first in front."""
         ...
 
+
+class ParkedTurns(Protocol):
+    """Turns that wait for a person or a client. A parked turn still counts as its session's running one, but
+    has no owner."""
+
     async def park(self, turn: TurnRow, waiting: Collection[str], until: int) -> bool:
         """Gives the turn up until one of the calls `waiting` is decided or has its client's result, or until
         then (Unix milliseconds). False, and nothing done, when that was so before, or the turn is to be
@@ -163,6 +167,10 @@ class Approvals(Protocol):
         """How many turns are parked."""
         ...
 
+
+class ToolGrants(Protocol):
+    """Tools that a user allowed to run without asking."""
+
     async def granted(self, owner: str, session_id: str, tools: Collection[str]) -> Mapping[str, Scope]:
         """Those of `tools` that may run without asking, and since when: in this session, or always."""
         ...
@@ -174,6 +182,10 @@ class Approvals(Protocol):
     async def revoke(self, owner: str, tool: str) -> int:
         """Takes back what was granted to a tool; how many grants that were."""
         ...
+
+
+class Approvals(ApprovalRequests, ParkedTurns, ToolGrants, Protocol):
+    """Calls that wait for a person, turns that are parked meanwhile, and grants."""
 
 
 class SkillSwitches(Protocol):

@@ -28,8 +28,8 @@ from gateway.storage.memories import (
 )
 
 
-class Remembered(Protocol):
-    """What is remembered: changed as a whole or not at all, and looked for."""
+class MemoryRecords(Protocol):
+    """The memories: changed as a whole or not at all, read by id and in the order of their changes."""
 
     async def write(self, changes: Sequence[Change], *, most: int) -> None:
         """All changes in one transaction or none.
@@ -49,6 +49,10 @@ class Remembered(Protocol):
         """
         ...
 
+    async def use(self, ids: Sequence[str], at: int) -> None:
+        """They were cited: their freshness begins anew. No version is added."""
+        ...
+
     async def get(self, viewer: Viewer, *ids: str) -> Sequence[MemoryRow]:
         """Those of `ids` that are there and seen by the viewer, in the order of `ids`. Deleted ones are not
         there; frozen, replaced and quarantined ones are."""
@@ -65,13 +69,6 @@ class Remembered(Protocol):
         """Newest first by (updated_at, id), strictly before that pair."""
         ...
 
-    async def weighed(
-        self, viewer: Viewer, which: Filter | None = None, *, limit: int, lightest: bool = False
-    ) -> Sequence[MemoryRow]:
-        """The weightiest first: pinned ones, then by importance, then those that were used last. With
-        `lightest` the other way round."""
-        ...
-
     async def count(self, viewer: Viewer, which: Filter | None = None) -> tuple[int, int]:
         """How many there are, and the characters of their contents together."""
         ...
@@ -79,6 +76,17 @@ class Remembered(Protocol):
     async def census(self) -> Mapping[tuple[MemoryType, Status, bool], int]:
         """How many there are of all users and documents, deleted ones left out: by type, status and whether
         they are in quarantine. It reads all rows."""
+        ...
+
+
+class MemorySearch(Protocol):
+    """The memories that matter most, and those that match words."""
+
+    async def weighed(
+        self, viewer: Viewer, which: Filter | None = None, *, limit: int, lightest: bool = False
+    ) -> Sequence[MemoryRow]:
+        """The weightiest first: pinned ones, then by importance, then those that were used last. With
+        `lightest` the other way round."""
         ...
 
     async def match(
@@ -101,10 +109,6 @@ class Remembered(Protocol):
     async def located(self, viewer: Viewer, passages: Mapping[str, int]) -> Sequence[Match]:
         """Those of these ids that the viewer sees, in their order, each with its passage of that number, with
         a score of 0. A memory that was indexed before there were passages has none."""
-        ...
-
-    async def use(self, ids: Sequence[str], at: int) -> None:
-        """They were cited: their freshness begins anew. No version is added."""
         ...
 
 
@@ -196,7 +200,7 @@ class Profiles(Protocol):
         ...
 
 
-class MemoryStore(Remembered, ProvenanceStore, Erasures, VectorStore, Profiles, Protocol):
+class MemoryStore(MemoryRecords, MemorySearch, ProvenanceStore, Erasures, VectorStore, Profiles, Protocol):
     """All memories of all users."""
 
     async def put_documents(self, rows: Sequence[tuple[MemoryRow, Sequence[Indexed]]]) -> None:
