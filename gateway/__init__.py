@@ -13,12 +13,12 @@ The map, from the entry points inwards:
     telemetry  spans, metrics, logs: a reader   demo      a keyless, deterministic model server
     turn       one turn, accepted to finished   (start with turn/run.py)
     prompt     the prompt of a call
-    history    what was said                    memory    what is remembered across sessions
+    history    the messages of a session        memory    what is remembered across sessions
     skills     one catalog of abilities         tools     what the model may call
     schedules  messages at set times
     model      the model's edge                 storage   the event log and its tables
     auth       who is asking
-    events     everything that can be said about a turn
+    events     the types of all events
     supervisor background tasks that nothing ends but their cancellation
     cancellation_shield  work that is waited for to its end
     backlog    work that waits in the background, and for how long after a failure

@@ -66,13 +66,13 @@ WORDS = {
     "path_type": "must be a path",
     "none_required": "must be null",
 }
-"""Of the kinds of pydantic's findings that its messages tell in words of Python."""
+"""Kinds of pydantic's errors whose own messages use terms of Python."""
 _SHOULD = re.compile(r"^(Input|String|List|Tuple|Value|Dictionary|Number|URL) should")
 
 
 def plain_words(kind: str, message: str, *, unknown: str) -> str:
-    """What a validation found, without the words of the library that found it: `kind` and `message` are
-    pydantic's type and msg, `unknown` is said of a name that is none."""
+    """The message of a validation error, without terms of the library: `kind` and `message` are pydantic's
+    type and msg, `unknown` is the message for an unknown name."""
     if kind == "extra_forbidden":
         return unknown
     wording = _SHOULD.sub("must", message.removeprefix("Value error, "))

@@ -78,7 +78,7 @@ def new_tool_call_id() -> str:
 
 
 def new_client_call_id() -> str:
-    """An id for a tool call that the user's client runs: whoever reads the call sees by it who ran it."""
+    """An id for a tool call that the user's client runs. Its prefix shows readers that the client ran it."""
     return f"{CLIENT_CALL_PREFIX}{secrets.token_hex(12)}"
 
 
@@ -95,8 +95,8 @@ def new_request_id() -> str:
 def trace_id_of(turn_id: str) -> str:
     """The W3C trace id, 32 hex digits, of the trace of a turn (or of an operation that belongs to none).
 
-    It follows from the id, so that any process at any time, and whoever only saw an event, names the same
-    trace; what is told to others does not give the id away.
+    It is derived from the id, so that any process at any time, and any reader of an event, names the same
+    trace. The id cannot be derived from it.
     """
     return hashlib.sha256(f"trace {turn_id}".encode()).hexdigest()[:32]
 

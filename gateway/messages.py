@@ -67,7 +67,7 @@ RECALLED = "recalled"
 
 
 FORGOTTEN = "forgotten"
-"""The digest of a memory that a turn was told to be forgotten."""
+"""The digest of a memory whose deletion was shown to the model in a turn."""
 
 
 class Recalled(BaseModel):
@@ -116,8 +116,8 @@ _PIXELS, _BYTES = 750, 25  # of an image (ibid.) and of a PDF for one token
 
 
 class Attached(BaseModel):
-    """A file that the user attached: the artifact `ref` that holds it, and what the model is told of it in
-    words (`text`): the whole of a small text, the compact form of a larger one or of what can only be looked
+    """A file that the user attached: the artifact `ref` that holds it, and its description for the model
+    (`text`): the whole of a small text, the compact form of a larger one or of what can only be looked
     at through tools. An image or a document is shown to the model itself, and takes about `tokens` (None: not
     known)."""
 

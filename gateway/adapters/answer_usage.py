@@ -1,4 +1,4 @@
-"""The tokens that one answer tells of: a turn that waited is told in several. Pure."""
+"""The usage that one answer reports: a turn that waited has several answers. Pure."""
 
 from gateway.adapters.turn_parts import Data, ModelAnswered, Part, TurnBegan, TurnEnded
 

@@ -59,14 +59,14 @@ class ClientQuestion(NamedTuple):
 
 
 class ClientExchange(NamedTuple):
-    """What the user said, and what the client was answered; "": nothing."""
+    """A message of the user, and the answer that the client has; "": none."""
 
     question: ClientQuestion
     answer: str
 
 
 class ClientToolResult(NamedTuple):
-    """What a tool of the client gave. `call_id` is the one that the client was told."""
+    """The result of a client's tool. `call_id` is the id that the client was sent."""
 
     call_id: str
     text: str
@@ -75,7 +75,7 @@ class ClientToolResult(NamedTuple):
 
 
 class NewQuestion(NamedTuple):
-    """A new question with its files, by its digest, and what was said before it."""
+    """A new question with its files, its digest, and the conversation before it."""
 
     text: str
     files: Sequence[str | Upload]
@@ -84,7 +84,8 @@ class NewQuestion(NamedTuple):
 
 
 class ClientConversation(NamedTuple):
-    """All that a client sends: what was said before, and a new question, or results of its tools, or both."""
+    """All that a client sends: the conversation so far, and a new question, or results of its tools, or
+    both."""
 
     dialect: ConversationDialect
     instructions: str
@@ -101,7 +102,7 @@ class ClientConversation(NamedTuple):
         return NewQuestion(question.shown(), files, question.digest(), before)
 
     def seeds(self) -> Iterator[SeedMessage]:
-        """What was said before, as the beginning of a session. Raises errors.InvalidRequest."""
+        """The conversation so far, as the beginning of a session. Raises errors.InvalidRequest."""
         for question, answer in self.before:
             yield SeedMessage("user", question.shown(), question.files())
             if answer := without_remarks(answer).strip():

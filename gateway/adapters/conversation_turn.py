@@ -156,7 +156,8 @@ async def _start(request: ApiRequest, turn: TurnRequest, *, made_session: str | 
 
 
 async def _seeded(request: ApiRequest, conversation: ClientConversation, place: NextTurnPlace) -> str:
-    """A session that begins with what was said elsewhere: the one that is named, if it is not there yet."""
+    """A session that begins with a conversation from elsewhere: the one that is named, if it is not there
+    yet."""
     history = await worked(request, lambda: [*conversation.seeds()])
     if len(history) > MAX_SEEDED:
         field = conversation.dialect.field

@@ -1,5 +1,5 @@
-"""Where in which session a client is that sends the whole conversation each time. The log has what was said;
-what the client sends only says where the next turn comes.
+"""The place of a client that sends the whole conversation each time: the session, and the turn to go on
+after. The log has the conversation; what the client sends only finds its place.
 
 Each turn is kept with a mark, a hash of all that its client had sent until then. The mark of what was asked
 before leads to a turn, whose answer in the log has to be the one that the client has:
@@ -57,7 +57,8 @@ class Naming(NamedTuple):
 
 
 class NextTurnPlace(NamedTuple):
-    """Where a turn comes, or (`same`) has come before. Without `is_known` what was said before is nowhere."""
+    """Where a turn comes, or (`same`) has come before. Without `is_known` no session has the conversation so
+    far."""
 
     mark: str
     session_id: str | None = None
@@ -114,7 +115,7 @@ class SessionLookup:
         )
 
     async def _beside(self, mark: str) -> NextTurnPlace:
-        """Where the very same was asked before, after what was said elsewhere."""
+        """The place of the same request of before, after a conversation from elsewhere."""
         for turn in await self._marked(mark):
             with suppress(Conflict):  # nothing can come there any more
                 parent = await self._gateway.asked_after(self._who, turn.session_id, turn.id)

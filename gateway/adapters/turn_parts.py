@@ -55,7 +55,7 @@ class StepBegan(NamedTuple):
 
 
 class ModelAnswered(NamedTuple):
-    """The model said all of its message; `data` is that of iteration_end, with stop_reason and usage."""
+    """The model's message is complete; `data` is that of iteration_end, with stop_reason and usage."""
 
     number: int
     data: Data

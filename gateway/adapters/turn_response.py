@@ -36,10 +36,10 @@ class Encoder(Protocol):
 
 
 class AnswerReader(Protocol):
-    """What a response tells of the events that it is handed."""
+    """Turns events into the bytes of a response."""
 
     is_finished: bool
-    """Nothing more is to be told."""
+    """The response is complete."""
 
     @property
     def turn_id(self) -> str:
@@ -60,7 +60,7 @@ class AnswerReader(Protocol):
 
 
 class TurnAnswer:
-    """What one reader is told of a turn, whose events it is handed from the first on.
+    """The answer to one reader of a turn, made of the turn's events from the first on.
 
     Where the reader has `decided` about calls, or answered them, this begins where the turn waited for that:
     with the turn's first part, and then what came behind. A turn that waits is the end only where nothing
@@ -261,7 +261,7 @@ async def _behind(request: ApiRequest, place: StreamRange, seq: int) -> Sequence
 
 
 async def decided_calls(request: ApiRequest, turn: TurnRow) -> frozenset[str]:
-    """The calls of a turn that somebody has decided about while its log does not say so yet: to a reader that
+    """The calls of a turn that are decided while its log does not have the decision yet: to a reader that
     begins now the turn shall not look as if it waited."""
     gateway, who = request.gateway, request.principal
     asked = set[str]()
@@ -295,4 +295,4 @@ async def stop_turn(request: ApiRequest, session_id: str) -> Response:
 
 
 class _Finished(Exception):
-    """Nothing more is to be told."""
+    """The response is complete."""

@@ -1,7 +1,7 @@
 """Files that users attach to their messages: stored as artifacts, described in words, and shown where the
 Messages API can show them.
 
-    attach: what came with a message -> artifacts, and what the model is told of each, fixed from then on
+    attach: files of a message -> artifacts, and a description of each for the model, fixed from then on
     fill:   messages that name artifacts as images and documents -> the same with their contents
 """
 

@@ -13,7 +13,7 @@ def main() -> NoReturn:
     """The console entry.
 
     Exit codes: 0 done, 1 a failure, 2 a wrong setting or argument, 130 stopped by Ctrl-C, 141 nobody reads
-    what it prints any more. What went wrong is said in one message on stderr.
+    what it prints any more. A failure is one message on stderr.
     """
     import os
 

@@ -149,7 +149,7 @@ def migrate(
 
 
 def _look(folder: Path | None) -> "tuple[FolderContents, list[str]]":
-    """What is in the folder, and what is to be said of one that is not there."""
+    """The contents of the folder, and a remark if there is no folder."""
     from gateway.memory.documents.folder import DocumentFolder
     from gateway.settings import load_settings
 

@@ -27,7 +27,7 @@ def move(
     from gateway.cli.terminal import to_stderr
     from gateway.wiring.database_move import move_everything
 
-    moved = move_everything(source, target, blobs, _Shown().told)
+    moved = move_everything(source, target, blobs, _ProgressLine().show)
     if moved.blobs is not None:
         print(f"{moved.blobs.copied + moved.blobs.present} blobs ({moved.blobs.present} were there already).")
         for what, paths in (("missing", moved.blobs.missing), ("damaged", moved.blobs.damaged)):
@@ -40,13 +40,13 @@ def move(
     print(f"{moved.rows} rows in {moved.target}, the same as in {moved.source}.")
 
 
-class _Shown:
+class _ProgressLine:
     """One line for each step: written over on a terminal, elsewhere when the step is done."""
 
     def __init__(self) -> None:
         self._step = ""
 
-    def told(self, progress: "MoveProgress") -> None:
+    def show(self, progress: "MoveProgress") -> None:
         over = sys.stderr.isatty()
         if not progress.total or (not over and progress.done < progress.total):
             return

@@ -1,4 +1,4 @@
-"""One call of a tool, outside of any turn: for whoever writes tools, or wants to know what one gives."""
+"""One call of a tool, outside of any turn: for authors of tools, and to see what a tool returns."""
 
 import asyncio
 import sys
@@ -39,13 +39,13 @@ LINE = 1000
 def run_alone(
     settings: Settings, name: str, arguments: dict[str, Any], *, yes: bool, verbose: bool
 ) -> CallResult:
-    """Runs the tool, with its MCP server started for it. What it emits is told on stderr. A tool with effects
-    runs when `yes` is given, or a person at the terminal agrees.
+    """Runs the tool, with its MCP server started for it. What it emits is printed on stderr. A tool with
+    effects runs when `yes` is given, or a person at the terminal agrees.
 
     Raises:
         UnknownTool, ServerUnreachable, BadArguments: it cannot be called.
-        GatewayError: it may not be called, or nobody agreed.
-        typer.Abort: the person said no.
+        GatewayError: it may not be called, or no person could agree.
+        typer.Abort: the person refused.
     """
     servers = [each for each in settings.mcp_servers if name.startswith(f"mcp__{each}__")]
     opened = AsyncExitStack()
@@ -115,7 +115,8 @@ async def _call(tool: Tool, arguments: dict[str, Any], limit: int, *, verbose: b
 async def _outcome(
     tool: Tool, arguments: dict[str, Any], context: ToolContext, *, verbose: bool
 ) -> tuple[ResultStatus, ToolOutput]:
-    """What the model would be told. Of an exception it is told the type alone, and its author more."""
+    """The result as the model would read it. Of an exception it reads the type alone; its author sees
+    more."""
     try:
         output = await run_in_time(tool, arguments, context)
     except Exception as error:  # noqa: BLE001 - a tool may raise anything

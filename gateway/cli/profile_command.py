@@ -43,7 +43,7 @@ def profile(
         if unknown := gone - known.fields.keys():
             raise typer.BadParameter(f"{', '.join(sorted(unknown))}: not in the profile.")
         fields = {name: value for name, value in known.fields.items() if name not in gone} | facts
-        # At the version that was read: what somebody else wrote meanwhile is not written over.
+        # At the version that was read, so that no change of others is overwritten.
         return await profiles.put(scope, *named, fields, user, version=version or known.version)
 
     _show(in_context(user, work, makes=bool(facts)), as_json=as_json)

@@ -48,7 +48,7 @@ def replay(
     from gateway.history.replay import read_speed
     from gateway.session_pages.html import write_page
 
-    read_speed(speed)  # a page is made without waiting; a wrong speed is told all the same
+    read_speed(speed)  # a page is made without waiting; a wrong speed is refused all the same
     with GatewayClient(url, key) as client:
         described = find_session(client, session)
         session = described["id"]

@@ -80,7 +80,7 @@ async def _memory(settings: Settings, *, opens: bool) -> AsyncGenerator["MemoryS
 
 
 def look(*, mcp: bool, hint: bool = True, purpose: Purpose = "list") -> Offered:
-    """What there is now, with the tools of MCP servers if they are to be started. The warnings are told, and
+    """The catalog of now, with the tools of MCP servers if they are to be started. Prints its warnings, and
     with `hint` that servers are left out. Raises as `offered` does."""
     settings = load_settings()
 

@@ -75,7 +75,7 @@ class Timeline:
 
 
 def lines_about(event: dict[str, Any]) -> list[str]:
-    """What is told of an event that is not a piece of text; nothing of some."""
+    """The lines for an event that is not a piece of text; none for some types."""
     data, kind = event["data"], event["type"]
     match kind:
         case "turn_start":

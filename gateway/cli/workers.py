@@ -56,7 +56,7 @@ def become_worker(count: int, when_ready: Callable[[], None]) -> Worker:
     """Returns in each of `count` processes, and in those that come after one that died. The process that
     calls it never returns: it looks after them, and exits when they have ended; with the first one's exit
     code when that could not start. It calls `when_ready` when all of them serve."""
-    gc.freeze()  # what is loaded is shared with them until somebody writes to it
+    gc.freeze()  # what is loaded is shared with them until a process writes to it
     return _Parent(count, when_ready).look_after()
 
 
@@ -106,9 +106,9 @@ class _Parent:
     def _start(self) -> Worker | None:
         """None in the parent."""
         _, number = self._due.pop(0)
-        ready, told = os.pipe()
+        ready, report = os.pipe()
         if pid := os.fork():
-            os.close(told)
+            os.close(report)
             self._children[pid] = _Child(number, ready, monotonic())
             return None
         os.setpgid(0, 0)  # Ctrl-C is for the parent, which asks all to stop
@@ -118,7 +118,7 @@ class _Parent:
         others = [child.ready for child in self._children.values()]
         for descriptor in (ready, self._lifeline[1], self._signalled, self._written, *others):
             os.close(descriptor)
-        return Worker(number, told, self._lifeline[0])
+        return Worker(number, report, self._lifeline[0])
 
     def _wait(self) -> None:
         """For a signal, a worker that serves, or the time to start one."""

@@ -35,7 +35,8 @@ _DATE = re.compile(r"\b\d{4}-\d{1,2}(?:-\d{1,2})?\b|\b\d+(?:\.\d+){2,}\b")
 
 
 class Stop(NamedTuple):
-    """One thing to see: the tool it shows, what is said for it, the call's arguments, and what to say."""
+    """One stop of the tour: its tool, the pattern of messages for it, the call's arguments, and an
+    example."""
 
     tool: str
     pattern: re.Pattern[str]
@@ -164,7 +165,7 @@ def _calls(question: DemoPrompt) -> list[ScriptedCall]:
 
 
 def _own_words(question: DemoPrompt) -> str:
-    """What is said where no tool is called: what was asked for, or what to try."""
+    """The answer where no tool is called: the text that was asked for, or what to try."""
     if _LONG.search(question.text):
         return "\n".join(phrase("long", question, line, _LONG_LINES) for line in range(1, _LONG_LINES + 1))
     if found := _recalled(question):
@@ -193,7 +194,7 @@ def _traditional() -> Any:
 
 
 def _recalled(question: DemoPrompt) -> str | None:
-    """What the user said, in this conversation or before it, that is closest to a question of theirs."""
+    """The statement of the user, in this conversation or before it, that is closest to their question."""
     if not is_question(question.text):
         return None
     memories = {each.text: f"{each.text} (`{each.id}`)" for each in question.memories}

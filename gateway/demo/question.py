@@ -87,8 +87,8 @@ class Result:
 @dataclass(frozen=True, slots=True)
 class DemoPrompt:
     """`step` counts the model calls of the turn from 1; `results` are those of all its tool calls; `earlier`
-    is what the user said before, summaries included; `skills` are descriptions by name; `language` is that of
-    the answer, see `language_for`."""
+    are former messages of the user, summaries included; `skills` are descriptions by name; `language` is that
+    of the answer, see `language_for`."""
 
     text: str
     step: int = 1

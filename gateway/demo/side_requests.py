@@ -1,6 +1,5 @@
-"""What the gateway asks beside a turn: summaries, what is worth remembering, whether a message needs
-memories, a sentence about an artifact, the title of a session. What the user wrote is copied, nothing is
-reworded.
+"""Requests of the gateway beside a turn: summaries, memories to learn, whether a message needs memories, a
+sentence about an artifact, the title of a session. Answers copy the user's sentences; nothing is reworded.
 
 Each kind of request is known by what its system prompt names.
 """
@@ -110,8 +109,8 @@ def _former(text: str) -> dict[str, Any]:
 
 
 def _memories(body: Mapping[str, Any]) -> str:
-    """What the user said in words like "remember that …" and "I like …", without secrets, and the proposals
-    that they agreed to."""
+    """Sentences of the user like "remember that …" and "I like …", without secrets, and the proposals that
+    they agreed to."""
     found, proposal = list[dict[str, Any]](), ""
     for number, author, text in _messages(body):
         if author != "user":

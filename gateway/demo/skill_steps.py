@@ -60,8 +60,7 @@ def follow(question: DemoPrompt) -> SkillProgress | None:
     for which there is no value, and a step whose tool is not offered is left out. None: it has read none, or
     one that spells out no call.
 
-    Each result takes the place of one step and steps are never gone back to, so this comes to an end whatever
-    is offered meanwhile.
+    Each result takes the place of one step and no step is repeated, so this ends with any set of tools.
     """
     if not question.results:
         return None

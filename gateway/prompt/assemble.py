@@ -2,7 +2,7 @@
 
     tools, sorted -> system: one block per run of components of one layer, the skills, the client's
         instructions, the memories, what is carried of former sessions
-        -> messages, as they were said
+        -> messages, as they are stored
 
 Within a session only the end grows, so the provider's cache and its signed thinking stay valid: no time, no
 score, no counter belongs in here.

@@ -44,7 +44,7 @@ WAITING = literal_column("'accepted'", Text)
 
 # `compression` is the version whose summary stands for what it covers; None: the model sees every message.
 # Thinking in messages up to position `generation_from` was signed for another prefix and is not sent any
-# more. `carried` is what a session was told of former ones at its first turn, `told_memories` the
+# more. `carried` is the summary of former sessions in its first turn, `told_memories` the
 # memories in its prompt, as JSON (see `PromptMemories`); `indexed_head` how far the search index has come, -1
 # before the first time; `learned_to` the last message that was read for what is worth remembering, while
 # something after it is to be read. `branch` is the one that is active, NULL where there is no other; what
@@ -86,9 +86,9 @@ Index("sessions_to_read", sessions.c.id, **where(_to_read))
 
 # All that an append touches beside the events and messages that it adds: one narrow row for each session, and
 # the fence of its writers. `head` is the seq of the last event, `position` that of the last message, wherever
-# they lie. `turn_id` is the open turn, which runs or is parked. `epoch` is the number of whoever may append:
-# it grows with each owner, so that a former one is refused. `replica` is the process that owns the turn, NULL
-# when none does; with `parked_until` the turn waits for a person, at most until then.
+# they lie. `turn_id` is the open turn, which runs or is parked. `epoch` is the number of the writer that may
+# append: it grows with each owner, so that a former one is refused. `replica` is the process that owns the
+# turn, NULL when none does; with `parked_until` the turn waits for a person, at most until then.
 heads = Table(
     "heads",
     metadata,
@@ -107,7 +107,7 @@ _parked = text("parked_until IS NOT NULL")
 Index("heads_owned", heads.c.replica, **where(_open))
 Index("heads_parked", heads.c.parked_until, **where(_parked))
 
-# What the client applications of a session told the model, each text once.
+# Client instructions of sessions, each text once.
 instructions = Table(
     "instructions",
     metadata,
@@ -136,8 +136,8 @@ Index("outbox_by_session", outbox.c.session_id, outbox.c.number)
 # `recoveries` counts the owners that were lost. `attachments` are those of its message, as JSON (see
 # `Attached`). Its messages come after `after_position`, fixed as `first_seq` is (NULL: unknown, older than
 # branches), and before the turn that ran next. `parent` is what it was asked after, a turn or ROOT: NULL
-# where that is the one that ran before it. `branch` is the one that it belongs to. `origin` is NULL of what
-# was said here.
+# where that is the one that ran before it. `branch` is the one that it belongs to. `origin` is NULL for turns
+# that ran here.
 # `instructions` is the digest of those that the turn has; '': none; NULL while it waits: those that the turn
 # before it will have. `client_tools` is the digest of the tools that came with it. `mark` is a hash of
 # all that its client had sent of the conversation, where it sends that each time. `dialect` names the adapter
@@ -199,9 +199,9 @@ Index(
     **where(_named),
 )
 
-# The newest events, in the order in which they came, whatever their session: a piece of text dirties no page
-# of its own, and no index grows with it. There are never many (see `log/packs.py`): whoever looks for a
-# session's goes through them all. No foreign key: the fence of each append proves in the same transaction
+# The newest events of all sessions, in the order in which they came: a piece of text dirties no page of its
+# own, and no index grows with it. There are never many (see `log/packs.py`): a read of one session's scans
+# them all. No foreign key: the fence of each append proves in the same transaction
 # that the session is there.
 loose_events = Table(
     "loose_events",
@@ -321,7 +321,7 @@ session_archives = Table(
     Column("messages_index", Text, nullable=False),
     Column("created_at", BigInteger, nullable=False),
 )
-# By these it is known whether a blob is one that somebody needs.
+# These find out whether a row refers to a blob.
 Index("session_archives_by_events", session_archives.c.events_path)
 Index("session_archives_by_messages", session_archives.c.messages_path)
 Index("compressions_by_archive", compressions.c.archive_path)

@@ -213,7 +213,7 @@ DELIVERY_OUTCOME: Final = "gateway.webhook.outcome"
 """Of a try: `delivered`, `failed`, to be tried again, or `dead`."""
 DELIVERY_STATE: Final = "gateway.webhook.state"
 WEBHOOK_EVENT: Final = "gateway.webhook.event"
-"""What a webhook is told of: `turn.finished`, say."""
+"""The event that a webhook is notified of, as `turn.finished`."""
 WEBHOOK_ATTEMPT: Final = "gateway.webhook.attempt"
 DOCUMENT_STATE: Final = "gateway.document.state"
 EMBEDDED: Final = "gateway.embeddings.kind"
@@ -262,4 +262,4 @@ TOOL_ERRORS: Final[Mapping[str, str]] = {
     "timeout": "tool_timeout",
     "unknown_outcome": "unknown_outcome",
 }
-"""Which statuses of a tool result are errors. A denied or cancelled call is somebody's decision."""
+"""Which statuses of a tool result are errors. A denied or cancelled call is a decision of a person."""

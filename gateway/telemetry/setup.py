@@ -63,7 +63,7 @@ class Telemetry:
         self.observer.notify(lambda reader: reader.artifact_event(event))
 
     def webhook_tried(self, tried: DeliveryAttempt) -> None:
-        """For whoever posts to webhooks (`service.webhook_worker.WebhookWorker`)."""
+        """For the sender of webhooks (`service.webhook_worker.WebhookWorker`)."""
         self.observer.notify(lambda reader: reader.webhook_tried(tried))
 
     def learned(self, run: LearningReport) -> None:

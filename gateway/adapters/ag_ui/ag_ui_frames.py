@@ -57,7 +57,7 @@ ANSWER_SCHEMA = {
 
 class AgUiRun(NamedTuple):
     """What a client asked for. `is_new`: it speaks 1.0. It has `messages`, and gave itself the results of the
-    calls `known`. With `tells_thread` it is told the user's messages, too, and all that it has is
+    calls `known`. With `tells_thread` it gets the user's messages, too, and all that it has is
     replaced."""
 
     thread_id: str
@@ -131,7 +131,7 @@ class RunEvents:
         yield self._finished({"outcome": outcome})
 
     def _began(self, began: TurnBegan) -> Iterator[Event]:
-        """Where the client has a part of what is told now, it is told to drop that."""
+        """A client that already has a part of this turn is asked to drop it."""
         run, data = self._run, began.data
         self._turn_id, self._run_id = began.turn_id, run.run_id or began.turn_id
         self._model = data["model"]

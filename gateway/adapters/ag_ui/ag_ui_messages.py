@@ -17,7 +17,7 @@ _MEDIA = {"image", "audio", "video"}
 
 
 class ClientMessages:
-    """Those that it sent, as they become with what it is told."""
+    """The messages that the client sent, changed as the events it is sent change them."""
 
     def __init__(self, sent: Sequence[Message]) -> None:
         self._sent = sent
@@ -52,8 +52,8 @@ class ClientMessages:
                 self._dropped = self._dropped or name
 
     def drop_stale(self, turn_id: str | None) -> bool:
-        """Takes out what the client sent of a turn and was not told by now, or (None) all that it sent;
-        whether there was any."""
+        """Takes out what the client sent of a turn and was not sent itself by now, or (None) all that it
+        sent; whether there was any."""
         stale = [
             message["id"]
             for message in self._sent

@@ -158,8 +158,8 @@ def user_content(message: Message) -> tuple[str, list[str | Upload]]:
 
 
 def seeds_of(messages: Sequence[Message]) -> list[SeedMessage]:
-    """A history that was said elsewhere; none where it is of this gateway, or too long, or has nothing to
-    begin with."""
+    """The history of a chat that began elsewhere; none where it is of this gateway, or too long, or has no
+    message of the user."""
     found: list[SeedMessage] = []
     for message in messages:
         role, text = message["role"], text_of(message)

@@ -36,7 +36,7 @@ LOOKED_AT = 50
 
 async def run(request: ApiRequest) -> Response:
     """Starts a turn with the newest message, or carries out what the client says of a turn that waits, and
-    streams the answer. Where it asks for nothing new, it is told its last turn from the beginning."""
+    streams the answer. Where it asks for nothing new, it gets its last turn from the beginning."""
     body = await request.read_body(RunBody, "adapter_body_size")
     session_id = _session_of(request, body.thread_id)
     is_question = bool(body.messages) and body.messages[-1]["role"] == "user"
@@ -185,7 +185,7 @@ async def _carry_out(
 
 
 async def _follow(request: ApiRequest, body: RunBody, turn: TurnRow, known: Collection[str] = ()) -> Response:
-    """The turn from its beginning, or from where it waited for what the client said."""
+    """The turn from its beginning, or from where it waited for the client."""
     decided = {*known, *(each.call_id for each in decisions_of(body.resume))}
     place = await request.gateway.following(request.principal, turn.session_id, turn_id=turn.id)
     return answer_stream(request, place, RunStream(_run(body, known)), decided=decided)
@@ -247,8 +247,9 @@ def _on_conflict(waiting: TurnRow | None, body: RunBody) -> OnConflict:
 
 
 async def _place(request: ApiRequest, session_id: str, before: Sequence[Message]) -> str | None:
-    """The turn of the newest message that is of this gateway; None where there is none. Clients that give
-    answers ids of their own are known by what the user said; what they show is the active branch, then."""
+    """The turn of the newest message that is of this gateway; None where there is none. Where clients give
+    answers ids of their own, the text of the user's message counts; what they show is the active branch,
+    then."""
     for message in reversed(before[-LOOKED_AT:]):
         for name in (message["id"], str(message.get("toolCallId"))):
             if (turn_id := turn_of(name)) is not None:

@@ -47,8 +47,8 @@ class UiChatBody(Lenient):
 
 
 def seeds_of(given: Sequence[Mapping[str, Any]]) -> list[SeedMessage]:
-    """A history that was said elsewhere; none where it is of this gateway, or too long, or has nothing to
-    begin with."""
+    """The history of a chat that began elsewhere; none where it is of this gateway, or too long, or has no
+    message of the user."""
     found: list[SeedMessage] = []
     for message in map(read_message, given):
         if message.id.startswith(TURN_PREFIX):

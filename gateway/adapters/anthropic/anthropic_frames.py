@@ -41,11 +41,11 @@ GAP = "\n\n"
 
 
 class _Message:
-    """What is told of one answer."""
+    """The state of one answer."""
 
     def __init__(self, turn_id: str, model: str, page: str, estimate: int, *, shows_calls: bool) -> None:
         """`page` is the address at which a person decides, `estimate` the tokens of the prompt. With
-        `shows_calls` the calls that run here are told."""
+        `shows_calls` calls that run here are sent."""
         self._turn_id = turn_id
         self._model = model
         self._page = page

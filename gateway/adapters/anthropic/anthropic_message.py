@@ -91,7 +91,7 @@ def called(turn_id: str, part: Part) -> Iterator[Json]:
 
 
 def signature_of(span: Span) -> str:
-    """What marks thinking as told by a gateway: it is passed over when it comes back."""
+    """The signature of thinking that a gateway sent: such thinking is ignored when it comes back."""
     return f"gateway:{span.id}"
 
 

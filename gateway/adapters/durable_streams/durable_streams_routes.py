@@ -33,8 +33,8 @@ POLL_SECONDS = 20.0
 SSE_SECONDS = 60.0
 """A stream of server-sent events ends then, so that caches get to collapse readers (PROTOCOL.md, 10.2)."""
 TICK = 0.1
-"""Long-polls that wait are answered together, at the multiples of so many seconds: whoever asks for the same
-through a cache then goes on with the same, and a thousand readers of one turn cost ten requests a second."""
+"""Waiting long-polls are answered together, at multiples of so many seconds: readers that share a cache then
+go on with the same request, and a thousand readers of one turn cost ten requests a second."""
 CACHED = "private, max-age=60, stale-while-revalidate=300"
 
 
@@ -86,7 +86,7 @@ async def read(request: ApiRequest) -> Response:
 
 
 class DurableStreamReader(NamedTuple):
-    """Somebody who has seen the events up to `after`."""
+    """A reader that has the events up to `after`."""
 
     request: ApiRequest
     session_id: str

@@ -112,7 +112,7 @@ class ChatAnswer:
         return b""
 
     def pause(self, waits_for: Sequence[Waiting]) -> bytes:
-        """What was told so far was told to a call before this one, where this goes on behind it."""
+        """What came so far was the result of a former call, where this one continues it."""
         self.waits_for = waits_for
         self.progress.clear()
         if not waits_for:  # it ended meanwhile
@@ -148,8 +148,8 @@ class ChatAnswer:
 
 
 class ChatTurn(NamedTuple):
-    """A turn to be told, from its first event on; behind what was `decided` about, if anything was. `asks`:
-    the client's user may be asked about what it waits for."""
+    """The turn whose answer is returned, from its first event on, or from the calls that were `decided`.
+    `asks`: the client's user may be asked about calls that wait."""
 
     place: StreamRange
     decided: frozenset[str] = frozenset()
@@ -225,8 +225,8 @@ async def _newest(request: ApiRequest, session_id: str) -> str:
 async def _decided(
     request: ApiRequest, _context: ServerRequestContext[Any], params: CallToolRequestParams
 ) -> ChatTurn:
-    """Takes what the user answered in the client. The state that comes back is the turn's id alone: whose it
-    is is looked up. Somebody who closed a form has not decided."""
+    """Takes the user's answers from the client. The state that comes back is the turn's id alone: its owner
+    is looked up. A form that was closed is no decision."""
     gateway, who = request.gateway, request.principal
     given, state = params.input_responses or {}, params.request_state or ""
     if not is_id(state) or len(given) > MAX_RESULTS:

@@ -112,7 +112,7 @@ def _memory_json(row: MemoryRow) -> dict[str, object]:
 
 
 async def _transcript(request: ApiRequest, session_id: str) -> str:
-    """What was said in the active branch, by whom."""
+    """The messages of the active branch, with their authors."""
     gateway, who = request.gateway, request.principal
     shown = await gateway.active_turns(who, session_id)
     folds = dict[str, tuple[Fold, _TurnText]]()

@@ -97,8 +97,8 @@ class _Forwarding:
     async def _call_tool(
         self, context: ServerRequestContext[Any], params: CallToolRequestParams
     ) -> CallToolResult | InputRequiredResult:
-        """What the gateway asks its user goes on to the client in the form that this one understands. Where
-        it understands none the gateway is told that nobody decided, and says what waits."""
+        """Questions of the gateway to its user go on to the client in a form that it understands. Where it
+        understands none, the gateway gets the answer that nobody decided, and names the waiting calls."""
 
         async def report(progress: float, total: float | None, message: str | None) -> None:
             await context.session.report_progress(progress, total, message)

@@ -46,7 +46,7 @@ NO_RETRY = {"x-should-retry": "false"}
 
 
 class _Completion:
-    """What is told of one answer."""
+    """The state of one answer."""
 
     def __init__(self, turn_id: str, model: str, created: int, page: str) -> None:
         """`created`: Unix seconds; `page` is the address at which a person decides."""

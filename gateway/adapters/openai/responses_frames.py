@@ -1,8 +1,8 @@
 """Parts of a turn as a response of OpenAI's API: its events, numbered, and the response itself. Pure.
 
 https://platform.openai.com/docs/api-reference/responses-streaming; fields and values are those of the package
-`openai`. The numbers follow from the parts alone: every reader is told the same events by the same numbers,
-and one that comes back is told those behind a number.
+`openai`. The numbers follow from the parts alone: every reader gets the same events with the same numbers,
+and one that comes back gets the events after a number.
 
 A turn that waits for its client ends a response; what comes behind is the next one:
 

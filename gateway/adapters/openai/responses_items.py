@@ -12,7 +12,7 @@ from gateway.adapters.turn_parts import Data
 Json = dict[str, Any]
 
 SERVER = "gateway"
-"""The label of the server that the gateway's own tools are said to be on."""
+"""The server label of the gateway's own tools."""
 CONSTANT: Json = {
     "instructions": None,
     "metadata": {},
@@ -26,7 +26,7 @@ CONSTANT: Json = {
 
 
 class Form(NamedTuple):
-    """How the text of an item is told: the stems of its events, where it is, and what it is a part of."""
+    """The form of an item's text: the stems of its events, its place, and the fields beside it."""
 
     deltas: str
     parts: str

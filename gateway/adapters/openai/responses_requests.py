@@ -14,7 +14,7 @@ from gateway.adapters.user_content import Messages, Tools
 from gateway.messages import ToolSpec
 
 RESPONSES = CHAT._replace(field="input")
-"""What was said is compared in one form: a client may go on with the other API."""
+"""Conversations are compared in one form: a client may go on with the other API."""
 _ID = re.compile(r"resp_(?P<turn>[A-Za-z0-9_-]{1,64})(?:\.(?P<behind>\d{1,12}))?", re.ASCII)
 _TEXTS = ("input_text", "output_text", "text", "refusal")
 _PARTS = (*_TEXTS, "input_image", "input_file", "input_audio")  # no set: what comes need not be hashable
@@ -59,8 +59,8 @@ class ResponsesDecision(NamedTuple):
 
 
 class Input(NamedTuple):
-    """What is said; the `results` among it of which there is a decision are those. `after`: the turn of an
-    answer that the client does not repeat, but only names."""
+    """The input of a request; of its `results` those with an entry in `decisions` are decisions. `after`: the
+    turn of an answer that the client does not repeat, but only names."""
 
     conversation: ClientConversation
     decisions: Mapping[str, ResponsesDecision]

@@ -104,8 +104,8 @@ async def _named(request: ApiRequest, name: str | None) -> TurnRow | None:
 
 
 async def _go_on(request: ApiRequest, given: Input) -> tuple[AskedTurn, int]:
-    """Hands results and decisions to the turn that waits for all of them; and the event behind which it is
-    told."""
+    """Hands results and decisions to the turn that waits for all of them. Returns it with the event after
+    which the answer begins."""
     gateway, who = request.gateway, request.principal
     turn = await turn_of_results(request, given.conversation)
     results = {call_of(each.call_id): each for each in given.conversation.results}
@@ -130,7 +130,7 @@ async def _go_on(request: ApiRequest, given: Input) -> tuple[AskedTurn, int]:
 
 
 async def _place(request: ApiRequest) -> tuple[StreamRange, int | None]:
-    """The turn of the response that the path names, and the event behind which it is told. Raises
+    """The turn of the response that the path names, and the event after which the response begins. Raises
     errors.NotFound."""
     name = request.path_text("response_id")
     unknown = NotFound(f"Response with id {name[:100]!r} not found.", code="response_not_found")
@@ -144,7 +144,7 @@ async def _place(request: ApiRequest) -> tuple[StreamRange, int | None]:
 
 
 async def _found(request: ApiRequest, name: str) -> tuple[TurnRow, int | None] | None:
-    """The turn of a response, and the event behind which it is told; None of an unknown one."""
+    """The turn of a response, and the event after which it begins; None for an unknown one."""
     found = read_response_id(name)
     with suppress(NotFound):
         if found is not None:

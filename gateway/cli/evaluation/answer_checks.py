@@ -1,5 +1,5 @@
-"""What is checked of a turn: the memories that the model was given, and its answer, in whatever spelling,
-script and typography these are written.
+"""Checks of a turn: the memories that the model was given, and its answer, in any spelling, script and
+typography.
 """
 
 import re

@@ -11,9 +11,9 @@ from gateway.messages import shortened
 
 UNKNOWN = "unknown"
 MAX_MISSES = 20
-"""Checks not passed that are told of one model."""
+"""Failed checks that are listed for one model."""
 ANSWER_WIDTH = 120
-"""Characters of an answer that are told beside one."""
+"""Characters of an answer that are quoted beside one."""
 
 
 class TurnFailure(NamedTuple):

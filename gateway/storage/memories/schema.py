@@ -133,9 +133,9 @@ memory_versions = Table(
 )
 Index("memory_versions_by_key", memory_versions.c.key, **where(_keyed))
 
-# A quote is of what `user_id` said (members of a household give evidence of one memory), or of what the
-# assistant said and they agreed to (`author`), and of the content with `digest`: once that has changed it
-# counts no more.
+# A quote is from a message of `user_id` (members of a household give evidence of one memory), or from one of
+# the assistant that they agreed to (`author`). It is evidence of the content with `digest`: once that has
+# changed it counts no more.
 memory_evidence = Table(
     "memory_evidence",
     metadata,

@@ -134,7 +134,7 @@ def _brought(connection: Connection, chain: Chain) -> Migrated:
         except DBAPIError as error:
             if attempt == ATTEMPTS or not isinstance(error.orig, LockNotAvailable | DeadlockDetected):
                 raise
-            log.warning("a revision waits for a table that somebody uses: %s", error.orig)
+            log.warning("a revision waits for a table that is in use: %s", error.orig)
             connection.rollback()
             time.sleep(PAUSE)
         else:

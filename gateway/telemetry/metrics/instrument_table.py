@@ -97,7 +97,7 @@ QUEUE_DEPTH = _gauge("gateway.admission.queue_depth", "{turn}", "Turns that wait
 FEEDBACK = _counter(
     "gateway.feedback",
     "{rating}",
-    "What people said of turns: up, down, or none where they took it back.",
+    "Ratings of turns by people: up, down, or none where one was taken back.",
     (s.RATING, s.RATED),
 )
 SCHEDULE_RUNS = _counter(
@@ -139,11 +139,11 @@ WEBHOOK_DELAY = _histogram(
 WEBHOOK_DELIVERIES = _gauge(
     "gateway.webhook.deliveries",
     "{delivery}",
-    "What webhooks are still to be told, and what is dead.",
+    "Deliveries to webhooks that are pending, and dead ones.",
     (s.DELIVERY_STATE,),
 )
 USAGE_UNREPORTED = _counter(
-    "gateway.usage.unreported", "{call}", "Model calls that began to answer and never told their usage."
+    "gateway.usage.unreported", "{call}", "Model calls that began to answer and never reported their usage."
 )
 COMPRESSIONS = _counter(
     "gateway.compressions",
@@ -273,7 +273,7 @@ TOOL_DURATION = _histogram(
 TOOL_STEPS = _counter(
     "gateway.tool.steps",
     "{step}",
-    "Steps that tools told of; failed ones with the error's type.",
+    "Steps that tools reported; failed ones with the error's type.",
     (s.TOOL, s.ERROR_TYPE),
 )
 SUGGESTIONS = _counter(
@@ -319,7 +319,7 @@ RECALLS = _counter(
 MEMORIES_FOUND = _counter(
     "gateway.memory.found",
     "{memory}",
-    "Memories that retrievals found: told now, told before, or omitted for want of room.",
+    "Memories that retrievals found: shown now, shown before, or omitted for want of tokens.",
     (s.MEMORY_SHOWN,),
 )
 SEARCH_DURATION = _histogram(
@@ -387,7 +387,7 @@ ARTIFACT_SIZE = _histogram(
 ARTIFACT_DURATION = _histogram(
     "gateway.artifact.keep.duration",
     "s",
-    "Keeping a content, the look at what is in it included; what was not kept with the error's type.",
+    "Storing a content, its analysis included; failures with the error's type.",
     buckets.SHORT_SECONDS,
     (s.ARTIFACT_SOURCE, s.ERROR_TYPE),
 )
@@ -475,7 +475,7 @@ STREAM_BACKLOG = _histogram(
 DELIVERY_LAG = _histogram(
     "gateway.stream.delivery_lag",
     "s",
-    "From the model's piece, or whatever else happened, to its bytes being handed to the socket.",
+    "From an event, as a piece of the model's text, to its bytes being handed to the socket.",
     buckets.SHORT_SECONDS,
     parts=MILLISECONDS,
 )
@@ -509,7 +509,7 @@ TAKEOVERS = _counter(
     "Turns that this replica took over, as their owner was lost or had released them.",
     (s.REASON,),
 )
-LEASE_AGE = _gauge("gateway.lease.age", "s", "Since this replica last told the others that it lives.")
+LEASE_AGE = _gauge("gateway.lease.age", "s", "Time since the last beat of this replica.")
 NOTIFICATION_TIME = _gauge(
     "gateway.notification.time",
     "s",

@@ -16,7 +16,7 @@ from gateway.bounded_dict import BoundedDict
 from gateway.telemetry import semconv
 
 TRACE_SPANS = 1000
-"""Spans of one trace that wait; a trace with more is worth keeping and is sent on from there."""
+"""Spans of one trace that wait; a trace with more is kept, and its spans are exported at once from there."""
 ALL_SPANS = 20_000
 ALL_BYTES = 32 * 1024 * 1024
 """What all waiting spans may take; then the trace that waits longest is decided by its id alone."""

@@ -1,5 +1,5 @@
-"""Spans of what is done to a session beside its answers: compression, in a turn or by itself; archives;
-what is learned from it; what a person thinks of a turn; whom it is told to."""
+"""Spans of work on a session beside its answers: compression, in a turn or by itself; archives; learning;
+feedback; webhooks."""
 
 import re
 from collections import OrderedDict

@@ -65,9 +65,9 @@ def readable(html: str, base: str, limit: int) -> Readable:
     """What a person would read of a page: headings, paragraphs, lists, tables and links, as plain text of
     about `limit` characters at most. `base` is what its links are relative to."""
     reader = _Reader(base)
-    # A page may be made to keep the parser busy: told that the end has come, it reads the whole rest again
-    # for each thing left open, so it is not told; with each piece it reads again what was left open so far,
-    # so the pieces grow with it. It raises at declarations that it does not know, so it sees none.
+    # A page may be made to keep the parser busy: `close()` reads the whole rest again for each element left
+    # open, so it is not called; each piece reads again what was left open so far, so the pieces grow with it.
+    # The parser raises at declarations that it does not know, so it sees none.
     html = html.replace("<![", "<! ")
     start = 0
     while start < len(html) and reader.length <= limit:

@@ -25,7 +25,7 @@ PAUSES = (1.0, 2.0, 5.0, 15.0, 30.0)
 STEADY = 60.0
 """Seconds after which a connection counts as a good one: the next pause is the shortest again."""
 SETTLING = 1.0
-"""Seconds after news of a changed list in which more of it counts as the same."""
+"""Seconds after a notice of a changed list in which further notices count as the same one."""
 _MAX_NAMED = 20  # tools that are left out and named in the log
 
 _UNKNOWN_OUTCOME = "It may or may not have taken effect: verify before trying again."
@@ -108,7 +108,7 @@ class Server:
         log.info("mcp_server_connected", server=self.name, tools=len(self.tools), protocol=connection.version)
         try:
             while True:
-                await connection.news()
+                await connection.list_changed()
                 await asyncio.sleep(SETTLING)
                 await self._take_list(connection)
                 self._become("connected", None)

@@ -120,7 +120,7 @@ class McpConnection:
         text = self._ending.detail
         return {"detail": scrubbed(text, self._server)} if text is not None else None
 
-    async def news(self) -> None:
+    async def list_changed(self) -> None:
         """Returns when the list of tools may have changed.
 
         Raises:
