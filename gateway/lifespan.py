@@ -36,6 +36,7 @@ from gateway.service.keys import ApiKeys
 from gateway.service.leader import Leader
 from gateway.service.learning_worker import LearningWorker
 from gateway.service.memory import UserMemories
+from gateway.service.projects import UserProjects
 from gateway.service.purge_worker import PurgeWorker
 from gateway.service.schedule_results import ScheduleResults
 from gateway.service.schedules import ScheduleWorker, UserSchedules
@@ -151,6 +152,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
             webhooks=user_webhooks,
             audit=await _open_audit(app, storage, stack),
             keys=_keys(app, settings, storage, stack),
+            projects=UserProjects(storage.projects),
         )
         app.state.deps, app.state.gateway, app.state.telemetry, app.state.wheel = (
             deps,

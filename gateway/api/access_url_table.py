@@ -1,13 +1,25 @@
-"""The routes of who may ask: stored keys, sign-in on the page."""
+"""The routes of who may ask, and of whom they share with: stored keys, sign-in on the page, projects."""
 
 from gateway.api import keys_routes as keys
+from gateway.api import projects_routes as projects
 from gateway.api import sign_in_routes as sign_in
 from gateway.api.keys_routes import KeyBody, KeyList, KeysQuery, NewKey
+from gateway.api.projects_routes import (
+    ProjectBody,
+    ProjectChanges,
+    ProjectDetails,
+    ProjectList,
+    ProjectReply,
+    RoleBody,
+)
 from gateway.api.sign_in_routes import CALLBACK, CallbackQuery, SignedOut, SignInQuery
 from gateway.auth.signed_in import SIGN_IN
 from gateway.http.endpoint import OPEN, Endpoint
 
 KEYS = "/api/keys"
+PROJECTS = "/api/projects"
+PROJECT = PROJECTS + "/{project_id}"
+MEMBER = PROJECT + "/members/{user}"
 
 ACCESS = (
     Endpoint(
@@ -51,5 +63,55 @@ ACCESS = (
         {200: (SignedOut,)},
         refusals=(403, 404),
         action="sign_in.end",
+    ),
+    Endpoint(
+        "POST",
+        PROJECTS,
+        "chat",
+        projects.create,
+        {201: (ProjectReply,)},
+        ProjectBody,
+        refusals=(409, 413),
+        action="project.create",
+    ),
+    Endpoint("GET", PROJECTS, "read", projects.find, {200: (ProjectList,)}),
+    Endpoint("GET", PROJECT, "read", projects.read, {200: (ProjectDetails,)}, refusals=(404,)),
+    Endpoint(
+        "PATCH",
+        PROJECT,
+        "chat",
+        projects.rename,
+        {200: (ProjectReply,)},
+        ProjectChanges,
+        refusals=(403, 404, 413),
+        action="project.rename",
+    ),
+    Endpoint(
+        "DELETE",
+        PROJECT,
+        "chat",
+        projects.delete,
+        {204: (None,)},
+        refusals=(403, 404),
+        action="project.delete",
+    ),
+    Endpoint(
+        "PUT",
+        MEMBER,
+        "chat",
+        projects.put_member,
+        {204: (None,)},
+        RoleBody,
+        refusals=(403, 404, 409, 413),
+        action="project.put_member",
+    ),
+    Endpoint(
+        "DELETE",
+        MEMBER,
+        "chat",
+        projects.remove_member,
+        {204: (None,)},
+        refusals=(403, 404, 409),
+        action="project.remove_member",
     ),
 )

@@ -20,6 +20,7 @@ def command_tree() -> typer.Typer:
     from gateway.cli import document_commands as documents
     from gateway.cli import key_commands as keys
     from gateway.cli import memory_commands as memory
+    from gateway.cli import project_commands as projects
     from gateway.cli import schedule_commands as schedules
     from gateway.cli import session_commands as sessions
     from gateway.cli import skill_commands as skills
@@ -63,6 +64,11 @@ def command_tree() -> typer.Typer:
         "keys": (
             "Keys: API keys, with which programs and people ask.",
             (keys.list_, keys.create, keys.revoke),
+        ),
+        "projects": (
+            "Projects: who shares sessions with whom.",
+            (projects.list_, projects.show, projects.create, projects.rename, projects.delete),
+            (projects.add, projects.remove),
         ),
         "webhooks": (
             "Webhooks: addresses that are told what happens.",

@@ -157,6 +157,27 @@ class Verbs(ABC, Generic[Answer]):
     def revoke_key(self, key_id: str) -> Answer:
         return self.ask("DELETE", f"/api/keys/{quote(key_id, safe='')}")
 
+    def projects(self) -> Answer:
+        return self.ask("GET", "/api/projects")
+
+    def project(self, project_id: str) -> Answer:
+        return self.ask("GET", f"/api/projects/{quote(project_id, safe='')}")
+
+    def create_project(self, name: str, kind: str = "project") -> Answer:
+        return self.ask("POST", "/api/projects", {"name": name, "kind": kind})
+
+    def rename_project(self, project_id: str, name: str) -> Answer:
+        return self.ask("PATCH", f"/api/projects/{quote(project_id, safe='')}", {"name": name})
+
+    def delete_project(self, project_id: str) -> Answer:
+        return self.ask("DELETE", f"/api/projects/{quote(project_id, safe='')}")
+
+    def put_member(self, project_id: str, user: str, role: str) -> Answer:
+        return self.ask("PUT", _member(project_id, user), {"role": role})
+
+    def remove_member(self, project_id: str, user: str) -> Answer:
+        return self.ask("DELETE", _member(project_id, user))
+
     def webhooks(self) -> Answer:
         return self.ask("GET", "/api/webhooks")
 
@@ -236,3 +257,7 @@ def _webhook(webhook: str) -> str:
 
 def _of(session: str) -> str:
     return f"/api/sessions/{quote(session, safe='')}"
+
+
+def _member(project_id: str, user: str) -> str:
+    return f"/api/projects/{quote(project_id, safe='')}/members/{quote(user, safe='')}"

@@ -33,6 +33,7 @@ from gateway.service.follower import (
 from gateway.service.history import SessionHistory
 from gateway.service.keys import ApiKeys
 from gateway.service.memory import UserMemories
+from gateway.service.projects import UserProjects
 from gateway.service.prompts import Prompts
 from gateway.service.replay_export_import import SessionRecords
 from gateway.service.schedules import UserSchedules
@@ -69,6 +70,7 @@ class Gateway:
         webhooks: UserWebhooks,
         audit: UserAudit,
         keys: ApiKeys,
+        projects: UserProjects,
     ) -> None:
         self._deps = deps
         self._in_flight = in_flight
@@ -86,6 +88,7 @@ class Gateway:
         self.webhooks = webhooks
         self.audit = audit
         self.keys = keys
+        self.projects = projects
         schedules.destinations["webhook"] = webhooks.destination
         self.records = SessionRecords(deps, in_flight, archiver)
         self.releases = Releases(deps.turns, deps.signals, self._cancel, shared=deps.settings.is_shared)

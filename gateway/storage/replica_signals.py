@@ -14,10 +14,10 @@ from typing import Literal, NamedTuple
 
 log = logging.getLogger(__name__)
 
-Kind = Literal["cancel", "waiting", "outbox", "gone", "released", "unread", "read"]
+Kind = Literal["cancel", "waiting", "outbox", "gone", "released", "unread", "read", "access"]
 """`cancel`: a turn is to stop. `waiting`: one waits in a session. `outbox`: events do. `gone`: a session is
 no more. `released`: a replica has given up its turns. `unread`: has a turn no reader anywhere? `read`: it
-has."""
+has. `access`: a project or a session has members who may do less than before."""
 
 
 class Signal(NamedTuple):

@@ -50,7 +50,8 @@ WAITING = literal_column("'accepted'", Text)
 # something after it is to be read. `branch` is the one that is active, NULL where there is no other; what
 # belongs to a prompt is that branch's. `instructions` is the digest of those of the client application that
 # the turn has that runs, or ran last. `pinned_at` and `archived_at` are when its owner did so; `title_by`
-# says who gave it its title, NULL where that is the beginning of its first message.
+# says who gave it its title, NULL where that is the beginning of its first message. `shared` is what members
+# of its project may do with it; NULL: nothing, it is its owner's alone.
 sessions = Table(
     "sessions",
     metadata,
@@ -74,6 +75,7 @@ sessions = Table(
     Column("pinned_at", BigInteger),
     Column("archived_at", BigInteger),
     Column("title_by", Text),
+    Column("shared", Text),
 )
 _by_time = (sessions.c.owner, sessions.c.updated_at, sessions.c.id)
 Index("sessions_by_time", *_by_time)
@@ -81,6 +83,8 @@ _pinned = text("pinned_at IS NOT NULL")
 _archived = text("archived_at IS NOT NULL")
 Index("sessions_pinned", *_by_time, **where(_pinned))
 Index("sessions_archived", *_by_time, **where(_archived))
+_shared = text("shared IS NOT NULL")
+Index("sessions_shared", sessions.c.project_id, sessions.c.updated_at, sessions.c.id, **where(_shared))
 _to_read = text("learned_to IS NOT NULL")
 Index("sessions_to_read", sessions.c.id, **where(_to_read))
 
@@ -662,3 +666,31 @@ sign_ins = Table(
 )
 Index("sign_ins_by_user", sign_ins.c.user_id, sign_ins.c.created_at, sign_ins.c.digest)
 Index("sign_ins_by_expiry", sign_ins.c.expires_at)
+
+# Groups of people of one tenant, and who is in them (see `Project`, `Member`).
+projects = Table(
+    "projects",
+    metadata,
+    Column("id", Text, primary_key=True, nullable=False),
+    Column("tenant", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("created_by", Text, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+)
+Index("projects_by_maker", projects.c.created_by, projects.c.created_at, projects.c.id)
+project_members = Table(
+    "project_members",
+    metadata,
+    Column("project_id", Text, primary_key=True, nullable=False),
+    Column("user_id", Text, primary_key=True, nullable=False),
+    Column("role", Text, nullable=False),
+    Column("added_by", Text, nullable=False),
+    Column("added_at", BigInteger, nullable=False),
+)
+Index(
+    "project_members_by_user",
+    project_members.c.user_id,
+    project_members.c.added_at,
+    project_members.c.project_id,
+)

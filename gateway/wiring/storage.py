@@ -40,6 +40,8 @@ from gateway.storage.log.event_log import EventDatabase, SqlEventLog
 from gateway.storage.log.group_commit import Flushed
 from gateway.storage.orphans import Orphans
 from gateway.storage.orphans.statements import SqlOrphans
+from gateway.storage.projects import Projects
+from gateway.storage.projects.statements import SqlProjects
 from gateway.storage.replica_signals import Signals
 from gateway.storage.replicas import Replicas
 from gateway.storage.replicas.single_process import SoleReplica
@@ -96,6 +98,7 @@ class Storage:
     webhooks: Webhooks
     audit: AuditLog
     keys: Keys
+    projects: Projects
     sign_ins: SignIns
     artifacts: Artifacts
     orphans: Orphans
@@ -245,6 +248,7 @@ def _storage_on(
         webhooks=SqlWebhooks(database),
         audit=SqlAuditLog(database),
         keys=SqlKeys(database),
+        projects=SqlProjects(database),
         sign_ins=SqlSignIns(database),
         artifacts=SqlArtifacts(database),
         orphans=SqlOrphans(database),

@@ -23,7 +23,10 @@ COMMANDS = (
     *("dev", "serve", "chat", "replay", "export", "import", "config", "migrate", "doctor", "mcp"),
     *("skills", "tools", "memory", "documents", "sessions", "approvals", "completion"),
 )
-GROUPS = ("skills", "tools", "memory", "documents", "sessions", "approvals", "schedules", "webhooks", "keys")
+GROUPS = (
+    *("skills", "tools", "memory", "documents", "sessions", "approvals"),
+    *("schedules", "webhooks", "keys", "projects"),
+)
 INNER_COMMANDS = (
     ("skills", "list"),
     ("skills", "check"),

@@ -33,7 +33,7 @@ class Chain(NamedTuple):
     holds: str = "sessions"
 
 
-HEAD = "0025"
+HEAD = "0026"
 """The newest revision of the sessions, in versions/."""
 SESSIONS = Chain("versions", HEAD, "0009")
 

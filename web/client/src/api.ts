@@ -755,6 +755,13 @@ export interface ListedSession {
   readonly found?: FoundReply;
 }
 
+export interface MemberReply {
+  readonly user: string;
+  readonly role: "owner" | "editor" | "reader";
+  readonly added_by: string;
+  readonly added_at: number;
+}
+
 /** Which memories. With a role, a project or a session: those seen there; else all of yours. */
 export interface MemoriesQuery {
   /** You; another user's memories are refused. */
@@ -1103,6 +1110,46 @@ export interface ProfileReply {
   readonly actor?: string;
 }
 
+/** A project to make. You are its first owner. */
+export interface ProjectBody {
+  readonly name: string;
+  readonly kind?: "project" | "household";
+}
+
+export interface ProjectChanges {
+  readonly name: string;
+}
+
+/** With all its members, those that were added first in front. */
+export interface ProjectDetails {
+  readonly id: string;
+  readonly kind: "project" | "household";
+  readonly name: string;
+  /** Yours. */
+  readonly role: "owner" | "editor" | "reader";
+  /** The user who made it. */
+  readonly created_by: string;
+  readonly created_at: number;
+  readonly members: readonly MemberReply[];
+}
+
+/** The oldest first. */
+export interface ProjectList {
+  readonly projects: readonly ProjectReply[];
+}
+
+/** A project that you are in. */
+export interface ProjectReply {
+  readonly id: string;
+  readonly kind: "project" | "household";
+  readonly name: string;
+  /** Yours. */
+  readonly role: "owner" | "editor" | "reader";
+  /** The user who made it. */
+  readonly created_by: string;
+  readonly created_at: number;
+}
+
 /** The assembled prompt by layer, and the names of its tools. */
 export interface PromptPreview {
   readonly layers: readonly LayerText[];
@@ -1246,6 +1293,10 @@ export interface RetrievedMemory {
   readonly decisions?: readonly string[];
   readonly refs?: readonly string[];
   readonly evidence?: readonly EvidenceItem[];
+}
+
+export interface RoleBody {
+  readonly role: "owner" | "editor" | "reader";
 }
 
 /** What is sent, and when: one of `at`, `every` and `cron`. */

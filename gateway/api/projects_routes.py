@@ -1,0 +1,158 @@
+"""Projects and their members."""
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+from starlette.responses import Response
+
+from gateway.errors import InvalidRequest
+from gateway.http.json_types import Body, Reply, json_reply, not_blank
+from gateway.http.requests import ApiRequest
+from gateway.ids import is_user
+from gateway.storage.projects import Member, Membership, ProjectKind, ProjectRole
+
+
+def _on_one_line(text: str) -> str:
+    if not text.isprintable():
+        raise ValueError("must be one line that can be printed")
+    return text
+
+
+Name = Annotated[
+    str, AfterValidator(not_blank), AfterValidator(_on_one_line), Field(min_length=1, max_length=100)
+]
+
+
+class ProjectBody(Body):
+    """A project to make. You are its first owner."""
+
+    name: Name
+    kind: ProjectKind = "project"
+
+
+class ProjectChanges(Body):
+    name: Name
+
+
+class RoleBody(Body):
+    role: ProjectRole
+
+
+class ProjectReply(Reply):
+    """A project that you are in."""
+
+    id: str
+    kind: Literal["project", "household"]
+    name: str
+    role: Literal["owner", "editor", "reader"] = Field(description="Yours.")
+    created_by: str = Field(description="The user who made it.")
+    created_at: int
+
+    @classmethod
+    def of(cls, found: Membership) -> "ProjectReply":
+        project = found.project
+        return cls(
+            id=project.id,
+            kind=project.kind,
+            name=project.name,
+            role=found.role,
+            created_by=user_of(project.created_by),
+            created_at=project.created_at,
+        )
+
+
+class MemberReply(Reply):
+    user: str
+    role: Literal["owner", "editor", "reader"]
+    added_by: str
+    added_at: int
+
+    @classmethod
+    def of(cls, member: Member) -> "MemberReply":
+        return cls(
+            user=user_of(member.user_id),
+            role=member.role,
+            added_by=user_of(member.added_by),
+            added_at=member.added_at,
+        )
+
+
+class ProjectList(Reply):
+    """The oldest first."""
+
+    projects: list[ProjectReply]
+
+
+class ProjectDetails(ProjectReply):
+    """With all its members, those that were added first in front."""
+
+    members: list[MemberReply]
+
+
+async def create(request: ApiRequest) -> Response:
+    """Makes a project, or a household, of which you are the owner."""
+    asked, projects = await request.read_body(ProjectBody), request.gateway.projects
+    project = await projects.create(request.principal, asked.name, asked.kind)
+    request.concerns("project", project.id)
+    made = ProjectReply.of(Membership(project, "owner"))
+    return json_reply(made, 201, headers={"location": f"/api/projects/{project.id}"})
+
+
+async def find(request: ApiRequest) -> Response:
+    """The projects and households that you are in."""
+    found = await request.gateway.projects.list(request.principal)
+    return json_reply(ProjectList(projects=[ProjectReply.of(each) for each in found]))
+
+
+async def read(request: ApiRequest) -> Response:
+    """A project that you are in, and its members."""
+    projects, project_id = request.gateway.projects, request.path_id("project_id")
+    found = ProjectReply.of(await projects.get(request.principal, project_id))
+    members = await projects.members(request.principal, project_id)
+    return json_reply(
+        ProjectDetails(**found.model_dump(), members=[MemberReply.of(each) for each in members])
+    )
+
+
+async def rename(request: ApiRequest) -> Response:
+    """Gives a project another name; for its owners."""
+    asked = await request.read_body(ProjectChanges)
+    project = await request.gateway.projects.rename(
+        request.principal, request.path_id("project_id"), asked.name
+    )
+    return json_reply(ProjectReply.of(Membership(project, "owner")))
+
+
+async def delete(request: ApiRequest) -> Response:
+    """Removes a project; for its owners. Sessions that were shared in it stay with their owners, and are
+    private again."""
+    await request.gateway.projects.delete(request.principal, request.path_id("project_id"))
+    return Response(status_code=204)
+
+
+async def put_member(request: ApiRequest) -> Response:
+    """Adds a user of your tenant, who need not have come yet, or gives a member another role; for owners."""
+    asked = await request.read_body(RoleBody)
+    await request.gateway.projects.put_member(request.principal, *_member(request), asked.role)
+    return Response(status_code=204)
+
+
+async def remove_member(request: ApiRequest) -> Response:
+    """Removes a member; owners remove anybody, and everybody may leave. Their turns in its sessions are
+    stopped, their streams end, and what they shared is private again."""
+    await request.gateway.projects.remove_member(request.principal, *_member(request))
+    return Response(status_code=204)
+
+
+def user_of(user_id: str) -> str:
+    """The name of a user inside their tenant."""
+    return user_id.rpartition("/")[2]
+
+
+def _member(request: ApiRequest) -> tuple[str, str]:
+    """The project and the user of the path, told to the audit."""
+    project_id, user = request.path_id("project_id"), request.path_text("user")
+    if not is_user(user):
+        raise InvalidRequest("user must be the id of a user: 1 to 160 letters, digits, '_', '.' or '-'.")
+    request.concerns("member", f"{project_id}/{user}")
+    return project_id, user

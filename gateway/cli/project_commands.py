@@ -1,0 +1,105 @@
+"""`gateway projects`: who shares sessions with whom, on a running gateway."""
+
+from typing import Annotated, Literal
+
+import typer
+
+from gateway.cli.options import LOCAL_URL, AsJson, Key, Url
+
+ProjectId = Annotated[str, typer.Argument(metavar="ID", help="As `gateway projects list` shows it.")]
+User = Annotated[str, typer.Argument(help="The id of a user of your tenant, who need not have come yet.")]
+
+
+def list_(*, url: Url = LOCAL_URL, key: Key = None, as_json: AsJson = False) -> None:
+    """Show the projects and households that you are in."""
+    from gateway.cli.session_commands import print_json
+    from gateway.cli.terminal import show_table, to_stderr
+    from gateway.client import GatewayClient
+
+    with GatewayClient(url, key) as client:
+        found = client.projects()
+    rows = [(each["id"], each["kind"], each["name"], each["role"]) for each in found["projects"]]
+    if as_json:
+        print_json(found)
+    elif rows:
+        show_table(("Id", "Kind", "Name", "You are"), rows)
+    else:
+        to_stderr(f"You are in no project at {url}.")
+
+
+def show(project_id: ProjectId, *, url: Url = LOCAL_URL, key: Key = None, as_json: AsJson = False) -> None:
+    """Show a project and its members."""
+    from gateway.cli.session_commands import print_json
+    from gateway.cli.terminal import show_table, to_stderr
+    from gateway.client import GatewayClient
+
+    with GatewayClient(url, key) as client:
+        found = client.project(project_id)
+    if as_json:
+        print_json(found)
+        return
+    to_stderr(f"{found['name']} ({found['kind']} {found['id']})")
+    show_table(("User", "Role"), [(each["user"], each["role"]) for each in found["members"]])
+
+
+def create(
+    name: Annotated[str, typer.Argument(help="A few words by which people know it.")],
+    *,
+    kind: Annotated[Literal["project", "household"], typer.Option(help="What it is.")] = "project",
+    url: Url = LOCAL_URL,
+    key: Key = None,
+) -> None:
+    """Make a project, of which you are the owner. Prints its id."""
+    from gateway.client import GatewayClient
+
+    with GatewayClient(url, key) as client:
+        print(client.create_project(name, kind)["id"])
+
+
+def rename(
+    project_id: ProjectId,
+    name: Annotated[str, typer.Argument(help="Its new name.")],
+    *,
+    url: Url = LOCAL_URL,
+    key: Key = None,
+) -> None:
+    """Give a project another name."""
+    from gateway.client import GatewayClient
+
+    with GatewayClient(url, key) as client:
+        client.rename_project(project_id, name)
+    print(f"{project_id} is called {name} now.")
+
+
+def delete(project_id: ProjectId, *, url: Url = LOCAL_URL, key: Key = None) -> None:
+    """Remove a project. Sessions that were shared in it stay with their owners, and are private again."""
+    from gateway.client import GatewayClient
+
+    with GatewayClient(url, key) as client:
+        client.delete_project(project_id)
+    print(f"{project_id} is deleted.")
+
+
+def add(
+    project_id: ProjectId,
+    user: User,
+    *,
+    role: Annotated[Literal["owner", "editor", "reader"], typer.Option(help="What they may do.")] = "reader",
+    url: Url = LOCAL_URL,
+    key: Key = None,
+) -> None:
+    """Add a user to a project, or give them another role."""
+    from gateway.client import GatewayClient
+
+    with GatewayClient(url, key) as client:
+        client.put_member(project_id, user, role)
+    print(f"{user} is {role} of {project_id}.")
+
+
+def remove(project_id: ProjectId, user: User, *, url: Url = LOCAL_URL, key: Key = None) -> None:
+    """Remove a user from a project, or leave it yourself."""
+    from gateway.client import GatewayClient
+
+    with GatewayClient(url, key) as client:
+        client.remove_member(project_id, user)
+    print(f"{user} is no member of {project_id} any more.")

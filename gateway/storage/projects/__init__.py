@@ -1,0 +1,113 @@
+"""The contract of storage for projects: groups of people of one tenant who share sessions and memories, and
+who of them may do what in a shared session."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, Protocol
+
+ProjectKind = Literal["project", "household"]
+ProjectRole = Literal["owner", "editor", "reader"]
+Shared = Literal["read", "write"]
+"""What members of its project may do with a session: read it, or also write in it, if their role allows."""
+Need = Literal["read", "write", "manage"]
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A row of its own. `created_at` is in Unix milliseconds."""
+
+    id: str
+    tenant: str
+    kind: ProjectKind
+    name: str
+    created_by: str
+    created_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A user of the project's tenant, who need not have come yet. `added_at` is in Unix milliseconds."""
+
+    project_id: str
+    user_id: str
+    role: ProjectRole
+    added_by: str
+    added_at: int
+
+
+class Membership(NamedTuple):
+    """A project, and the role in it of somebody who asks."""
+
+    project: Project
+    role: ProjectRole
+
+
+class SessionAccess(NamedTuple):
+    """What somebody is to a session of `owner` that they may read. `role` is the one they have in its
+    project; None: it is theirs. `shared` is None of a session that is shared with nobody."""
+
+    owner: str
+    project_id: str | None = None
+    shared: Shared | None = None
+    role: ProjectRole | None = None
+
+    def may(self, need: Need) -> bool:
+        """read: see all of it. write: send turns, stop them, compress. manage: give it another title, share
+        it otherwise, delete it."""
+        if self.role is None or need == "read":
+            return True
+        if need == "manage":
+            return self.role == "owner"
+        return self.shared == "write" and self.role != "reader"
+
+
+class LeftBehind(NamedTuple):
+    """What a change of who may do what has put an end to: the turns, asked to stop by the same transaction,
+    of those who may not write any more, by session and turn."""
+
+    turns: Sequence[tuple[str, str]] = ()
+
+
+class Projects(Protocol):
+    """Every change names who makes it (`by`), and is checked against their role in the transaction that makes
+    it. To who is no member a project is as absent as one that never was.
+
+    Every method raises errors.StorageError when the database cannot do its work, and those with an id
+    errors.NotFound (project_not_found); changes errors.Forbidden (not_project_owner).
+    """
+
+    async def add(self, project: Project, *, most: int) -> None:
+        """Adds it, with its maker as its first owner. Raises errors.Conflict (too_many_projects): they have
+        made `most` that are there."""
+        ...
+
+    async def get(self, project_id: str, user_id: str) -> Membership: ...
+
+    async def list(self, user_id: str) -> Sequence[Membership]:
+        """Those of which the user is a member, the oldest first."""
+        ...
+
+    async def members(self, project_id: str, user_id: str) -> Sequence[Member]:
+        """All of them, as a member may see them: those that were added first in front."""
+        ...
+
+    async def rename(self, project_id: str, name: str, by: str) -> Project: ...
+
+    async def delete(self, project_id: str, by: str) -> LeftBehind:
+        """Removes it with its members. Sessions that were shared in it stay with their owners, and are
+        private again."""
+        ...
+
+    async def put_member(self, member: Member, *, most: int) -> LeftBehind:
+        """Adds somebody, or gives them another role; `added_by` does so. Raises errors.Conflict (last_owner:
+        it would be left without one; too_many_members: it has `most`)."""
+        ...
+
+    async def remove_member(self, project_id: str, user_id: str, by: str) -> LeftBehind:
+        """Removes a member; anybody may leave. The sessions that they shared in it are private again. Raises
+        errors.NotFound (member_not_found), errors.Conflict (last_owner)."""
+        ...
+
+    async def access(self, session_id: str, user_id: str) -> SessionAccess | None:
+        """What a user is to a session; None: it is not there, or nothing to them."""
+        ...

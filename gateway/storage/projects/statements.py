@@ -1,0 +1,150 @@
+"""Projects and their members, in SQL."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sqlalchemy import Connection, bindparam, delete, func, null, select, update
+
+from gateway.errors import Conflict, Forbidden, NotFound
+from gateway.storage.database import OwnerLock, Prepared, Store, reads, send, writes
+from gateway.storage.projects import LeftBehind, Member, Membership, Project
+from gateway.storage.projects.access import access, stranded
+from gateway.storage.replica_signals import Signal
+from gateway.storage.row_codec import Rows
+from gateway.storage.schema import project_members, projects, sessions
+from gateway.storage.turns.beginning import request_cancel
+
+_p, _m = projects.c, project_members.c
+PROJECTS = Rows(Project, projects)
+MEMBERS = Rows(Member, project_members)
+
+_ID = _p.id == bindparam("project_id")
+_OF = _m.project_id == bindparam("project_id")
+_USER = _m.user_id == bindparam("user_id")
+_joined = select(*PROJECTS.columns, _m.role).join_from(projects, project_members, _m.project_id == _p.id)
+MADE = Prepared(select(func.count()).select_from(projects).where(_p.created_by == bindparam("user_id")))
+ONE = Prepared(_joined.where(_ID, _USER))
+OF_USER = Prepared(_joined.where(_USER).order_by(_p.created_at, _p.id))
+ALL = Prepared(select(*MEMBERS.columns).where(_OF).order_by(_m.added_at, _m.user_id))
+MEMBER = Prepared(select(*MEMBERS.columns).where(_OF, _USER))
+COUNT = Prepared(select(func.count()).select_from(project_members).where(_OF))
+OWNERS = Prepared(select(func.count()).select_from(project_members).where(_OF, _m.role == "owner"))
+RENAME = Prepared(update(projects).where(_ID).values(name=bindparam("name")))
+SET_ROLE = Prepared(update(project_members).where(_OF, _USER).values(role=bindparam("role")))
+REMOVE = Prepared(delete(projects).where(_ID))
+REMOVE_ALL = Prepared(delete(project_members).where(_OF))
+REMOVE_MEMBER = Prepared(delete(project_members).where(_OF, _USER))
+_IN_PROJECT = sessions.c.project_id == bindparam("project_id")
+UNSHARE = Prepared(update(sessions).where(_IN_PROJECT, sessions.c.shared.is_not(None)).values(shared=null()))
+UNSHARE_OF = Prepared(
+    update(sessions)
+    .where(_IN_PROJECT, sessions.c.shared.is_not(None), sessions.c.owner == bindparam("user_id"))
+    .values(shared=null())
+)
+
+
+def add(connection: Connection, project: Project, most: int) -> None:
+    if MADE.value(connection, user_id=project.created_by) >= most:
+        raise Conflict(f"You have made {most} projects: delete one first.", code="too_many_projects")
+    maker = Member(project.id, project.created_by, "owner", project.created_by, project.created_at)
+    PROJECTS.add(connection, project)
+    MEMBERS.add(connection, maker)
+
+
+def get(connection: Connection, project_id: str, user_id: str) -> Membership:
+    row = ONE.one(connection, project_id=project_id, user_id=user_id)
+    if row is None:
+        raise NotFound(f"There is no project {project_id}.", code="project_not_found")
+    return Membership(PROJECTS.read(row[:-1]), row[-1])
+
+
+def list_(connection: Connection, user_id: str) -> Sequence[Membership]:
+    rows = OF_USER.all(connection, user_id=user_id)
+    return [Membership(PROJECTS.read(row[:-1]), row[-1]) for row in rows]
+
+
+def members(connection: Connection, project_id: str, user_id: str) -> Sequence[Member]:
+    get(connection, project_id, user_id)
+    return [MEMBERS.read(row) for row in ALL.all(connection, project_id=project_id)]
+
+
+def rename(connection: Connection, project_id: str, name: str, by: str) -> Project:
+    project = _owned(connection, project_id, by)
+    RENAME.run(connection, project_id=project_id, name=name)
+    return replace(project, name=name)
+
+
+def remove(connection: Connection, project_id: str, by: str) -> LeftBehind:
+    _owned(connection, project_id, by)
+    UNSHARE.run(connection, project_id=project_id)
+    REMOVE_ALL.run(connection, project_id=project_id)
+    REMOVE.run(connection, project_id=project_id)
+    return _settle(connection, project_id)
+
+
+def put_member(connection: Connection, member: Member, most: int) -> LeftBehind:
+    project_id, user_id = member.project_id, member.user_id
+    _owned(connection, project_id, member.added_by)
+    if MEMBER.one(connection, project_id=project_id, user_id=user_id) is None:
+        if COUNT.value(connection, project_id=project_id) >= most:
+            raise Conflict(f"The project has {most} members already.", code="too_many_members")
+        MEMBERS.add(connection, member)
+        return LeftBehind()
+    SET_ROLE.run(connection, project_id=project_id, user_id=user_id, role=member.role)
+    _check_has_owner(connection, project_id)
+    return _settle(connection, project_id)
+
+
+def remove_member(connection: Connection, project_id: str, user_id: str, by: str) -> LeftBehind:
+    if by == user_id:
+        get(connection, project_id, by)
+    else:
+        _owned(connection, project_id, by)
+    if not REMOVE_MEMBER.run(connection, project_id=project_id, user_id=user_id).rowcount:
+        raise NotFound("They are no member of this project.", code="member_not_found")
+    _check_has_owner(connection, project_id)
+    UNSHARE_OF.run(connection, project_id=project_id, user_id=user_id)
+    return _settle(connection, project_id)
+
+
+def _owned(connection: Connection, project_id: str, by: str) -> Project:
+    """Raises errors.NotFound, errors.Forbidden: they are not an owner."""
+    project, role = get(connection, project_id, by)
+    if role != "owner":
+        raise Forbidden("Only an owner of the project may do that: ask one.", code="not_project_owner")
+    return project
+
+
+def _check_has_owner(connection: Connection, project_id: str) -> None:
+    if not OWNERS.value(connection, project_id=project_id):
+        raise Conflict(
+            "The project would be left without an owner: make somebody else one first, or delete it.",
+            code="last_owner",
+        )
+
+
+def _settle(connection: Connection, project_id: str) -> LeftBehind:
+    """After somebody may do less: their turns are to stop, and all processes look at their streams."""
+    left = stranded(connection, project_id=project_id)
+    for _, turn_id in left:
+        request_cancel(connection, turn_id)
+    send(connection, Signal("access", project_id))
+    return LeftBehind(left)
+
+
+def _project(project_id: str, by: str) -> OwnerLock:
+    return OwnerLock(project_id)
+
+
+class SqlProjects(Store):
+    """The `Projects` protocol."""
+
+    get = reads(get, snapshot=False)
+    list = reads(list_, snapshot=False)
+    members = reads(members)
+    access = reads(access, snapshot=False)
+    add = writes(add, over=lambda project, most: OwnerLock(project.created_by))
+    rename = writes(rename, over=lambda project_id, name, by: OwnerLock(project_id))
+    delete = writes(remove, over=_project)
+    put_member = writes(put_member, over=lambda member, most: OwnerLock(member.project_id))
+    remove_member = writes(remove_member, over=lambda project_id, user_id, by: OwnerLock(project_id))

@@ -1,0 +1,120 @@
+"""What storage owes about projects and their members."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+import pytest
+
+from gateway.errors import Conflict, Forbidden, NotFound
+from gateway.storage.projects import LeftBehind, Member, Membership, Project, ProjectRole
+from gateway.wiring import Storage
+
+pytestmark = pytest.mark.anyio
+
+ADA, BOB, EVE = "ada", "bob", "eve"
+APOLLO = Project("p_1", "default", "project", "Apollo", ADA, 5)
+MOST = 3
+
+
+def member(user_id: str, role: ProjectRole = "reader", by: str = ADA, at: int = 7) -> Member:
+    return Member(APOLLO.id, user_id, role, by, at)
+
+
+async def test_its_maker_is_its_first_owner(storage: Storage) -> None:
+    await storage.projects.add(APOLLO, most=MOST)
+
+    assert await storage.projects.get(APOLLO.id, ADA) == Membership(APOLLO, "owner")
+    assert list(await storage.projects.members(APOLLO.id, ADA)) == [member(ADA, "owner", at=5)]
+    assert list(await storage.projects.list(ADA)) == [Membership(APOLLO, "owner")]
+
+
+async def test_to_who_is_no_member_it_is_as_absent_as_one_that_never_was(storage: Storage) -> None:
+    """In the same words, whatever is asked."""
+    await storage.projects.add(APOLLO, most=MOST)
+    projects = storage.projects
+    asked: list[Callable[[str], Awaitable[object]]] = [
+        lambda name: projects.get(name, EVE),
+        lambda name: projects.members(name, EVE),
+        lambda name: projects.rename(name, "mine", by=EVE),
+        lambda name: projects.delete(name, by=EVE),
+        lambda name: projects.put_member(replace(member(EVE, "owner", EVE), project_id=name), most=MOST),
+        lambda name: projects.remove_member(name, EVE, by=EVE),
+        lambda name: projects.remove_member(name, ADA, by=EVE),
+    ]
+    for each in asked:
+        said: set[str] = set()
+        for name in (APOLLO.id, "p_2"):
+            with pytest.raises(NotFound) as refused:
+                await each(name)
+            assert refused.value.code == "project_not_found"
+            said.add(refused.value.message.replace(name, "it"))
+        assert len(said) == 1
+    assert list(await projects.list(EVE)) == []
+    assert list(await projects.members(APOLLO.id, ADA)) == [member(ADA, "owner", at=5)]
+
+
+async def test_owners_alone_change_it(storage: Storage) -> None:
+    """Another member may leave, and no more."""
+    await storage.projects.add(APOLLO, most=MOST)
+    await storage.projects.put_member(member(BOB, "editor"), most=MOST)
+
+    for change in (
+        storage.projects.rename(APOLLO.id, "mine", by=BOB),
+        storage.projects.delete(APOLLO.id, by=BOB),
+        storage.projects.put_member(member(BOB, "owner", BOB), most=MOST),
+        storage.projects.remove_member(APOLLO.id, ADA, by=BOB),
+    ):
+        with pytest.raises(Forbidden) as refused:
+            await change
+        assert refused.value.code == "not_project_owner"
+
+    assert await storage.projects.rename(APOLLO.id, "阿波罗", by=ADA) == replace(APOLLO, name="阿波罗")
+    assert await storage.projects.remove_member(APOLLO.id, BOB, by=BOB) == LeftBehind()
+    assert [each.user_id for each in await storage.projects.members(APOLLO.id, ADA)] == [ADA]
+
+
+async def test_it_is_never_left_without_an_owner(storage: Storage) -> None:
+    """Neither by leaving nor by another role; once there is a second one, the first may go."""
+    await storage.projects.add(APOLLO, most=MOST)
+    for change in (
+        storage.projects.remove_member(APOLLO.id, ADA, by=ADA),
+        storage.projects.put_member(member(ADA, "editor"), most=MOST),
+    ):
+        with pytest.raises(Conflict) as refused:
+            await change
+        assert refused.value.code == "last_owner"
+    assert (await storage.projects.get(APOLLO.id, ADA)).role == "owner"
+
+    await storage.projects.put_member(member(BOB, "owner"), most=MOST)
+    await storage.projects.remove_member(APOLLO.id, ADA, by=ADA)
+
+    assert (await storage.projects.get(APOLLO.id, BOB)).role == "owner"
+
+
+async def test_a_member_is_put_once_and_then_gets_another_role(storage: Storage) -> None:
+    """A project has no more of them than it may; who is in it already takes no place."""
+    await storage.projects.add(APOLLO, most=MOST)
+    await storage.projects.put_member(member(BOB), most=2)
+    await storage.projects.put_member(member(BOB, "editor", at=9), most=2)
+    with pytest.raises(Conflict) as refused:
+        await storage.projects.put_member(member(EVE), most=2)
+
+    assert refused.value.code == "too_many_members"
+    assert list(await storage.projects.members(APOLLO.id, BOB)) == [
+        member(ADA, "owner", at=5),
+        member(BOB, "editor"),
+    ]
+
+
+async def test_a_user_makes_no_more_than_they_may(storage: Storage) -> None:
+    """One that is deleted makes room; those of others take none."""
+    await storage.projects.add(APOLLO, most=1)
+    await storage.projects.add(replace(APOLLO, id="p_2", created_by=BOB), most=1)
+    with pytest.raises(Conflict) as refused:
+        await storage.projects.add(replace(APOLLO, id="p_3"), most=1)
+    assert refused.value.code == "too_many_projects"
+
+    await storage.projects.delete(APOLLO.id, by=ADA)
+    await storage.projects.add(replace(APOLLO, id="p_3"), most=1)
+
+    assert [each.project.id for each in await storage.projects.list(ADA)] == ["p_3"]
