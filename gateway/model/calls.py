@@ -15,7 +15,7 @@ from gateway.ids import new_operation_id, now_ms, trace_id_of
 from gateway.messages import Message, Usage, text_block
 from gateway.model.base import Answer, Delta, Model, ModelRequest, Started
 from gateway.model.prices import cost_of
-from gateway.model.retry import next_delay
+from gateway.model.retry_delay import next_delay
 from gateway.model.strict_json import parse_object
 from gateway.model.upstream_failures import timed_out, truncated
 from gateway.settings import Settings

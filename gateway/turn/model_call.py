@@ -12,7 +12,7 @@ from gateway.ids import is_client_call, is_id, new_client_call_id, new_tool_call
 from gateway.messages import Message
 from gateway.model.base import Answer, Delta, ModelRequest, Started
 from gateway.model.prices import cost_of
-from gateway.model.retry import next_delay
+from gateway.model.retry_delay import next_delay
 from gateway.prompt.assemble import CLIENT
 from gateway.prompt.cache_points import mark_messages
 from gateway.storage.messages import History

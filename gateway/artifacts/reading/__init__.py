@@ -3,7 +3,7 @@
 selector     which part: lines, bytes, a JSON path, or lines with a word in them
 chunks       where lines begin, and bytes of any place
 line_range   · byte_range · line_search · json_path: one way of reading each
-evaluate     a JSON path on a content, in a process of its own
+json_path_program  a JSON path on a content, in a process of its own
 part         what was read, how much there is in all, and how to go on
 """
 

@@ -1,5 +1,5 @@
-"""What a JSON path selects in a content: `json_path=$.items[0]`. evaluate.py does it, in a process that is
-held to its time and memory."""
+"""What a JSON path selects in a content: `json_path=$.items[0]`. json_path_program.py does it, in a process
+that is held to its time and memory."""
 
 import asyncio
 import os
@@ -28,11 +28,11 @@ MAX_JSON = 20_971_520
 MAX_CONCURRENT = 2
 """Evaluations that run at the same time; others wait."""
 WALL_SECONDS = 5.0
-"""How long one may take, by the clock; evaluate.py bounds its CPU time and memory."""
+"""How long one may take, by the clock; json_path_program.py bounds its CPU time and memory."""
 TIMEOUT = 10.0
 """Seconds that one waits for its place."""
 
-_PROGRAM = Path(__file__).with_name("evaluate.py")
+_PROGRAM = Path(__file__).with_name("json_path_program.py")
 _LOADERS = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")  # what Python itself may need; no secret of the gateway's
 _ANSWER_FRAME = 262_144  # bytes of an answer beside what was selected
 _SELECT_LESS = "select less, such as $.items[0:10], or read it by search= or bytes="

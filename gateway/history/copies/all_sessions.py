@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator, AsyncIterable, Sequence
 import orjson
 
 from gateway.errors import BadImport
-from gateway.history.copies.lines import MAX_LINE_LENGTH
+from gateway.history.copies.line_reader import MAX_LINE_LENGTH
 
 FIRST_LINE = b'{"kind":"sessions","format":1}\n'
 _LAST_LINE = b'{"kind":"sessions_end",'

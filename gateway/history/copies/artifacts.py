@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 import orjson
 
 from gateway.errors import BadImport
-from gateway.history.copies.lines import ExportLines, demand
+from gateway.history.copies.line_reader import ExportLines, demand
 from gateway.storage.artifacts import CHUNK, TEXTS
 from gateway.storage.sessions.copies import ArtifactCopy
 

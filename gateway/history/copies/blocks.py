@@ -7,7 +7,7 @@ from typing import Any, cast
 from pydantic import BaseModel, ConfigDict, Field
 
 from gateway.errors import BadImport
-from gateway.history.copies.lines import demand, valid
+from gateway.history.copies.line_reader import demand, valid
 from gateway.messages import ARTIFACT, ATTACHED, RECALLED, Recalled
 from gateway.storage.sessions.copies import Attachment
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from gateway.history.copies.lines import demand
+from gateway.history.copies.line_reader import demand
 from gateway.storage.branches import MAX_BRANCHES, OPEN, ROOT, Branch
 from gateway.storage.sessions.copies import BranchCopy, Moment, TurnCopy, VersionCopy
 

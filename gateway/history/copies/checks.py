@@ -29,7 +29,7 @@ from gateway.history.copies.export import (
     archived,
     counts_of,
 )
-from gateway.history.copies.lines import ExportLines, copied, demand, read_line, valid, written_later
+from gateway.history.copies.line_reader import ExportLines, copied, demand, read_line, valid, written_later
 from gateway.history.sequence_gaps import SequenceGaps
 from gateway.ids import is_id
 from gateway.messages import Usage

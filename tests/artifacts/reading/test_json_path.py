@@ -27,7 +27,7 @@ def children() -> set[str]:
     for task in Path("/proc/self/task").iterdir():
         with suppress(OSError):  # it has ended meanwhile
             for pid in (task / "children").read_text().split():
-                if b"evaluate.py" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                if b"json_path_program.py" in Path(f"/proc/{pid}/cmdline").read_bytes():
                     found.add(pid)
     return found
 

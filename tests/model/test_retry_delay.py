@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.errors import ModelError
-from gateway.model.retry import retry_delay
+from gateway.model.retry_delay import retry_delay
 
 
 def failed(*, retryable: bool = True, retry_after: float | None = None) -> ModelError:
