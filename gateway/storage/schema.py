@@ -38,6 +38,12 @@ def where(condition: TextClause) -> dict[str, Any]:
     return {"sqlite_where": condition, "postgresql_where": condition}
 
 
+def _of_session(*, primary_key: bool = False) -> Column[str]:
+    """The session that a row belongs to."""
+    session = ForeignKey("sessions.id", ondelete="CASCADE")
+    return Column("session_id", Text, session, primary_key=primary_key, nullable=False)
+
+
 # Literals: a partial index serves only a condition that is known when the statement is planned.
 RUNNING = literal_column("'running'", Text)
 WAITING = literal_column("'accepted'", Text)
@@ -96,9 +102,7 @@ Index("sessions_to_read", sessions.c.id, **where(_to_read))
 heads = Table(
     "heads",
     metadata,
-    Column(
-        "session_id", Text, ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True, nullable=False
-    ),
+    _of_session(primary_key=True),
     Column("head", BigInteger, nullable=False),
     Column("position", BigInteger, nullable=False),
     Column("turn_id", Text),
@@ -115,9 +119,7 @@ Index("heads_parked", heads.c.parked_until, **where(_parked))
 instructions = Table(
     "instructions",
     metadata,
-    Column(
-        "session_id", Text, ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True, nullable=False
-    ),
+    _of_session(primary_key=True),
     Column("digest", Text, primary_key=True, nullable=False),
     Column("text", Text, nullable=False),
 )
@@ -128,7 +130,7 @@ outbox = Table(
     "outbox",
     metadata,
     Column("number", NUMBER, primary_key=True, autoincrement=True),
-    Column("session_id", Text, ForeignKey("sessions.id", ondelete="CASCADE"), nullable=False),
+    _of_session(),
     Column("turn_id", Text, nullable=False),
     Column("events", LargeBinary, nullable=False),
 )
@@ -151,7 +153,7 @@ turns = Table(
     metadata,
     Column("number", NUMBER, primary_key=True, autoincrement=True),
     Column("id", Text, nullable=False, unique=True),
-    Column("session_id", Text, ForeignKey("sessions.id", ondelete="CASCADE"), nullable=False),
+    _of_session(),
     Column("owner", Text, nullable=False),
     Column("status", Text, nullable=False),
     Column("outcome", Text),
@@ -234,9 +236,7 @@ event_packs = Table(
 messages = Table(
     "messages",
     metadata,
-    Column(
-        "session_id", Text, ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True, nullable=False
-    ),
+    _of_session(primary_key=True),
     Column("position", BigInteger, primary_key=True, nullable=False, autoincrement=False),
     Column("turn_id", Text, nullable=False),
     Column("role", Text, nullable=False),
@@ -249,9 +249,7 @@ messages = Table(
 compressions = Table(
     "compressions",
     metadata,
-    Column(
-        "session_id", Text, ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True, nullable=False
-    ),
+    _of_session(primary_key=True),
     Column("version", NUMBER, primary_key=True, nullable=False, autoincrement=False),
     Column("parent", NUMBER),
     Column("from_position", BigInteger, nullable=False),
@@ -278,9 +276,7 @@ compressions = Table(
 branches = Table(
     "branches",
     metadata,
-    Column(
-        "session_id", Text, ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True, nullable=False
-    ),
+    _of_session(primary_key=True),
     Column("branch", NUMBER, primary_key=True, nullable=False, autoincrement=False),
     Column("parent", NUMBER),
     Column("fork_turn_id", Text),
@@ -297,9 +293,7 @@ branches = Table(
 active_ranges = Table(
     "active_ranges",
     metadata,
-    Column(
-        "session_id", Text, ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True, nullable=False
-    ),
+    _of_session(primary_key=True),
     Column("after_position", BigInteger, primary_key=True, nullable=False, autoincrement=False),
     Column("to_position", BigInteger, nullable=False),
 )
@@ -309,9 +303,7 @@ active_ranges = Table(
 session_archives = Table(
     "session_archives",
     metadata,
-    Column(
-        "session_id", Text, ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True, nullable=False
-    ),
+    _of_session(primary_key=True),
     Column("number", NUMBER, primary_key=True, nullable=False, autoincrement=False),
     Column("from_seq", BigInteger, nullable=False),
     Column("to_seq", BigInteger, nullable=False),
@@ -333,9 +325,7 @@ Index("compressions_by_archive", compressions.c.archive_path)
 summaries = Table(
     "summaries",
     metadata,
-    Column(
-        "session_id", Text, ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True, nullable=False
-    ),
+    _of_session(primary_key=True),
     Column("owner", Text, nullable=False),
     Column("project_id", Text),
     Column("to_position", BigInteger, nullable=False),
@@ -353,9 +343,7 @@ Index("summaries_by_time", summaries.c.owner, summaries.c.created_at)
 approvals = Table(
     "approvals",
     metadata,
-    Column(
-        "session_id", Text, ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True, nullable=False
-    ),
+    _of_session(primary_key=True),
     Column("turn_id", Text, primary_key=True, nullable=False),
     Column("tool_call_id", Text, primary_key=True, nullable=False),
     Column("owner", Text, nullable=False),
@@ -379,9 +367,7 @@ Index("approvals_by_turn", approvals.c.turn_id, approvals.c.requested_at, approv
 client_calls = Table(
     "client_calls",
     metadata,
-    Column(
-        "session_id", Text, ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True, nullable=False
-    ),
+    _of_session(primary_key=True),
     Column("turn_id", Text, primary_key=True, nullable=False),
     Column("tool_call_id", Text, primary_key=True, nullable=False),
     Column("owner", Text, nullable=False),
@@ -400,9 +386,7 @@ Index("client_calls_by_turn", client_calls.c.turn_id, client_calls.c.number)
 client_tools = Table(
     "client_tools",
     metadata,
-    Column(
-        "session_id", Text, ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True, nullable=False
-    ),
+    _of_session(primary_key=True),
     Column("digest", Text, primary_key=True, nullable=False),
     Column("specs", Text, nullable=False),
 )
@@ -475,9 +459,7 @@ artifact_totals = Table(
 artifact_uses = Table(
     "artifact_uses",
     metadata,
-    Column(
-        "session_id", Text, ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True, nullable=False
-    ),
+    _of_session(primary_key=True),
     Column("ref", Text, primary_key=True, nullable=False),
     Column("owner", Text, nullable=False),
 )
