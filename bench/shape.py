@@ -35,7 +35,7 @@ BUDGETS: Mapping[str, int] = {
     "http": 1500,
     "memory": 6450,
     "model": 1950,
-    "prompt": 629,
+    "prompt": 591,
     "schedules": 351,
     "service": 5200,
     "session_pages": 505,

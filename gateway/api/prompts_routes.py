@@ -39,7 +39,7 @@ class EditsBody(PreviewQuery):
 async def components(request: ApiRequest) -> Response:
     """The prompt's components in their order: digest, size, limits, and what was cut."""
     shown = request.gateway.prompts.components()
-    return json_reply(describe(shown.components, shown.assembled))
+    return json_reply(describe(shown.components, shown.prefix))
 
 
 async def preview(request: ApiRequest) -> Response:
@@ -47,7 +47,7 @@ async def preview(request: ApiRequest) -> Response:
     query = request.read_query(PreviewQuery)
     wanted = PreviewRequest(**query.model_dump())
     shown = await request.gateway.prompts.preview(request.principal, wanted)
-    return json_reply(preview_of(shown.assembled, shown.retrieved))
+    return json_reply(preview_of(shown.prefix, shown.retrieved))
 
 
 async def preview_edits(request: ApiRequest) -> Response:
@@ -56,7 +56,7 @@ async def preview_edits(request: ApiRequest) -> Response:
     body = await request.read_body(EditsBody)
     wanted = PreviewRequest(**body.model_dump())
     shown = await request.gateway.prompts.preview(request.principal, wanted)
-    return json_reply(preview_of(shown.assembled, shown.retrieved))
+    return json_reply(preview_of(shown.prefix, shown.retrieved))
 
 
 async def sent(request: ApiRequest) -> Response:

@@ -5,9 +5,9 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from gateway.prompt.assemble import AnyLayer, Assembled, Section
 from gateway.prompt.components import Component, Components, Source
 from gateway.prompt.manifest import Layer
+from gateway.prompt.prefix import AnyLayer, Prefix, Section
 
 
 class _Shape(BaseModel):
@@ -77,9 +77,9 @@ class PromptPreview(_Shape):
     warnings: list[str]
 
 
-def describe(components: Components, assembled: Assembled) -> PromptReport:
-    """The report on `components`, of which `assembled` was made."""
-    sections = {section.name: section for section in assembled.sections}
+def describe(components: Components, prefix: Prefix) -> PromptReport:
+    """The report on `components`, of which `prefix` was made."""
+    sections = {section.name: section for section in prefix.sections}
 
     def report(item: Component) -> ComponentReport:
         section = sections[item.name]
@@ -101,15 +101,15 @@ def describe(components: Components, assembled: Assembled) -> PromptReport:
 
     return PromptReport(
         components=[report(item) for item in components.items],
-        tokens=assembled.tokens,
-        prefix_hash=assembled.prefix_hash,
-        warnings=list(assembled.warnings),
+        tokens=prefix.tokens,
+        prefix_hash=prefix.prefix_hash,
+        warnings=list(prefix.warnings),
     )
 
 
-def preview(assembled: Assembled, retrieved: str | None = None) -> PromptPreview:
+def preview(prefix: Prefix, retrieved: str | None = None) -> PromptPreview:
     """The text that the model is given, layer by layer."""
-    blocks = groupby(assembled.sections, key=lambda section: (section.layer, section.own))
+    blocks = groupby(prefix.sections, key=lambda section: (section.layer, section.own))
     runs = [[*run] for _, run in blocks]
     return PromptPreview(
         layers=[
@@ -119,11 +119,11 @@ def preview(assembled: Assembled, retrieved: str | None = None) -> PromptPreview
                 components=[section.name for section in run],
                 parts=[PartReport.of(section) for section in run],
             )
-            for run, block in zip(runs, assembled.system, strict=True)
+            for run, block in zip(runs, prefix.system, strict=True)
         ],
         retrieved=retrieved,
-        tools=[tool.name for tool in assembled.tools],
-        tokens=assembled.tokens,
-        prefix_hash=assembled.prefix_hash,
-        warnings=list(assembled.warnings),
+        tools=[tool.name for tool in prefix.tools],
+        tokens=prefix.tokens,
+        prefix_hash=prefix.prefix_hash,
+        warnings=list(prefix.warnings),
     )

@@ -5,7 +5,7 @@ from typing import Self
 from pydantic import BaseModel, ConfigDict, Field
 
 from gateway.messages import Role
-from gateway.prompt.assemble import AnyLayer, Section
+from gateway.prompt.prefix import AnyLayer, Section
 from gateway.prompt.prompt_report import PartReport
 
 

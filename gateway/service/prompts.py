@@ -9,8 +9,8 @@ from gateway.history.transcript import view
 from gateway.memory.recall import InContext, Recall
 from gateway.memory.services import households_of
 from gateway.messages import Message, ToolSpec, recalled_block
-from gateway.prompt.assemble import Assembled, assemble
 from gateway.prompt.components import Components
+from gateway.prompt.prefix import Prefix
 from gateway.prompt.text_cleaning import clean
 from gateway.service.client_tools import client_tools
 from gateway.service.dependencies import Dependencies
@@ -39,7 +39,7 @@ class Previewed:
     """The components, the prompt made of them, and what comes with the message."""
 
     components: Components
-    assembled: Assembled
+    prefix: Prefix
     retrieved: str | None = None
 
 
@@ -51,7 +51,7 @@ class Prompts:
 
     def components(self) -> Previewed:
         """What is the same for everybody."""
-        return self._previewed(History([]), "", {})
+        return self._previewed(History([]), {})
 
     async def preview(self, who: Principal, request: PreviewRequest) -> Previewed:
         """Raises errors.NotFound (session_not_found), errors.InvalidRequest (there is no such component),
@@ -65,12 +65,12 @@ class Prompts:
         if request.instructions is not None:
             history = replace(history, instructions=clean(request.instructions))
         if deps.memory is None:
-            return self._previewed(history, "", request.edits)
+            return self._previewed(replace(history, memories=None), request.edits)
         scope = scope._replace(households=households_of(deps.settings, who.user_id))
         recall = deps.memory.recall
-        text, known = await _memories_in_prompt(recall, scope, history)
+        history, known = await _with_memories(recall, scope, history)
         retrieved = await _retrieved(recall, scope, history, known, request.message)
-        return self._previewed(history, text, request.edits, retrieved)
+        return self._previewed(history, request.edits, retrieved)
 
     async def usable(self, tools: Sequence[ToolSpec]) -> Sequence[ToolSpec]:
         """The tools of a client as the model is shown them. Raises errors.InvalidRequest."""
@@ -85,36 +85,28 @@ class Prompts:
         return self._deps.meter.estimate(model, messages, overhead_of(prefix.system, prefix.tools))
 
     def _previewed(
-        self, history: History, memories: str, edits: Mapping[str, str], retrieved: str | None = None
+        self, history: History, edits: Mapping[str, str], retrieved: str | None = None
     ) -> Previewed:
         prompt = Prompt.read(self._deps)
         components = prompt.components.edited(edits) if edits else prompt.components
-        assembled = assemble(
-            components,
-            (),
-            tools=prompt.catalog.tools.specs(),
-            skills=prompt.skills,
-            limits=prompt.limits,
-            carried=history.carried,
-            memories=memories,
-            instructions=history.instructions,
-        )
-        return Previewed(components, assembled, retrieved)
+        prefix = replace(prompt, components=components).prefix(history, compressed=False)
+        return Previewed(components, prefix, retrieved)
 
 
-async def _memories_in_prompt(recall: Recall, scope: Scope, history: History) -> tuple[str, InContext]:
-    """The memories that the prompt would have, and those in context with that."""
+async def _with_memories(recall: Recall, scope: Scope, history: History) -> tuple[History, InContext]:
+    """The history with the memories that the prompt would have, and those in context with that."""
     prompted = history.memories
     if prompted is not None and prompted.generation_from == history.generation_from:
         revalidated = await recall.revalidate(scope, digests_of(history))
         if not revalidated.outdated:
             state = revalidated.state
-            return prompted.text, known_of(history, state.rows, but=state.corrected)
+            return history, known_of(history, state.rows, but=state.corrected)
     elif history.messages and prompted is None:
-        return "", known_of(history, ())  # its prompt generation began without any
+        return history, known_of(history, ())  # its prompt generation began without any
     snapshot = await recall.load_snapshot(scope)
     new = PromptMemories(snapshot.text, snapshot.digests, history.generation_from, named=snapshot.summarized)
-    return snapshot.text, known_of(replace(history, memories=new), snapshot.rows)
+    history = replace(history, memories=new)
+    return history, known_of(history, snapshot.rows)
 
 
 async def _retrieved(

@@ -11,7 +11,7 @@ from gateway.history.summaries.summary import render
 from gateway.history.tokens import block_tokens, message_tokens, overhead_of, tokens_of
 from gateway.history.transcript import messages_for_model, user_message
 from gateway.messages import Block, Message, ToolSpec
-from gateway.prompt.assemble import Prefix, Section
+from gateway.prompt.prefix import Prefix, Section
 from gateway.prompt.sent_report import SentBlock, SentMessage, SentPart, SentPrompt, SentTool
 from gateway.service.dependencies import Dependencies
 from gateway.storage.messages import History, StoredMessage

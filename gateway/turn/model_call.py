@@ -13,8 +13,8 @@ from gateway.messages import Message
 from gateway.model.base import Answer, Delta, ModelRequest, Started
 from gateway.model.prices import cost_of
 from gateway.model.retry_delay import next_delay
-from gateway.prompt.assemble import CLIENT
 from gateway.prompt.cache_points import mark_messages
+from gateway.prompt.prefix import CLIENT
 from gateway.storage.messages import History
 from gateway.turn.client_calls import clients_calls, expect_results
 from gateway.turn.context import TurnContext

@@ -8,8 +8,8 @@ from typing import Self
 import orjson
 
 from gateway.messages import ToolSpec
-from gateway.prompt.assemble import Prefix, PromptLimits, prefix_of
 from gateway.prompt.components import Components
+from gateway.prompt.prefix import Prefix, PromptLimits, prefix_of
 from gateway.settings import Settings
 from gateway.skills.catalog import Catalog
 from gateway.storage.messages import History

@@ -2,6 +2,7 @@
 
 import copy
 import hashlib
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
@@ -10,10 +11,11 @@ from hypothesis import strategies as st
 
 from gateway.lexical import estimate_tokens
 from gateway.messages import Block, Message, ToolSpec, text_block, tool_result_block
-from gateway.prompt.assemble import Assembled, PromptLimits, assemble
+from gateway.prompt.cache_points import mark_messages
 from gateway.prompt.components import Component, Components, PromptFolder
 from gateway.prompt.cut import cut, smallest
 from gateway.prompt.manifest import Layer
+from gateway.prompt.prefix import Prefix, PromptLimits, prefix_of
 from gateway.prompt.prompt_report import describe, preview
 
 TOOLS = (
@@ -96,8 +98,9 @@ def bare(content: Any) -> list[Block]:
     return [{key: value for key, value in block.items() if key != "cache_control"} for block in content]
 
 
-def marked(assembled: Assembled) -> list[Block]:
-    everything = [*assembled.system, *(block for message in assembled.messages for block in message.content)]
+def marked(prefix: Prefix, transcript: Sequence[Message]) -> list[Block]:
+    messages = mark_messages(transcript)
+    everything = [*prefix.system, *(block for message in messages for block in message.content)]
     return [block for block in everything if "cache_control" in block]
 
 
@@ -109,10 +112,11 @@ def test_the_same_inputs_give_the_same_bytes_and_stay_as_they_were(
     before = copy.deepcopy(transcript)
     limits = PromptLimits(total)
 
-    first = assemble(components, transcript, tools=TOOLS, limits=limits)
-    second = assemble(components, copy.deepcopy(transcript), tools=TOOLS[::-1], limits=limits)
+    first = prefix_of(components, tools=TOOLS, limits=limits)
+    second = prefix_of(components, tools=TOOLS[::-1], limits=limits)
 
     assert first == second
+    assert mark_messages(transcript) == mark_messages(copy.deepcopy(transcript))
     assert orjson.dumps([*first.system]) == orjson.dumps([*second.system])
     assert orjson.dumps([tool.input_schema for tool in first.tools]) == (
         orjson.dumps([tool.input_schema for tool in second.tools])
@@ -123,14 +127,14 @@ def test_the_same_inputs_give_the_same_bytes_and_stay_as_they_were(
 @given(component_sets(), st.integers(1, 900))
 def test_the_total_is_kept_whenever_the_minimums_allow_it(components: Components, total: int) -> None:
     """Nothing is over its own limit, below its minimum, or cut when fixed; over the total is a warning."""
-    assembled = assemble(components, (), limits=PromptLimits(total))
+    prefix = prefix_of(components, limits=PromptLimits(total))
 
     possible = sum((item.tokens if item.fixed else smallest(item.tokens, item.min_tokens)) + 1
                    for item in components.items)  # fmt: skip
-    assert assembled.tokens <= max(total, possible)
-    assert bool(assembled.warnings) == (assembled.tokens > total)
-    assert sum(estimate_tokens(block["text"]) for block in assembled.system) <= assembled.tokens
-    for item, section in zip(components.items, assembled.sections, strict=True):
+    assert prefix.tokens <= max(total, possible)
+    assert bool(prefix.warnings) == (prefix.tokens > total)
+    assert sum(estimate_tokens(block["text"]) for block in prefix.system) <= prefix.tokens
+    for item, section in zip(components.items, prefix.sections, strict=True):
         if item.fixed:
             assert section.text == item.text
         else:
@@ -180,28 +184,23 @@ def test_lower_priority_is_cut_first() -> None:
         (component("low", words, priority=1), component("high", words, priority=9, layer="USER"))
     )
 
-    low, high = assemble(components, (), limits=PromptLimits(700)).sections
+    low, high = prefix_of(components, limits=PromptLimits(700)).sections
     assert low.truncated
     assert not high.truncated
 
-    low, high = assemble(components, (), limits=PromptLimits(300)).sections
+    low, high = prefix_of(components, limits=PromptLimits(300)).sections
     assert low.tokens < 40
     assert high.truncated
 
 
-@given(component_sets(), transcripts, messages)
-def test_a_new_message_leaves_all_that_came_before_unchanged(
-    components: Components, transcript: list[Message], new: Message
-) -> None:
-    """The prompt only grows at its end: tools, system and earlier messages keep their bytes."""
-    before = assemble(components, transcript, tools=TOOLS)
-    after = assemble(components, [*transcript, new], tools=TOOLS)
+@given(transcripts, messages)
+def test_a_new_message_leaves_all_that_came_before_unchanged(transcript: list[Message], new: Message) -> None:
+    """The prompt only grows at its end: earlier messages keep their bytes. The prefix has no message."""
+    before, after = mark_messages(transcript), mark_messages([*transcript, new])
 
-    assert after.prefix_hash == before.prefix_hash
-    assert (after.tools, after.system) == (before.tools, before.system)
-    for earlier, later in zip(before.messages, after.messages, strict=False):
+    for earlier, later in zip(before, after, strict=False):
         assert canonical(bare(earlier.content)) == canonical(bare(later.content))
-    assert bare(after.messages[-1].content) == bare(new.content)
+    assert bare(after[-1].content) == bare(new.content)
 
 
 @given(component_sets(), transcripts)
@@ -209,7 +208,7 @@ def test_at_most_four_breakpoints_and_none_where_the_provider_refuses_one(
     components: Components, transcript: list[Message]
 ) -> None:
     """Never on thinking, on blank text or on a type we do not know; also when the input carried some."""
-    points = marked(assemble(components, transcript, tools=TOOLS))
+    points = marked(prefix_of(components, tools=TOOLS), transcript)
 
     assert len(points) <= 4
     for block in points:
@@ -226,19 +225,17 @@ def test_breakpoints_lie_after_the_fixed_part_and_on_the_newest_two_user_message
         Message("user", [text_block("three"), text_block("  ")]),
     ]
 
-    assembled = assemble(components, transcript)
+    points = marked(prefix_of(components), transcript)
 
-    assert [block["text"] for block in marked(assembled)] == ["Fixed.", "About you.", "one", "three"]
+    assert [block["text"] for block in points] == ["Fixed.", "About you.", "one", "three"]
 
 
 def test_changed_text_or_tools_change_the_prefix_hash() -> None:
     """The hash tells whether the provider's cache can hold."""
-    one = assemble(Components((component("a", "Fixed."),)), (), tools=TOOLS)
+    one = prefix_of(Components((component("a", "Fixed."),)), tools=TOOLS)
 
-    assert one.prefix_hash != assemble(Components((component("a", "Fixed!"),)), (), tools=TOOLS).prefix_hash
-    assert (
-        one.prefix_hash != assemble(Components((component("a", "Fixed."),)), (), tools=TOOLS[:1]).prefix_hash
-    )
+    assert one.prefix_hash != prefix_of(Components((component("a", "Fixed!"),)), tools=TOOLS).prefix_hash
+    assert one.prefix_hash != prefix_of(Components((component("a", "Fixed."),)), tools=TOOLS[:1]).prefix_hash
     assert [tool.name for tool in one.tools] == ["clock", "search"]
     assert list(one.tools[1].input_schema["properties"]) == ["a", "b"]
 
@@ -246,27 +243,27 @@ def test_changed_text_or_tools_change_the_prefix_hash() -> None:
 def test_the_report_and_the_preview_show_what_the_model_is_given() -> None:
     """Every component is reported with its size and cut; the preview is the system prompt by layer."""
     components = PromptFolder().read()
-    assembled = assemble(components, (), tools=TOOLS, limits=PromptLimits(1000))
+    prefix = prefix_of(components, tools=TOOLS, limits=PromptLimits(1000))
 
-    report = describe(components, assembled)
-    shown = preview(assembled)
+    report = describe(components, prefix)
+    shown = preview(prefix)
 
     assert [item.name for item in report.components] == [item.name for item in components.items]
     assert any(item.truncated and item.tokens < item.tokens_before for item in report.components)
     assert [layer.layer for layer in shown.layers] == ["SYSTEM", "TOOL INSTRUCTIONS"]
-    assert [layer.text for layer in shown.layers] == [block["text"] for block in assembled.system]
+    assert [layer.text for layer in shown.layers] == [block["text"] for block in prefix.system]
     assert [name for layer in shown.layers for name in layer.components] == [
         item.name for item in components.items
     ]
     assert report.tokens == shown.tokens <= 1000
-    assert report.prefix_hash == shown.prefix_hash == assembled.prefix_hash
+    assert report.prefix_hash == shown.prefix_hash == prefix.prefix_hash
 
 
 def test_the_size_of_a_prompt_is_that_of_all_its_parts() -> None:
     """The catalog of skills included, which no limit of the components cuts."""
     components = PromptFolder().read()
-    without = assemble(components, ())
-    shown = preview(assemble(components, (), skills="- tend-roses: Tends roses. " * 20))
+    without = prefix_of(components)
+    shown = preview(prefix_of(components, skills="- tend-roses: Tends roses. " * 20))
 
     parts = [part for layer in shown.layers for part in layer.parts]
     assert [part.name for part in parts][-1] == "skills"
@@ -280,8 +277,8 @@ def test_a_clients_instructions_stand_below_all_components_and_cost_them_nothing
     """Whatever is in them: the blocks before them are the same bytes, what is the session's alone is labelled
     and within its limit, and the preview shows it as a layer of its own."""
     limits = PromptLimits(total_tokens=300, instructions_tokens=100)
-    without = assemble(items, (), limits=limits)
-    both = assemble(items, (), limits=limits, memories=memories, instructions=told)
+    without = prefix_of(items, limits=limits)
+    both = prefix_of(items, limits=limits, memories=memories, instructions=told)
 
     assert both.system[: len(without.system)] == without.system
     section = both.sections[len(without.sections)]
@@ -290,16 +287,16 @@ def test_a_clients_instructions_stand_below_all_components_and_cost_them_nothing
     layers = [layer.layer for layer in preview(both).layers]
     assert layers[len(without.system) :] == ["CLIENT", *(["MEMORY"] if memories else [])]
     assert both.system[len(without.system)]["text"].count("</client_instructions") == 1
-    again = assemble(items, (), limits=limits, memories=memories, instructions=told)
+    again = prefix_of(items, limits=limits, memories=memories, instructions=told)
     assert again.prefix_hash == both.prefix_hash != without.prefix_hash
 
 
 def test_memories_after_a_component_of_their_layer_are_a_block_of_their_own() -> None:
     """The preview tells the layers apart as the model is given them."""
     items = Components((component("identity", "You are Ada."), component("about", "Notes.", layer="MEMORY")))
-    assembled = assemble(items, (), memories="likes tea")
+    prefix = prefix_of(items, memories="likes tea")
 
-    assert [layer.components for layer in preview(assembled).layers] == [
+    assert [layer.components for layer in preview(prefix).layers] == [
         ["identity"],
         ["about"],
         ["memories"],

@@ -1,4 +1,4 @@
-"""Components, tools and transcript -> what one model call is given. Pure: same inputs, same bytes.
+"""Components and tools -> what comes before the messages of a model call. Pure: same inputs, same bytes.
 
     tools, sorted -> system: one block per run of components of one layer, the skills, the client's
         instructions, the memories, what is carried of former sessions
@@ -19,8 +19,8 @@ from typing import Literal
 import orjson
 
 from gateway.lexical import estimate_tokens
-from gateway.messages import Block, Message, ToolSpec, text_block
-from gateway.prompt.cache_points import mark_messages, mark_system
+from gateway.messages import Block, ToolSpec, text_block
+from gateway.prompt.cache_points import mark_system
 from gateway.prompt.components import Component, Components
 from gateway.prompt.cut import cut, smallest
 from gateway.prompt.manifest import Layer
@@ -69,22 +69,9 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Assembled:
-    """What a model call is given, with cache breakpoints placed. `prefix_hash` is the SHA-256 in hex of tools
-    and system prompt: as long as it stays the same, so does all that comes before the messages."""
-
-    system: tuple[Block, ...]
-    messages: tuple[Message, ...]
-    tools: tuple[ToolSpec, ...]
-    sections: tuple[Section, ...]
-    prefix_hash: str
-    tokens: int
-    warnings: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Prefix:
-    """All that comes before the messages."""
+    """All that comes before the messages, with cache breakpoints placed. `prefix_hash` is the SHA-256 in hex
+    of tools and system prompt: it changes when a byte of them does."""
 
     system: tuple[Block, ...]
     tools: tuple[ToolSpec, ...]
@@ -92,44 +79,6 @@ class Prefix:
     prefix_hash: str
     tokens: int
     warnings: tuple[str, ...]
-
-
-def assemble(
-    components: Components,
-    transcript: Sequence[Message],
-    *,
-    tools: Sequence[ToolSpec] = (),
-    skills: str = "",
-    limits: PromptLimits | None = None,
-    carried: str | None = None,
-    memories: str = "",
-    instructions: str | None = None,
-) -> Assembled:
-    """Cuts what is too long, lowest priority first, and puts the parts in their order: `skills`, the snapshot
-    of their catalog, comes after the components; then what is the session's alone: `instructions`, those of
-    its client application; `memories`, their snapshot; and `carried`, the summaries of former sessions.
-
-    A component is never cut below its `min_tokens`, and a fixed one never at all: where that leaves more than
-    the limit, there is a warning. Nothing that is passed in is changed.
-    """
-    prefix = prefix_of(
-        components,
-        tools=tools,
-        skills=skills,
-        limits=limits,
-        carried=carried,
-        memories=memories,
-        instructions=instructions,
-    )
-    return Assembled(
-        system=prefix.system,
-        messages=mark_messages(transcript),
-        tools=prefix.tools,
-        sections=prefix.sections,
-        prefix_hash=prefix.prefix_hash,
-        tokens=prefix.tokens,
-        warnings=prefix.warnings,
-    )
 
 
 def prefix_of(
@@ -142,7 +91,13 @@ def prefix_of(
     memories: str = "",
     instructions: str | None = None,
 ) -> Prefix:
-    """What `assemble` puts before the messages."""
+    """Cuts what is too long, lowest priority first, and puts the parts in their order: `skills`, the snapshot
+    of their catalog, comes after the components; then what is the session's alone: `instructions`, those of
+    its client application; `memories`, their snapshot; and `carried`, the summaries of former sessions.
+
+    A component is never cut below its `min_tokens`, and a fixed one never at all: where that leaves more than
+    the limit, there is a warning. Nothing that is passed in is changed.
+    """
     limits = limits or PromptLimits()
     prefix = _prefix(components, tools, skills, limits)
     client = [client_section(instructions, limits.instructions_tokens)] if instructions else []
