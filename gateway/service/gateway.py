@@ -54,7 +54,7 @@ later."""
 
 
 class Gateway:
-    """One per process; doors share it."""
+    """One per process; all entry points share it."""
 
     def __init__(
         self,

@@ -412,7 +412,7 @@ skill_switches = Table(
     Column("switched_at", BigInteger, nullable=False),
 )
 
-# What is kept aside of tool results and attachments: `path` is the blob with the content, which artifacts of
+# Offloaded tool results and attachments: `path` is the blob with the content, which artifacts of
 # the same content share. `chunks` are the hashes of its parts, as JSON (see `Chunk`).
 artifacts = Table(
     "artifacts",

@@ -92,7 +92,7 @@ LEARNING_CHANGED: Final = "gateway.memory.learn.changed"
 LEARNING_INPUT: Final = "gateway.memory.learn.input_tokens"
 LEARNING_OUTPUT: Final = "gateway.memory.learn.output_tokens"
 
-# Attributes: what is kept aside
+# Attributes: offloaded results
 ARTIFACT_REF: Final = "gateway.artifact.ref"
 ARTIFACT_KIND: Final = "gateway.artifact.kind"
 ARTIFACT_SIZE: Final = "gateway.artifact.size"

@@ -199,7 +199,7 @@ class TelemetryReader:
 
     def offloaded(self, turn: TurnFacts, run: ToolRun | None, data: dict[str, Any], at: int) -> None:
         """An `artifact` event: a result of that call, or (None) of one that this process knows nothing of,
-        was kept aside."""
+        was offloaded."""
 
     def warned(self, turn: TurnFacts, data: dict[str, Any]) -> None:
         """A `warning` event."""

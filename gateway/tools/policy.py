@@ -27,7 +27,7 @@ OUTSIDE = (
     CLIENT_TOOL,
 )
 """Tools that bring in what others wrote, unless a rule trusts them, and the names that the user's files and
-the client's instructions and tools go by among them. What was kept aside or archived may be of any tool, and
+the client's instructions and tools go by among them. What was offloaded or archived may be of any tool, and
 of a file."""
 
 

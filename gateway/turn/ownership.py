@@ -74,9 +74,9 @@ class Ownership:
         """One look, which is this replica's sign of life. Raises StorageError."""
         in_flight = self._in_flight
         draining = in_flight.draining.is_set()
-        room = 0 if draining else in_flight.free_slots
+        slots = 0 if draining else in_flight.free_slots
         about = {"version": __version__, **self._replicas.about, **self._prompt_digests()}
-        found = await self._replicas.beat(room=room, draining=draining, about=about)
+        found = await self._replicas.beat(slots=slots, draining=draining, about=about)
         self.queued, self.peers = found.queued, found.peers
         in_flight.others = sum(not peer.draining for peer in found.peers)
         peers = [peer.about for peer in found.peers if peer.about]  # not yet before the first beat

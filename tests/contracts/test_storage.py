@@ -534,8 +534,8 @@ async def test_a_new_process_takes_over_what_was_left(factory: Factory, tmp_path
         await (await running(first, "s3", "t6")).close()
 
     async with factory(tmp_path) as second:
-        assert not (await second.replicas.beat(room=0)).taken
-        beat = await second.replicas.beat(room=9)
+        assert not (await second.replicas.beat(slots=0)).taken
+        beat = await second.replicas.beat(slots=9)
         assert [(now.turn.id, now.turn.recoveries) for now in beat.taken] == [("t1", 1)]
         assert (beat.waiting, beat.queued) == (["s2"], 3)
         assert [turn.turn_id for turn in beat.owned] == ["t1"]
@@ -557,14 +557,14 @@ async def test_what_was_released_is_taken_over_without_counting_a_loss(
         one, two = await running(first, "s1", "t1"), await running(first, "s2", "t2")
         await one.append("turn_start")
         await first.replicas.release(OwnedTurn("s1", "t1", one.epoch + 1))
-        assert len((await first.replicas.beat(room=9)).owned) == 2
+        assert len((await first.replicas.beat(slots=9)).owned) == 2
         await first.replicas.release(OwnedTurn("s1", "t1", one.epoch))
-        assert [turn.turn_id for turn in (await first.replicas.beat(room=0)).owned] == ["t2"]
+        assert [turn.turn_id for turn in (await first.replicas.beat(slots=0)).owned] == ["t2"]
         assert await two.append("turn_start") is None
         await first.replicas.leave()
 
     async with factory(tmp_path) as second:
-        taken = (await second.replicas.beat(room=9)).taken
+        taken = (await second.replicas.beat(slots=9)).taken
         assert {now.turn.id: (now.turn.recoveries, now.head) for now in taken} == {"t1": (0, 1), "t2": (0, 1)}
 
 
@@ -574,9 +574,9 @@ async def test_a_beat_says_which_turns_shall_stop_and_where_the_outbox_waits(sto
     await storage.turns.request_cancel("t")
     await storage.log.note("s", "c_1", TurnWarning(code="beside", message="A note."), 7)
 
-    beat = await storage.replicas.beat(room=9)
+    beat = await storage.replicas.beat(slots=9)
     await writer.close()
-    after = await storage.replicas.beat(room=9)
+    after = await storage.replicas.beat(slots=9)
 
     assert (beat.cancelled, beat.undelivered) == (["t"], [])
     assert (after.cancelled, after.undelivered, after.owned) == ([], ["s"], [])

@@ -58,9 +58,9 @@ class Replica:
             )
             await self.turns.accept(new, max_queued=0)
 
-    async def takes(self, room: int = 9) -> list[str]:
+    async def takes(self, slots: int = 9) -> list[str]:
         """The turns that a beat takes over."""
-        return [now.turn.id for now in (await self.replicas.beat(room=room)).taken]
+        return [now.turn.id for now in (await self.replicas.beat(slots=slots)).taken]
 
     async def silent(self, seconds: float) -> None:
         """As if its last beat were so long ago."""
@@ -126,7 +126,7 @@ async def test_nothing_is_taken_from_a_replica_that_lives(started: Start) -> Non
     assert await two.takes() == []
     await one.silent(LEASE / 2)
     assert await two.takes() == []
-    await one.replicas.beat(room=0)
+    await one.replicas.beat(slots=0)
     await one.dies()
     assert await two.takes() == []
     assert await owners(one) == [("t", "one", 1, 0)]
@@ -140,7 +140,7 @@ async def test_the_turns_of_a_replica_that_died_are_taken_as_soon_as_its_lock_is
     assert await two.takes() == []
     await one.dies()
 
-    taken = await asyncio.gather(two.takes(room=2), three.takes(room=2), two.takes(room=1))
+    taken = await asyncio.gather(two.takes(slots=2), three.takes(slots=2), two.takes(slots=1))
 
     assert sorted(chain.from_iterable(taken)) == ["a", "b", "c"]
     found = await owners(two)
@@ -157,7 +157,7 @@ async def test_the_turns_of_a_replica_that_stands_still_are_taken_when_its_lease
     await one.silent(LEASE + 1)
 
     assert await two.takes() == ["t"]
-    beat = await one.replicas.beat(room=9)
+    beat = await one.replicas.beat(slots=9)
     assert (beat.taken, beat.owned) == ([], [])
     assert await one.turns.take_over("t", recovered=True) is None
     assert not await one.turns.is_owned(OwnedTurn("s_t", "t", 1))
@@ -190,7 +190,7 @@ async def test_a_server_that_starts_anew_takes_no_turn_from_those_that_live() ->
             assert await two.takes() == []
             await two.holds()
             assert await two.takes() == []
-            await one.replicas.beat(room=9)
+            await one.replicas.beat(slots=9)
             await one.holds()
             await one.silent(LEASE / 4)
             two.there_for(2 * LEASE)
@@ -240,7 +240,7 @@ async def test_what_is_released_is_taken_at_once_and_counts_as_no_loss(started: 
     assert heard == ["one", "one"]
     assert await two.takes() == ["b"]
     assert await owners(two) == [("a", "two", 2, 0), ("b", "two", 2, 0)]
-    assert (await two.replicas.beat(room=9)).peers == []
+    assert (await two.replicas.beat(slots=9)).peers == []
 
 
 async def test_a_replica_that_nobody_knows_owns_nothing(started: Start) -> None:
@@ -268,10 +268,10 @@ async def test_replicas_tell_each_other_about_themselves(started: Start) -> None
     """Each sees the others that live, what they say of themselves, and the timeline of the server."""
     one, two = await started("one"), await started("two")
     await started("silent")
-    await one.replicas.beat(room=9, about={"version": "2"}, draining=True)
+    await one.replicas.beat(slots=9, about={"version": "2"}, draining=True)
     async with await psycopg.AsyncConnection.connect(one.database.server.url) as connection:
         await connection.execute(UNSEEN, (LEASE + 1, "silent"))
-    beat = await two.replicas.beat(room=9, about={"version": "1"})
+    beat = await two.replicas.beat(slots=9, about={"version": "1"})
     (peer,) = beat.peers
     assert (peer.id, peer.about, peer.draining, peer.timeline) == (
         "one",
@@ -291,12 +291,12 @@ async def test_the_lease_lasts_from_before_the_beat_and_not_beyond_one_that_fail
     now = 1000.0
     monkeypatch.setattr("gateway.storage.replicas.monotonic", lambda: now)
     monkeypatch.setattr("gateway.storage.postgres.replicas.monotonic", lambda: now)
-    await one.replicas.beat(room=9)
+    await one.replicas.beat(slots=9)
     now += 0.69 * LEASE
     assert one.replicas.lease.is_held
     now += 0.02 * LEASE
     assert not one.replicas.lease.is_held
     await one.database.close()
     with pytest.raises(StorageError):
-        await one.replicas.beat(room=9)
+        await one.replicas.beat(slots=9)
     assert not one.replicas.lease.is_held

@@ -136,7 +136,7 @@ async def running(storage: Storage, session_id: str = "s", turn_id: str = "t") -
 
 async def left_open(storage: Storage) -> Sequence[Accepted]:
     """The turns of a former process, which are this one's from now on."""
-    return (await storage.replicas.beat(room=99)).taken
+    return (await storage.replicas.beat(slots=99)).taken
 
 
 async def taken_anew(storage: Storage) -> list[Accepted]:

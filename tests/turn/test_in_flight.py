@@ -137,7 +137,7 @@ async def test_what_does_not_end_in_time_stays_open_for_the_next_process(
         await asked.wait()
         await flight.drain(0)
         events = [each.load() for each in await turn.deps.log.read("s", after=0, limit=100)]
-        owned = await turn.deps.replicas.beat(room=0)
+        owned = await turn.deps.replicas.beat(slots=0)
         again = await turn.deps.turns.take_over("t", recovered=False)
 
     assert [each["type"] for each in events] == ["turn_start", "iteration_start"]

@@ -107,8 +107,8 @@ async def test_what_is_woken_looks_at_once_and_a_database_that_is_away_ends_no_l
     async with turn_at_work(tmp_path) as turn:
         _, ownership = _ownership(turn)
 
-        async def beat(*, room: int, **_: object) -> Beat:
-            looks.put_nowait(room)
+        async def beat(*, slots: int, **_: object) -> Beat:
+            looks.put_nowait(slots)
             if looks.qsize() == 0:
                 return Beat()
             raise StorageError("away")
@@ -151,7 +151,7 @@ async def test_a_turn_is_handed_over_at_its_next_step_where_another_replica_is_t
         goes_on.set()
         await draining
         events = await stored(turn)
-        beat = await turn.deps.replicas.beat(room=0)
+        beat = await turn.deps.replicas.beat(slots=0)
 
     assert [each["type"] for each in events][-2:] == ["tool_call", "tool_result"]
     assert beat.owned == []

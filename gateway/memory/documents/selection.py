@@ -43,10 +43,10 @@ def select(
     if most_of_skill is not None:
         chosen = _fewer(chosen, most_of_skill, warnings)
     used: list[DocumentFile] = []
-    room = MAX_CHARACTERS
+    characters_left = MAX_CHARACTERS
     for each in chosen:
-        room -= len(each.document.content)
-        if room < 0:
+        characters_left -= len(each.document.content)
+        if characters_left < 0:
             warnings.append(f"{each.file} and those after it are left out: all together are too long.")
             break
         used.append(each)

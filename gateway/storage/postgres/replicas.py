@@ -66,7 +66,7 @@ ORPHANS = text("""
     SELECT h.session_id, h.turn_id, h.replica FROM heads h LEFT JOIN replicas r ON r.id = h.replica
     WHERE h.turn_id IS NOT NULL AND h.parked_until IS NULL
         AND (h.replica IS NULL OR (r.id IS NULL AND h.replica <> :me) OR h.replica = ANY(:gone))
-    ORDER BY h.session_id LIMIT :room FOR NO KEY UPDATE OF h SKIP LOCKED
+    ORDER BY h.session_id LIMIT :slots FOR NO KEY UPDATE OF h SKIP LOCKED
 """)
 PEERS = text("""
     SELECT id, about, timeline, draining, extract(epoch FROM clock_timestamp() - seen_at)::float8 AS unseen
@@ -120,8 +120,8 @@ class PostgresReplicas(Store):
         await self.database.write(joined)
         self.lease.renew(asked_at)
 
-    async def beat(self, *, room: int, draining: bool = False, about: Mapping[str, str] = NOTHING) -> Beat:
-        """Renews the lease, takes over at most `room` turns, and returns what there is to do."""
+    async def beat(self, *, slots: int, draining: bool = False, about: Mapping[str, str] = NOTHING) -> Beat:
+        """Renews the lease, takes over at most `slots` turns, and returns what there is to do."""
         me, lease = self.database.replica, self._seconds
         asked_at = monotonic()
         if not self.lease.is_held:
@@ -131,9 +131,9 @@ class PostgresReplicas(Store):
         def beaten(connection: Connection) -> Beat:
             timeline = touch(connection, me, about, draining=draining)
             taken: list[Accepted] = []
-            if room:
+            if slots:
                 gone = list(connection.execute(GONE, {"me": me, **judged}).scalars())
-                orphans = connection.execute(ORPHANS, {"me": me, "gone": gone, "room": room}).all()
+                orphans = connection.execute(ORPHANS, {"me": me, "gone": gone, "slots": slots}).all()
                 taken = take_orphans(connection, ((row[0], row[1], row[2]) for row in orphans), me)
             found = look(connection, me, taken)
             return replace(found, peers=peers(connection, lease, me), timeline=timeline)

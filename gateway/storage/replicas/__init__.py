@@ -126,8 +126,8 @@ class Replicas(Protocol):
     about: Mapping[str, str]
     """What is to be the same with all that share the store, as far as it is the store's."""
 
-    async def beat(self, *, room: int, draining: bool = False, about: Mapping[str, str] = NOTHING) -> Beat:
-        """Renews the lease, and takes at most `room` turns over whose owner is dead or released them: its
+    async def beat(self, *, slots: int, draining: bool = False, about: Mapping[str, str] = NOTHING) -> Beat:
+        """Renews the lease, and takes at most `slots` turns over whose owner is dead or released them: its
         appends are refused from then on. Where it was lost, the turn's `recoveries` count it. The others can
         read `about` this replica, and whether it is `draining`.
 

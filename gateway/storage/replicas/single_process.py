@@ -27,17 +27,17 @@ class SoleReplica(Store):
 
     release = writes(release)
 
-    async def beat(self, *, room: int, draining: bool = False, about: Mapping[str, str] = NOTHING) -> Beat:
-        """Takes over at most `room` turns that the process before left, and returns what there is to do.
+    async def beat(self, *, slots: int, draining: bool = False, about: Mapping[str, str] = NOTHING) -> Beat:
+        """Takes over at most `slots` turns that the process before left, and returns what there is to do.
         Nothing is written when nothing is to be taken."""
         replica = self.database.replica
 
         def seen(connection: Connection) -> Beat | None:
-            found = ORPHANS_OF_ALL_OTHERS.one(connection, replica=replica, room=1) if room else None
+            found = ORPHANS_OF_ALL_OTHERS.one(connection, replica=replica, slots=1) if slots else None
             return look(connection, replica) if found is None else None
 
         def taken(connection: Connection) -> Beat:
-            found = ORPHANS_OF_ALL_OTHERS.all(connection, replica=replica, room=room)
+            found = ORPHANS_OF_ALL_OTHERS.all(connection, replica=replica, slots=slots)
             return look(connection, replica, take_orphans(connection, found, replica))
 
         return await self.database.read(seen) or await self.database.write(taken)

@@ -21,7 +21,7 @@ _MINE = heads.c.replica == bindparam("replica")
 ORPHANS_OF_ALL_OTHERS = Prepared(
     select(heads.c.session_id, heads.c.turn_id, heads.c.replica)
     .where(HAS_OWNER, or_(heads.c.replica.is_(None), heads.c.replica != bindparam("replica")))
-    .limit(bindparam("room"))
+    .limit(bindparam("slots"))
 )
 OWNED = Prepared(select(heads.c.session_id, heads.c.turn_id, heads.c.epoch).where(HAS_OWNER, _MINE))
 CANCELLED = Prepared(
