@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from gateway.session_pages.replayed_turn import ReplayedTurn
-from gateway.session_pages.shared import AnswerText, Remark, Shared, SharedPages, Sources, UsedTool, shared
+from gateway.session_pages.shared import Remark, Shared, SharedPages, SharedText, Sources, UsedTool, shared
 from gateway.session_pages.words import moment, printable
 
 MAX_READ, MAX_BRACKETS = 200_000, 2_000
@@ -102,7 +102,7 @@ def _mended(written: str) -> str:
 
 def _drawn(block: Shared) -> str:
     match block:
-        case AnswerText(written):
+        case SharedText(written):
             return harmless(written)
         case UsedTool(title, arguments, content):
             fenced = [

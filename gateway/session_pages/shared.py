@@ -25,7 +25,7 @@ class SharedPages(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerText:
+class SharedText:
     """A part of the answer, in Markdown."""
 
     text: str
@@ -55,7 +55,7 @@ class Remark:
     line: str
 
 
-Shared = AnswerText | UsedTool | Sources | Remark
+Shared = SharedText | UsedTool | Sources | Remark
 
 
 def shared(turn: ReplayedTurn) -> Iterator[Shared]:
@@ -64,7 +64,7 @@ def shared(turn: ReplayedTurn) -> Iterator[Shared]:
         data = step.data
         match step.kind:
             case "text" if not step.dropped:
-                yield AnswerText(data["text"])
+                yield SharedText(data["text"])
             case "tool_call" if data["name"] != NAME:
                 yield _called(data, step.result)
             case "retrieval" if data["source"] != SOURCE:

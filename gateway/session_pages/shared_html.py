@@ -7,7 +7,7 @@ from markdown_it import MarkdownIt
 from gateway.session_pages.html import CLOSING, details, note, opening, paragraph, text
 from gateway.session_pages.markdown import leads_elsewhere
 from gateway.session_pages.replayed_turn import ReplayedTurn
-from gateway.session_pages.shared import AnswerText, Remark, Shared, SharedPages, Sources, UsedTool, shared
+from gateway.session_pages.shared import Remark, Shared, SharedPages, SharedText, Sources, UsedTool, shared
 from gateway.session_pages.words import moment, printable
 
 MAX_FORMATTED, MAX_BRACKETS = 200_000, 2_000
@@ -52,7 +52,7 @@ def formatted(markdown: str) -> str:
 
 def _drawn(block: Shared) -> str:
     match block:
-        case AnswerText(written):
+        case SharedText(written):
             return formatted(written)
         case UsedTool(title, arguments, content):
             result = f'<pre dir="auto">{text(content)}</pre>' if content is not None else ""

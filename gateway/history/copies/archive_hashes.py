@@ -15,7 +15,7 @@ MAX_COPIES = 16
 """How many times the size of all messages the archives may be together: a small file must not fill a disk."""
 
 
-Begun = tuple[int, int]
+VersionStart = tuple[int, int]
 """Versions that begin at the same message of the same branch."""
 
 
@@ -27,8 +27,8 @@ class CoveredRanges:
         """For each position at which a version begins, the offset that was given with its message."""
         self._beginning: dict[int, dict[int, Branch | None]] = {}
         self._ending: dict[int, list[VersionCopy]] = {}
-        self._open: dict[Begun, int] = {}
-        self._running: dict[Begun, tuple[Branch | None, Any]] = {}
+        self._open: dict[VersionStart, int] = {}
+        self._running: dict[VersionStart, tuple[Branch | None, Any]] = {}
         self._messages = 0
         self._archives = 0
 

@@ -48,7 +48,7 @@ _STATUS = f"""
 """  # noqa: S608 - no value in it
 
 
-class Begun(NamedTuple):
+class ServerTransaction(NamedTuple):
     """A transaction: its number, and when and on which timeline of the server it began."""
 
     number: str
@@ -74,7 +74,7 @@ def repeated(attempt: Callable[[bool], T]) -> T:
         time.sleep(random.uniform(0, PAUSE * number))  # noqa: S311 - no secret
 
 
-def begin(raw: Raw, over: Lock | None = None, *, pooled: bool = False) -> Begun:
+def begin(raw: Raw, over: Lock | None = None, *, pooled: bool = False) -> ServerTransaction:
     """Begins, and locks `over` in a statement of its own, all in one round trip."""
     text = _BEGIN + _LIMITED if pooled else _BEGIN
     if isinstance(over, SessionLock):
@@ -86,7 +86,7 @@ def begin(raw: Raw, over: Lock | None = None, *, pooled: bool = False) -> Begun:
     cursor.nextset()
     row = cursor.fetchone()
     assert row is not None
-    return Begun(*row)
+    return ServerTransaction(*row)
 
 
 def begin_snapshot(raw: Raw, *, pooled: bool = False) -> None:
@@ -109,7 +109,7 @@ def roll_back(raw: Raw) -> None:
         raw.close()
 
 
-def was_committed(links: ConnectionPool, begun: Begun) -> bool:
+def was_committed(links: ConnectionPool, begun: ServerTransaction) -> bool:
     """What became of a transaction whose connection was lost in the commit: the server may be at it still.
 
     Raises:
