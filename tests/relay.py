@@ -42,7 +42,7 @@ class _Connection(socketserver.BaseRequestHandler):
         if not rest.startswith(relay.prefix.encode() + b"/"):
             return
         request = method + b" " + rest[len(relay.prefix) :]
-        with socket.create_connection(relay.upstream) as upstream, suppress(ConnectionError):
+        with suppress(ConnectionError), socket.create_connection(relay.upstream) as upstream:
             relay.open.add(upstream)
             upstream.sendall(request.replace(b"\r\n", b"\r\nConnection: close\r\n", 1))
             response = upstream.recv(65536)

@@ -21,7 +21,11 @@ BOT, TEAM, SECRET = "UBOT", "T0001", "signing-secret"
 TOKEN, APP_TOKEN = "xoxb-token", "xapp-token"
 TIMEOUT = 180.0
 """Seconds after which who waits for something has found a bug."""
-MAX_TEXT, MAX_SECTION, MAX_BLOCKS, MAX_CHUNK = 40_000, 3000, 50, 12_000
+MAX_TEXT, MAX_UPDATED, MAX_CHUNK = 40_000, 4000, 12_000
+"""Characters of the text of a new message, of an edited one, and of a piece of a stream
+(https://docs.slack.dev/reference/methods/chat.postMessage, chat.update, chat.appendStream)."""
+MAX_BLOCKS, MAX_SECTION, MAX_NOTES, MAX_BUTTONS, MAX_LABEL, MAX_VALUE = 50, 3000, 10, 25, 75, 2000
+"""Of Block Kit: https://docs.slack.dev/reference/block-kit."""
 Message = dict[str, Any]
 
 
@@ -108,7 +112,7 @@ class Workspace:
     async def command(self, person: str, channel: str, text: str) -> None:
         """`/gateway …`; what it answers is in `responses`."""
         about = {"command": "/gateway", "text": text, "user_id": person, "channel_id": channel}
-        more = {"team_id": TEAM, "trigger_id": "trigger", "response_url": f"{self.url}/response"}
+        more = {"team_id": TEAM, "trigger_id": self._ts(), "response_url": f"{self.url}/response"}
         await self.send("slash_commands", {**about, **more})
 
     async def delete(self, person: str, channel: str, ts: str) -> None:
@@ -257,7 +261,7 @@ class Workspace:
         message = self._own(given)
         if message.get("streaming"):
             raise _Refused("streaming_state_conflict")
-        _check_blocks(given)
+        _check_blocks(given, MAX_UPDATED)
         message.pop("chunks", None)
         message.update({name: given[name] for name in ("text", "blocks", "metadata") if name in given})
         return {"ts": message["ts"]}
@@ -508,12 +512,28 @@ async def _arguments(request: web.Request) -> Message:
     return {**request.query, **(await request.post())}
 
 
-def _check_blocks(given: Message) -> None:
+def _check_blocks(given: Message, most: int = MAX_TEXT) -> None:
     blocks = given.get("blocks") or []
-    texts = [each["text"]["text"] for each in blocks if each["type"] == "section"]
-    if len(blocks) > MAX_BLOCKS or any(not 0 < len(each) <= MAX_SECTION for each in texts):
+    if len(blocks) > MAX_BLOCKS or not all(map(_is_taken, blocks)):
         raise _Refused("invalid_blocks")
     if not blocks and not given.get("text"):
         raise _Refused("no_text")
-    if len(given.get("text", "")) > MAX_TEXT:
+    if len(given.get("text", "")) > most:
         raise _Refused("msg_too_long")
+
+
+def _is_taken(block: Message) -> bool:
+    """Whether it is as large as such a block may be."""
+    elements = block.get("elements", ())
+    match block["type"]:
+        case "section":
+            return 0 < len(block["text"]["text"]) <= MAX_SECTION
+        case "context":
+            sizes = [len(each["text"]) for each in elements]
+            return 0 < len(sizes) <= MAX_NOTES and all(0 < size <= MAX_SECTION for size in sizes)
+        case "actions":
+            sizes = [(len(each["text"]["text"]), len(each["value"])) for each in elements]
+            is_small = all(label <= MAX_LABEL and value <= MAX_VALUE for label, value in sizes)
+            return 0 < len(sizes) <= MAX_BUTTONS and is_small
+        case _:
+            return False

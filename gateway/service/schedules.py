@@ -34,6 +34,8 @@ from gateway.turn.request import TurnRequest
 
 EVERY = 1.0
 """Seconds between two looks for what is due."""
+COUNTED_EVERY = 15.0
+"""Seconds between two counts of what is held up, which only a metric tells."""
 PAGE = 100
 CONCURRENT = 8
 """Runs that are begun at the same time: the database takes them in one transaction, or in some."""
@@ -110,7 +112,7 @@ class ScheduleWorker:
         """Seconds since the time of the schedule that has been due longest and could not begin, as of the
         last tick; 0: none is."""
         self.held_up = 0
-        """Schedules whose time has come, and is late, while their run before is under way."""
+        """How many are late as their run before is under way, by the last count."""
         self._deps = deps
         self._in_flight = in_flight
         self._store = store
@@ -118,6 +120,7 @@ class ScheduleWorker:
         self._observer = observer
         self._has_key = has_key
         self._refused = Failures[str](1, 15, 10_000)
+        self._counted_at = -COUNTED_EVERY
 
     async def run(self) -> None:
         """Ticks until it is cancelled."""
@@ -147,7 +150,9 @@ class ScheduleWorker:
                 break
             after = (page[-1].due_at or 0, page[-1].id)
         self.overdue = (now - min(waiting)) / 1000 if waiting else 0.0
-        self.held_up = await self._store.held_up(now - self._deps.settings.schedule_grace * 1000)
+        if monotonic() - self._counted_at >= COUNTED_EVERY:
+            self._counted_at = monotonic()
+            self.held_up = await self._store.held_up(now - self._deps.settings.schedule_grace * 1000)
 
     async def _tried(self, row: ScheduleRow) -> bool:
         """Whether its due time is done with; if not it is tried again a little later."""

@@ -168,6 +168,18 @@ def test_what_a_person_wrote_has_none_of_slacks_signs() -> None:
     assert plain(written, "UBOT") == "see this (https://x.org) & #general, @U2 @here 1 < 2"
 
 
+def test_a_write_that_fails_leaves_the_journal_in_use(tmp_path: Path) -> None:
+    """Nothing of it is kept, and the next one is."""
+    journal = Journal(tmp_path / "journal.db")
+    with pytest.raises(UnicodeEncodeError):
+        journal.begin(Thread(Place("\ud800"), "anna", "s_1"), 0)
+
+    assert journal.keep(Received("1", "C1", "", "anna"))
+    journal.begin(Thread(Place("C1"), "anna", "s_2"), 0)
+    assert journal.sessions() == 1
+    journal.close()
+
+
 def test_one_process_has_a_journal(tmp_path: Path) -> None:
     """Another one is told so. What came is there once, until it is done, also after a restart."""
     path = tmp_path / "journal.db"

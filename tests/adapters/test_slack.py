@@ -4,20 +4,17 @@ import asyncio
 import json
 import signal
 import time
-from collections.abc import AsyncGenerator, Generator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
-from multiprocessing.context import ForkServerProcess
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import httpx2
 import pytest
 
 from examples.home.slack_workspace import (
-    APP_TOKEN,
     BOT,
-    SECRET,
-    TOKEN,
     Workspace,
     buttons,
     form,
@@ -37,11 +34,11 @@ from gateway.settings import Settings
 from gateway.tools.base import File
 from gateway.tools.function import tool
 from gateway.tools.result import ToolResult
-from tests.forked import forked
 from tests.harness import Client, client_at, running_gateway, settings_for, text_of
 from tests.loopback import TIMEOUT, free_port
 from tests.relay import relaying
-from tests.running import clean_environment, gateway_process, run_command
+from tests.running import gateway_process
+from tests.slack_program import program, slack_command
 
 pytestmark = pytest.mark.anyio
 
@@ -49,24 +46,6 @@ PICTURE = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\0\0\0\0:~\x9bU
 
 CHANNEL, DIRECT, ANNA, BEN = "C1", "D1", "UANNA", "UBEN"
 DELEGATE, KEY_OF_ANNA = "delegate-secret-of-slack", "secret-of-anna-herself"
-
-
-def program(workspace: Workspace, client: Client, folder: Path, **given: Any) -> SlackProgram:
-    """What the command would be given."""
-    defaults: dict[str, Any] = {
-        "bot_token": TOKEN,
-        "app_token": APP_TOKEN,
-        "http": None,
-        "signing_secret": SECRET,
-        "journal": folder / "slack.db",
-        "rate": 1000.0,
-        "api": f"{workspace.url}/api/",
-        "url": client.url,
-        "key": None,
-        "users": {},
-        "identity": "one",
-    }
-    return SlackProgram(**(defaults | given))
 
 
 @asynccontextmanager
@@ -98,7 +77,7 @@ async def workspace(anyio_backend: str) -> AsyncGenerator[Workspace]:
 @pytest.fixture
 async def slack(workspace: Workspace, client: Client, tmp_path: Path) -> AsyncGenerator[Workspace]:
     """A workspace that the program is connected to."""
-    async with connected(program(workspace, client, tmp_path)):
+    async with connected(program(workspace, client.url, tmp_path)):
         yield workspace
 
 
@@ -210,7 +189,7 @@ async def test_who_began_a_thread_decides_with_a_button_and_nobody_else(
     and changes nothing."""
     workspace.emails = {ANNA: "Anna@example.org", BEN: "ben@example.org"}
     async with asking_gateway(tmp_path, demo_url) as client:
-        given = program(workspace, client, tmp_path, key=DELEGATE, identity="email")
+        given = program(workspace, client.url, tmp_path, key=DELEGATE, identity="email")
         async with connected(given):
             asked = await workspace.say(ANNA, CHANNEL, ASKS)
             (message,) = await workspace.until(
@@ -235,7 +214,7 @@ async def test_another_persons_thread_is_theirs(workspace: Workspace, demo_url: 
     users = {ANNA: "anna", "anna@home.example": "anna", BEN: "ben"}
     workspace.emails = {"UANNA2": "anna@home.example"}
     async with asking_gateway(tmp_path, demo_url) as client:
-        given = program(workspace, client, tmp_path, key=DELEGATE, users=users, identity="email")
+        given = program(workspace, client.url, tmp_path, key=DELEGATE, users=users, identity="email")
         async with connected(given):
             asked = await workspace.say(ANNA, CHANNEL, f"<@{BOT}> /say One.")
             await workspace.answered(CHANNEL, asked)
@@ -259,7 +238,7 @@ async def test_what_is_said_while_the_gateway_is_away_is_answered_once_it_is_bac
     """Also without a mention in a thread whose first question waits; what is deleted meanwhile is never
     asked, and a stop of what waits is no question."""
     away = f"http://127.0.0.1:{free_port()}"
-    async with connected(program(workspace, client, tmp_path, url=away)):
+    async with connected(program(workspace, away, tmp_path)):
         asked = await workspace.say(ANNA, CHANNEL, f"<@{BOT}> /say One.")
         await workspace.say(ANNA, CHANNEL, "/say Two.", thread=asked)
         await workspace.say(BEN, CHANNEL, "I do not mean the bot.", thread=asked)
@@ -268,7 +247,7 @@ async def test_what_is_said_while_the_gateway_is_away_is_answered_once_it_is_bac
             await workspace.delete(ANNA, CHANNEL, deleted)
         await workspace.say(ANNA, DIRECT, "/pace 50\n/pieces 10000")
         await workspace.say(ANNA, DIRECT, "stop")
-    async with connected(program(workspace, client, tmp_path)):
+    async with connected(program(workspace, client.url, tmp_path)):
         answers = await workspace.answered(CHANNEL, asked, 2)
         (stopped,) = await workspace.answered(DIRECT)
 
@@ -309,7 +288,7 @@ async def test_people_of_other_workspaces_are_nobody(
     workspace.emails = {"UEVE": "anna@example.org", ANNA: "anna@example.org"}
     users = {"UCARL": "carl", "anna@example.org": "anna"}
     async with asking_gateway(tmp_path, demo_url) as client:
-        given = program(workspace, client, tmp_path, key=DELEGATE, users=users, identity=identity)
+        given = program(workspace, client.url, tmp_path, key=DELEGATE, users=users, identity=identity)
         async with connected(given):
             await workspace.say("UEVE", CHANNEL, f"<@{BOT}> /say No.")
             (refused,) = await workspace.until(lambda: workspace.ephemeral)
@@ -396,10 +375,10 @@ async def test_events_over_http_are_checked_and_come_once(
     workspace: Workspace, client: Client, tmp_path: Path
 ) -> None:
     """A signature that is wrong, missing, of other bytes or old is refused; what Slack sends again, as it
-    does without an answer within three seconds, is one question."""
+    does without an answer within three seconds, is one question, and one command."""
     address = f"127.0.0.1:{free_port()}"
     url = f"http://{address}/slack/events"
-    given = program(workspace, client, tmp_path, app_token=None, http=address)
+    given = program(workspace, client.url, tmp_path, app_token=None, http=address)
     async with connected(given):
         event = {
             "type": "app_mention",
@@ -434,6 +413,12 @@ async def test_events_over_http_are_checked_and_come_once(
         assert (await workspace.post_event(url, body)).status_code == 200
         press = form({"type": "block_actions", "user": {"id": ANNA}, "actions": [{"action_id": "a"}]})
         assert (await workspace.post_event(url, press)).status_code == 200
+        for text, trigger in (("help", "1.1"), ("help", "1.1"), ("status", "1.2")):
+            about = {"command": "/gateway", "text": text, "user_id": ANNA, "channel_id": DIRECT}
+            more = {"trigger_id": trigger, "response_url": f"{workspace.url}/response"}
+            assert (await workspace.post_event(url, urlencode(about | more))).status_code == 200
+        await workspace.until(lambda: any("You are" in each["text"] for each in workspace.responses))
+        assert len(workspace.responses) == 2
 
     assert shown(message) == "Yes."
     assert len((await client.get("/api/turns")).json()["turns"]) == 1
@@ -442,7 +427,10 @@ async def test_events_over_http_are_checked_and_come_once(
 async def test_fifty_threads_at_once_keep_to_the_limits(client: Client, tmp_path: Path) -> None:
     """Slack refuses none of the calls, though all threads write at the same time, and each has its answer."""
     rate = 30.0  # a minute is two seconds
-    async with slack_workspace(rate) as workspace, connected(program(workspace, client, tmp_path, rate=rate)):
+    async with (
+        slack_workspace(rate) as workspace,
+        connected(program(workspace, client.url, tmp_path, rate=rate)),
+    ):
         asked = await asyncio.gather(
             *(workspace.say(ANNA, f"C{n}", f"<@{BOT}> /pace 20\n/pieces 80") for n in range(50))
         )
@@ -471,15 +459,15 @@ async def test_a_revoked_token_ends_the_program_and_a_new_one_goes_on(
     workspace: Workspace, client: Client, tmp_path: Path
 ) -> None:
     """It says what to do. What was under way is complete after the next start."""
-    running = asyncio.create_task(connect(program(workspace, client, tmp_path)))
+    running = asyncio.create_task(connect(program(workspace, client.url, tmp_path)))
     asked = await workspace.say(ANNA, CHANNEL, f"<@{BOT}> /pace 40\n/pieces 60")
     await workspace.until(lambda: workspace.answers(CHANNEL, asked))
     workspace.token = "xoxb-renewed"
     with pytest.raises(MessengerRefused, match="Install the app again"):
         await asyncio.wait_for(running, TIMEOUT)
     with pytest.raises(MessengerRefused, match="invalid_auth"):
-        await connect(program(workspace, client, tmp_path))
-    async with connected(program(workspace, client, tmp_path, bot_token="xoxb-renewed")):
+        await connect(program(workspace, client.url, tmp_path))
+    async with connected(program(workspace, client.url, tmp_path, bot_token="xoxb-renewed")):
         (message,) = await workspace.answered(CHANNEL, asked)
 
     assert shown(message) == await answer_in_log(client)
@@ -535,8 +523,9 @@ async def test_connections_that_slack_closes_are_opened_again(slack: Workspace) 
 async def test_a_gateway_that_went_back_to_a_backup_goes_on(
     workspace: Workspace, client: Client, tmp_path: Path
 ) -> None:
-    """Its log ends before what was delivered: what is said then is answered."""
-    given = program(workspace, client, tmp_path)
+    """Its log ends before what was delivered: what is said then is answered, and so is what was said before
+    the program looked."""
+    given = program(workspace, client.url, tmp_path)
     async with connected(given):
         asked = await workspace.say(ANNA, CHANNEL, f"<@{BOT}> /say One.")
         await workspace.answered(CHANNEL, asked)
@@ -544,13 +533,12 @@ async def test_a_gateway_that_went_back_to_a_backup_goes_on(
     (thread,) = journal.latest(1)
     journal.delivered(thread, 1000)
     journal.close()
+    await client.begin(thread.session_id, "/say Meanwhile.")
     async with connected(given):
-        session = (await client.get("/api/sessions")).json()["sessions"][0]
         await workspace.say(ANNA, CHANNEL, "/say Two.", thread=asked)
-        _, message = await workspace.answered(CHANNEL, asked, 2)
+        messages = await workspace.answered(CHANNEL, asked, 3)
 
-    assert shown(message) == "Two."
-    assert session["head"] < 1000
+    assert [*map(shown, messages)] == ["One.", "Meanwhile.", "Two."]
 
 
 async def test_a_deleted_answer_stays_deleted(slack: Workspace) -> None:
@@ -594,10 +582,10 @@ async def test_without_its_journal_nothing_is_posted_again(
     workspace: Workspace, client: Client, tmp_path: Path
 ) -> None:
     """The metadata of the messages tells what was delivered."""
-    async with connected(program(workspace, client, tmp_path)):
+    async with connected(program(workspace, client.url, tmp_path)):
         asked = await workspace.say(ANNA, CHANNEL, f"<@{BOT}> /say One.")
         await workspace.answered(CHANNEL, asked)
-    another = program(workspace, client, tmp_path, journal=tmp_path / "another.db")
+    another = program(workspace, client.url, tmp_path, journal=tmp_path / "another.db")
     async with connected(another):
         await workspace.say(ANNA, CHANNEL, f"<@{BOT}> /say Two.", thread=asked)
         messages = await workspace.answered(CHANNEL, asked, 2)
@@ -627,7 +615,7 @@ async def test_what_a_schedule_says_comes_into_every_conversation(
     the buttons of its calls are those of its session."""
     monkeypatch.setattr(followed_threads, "MAX_FOLLOWED", 1)
     monkeypatch.setattr(followed_threads, "LOOK_EVERY", 0.05)
-    async with connected(program(workspace, client, tmp_path)):
+    async with connected(program(workspace, client.url, tmp_path)):
         thread = await workspace.say(ANNA, CHANNEL, f"<@{BOT}> /say One.")
         await workspace.answered(CHANNEL, thread)
         await workspace.say(ANNA, DIRECT, "/say Two.")
@@ -704,7 +692,7 @@ async def test_a_person_links_the_account_that_they_have_on_the_page(
 ) -> None:
     """With their own key, given in a window: who they are here is who they are there."""
     async with asking_gateway(tmp_path, demo_url) as client:
-        async with connected(program(workspace, client, tmp_path, key=DELEGATE, identity="email")):
+        async with connected(program(workspace, client.url, tmp_path, key=DELEGATE, identity="email")):
             await workspace.command(ANNA, CHANNEL, "link")
             (window,) = await workspace.until(lambda: workspace.views)
 
@@ -789,7 +777,7 @@ async def test_a_picture_that_a_tool_made_is_posted_once(
     workspace.lost.update(["files.completeUploadExternal"])
     async with (
         running_gateway(settings, draw) as client,
-        connected(program(workspace, client, tmp_path)),
+        connected(program(workspace, client.url, tmp_path)),
     ):
         asked = await workspace.say(ANNA, CHANNEL, f"<@{BOT}> /call draw\n/then\n/say There.")
         await workspace.until(lambda: len(workspace.answers(CHANNEL, asked)) == 2)
@@ -812,27 +800,6 @@ MOMENTS = [
 """Before Slack has taken that call, or after; the rest follows from these."""
 
 
-@contextmanager
-def slack_command(given: SlackProgram, folder: Path) -> Generator[ForkServerProcess]:
-    """`gateway slack` in a process of its own."""
-    environment = clean_environment(
-        SLACK_BOT_TOKEN=given.bot_token,
-        SLACK_APP_TOKEN=given.app_token or "",
-        GATEWAY_SLACK_API=given.api,
-        GATEWAY_SLACK_RATE=str(given.rate),
-        GATEWAY_SLACK_JOURNAL=str(given.journal),
-        GATEWAY_URL=given.url,
-    )
-    output = folder / "slack.txt"
-    output.touch()
-    process = forked(run_command, folder, ["slack"], environment, output)
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.join(TIMEOUT)
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("moment", MOMENTS, ids=lambda moment: " ".join(map(str, moment)))
 async def test_killed_in_mid_answer_it_leaves_one_complete_message(
@@ -842,7 +809,7 @@ async def test_killed_in_mid_answer_it_leaves_one_complete_message(
     it."""
     when, method, count = moment
     workspace.has_streams = "Stream" in method
-    given = program(workspace, client, tmp_path)
+    given = program(workspace, client.url, tmp_path)
     with slack_command(given, tmp_path) as process:
 
         def kill(called: str, _: Any) -> None:
@@ -871,7 +838,7 @@ async def test_a_gateway_that_is_killed_in_mid_answer_leaves_one_complete_messag
         first = await asyncio.to_thread(stack.enter_context, gateway_process(tmp_path))
         way = stack.enter_context(relaying(first.url))
         async with client_at(way.url) as client:
-            await stack.enter_async_context(connected(program(workspace, client, tmp_path)))
+            await stack.enter_async_context(connected(program(workspace, client.url, tmp_path)))
             asked = await workspace.say(ANNA, CHANNEL, f"<@{BOT}> /pace 30\n/pieces 100")
             await workspace.until(lambda: any(map(shown, workspace.answers(CHANNEL, asked))))
             await asyncio.to_thread(first.stop, signal.SIGKILL)

@@ -4,11 +4,13 @@ import json
 import signal
 import subprocess
 from collections.abc import Generator
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from gateway.cli.chat.printed import tools_of
 from gateway.client import GatewayClient
 from tests.cli.calling import Command
 from tests.running import TIMEOUT, Running, clean_environment, gateway_process
@@ -140,13 +142,28 @@ def test_nobody_can_be_asked_so_a_call_is_denied(command: Command, running: Runn
     assert "Nobody can be asked" in result["result"]
 
 
-@pytest.mark.parametrize("allowed", [("--allowed-tools", "write_*"), ("--allowedTools", "x, write_note")])
+@pytest.mark.parametrize(
+    "allowed",
+    [("--allowed-tools", "write_*"), ("--allowedTools", "x, write_note"), ("--allowedTools", "x write_note")],
+)
 def test_a_call_that_is_allowed_runs(command: Command, running: Running, allowed: tuple[str, ...]) -> None:
     """By name or by a glob, this once."""
     asked = command("chat", "-p", NOTE, *allowed, "--url", running.url, given=b"")
 
     assert asked.out.startswith("`write_note` returned:")
     assert asked.err == ""
+
+
+def test_a_server_alone_stands_for_its_tools() -> None:
+    """As in the rules of Claude Code; a tool of it stands for itself."""
+    globs = tools_of(["mcp__files,note", "mcp__mail__send"])
+    for name, allowed in (
+        ("mcp__files__delete", True),
+        ("mcp__files2__delete", False),
+        ("mcp__mail__send", True),
+        ("mcp__mail__send__all", False),
+    ):
+        assert any(fnmatchcase(name, each) for each in globs) == allowed, name
 
 
 def test_a_session_goes_on(command: Command, running: Running) -> None:
@@ -173,8 +190,11 @@ def test_instructions_come_beside_the_prompt(command: Command, running: Running)
         assert client.session(result["session_id"])["instructions"] == "Answer as a pirate."
 
 
-def test_control_c_stops_the_turn_and_tells_the_rest(running: Running, tmp_path: Path) -> None:
-    """The result is still printed; exit code 130."""
+@pytest.mark.parametrize(("how", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_stops_the_turn_and_tells_the_rest(
+    how: signal.Signals, code: int, running: Running, tmp_path: Path
+) -> None:
+    """Of Ctrl-C, or of `timeout`: the turn does not go on without its script, and the result is printed."""
     with subprocess.Popen(
         command_line(
             "chat", "-p", "/pieces 2000 /pace 20", "--output-format", "stream-json", "--url", running.url
@@ -187,12 +207,16 @@ def test_control_c_stops_the_turn_and_tells_the_rest(running: Running, tmp_path:
     ) as process:
         assert process.stdout is not None
         begun = next(process.stdout)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(how)
         lines = [begun, *process.stdout.readlines()]
         process.wait(TIMEOUT)
 
-    assert process.returncode == 130
-    assert json.loads(lines[-1])["subtype"] == "error_during_execution"
+    assert process.returncode == code
+    result = json.loads(lines[-1])
+    assert result["subtype"] == "error_during_execution"
+    with GatewayClient(running.url) as client:
+        turns = client.turns()["turns"]
+    assert [each["outcome"] for each in turns if each["session_id"] == result["session_id"]] == ["cancelled"]
 
 
 def test_its_options_need_it(command: Command, running: Running) -> None:

@@ -111,6 +111,7 @@ async def test_a_schedule_is_not_due_while_its_run_is_under_way(storage: Storage
     assert begun is not None
     assert await due(storage) == []
     assert await storage.schedules.settle(9) == []
+    assert [await storage.schedules.held_up(before) for before in (119, 120)] == [0, 1]
 
     await finish(writer_of(storage, begun))
 

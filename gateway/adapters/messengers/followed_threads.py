@@ -98,8 +98,8 @@ class FollowedThreads:
                 return
             except GatewayError as error:
                 log.warning("delivery_failed", code=error.code, error=error.message)
-                if error.code == "cursor_ahead":  # the gateway went back to a backup
-                    await delivery.skip_to_head()
+                if error.code == "cursor_ahead":
+                    await delivery.go_back()
                 elif not error.retryable:
                     self._following.pop(session_id, None)
                     return

@@ -230,8 +230,13 @@ class Journal:
     @contextmanager
     def _transaction(self) -> Generator[None]:
         self._database.execute("BEGIN IMMEDIATE")
-        yield
-        self._database.execute("COMMIT")
+        try:
+            yield
+            self._database.execute("COMMIT")
+        except BaseException:  # a full disk, say: the next one is to begin anew
+            if self._database.in_transaction:
+                self._database.execute("ROLLBACK")
+            raise
 
 
 def _received(body: bytes) -> Received:

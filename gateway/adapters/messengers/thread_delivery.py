@@ -34,6 +34,8 @@ FIRST_PAUSE, LAST_PAUSE = 0.5, 30.0
 """Seconds between two attempts to reach a messenger that fails."""
 GONE = ""
 """In the place of a message's id: somebody deleted it, and it stays so."""
+FROM_THE_END = 10**12
+"""A seq behind every log's head."""
 
 log = structlog.get_logger(__name__)
 
@@ -67,11 +69,16 @@ class ThreadDelivery:
                 each.cancel()
             await asyncio.wait(tasks)
 
-    async def skip_to_head(self) -> None:
-        """Nothing that is in the session by now is delivered any more."""
-        with suppress(GatewayError):  # the next attempt asks again
-            head = (await self._client.session(self._thread.session_id))["head"]
-            self._journal.delivered(self._thread, head)
+    async def go_back(self) -> None:
+        """The log ends before what was delivered: the gateway has a backup. What was never posted here is
+        delivered, as a turn that began there before anybody looked; where no turn is known, nothing is."""
+        try:
+            page = await self._client.events(self._thread.session_id, types="done", before=FROM_THE_END)
+        except GatewayError as error:  # the next attempt asks again
+            self._log("log_not_read", error)
+            return
+        known = [each["seq"] for each in page["events"] if self._journal.posted(each["turn_id"])]
+        self._journal.delivered(self._thread, max(known, default=page["head"]))
 
     async def _read(self) -> None:
         thread = self._thread

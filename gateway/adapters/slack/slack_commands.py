@@ -12,11 +12,17 @@ from gateway.adapters.messengers.base import Place, Thread
 from gateway.adapters.messengers.bridge import Bridge
 from gateway.adapters.messengers.journal import Journal
 from gateway.adapters.slack.slack_mrkdwn import escaped, plain
+from gateway.bounded_dict import BoundedDict
 from gateway.client import AsyncGatewayClient
 from gateway.errors import GatewayError, RequestRefused
 
 LINK = "gateway_link"
 """The window for a key."""
+LINK_TIMEOUT = 2.0
+"""Seconds for which the window waits for the gateway: Slack closes the question after three
+(https://docs.slack.dev/interactivity/handling-user-interaction)."""
+MAX_TAKEN = 1000
+"""Commands that are known when they come again, by the trigger that each has of its own."""
 MAX_MEMORIES = 10
 MAX_ANSWER = 3000
 """Characters of an answer."""
@@ -48,10 +54,15 @@ class SlackCommands:
         self._http = http
         self._open_view = open_view
         self._running: set[asyncio.Task[None]] = set()
+        self._taken = BoundedDict[str, bool](MAX_TAKEN)
 
     async def answer(self, body: Body) -> BoltResponse | None:
-        """None: it is no command. What takes longer than Slack waits is answered later."""
+        """None: it is no command. What takes longer than Slack waits is answered later. One that comes again
+        does nothing."""
         if body.get("command") is not None:
+            if (trigger := str(body["trigger_id"])) in self._taken:
+                return BoltResponse(status=200)
+            self._taken[trigger] = True
             task = asyncio.create_task(self._respond(body))
             self._running.add(task)
             task.add_done_callback(self._running.discard)
@@ -103,11 +114,12 @@ class SlackCommands:
         values: Mapping[str, Any] = body["view"]["state"]["values"]
         key = str(values["key"]["key"].get("value") or "").strip()
         try:
-            await self._bridge.check(key)
+            async with asyncio.timeout(LINK_TIMEOUT):
+                await self._bridge.check(key)
         except RequestRefused as error:
             answer = {"response_action": "errors", "errors": {"key": error.message[:150]}}
             return BoltResponse(status=200, body=answer)
-        except GatewayError:
+        except (GatewayError, TimeoutError):
             answer = {
                 "response_action": "errors",
                 "errors": {"key": "The gateway does not answer. Try again."},

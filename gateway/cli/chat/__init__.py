@@ -47,7 +47,7 @@ def chat(  # noqa: PLR0917 - each is given by its name, the message aside
             "--allowed-tools",
             "--allowedTools",
             metavar="TOOLS",
-            help="With --print: tools to approve, with commas between; mcp__files__* is a glob.",
+            help="With --print: tools to approve, with commas or blanks between; mcp__files__* is a glob.",
         ),
     ] = None,
     instructions: Annotated[
@@ -84,12 +84,16 @@ def chat(  # noqa: PLR0917 - each is given by its name, the message aside
     async def talk() -> int:
         async with AsyncGatewayClient(url, key) as client:
             if print_:
-                from gateway.cli.chat.printed import print_answer
+                from gateway.cli.chat.printed import print_answer, tools_of
 
-                tools = [each.strip() for given in allowed_tools or () for each in given.split(",")]
                 wanted = {"model": model, "instructions": instructions}
                 return await print_answer(
-                    client, session, question, form=output_format, allowed_tools=tools, options=wanted
+                    client,
+                    session,
+                    question,
+                    form=output_format,
+                    allowed_tools=tools_of(allowed_tools or ()),
+                    options=wanted,
                 )
             conversation = ChatSession(client, session, model, raw=raw)
             if question:

@@ -7,6 +7,7 @@ https://docs.claude.com/en/api/agent-sdk/typescript.
 
 import asyncio
 import json
+import re
 import signal
 import sys
 from collections.abc import Sequence
@@ -26,7 +27,9 @@ Event = dict[str, Any]
 
 NOBODY = "Nobody can be asked: this is gateway chat --print. It has to be started with --allowed-tools {}."
 LIMITS = {"max_iterations": "error_max_turns", "budget_exceeded": "error_max_budget_usd"}
-STOPPED = 130
+STOPPED = {signal.SIGINT: 130, signal.SIGTERM: 143}
+"""Signals that stop the turn, and the exit codes that shells know them by."""
+_SEPARATORS = re.compile(r"[\s,]+")
 
 
 async def print_answer(
@@ -38,8 +41,9 @@ async def print_answer(
     allowed_tools: Sequence[str],
     options: dict[str, Any],
 ) -> int:
-    """Asks `message` in the session or in a new one. `options` are fields of the turn's body. Returns the
-    exit code: 0, 1 for a turn that failed, 130 for one that Ctrl-C stopped.
+    """Asks `message` in the session or in a new one. `allowed_tools` are globs (`tools_of`), `options` fields
+    of the turn's body. Returns the exit code: 0, 1 for a turn that failed, one of STOPPED for one that a
+    signal stopped.
 
     Raises:
         GatewayError: it was not taken, or its stream is lost for good.
@@ -52,14 +56,17 @@ async def print_answer(
     if form == "stream-json":
         printed.offered = await _offered(client)
     stopping: list[asyncio.Task[Any]] = []
+    codes: list[int] = []
 
-    def stop() -> None:
+    def stop(code: int) -> None:
         if stopping:
             raise KeyboardInterrupt
+        codes.append(code)
         stopping.append(asyncio.ensure_future(client.cancel(session_id, turn_id)))
 
     loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGINT, stop)
+    for each, code in STOPPED.items():
+        loop.add_signal_handler(each, stop, code)
     try:
         frames = client.follow_session(session_id, after=int(turn["seq"]), turn_id=turn_id)
         async with aclosing(frames):
@@ -72,8 +79,18 @@ async def print_answer(
             with suppress(GatewayError):
                 await each
     finally:
-        loop.remove_signal_handler(signal.SIGINT)
-    return printed.end()
+        for each in STOPPED:
+            loop.remove_signal_handler(each)
+    code = printed.end()
+    return codes[0] if codes and code else code
+
+
+def tools_of(given: Sequence[str]) -> Sequence[str]:
+    """Globs of the tools that `--allowed-tools` names, with commas or blanks between; the name of an MCP
+    server alone, `mcp__files`, stands for all of its tools."""
+    names = [each for text in given for each in _SEPARATORS.split(text) if each]
+    servers = [f"{each}__*" for each in names if each.startswith("mcp__") and each.count("__") == 1]
+    return [*names, *servers]
 
 
 async def _offered(client: AsyncGatewayClient) -> list[dict[str, Any]]:
@@ -88,7 +105,7 @@ async def _decide(
     client: AsyncGatewayClient, asked: Event, allowed_tools: Sequence[str], printed: "Printed"
 ) -> None:
     name = asked["data"]["name"]
-    if any(fnmatchcase(name, each) for each in allowed_tools if each):
+    if any(fnmatchcase(name, each) for each in allowed_tools):
         given: dict[str, Any] = {"decision": "approve"}
     else:
         given = {"decision": "deny", "reason": NOBODY.format(name)}
@@ -161,9 +178,8 @@ class Printed:
         )
 
     def end(self) -> int:
-        """Prints the result. Returns the exit code."""
-        status = self._done.get("status")
-        failed = status != "completed"
+        """Prints the result. Returns the exit code: 0, or 1 for a turn that failed or was stopped."""
+        failed = self._done.get("status") != "completed"
         if self._form == "text":
             if self._answer:
                 print((printable(self._answer) if sys.stdout.isatty() else self._answer).rstrip("\n"))
@@ -171,7 +187,7 @@ class Printed:
                 to_stderr(f"gateway: {self._reason()}")
         else:
             self._result(failed)
-        return STOPPED if status == "cancelled" else int(failed)
+        return int(failed)
 
     def _begin(self, model: str) -> None:
         if self._form != "stream-json":
