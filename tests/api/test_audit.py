@@ -72,16 +72,18 @@ async def test_what_was_changed_is_told_with_who_what_from_where_and_how_it_went
 async def test_equal_refusals_become_one_entry_and_a_count(gateway: Client) -> None:
     """Whoever tries keys cannot fill the database, and each attempt counts."""
     wrong = {"authorization": "Bearer a-wrong-key-of-this-test"}
+    before = await told(gateway)  # a key that has held is not locked out with its address
     answers = [(await gateway.get("/api/sessions", **wrong)).status_code for _ in range(20)]
     gateway.app.state.audit._end_counts()
 
     entries = await told(gateway)
 
+    assert before == []
     assert answers == [401] * MAX_FAILURES + [429] * (20 - MAX_FAILURES)
     counted = [(words([each])[0][-1], each["times"]) for each in entries]
     assert sorted(counted) == [
-        ("refused:rate_limited", 1),
-        ("refused:rate_limited", 9),
+        ("refused:locked_out", 1),
+        ("refused:locked_out", 9),
         ("refused:unauthorized", 1),
         ("refused:unauthorized", 9),
     ]

@@ -62,7 +62,7 @@ def test_no_secret_is_shown(command: Command) -> None:
     table, as_json = (
         command(
             *arguments,
-            ANTHROPIC_API_KEY="sk-very-secret",
+            ANTHROPIC_API_KEY="sk-hidden-0",
             ANTHROPIC_BASE_URL="http://me:hidden-word@127.0.0.1:9",
             GATEWAY_API_KEYS="ada:hidden-hidden-hidden",
             GATEWAY_EMBEDDINGS_URL="https://vectors.example/v1?key=hidden-1",
@@ -74,7 +74,6 @@ def test_no_secret_is_shown(command: Command) -> None:
 
     assert (table.code, as_json.code) == (0, 0)
     for shown in (table.out, as_json.out):
-        assert "secret" not in shown.replace("name:secret", "")
         assert "hidden" not in shown
         assert "********" in shown
     values = {each["name"]: each["value"] for each in json.loads(as_json.out)}
