@@ -11,6 +11,7 @@
     │   ├── NotFound           no such thing, or it belongs to somebody else
     │   ├── TurnInProgress     the session already has a turn in flight
     │   ├── Conflict           the same id was used for something else, or somebody else was faster
+    │   │   ├── SessionIdTaken     a new session cannot have that id
     │   │   ├── MemoryChanged      a memory is at another version than the caller knows
     │   │   └── DuplicateMemory    the same is remembered already
     │   ├── MemoryFull         a user's store of memories is at its limit
@@ -151,6 +152,14 @@ class TurnInProgress(RequestRefused):
 
 class Conflict(RequestRefused):
     code = "conflict"
+
+
+class SessionIdTaken(Conflict):
+    """Somebody has it: the caller, or another user, which is not told."""
+
+    def __init__(self, session_id: str) -> None:
+        super().__init__(f"The session id {session_id} cannot be had: choose another one, or none.")
+        self.session_id = session_id
 
 
 class MemoryChanged(Conflict):

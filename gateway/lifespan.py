@@ -121,6 +121,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
             model,
             skills,
             suggestions=suggestions,
+            id_key=await storage.installation.secret("session ids"),
             calls=calls,
             memory=memory.services,
             artifact_store=artifact_store,

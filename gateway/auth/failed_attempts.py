@@ -33,11 +33,12 @@ class FailedAttempts:
     """Counts the failures of sources: addresses, and ids of keys. Each process counts for itself, in bounded
     memory: with n replicas n times as many attempts are looked at."""
 
-    def __init__(self) -> None:
+    def __init__(self, of: str = "keys that do not hold") -> None:
+        self._of = of
         self._failures = BoundedDict[str, _Failures](MAX_SOURCES)
         self._held = BoundedDict[bytes, float](MAX_HELD)
 
-    def check(self, sources: Sequence[str], digest: bytes) -> None:
+    def check(self, sources: Sequence[str], digest: bytes = b"") -> None:
         """Raises LockedOut: one of the sources is, and the credentials of that digest did not hold lately."""
         if not self._failures:
             return
@@ -46,9 +47,13 @@ class FailedAttempts:
         if until > now and now - self._held.get(digest, -HELD_FOR) >= HELD_FOR:
             seconds = math.ceil(until - now)
             raise LockedOut(
-                f"Too many attempts with keys that do not hold: try again in {seconds} s.",
+                f"Too many attempts with {self._of}: try again in {seconds} s.",
                 details={"retry_after": seconds},
             )
+
+    def has_failed(self, source: str) -> bool:
+        """Whether anything is counted of it."""
+        return source in self._failures
 
     def held(self, digest: bytes) -> None:
         """Notes that credentials held."""

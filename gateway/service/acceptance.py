@@ -10,18 +10,18 @@ from gateway.artifacts.attached_files import Upload
 from gateway.artifacts.content import plain_name
 from gateway.auth import Principal
 from gateway.errors import Conflict, GatewayError, InvalidRequest, NotFound, TooLarge
-from gateway.ids import new_session_id, new_turn_id, now_ms
+from gateway.ids import new_turn_id, now_ms
 from gateway.messages import Attached
 from gateway.prompt.text_cleaning import clean
 from gateway.service.dependencies import Dependencies
-from gateway.settings import Settings
 from gateway.storage.turns import MAX_INSTRUCTIONS, Accepted, NewTurn, TurnRow
 from gateway.turn.request import TurnRequest
 
 
-def new_turn(settings: Settings, who: Principal, request: TurnRequest) -> NewTurn:
+def new_turn(deps: Dependencies, who: Principal, request: TurnRequest) -> NewTurn:
     """The turn that is asked for, without its attachments. Raises errors.InvalidRequest (model,
     instructions), errors.TooLarge (the message: in a request of our own it has no more room)."""
+    settings = deps.settings
     if len(request.message) > (most := settings.max_body_size):
         raise TooLarge(f"The message has more than {most} characters: attach it as a file.")
     if request.model is not None and request.model not in (models := settings.models):
@@ -34,7 +34,7 @@ def new_turn(settings: Settings, who: Principal, request: TurnRequest) -> NewTur
             f"instructions must have at most {MAX_INSTRUCTIONS} characters, not {len(instructions)}.",
             details={"max_instructions": MAX_INSTRUCTIONS},
         )
-    session_id = request.session_id or _session_id_for(who, request)
+    session_id = request.session_id or deps.session_ids.for_message(who.user_id, request.client_message_id)
     return NewTurn(
         id=new_turn_id(),
         session_id=session_id,
@@ -111,12 +111,3 @@ async def _is_same(deps: Dependencies, owner: str, before: Attached, now: str | 
     with suppress(NotFound):
         return (await deps.artifact_store.get(owner, before.ref)).sha256 == sha256
     return True
-
-
-def _session_id_for(who: Principal, request: TurnRequest) -> str:
-    """A new session's id. With a client_message_id always the same one: a client that repeats a request whose
-    answer it never saw cannot know the session that the first one made."""
-    if request.client_message_id is None:
-        return new_session_id()
-    named = hashlib.sha256(f"{who.user_id}\0{request.client_message_id}".encode())
-    return f"s_{named.hexdigest()[:32]}"

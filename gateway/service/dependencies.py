@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from gateway.history.summaries.session_summaries import SessionSummariser
+from gateway.service.session_ids import SessionIds
 from gateway.storage.archives import Archives, Compressions
 from gateway.storage.artifacts import Artifacts
 from gateway.storage.blobs import Blobs
@@ -28,3 +29,4 @@ class Dependencies(TurnDependencies):
     artifacts: Artifacts
     orphans: Orphans
     exclusive: Exclusive
+    session_ids: SessionIds

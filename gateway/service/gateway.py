@@ -115,15 +115,16 @@ class Gateway:
         project_id: str | None = None,
         role_id: str | None = None,
     ) -> SessionRow:
-        """Raises errors.Conflict when the id is taken."""
-        return await self._deps.sessions.create(
-            session_id or new_session_id(),
-            who.user_id,
-            title,
-            now_ms(),
-            project_id=project_id,
-            role_id=role_id,
-        )
+        """Raises errors.SessionIdTaken, and errors.LockedOut after many of them."""
+        async with self._deps.session_ids.trying(who.user_id, session_id):
+            return await self._deps.sessions.create(
+                session_id or new_session_id(),
+                who.user_id,
+                title,
+                now_ms(),
+                project_id=project_id,
+                role_id=role_id,
+            )
 
     async def seed(
         self,
@@ -144,7 +145,8 @@ class Gateway:
             session_id or new_session_id(), who.user_id, title, now, now, 0, project_id, role_id
         )
         # To its end: else it would be unknown whether archives that were written belong to a session.
-        return await finish(seed(self._deps, session, messages))
+        async with self._deps.session_ids.trying(who.user_id, session_id):
+            return await finish(seed(self._deps, session, messages))
 
     async def session(self, who: Principal, session_id: str) -> SessionRow:
         """Raises errors.NotFound."""
@@ -443,12 +445,14 @@ class Gateway:
         """`attached` was before, in the same session; `tools` were brought along before."""
         if self.is_draining:
             raise Draining("The server is shutting down. Send the message again in a moment.")
-        new = new_turn(self._deps.settings, who, request)
+        new = new_turn(self._deps, who, request)
         with self._in_flight.admission(who.user_id, new.session_id):
             tools = tools or await client_tools(self._deps, request.tools)
             new = replace(new, attachments=attached, client_tools=tools)
             # A client that leaves now must not leave a turn that is accepted and never started.
-            return await finish(self._accept(new, request.attachments))
+            chosen = request.session_id if request.create_session else None
+            async with self._deps.session_ids.trying(who.user_id, chosen):
+                return await finish(self._accept(new, request.attachments))
 
     async def _accept(self, new: NewTurn, given: Sequence[str | Upload]) -> Accepted:
         try:

@@ -253,7 +253,8 @@ class SessionRecords:
         async with self._files.received(chunks, who.user_id) as file:
             if not file.tell():
                 raise BadImport("The file is empty.", details={"line": 1, "reason": "The file is empty."})
-            return await self._import(who, file)
+            async with self._deps.session_ids.trying(who.user_id, ""):
+                return await self._import(who, file)
 
     async def _import(self, who: Principal, file: BinaryIO) -> SessionRow:
         # To its end: the file stays open, and what was begun is finished or undone.

@@ -215,7 +215,7 @@ class ScheduleWorker:
             client_message_id=f"{row.id}-{row.due_at}",
             on_conflict="queue",
         )
-        return new_turn(self._deps.settings, Principal(row.owner, DIALECT), request)
+        return new_turn(self._deps, Principal(row.owner, DIALECT), request)
 
     async def _skip_run(
         self, row: ScheduleRow, plan: Planned, status: Literal["missed", "refused"], code: str

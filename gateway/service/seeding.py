@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from gateway.artifacts.artifact_store import Origin
 from gateway.artifacts.attached_files import Upload
-from gateway.errors import Conflict, InvalidRequest
+from gateway.errors import InvalidRequest, SessionIdTaken
 from gateway.history.copies.seeding import SeededTurn, seed_session
 from gateway.ids import new_turn_id
 from gateway.messages import Role
@@ -32,12 +32,12 @@ async def seed(deps: Dependencies, session: SessionRow, messages: Sequence[SeedM
 
     Raises:
         errors.InvalidRequest: the first message is not the user's, or the assistant's has files.
-        errors.Conflict: the session's id is taken.
+        errors.SessionIdTaken.
         GatewayError: what `Attachments.attach` raises. errors.StorageError.
     """
     groups = _by_turn(messages)
     if await deps.copies.taken(session.id):
-        raise Conflict(f"The session id {session.id} is taken.")
+        raise SessionIdTaken(session.id)
     made: list[str] = []
     turns: list[SeededTurn] = []
     try:

@@ -676,3 +676,11 @@ Index(
     project_members.c.added_at,
     project_members.c.project_id,
 )
+
+# Random bits that the gateways of this database have in common (see `Installation`).
+installation_secrets = Table(
+    "installation_secrets",
+    metadata,
+    Column("name", Text, primary_key=True, nullable=False),
+    Column("secret", LargeBinary, nullable=False),
+)

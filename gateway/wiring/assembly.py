@@ -19,6 +19,7 @@ from gateway.model.base import Model
 from gateway.model.calls import ModelCalls
 from gateway.prompt.components import PromptFolder
 from gateway.service.dependencies import Dependencies
+from gateway.service.session_ids import SessionIds
 from gateway.settings import Settings
 from gateway.skills.library import SkillLibrary
 from gateway.tools.fetch.webhook_posts import WebhookPosts
@@ -77,11 +78,13 @@ def assemble(
     skills: SkillLibrary,
     *,
     suggestions: Suggestions,
+    id_key: bytes,
     calls: ModelCalls | None = None,
     artifact_store: ArtifactStore | None = None,
     memory: MemoryServices | None = None,
 ) -> Dependencies:
-    """What turns work with. `calls` ask the `model` beside their answers."""
+    """What turns work with. `calls` ask the `model` beside their answers; by `id_key`, a secret of the
+    installation, the ids of sessions follow from messages."""
     prompts, meter = PromptFolder(settings.prompts_dir), TokenMeter()
     artifact_store = artifact_store or open_artifact_store(settings, storage)
     summariser = SessionSummariser(
@@ -131,6 +134,7 @@ def assemble(
         artifacts=storage.artifacts,
         orphans=storage.orphans,
         exclusive=storage.exclusive,
+        session_ids=SessionIds(storage.sessions, id_key),
         artifact_store=artifact_store,
         references=References(artifact_store, most_bytes=settings.artifact_max_size),
         attachments=Attachments(artifact_store, settings),

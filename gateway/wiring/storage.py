@@ -32,6 +32,8 @@ from gateway.storage.decisions.approvals import SqlApprovals
 from gateway.storage.decisions.client_calls import SqlClientCalls
 from gateway.storage.decisions.switches import SqlSkillSwitches
 from gateway.storage.exclusive import Exclusive, LocalExclusive
+from gateway.storage.installation import Installation
+from gateway.storage.installation.statements import SqlInstallation
 from gateway.storage.keys import Keys
 from gateway.storage.keys.statements import SqlKeys
 from gateway.storage.log import Bus, EventLog
@@ -100,6 +102,7 @@ class Storage:
     keys: Keys
     projects: Projects
     sign_ins: SignIns
+    installation: Installation
     artifacts: Artifacts
     orphans: Orphans
     exclusive: Exclusive
@@ -250,6 +253,7 @@ def _storage_on(
         keys=SqlKeys(database),
         projects=SqlProjects(database),
         sign_ins=SqlSignIns(database),
+        installation=SqlInstallation(database),
         artifacts=SqlArtifacts(database),
         orphans=SqlOrphans(database),
         exclusive=exclusive,

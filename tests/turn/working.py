@@ -48,6 +48,7 @@ async def turn_at_work(
             model,
             skills,
             suggestions=Suggestions(),
+            id_key=b"key",
             memory=memory if settings.memory else None,
         )
         new = NewTurn("t", "s", OWNER, text, "model", None, "reject", create_session=True, at=1)

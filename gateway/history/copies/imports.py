@@ -11,6 +11,7 @@ from typing import BinaryIO, cast
 
 import orjson
 
+from gateway.errors import SessionIdTaken
 from gateway.history.archive import (
     Line,
     ToWrite,
@@ -40,7 +41,6 @@ from gateway.storage.sessions.copies import (
     MessageCopy,
     TurnCopy,
     VersionArchive,
-    session_taken,
 )
 
 MAX_ROWS, MAX_ROWS_SIZE = 2_000, 1_048_576
@@ -79,7 +79,7 @@ async def import_session(
     checked = await asyncio.to_thread(check, file)
     session = checked.moment.session
     if await copies.taken(session.id):
-        raise session_taken(session.id)
+        raise SessionIdTaken(session.id)
     begun: list[str] = []
 
     async def begin(*paths: str) -> None:

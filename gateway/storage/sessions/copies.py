@@ -11,7 +11,6 @@ from typing import Annotated, Any, Literal, NamedTuple, Protocol, Self, cast
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from gateway.errors import Conflict
 from gateway.events.lifecycle import Outcome
 from gateway.events.session_changes import Feedback
 from gateway.ids import ARTIFACT_PATTERN, ID_PATTERN
@@ -314,10 +313,3 @@ class Copies(Protocol):
                 nothing was added.
         """
         ...
-
-
-def session_taken(session_id: str) -> Conflict:
-    """Why a session cannot be imported."""
-    return Conflict(
-        f"The session id {session_id} is taken: import it at another gateway, or delete that session first."
-    )

@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 from sqlalchemy import Connection, Table, and_, bindparam, case, func, insert, select, update
 
-from gateway.errors import ArtifactsFull, Conflict
+from gateway.errors import ArtifactsFull, Conflict, SessionIdTaken
 from gateway.messages import Usage
 from gateway.storage.archives import CompressionRow, SummaryRow
 from gateway.storage.archives.compressions import insert_version, versions
@@ -40,7 +40,6 @@ from gateway.storage.sessions.copies import (
     TurnCopy,
     VersionArchive,
     VersionCopy,
-    session_taken,
 )
 from gateway.storage.sessions.session_creation import add_session
 from gateway.storage.sessions.store import is_there
@@ -162,7 +161,7 @@ def turn_of(row: Sequence[Any]) -> TurnCopy:
 def add(connection: Connection, owner: str, incoming: Incoming, quota: int) -> SessionRow:
     session, versions, summary, _, several = incoming.moment
     if is_there(connection, session.id):
-        raise session_taken(session.id)
+        raise SessionIdTaken(session.id)
     fields = session.model_dump()
     position, fields["generation_from"] = fields.pop("last_position"), fields.pop("epoch_from")
     own = {"session_id": session.id}

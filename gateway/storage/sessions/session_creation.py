@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, Text, and_, bindparam, case, func, literal_column, null, select
 
-from gateway.errors import Conflict
+from gateway.errors import Conflict, SessionIdTaken
 from gateway.storage.database import Prepared
 from gateway.storage.refusals import no_session
 from gateway.storage.row_codec import Rows
@@ -93,7 +93,7 @@ def enter_session(connection: Connection, new: NewTurn) -> Entered:
     found = Entered(*entered)
     if owner != new.owner:
         if new.create_session:
-            raise Conflict(f"The session id {new.session_id} is taken.")
+            raise SessionIdTaken(new.session_id)
         raise no_session(new.session_id)
     _check_place("project", new.session_id, found.project_id, new.project_id)
     _check_place("role", new.session_id, found.role_id, new.role_id)

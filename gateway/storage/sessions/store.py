@@ -17,7 +17,7 @@ from sqlalchemy import (
     update,
 )
 
-from gateway.errors import ArchiveDamaged, Conflict
+from gateway.errors import ArchiveDamaged, SessionIdTaken
 from gateway.ids import now_ms
 from gateway.storage.archives.statements import suspect_archives
 from gateway.storage.branches import Branch
@@ -100,7 +100,7 @@ def session_of(connection: Connection, session_id: str, owner: str) -> SessionRo
 
 def create_session(connection: Connection, row: SessionRow) -> None:
     if TAKEN.one(connection, session_id=row.id) is not None:
-        raise Conflict(f"The session id {row.id} is taken.")
+        raise SessionIdTaken(row.id)
     add_session(connection, row)
 
 

@@ -1,0 +1,260 @@
+"""Requests for each route of the table, made of it: with ids that somebody has, or with such as nobody has.
+
+A new route is asked for by itself. A parameter of a path, an id in a body or a query, and a field that a body
+must have are known here by their names: `Unsampled` says which is not, and what to add.
+"""
+
+import re
+import secrets
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
+
+from gateway.adapters.adapter import switched_on
+from gateway.api.url_table import ENDPOINTS
+from gateway.http.endpoint import Endpoint
+from gateway.settings.value_types import ADAPTERS
+
+ROUTES = [*ENDPOINTS, *(row for each in switched_on(ADAPTERS).values() for row in each.endpoints)]
+
+KINDS: Mapping[str, str] = {
+    "artifact": "ART-0000000000",
+    "call": "toolu_" + "0" * 24,
+    "client_call": "client_" + "0" * 24,
+    "key": "0" * 16,
+    "memory": "m_" + "0" * 16,
+    "memory_2": "m_" + "1" * 16,
+    "parked": "t_" + "1" * 32,
+    "parked_session": "s_" + "1" * 32,
+    "response": "resp_t_" + "0" * 32,
+    "schedule": "sch_" + "0" * 16,
+    "session": "s_" + "0" * 32,
+    "tool": "nothing",
+    "turn": "t_" + "0" * 32,
+    "user": "nobody",
+    "waiting": "t_" + "2" * 32,
+    "waiting_session": "s_" + "2" * 32,
+    "webhook": "wh_" + "0" * 16,
+}
+"""What can be somebody's, with the form of its ids."""
+IN_PATHS: Mapping[str, str] = {
+    "chat_id": "session",
+    "key_id": "key",
+    "memory_id": "memory",
+    "profile_id": "user",
+    "ref": "artifact",
+    "response_id": "response",
+    "schedule_id": "schedule",
+    "session_id": "session",
+    "tool": "tool",
+    "turn_id": "turn",
+    "webhook_id": "webhook",
+}
+"""The kind of a parameter of a path …"""
+OF_ROUTES: Mapping[str, Mapping[str, str]] = {
+    "/approvals/{tool_call_id}": {
+        "session_id": "parked_session",
+        "turn_id": "parked",
+        "tool_call_id": "call",
+    },
+    "/tool_results/{tool_call_id}": {
+        "session_id": "waiting_session",
+        "turn_id": "waiting",
+        "tool_call_id": "client_call",
+    },
+    "/erase": {"memory_id": "memory_2"},
+}
+"""… which is another in paths that end so."""
+SAME_FOR_ALL: Mapping[str, str] = {
+    "branch": "0",
+    "document_id": "d_0",
+    "kind": "user",
+    "model": "demo",
+    "name": "nothing",
+    "version": "1",
+}
+"""Parameters that are nobody's, or numbers within what the rest of the path names."""
+FIELDS: Mapping[str, str] = {
+    "attachments": "artifact",
+    "conversation": "session",
+    "id": "session",
+    "memoryId": "memory",
+    "memoryIds": "memory",
+    "messageId": "turn",
+    "ownerId": "user",
+    "parentTurnId": "turn",
+    "previous_response_id": "response",
+    "sessionId": "session",
+    "threadId": "session",
+    "turnId": "turn",
+    "userId": "user",
+}
+"""The kind of a field of a body or a query. Those that end in Id or Ids are looked for here."""
+NO_IDS = frozenset({"clientMessageId", "groupId", "projectId", "roleId", "runId", "taskId", "toolCallId"})
+"""Labels of the caller's own: they name nothing that is stored."""
+LISTS = frozenset({"attachments", "memoryIds"})
+MESSAGE = {"role": "user", "content": "/say hi"}
+MESSAGES = [MESSAGE | {"id": "m1", "parts": [{"type": "text", "text": "/say hi"}]}]
+REQUIRED: Mapping[str, Any] = {
+    "action": "activate",
+    "content": "The sky is blue.",
+    "decision": "approve",
+    "edits": {},
+    "enabled": True,
+    "fields": {},
+    "input": "/say hi",
+    "jsonrpc": "2.0",
+    "message": "/say hi",
+    "messages": [MESSAGE],
+    "method": "tasks/get",
+    "name": "n",
+    "rating": "up",
+    "status": "paused",
+    "url": "https://example.org/hook",
+    "userMessage": "hi",
+}
+"""What a body has to have, by the names of fields."""
+MORE: Mapping[str, Mapping[str, Any]] = {
+    "A2aCall": {"id": 1, "method": "GetTask", "params": {"id": "{turn}"}},
+    "ChatCompletionBody": {"model": "demo"},
+    "ArtifactBody": {"text": "x"},
+    "McpMessage": {"jsonrpc": "2.0", "id": 1, "method": "tools/list"},
+    "MessagesBody": {"model": "demo", "max_tokens": 100},
+    "ResponseBody": {"model": "demo"},
+    "RetrieveBody": {"query": "green tea"},
+    "RunBody": {"messages": MESSAGES},
+    "ScheduleBody": {"cron": "0 8 1 1 *"},
+    "SummaryBody": {"sessionId": "{session}"},
+    "TimingBody": {"cron": "0 8 1 1 *"},
+    "UiChatBody": {"messages": MESSAGES, "id": "{session}"},
+    "MemoryPatch": {"summary": "The sky."},
+    "SessionChanges": {"pinned": True},
+    "MergeBody": {"memoryIds": ["{memory}", "{memory_2}"]},
+}
+"""What it has beside that: {kind} is an id."""
+QUERIES: Mapping[str, Mapping[str, str]] = {"EventsQuery": {"follow": "0"}, "ReplayQuery": {"speed": "max"}}
+UPLOADS: Mapping[str, bytes] = {"application/x-ndjson": b"{}\n", "application/octet-stream": b"text"}
+
+
+def nobodys() -> dict[str, str]:
+    """Other ids, of the same forms, with each call."""
+    return {kind: re.sub("[0-9]", lambda _: secrets.choice("0123456789"), id_) for kind, id_ in KINDS.items()}
+
+
+class Unsampled(AssertionError):
+    """A route with something of which there is no sample."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A request of a route; `field` is the id in its body or query that it is about."""
+
+    route: Endpoint
+    field: str | None
+    parameters: Mapping[str, str]
+    query: Mapping[str, Any]
+    body: Mapping[str, Any] | None
+
+    @property
+    def name(self) -> str:
+        return f"{self.route.method} {self.route.template}" + (f" with {self.field}" if self.field else "")
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """What it names that is somebody's."""
+        text = str([self.parameters, self.query, self.body])
+        return frozenset(kind for kind in KINDS if f"{{{kind}}}" in text)
+
+    def request(self, ids: Mapping[str, str]) -> dict[str, Any]:
+        """The arguments of an HTTP client's `request`, with these ids by their kinds."""
+        path = self.route.template.format(**self.parameters)
+        made: dict[str, Any] = {"method": self.route.method, "url": _with(ids, path)}
+        made["params"] = _with(ids, dict(self.query))
+        if self.body is not None:
+            return made | {"json": _with(ids, dict(self.body))}
+        if self.route.upload is not None:
+            made |= {"content": UPLOADS[self.route.upload], "headers": {"content-type": self.route.upload}}
+        return made
+
+
+def cases(route: Endpoint) -> Iterator[Case]:
+    """A request with what the route needs, and one more for each id that its body or query may have.
+    Raises Unsampled."""
+    parameters = {name: _parameter(route, name) for name in _names(route.template)}
+    query = QUERIES.get(route.query.__name__, {}) if route.query else {}
+    body = _body(route, route.body) if route.body else None
+    yield Case(route, None, parameters, query, body)
+    if route.query is not None:
+        for field, value in _ids(route, route.query):
+            yield Case(route, field, parameters, {**query, field: value}, body)
+    if route.body is not None and body is not None:
+        for field, value in _ids(route, route.body):
+            if field not in body:
+                yield Case(route, field, parameters, query, {**body, field: value})
+
+
+def _names(template: str) -> Iterator[str]:
+    return (part.partition("}")[0] for part in template.split("{")[1:])
+
+
+def _parameter(route: Endpoint, name: str) -> str:
+    for end, kinds in OF_ROUTES.items():
+        if route.template.endswith(end) and name in kinds:
+            return f"{{{kinds[name]}}}"
+    if name in IN_PATHS:
+        return f"{{{IN_PATHS[name]}}}"
+    if name in SAME_FOR_ALL:
+        return SAME_FOR_ALL[name]
+    raise Unsampled(
+        f"{route.method} {route.path}: nothing is known of {{{name}}}. Say in tests/api/route_samples.py of "
+        "which kind it is (IN_PATHS), and make one in tests/api/test_route_matrix.py, or that it is nobody's "
+        "(SAME_FOR_ALL)."
+    )
+
+
+def _body(route: Endpoint, model: type[BaseModel]) -> dict[str, Any]:
+    more = MORE.get(model.__name__, {})
+    made: dict[str, Any] = {}
+    for name in model.model_json_schema().get("required", []):
+        if name in more:
+            continue
+        if name in FIELDS:
+            made[name] = _value(name)
+        elif name in REQUIRED:
+            made[name] = REQUIRED[name]
+        else:
+            raise Unsampled(
+                f"{route.method} {route.path}: its body needs {name}. Give a value in REQUIRED of "
+                f"tests/api/route_samples.py, or in MORE for {model.__name__}."
+            )
+    return made | more
+
+
+def _ids(route: Endpoint, model: type[BaseModel]) -> Iterator[tuple[str, Any]]:
+    for name in model.model_json_schema()["properties"]:
+        if name in FIELDS:
+            yield name, _value(name)
+        elif name.endswith(("Id", "Ids", "_id", "_ids")) and name not in NO_IDS:
+            raise Unsampled(
+                f"{route.method} {route.path}: nothing is known of the id {name}. Say of which kind it is in "
+                "FIELDS of tests/api/route_samples.py, or that it is a label (NO_IDS)."
+            )
+
+
+def _value(field: str) -> Any:
+    value = f"{{{FIELDS[field]}}}"
+    return [value] if field in LISTS else value
+
+
+def _with(ids: Mapping[str, str], value: Any) -> Any:
+    if isinstance(value, str):
+        for kind, id_ in ids.items():
+            value = value.replace(f"{{{kind}}}", id_)
+        return value
+    if isinstance(value, dict):
+        return {name: _with(ids, each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_with(ids, each) for each in value]
+    return value
