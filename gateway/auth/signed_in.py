@@ -148,12 +148,13 @@ def cookie_in(headers: Mapping[str, str]) -> str | None:
 
 
 def named_in(cookies: str, name: str) -> str | None:
-    """The value of the cookie of that name in the header."""
-    for part in cookies.split(";"):
-        key, _, value = part.strip().partition("=")
-        if key == name:
-            return value
-    return None
+    """The value of the cookie of that name in the header; "" where it has two, as a sibling host may have put
+    one beside ours."""
+    parts = (part.strip().partition("=") for part in cookies.split(";"))
+    values = {value for key, _, value in parts if key == name}
+    if len(values) > 1:
+        return ""
+    return next(iter(values), None)
 
 
 def digest_of(value: str) -> str:

@@ -66,6 +66,7 @@ class RequestScope:
                     headers["server-timing"] = f'traceparent;desc="{span.traceparent}"'
                 headers.setdefault("content-security-policy", CONTENT_POLICY)
                 headers.setdefault("cross-origin-resource-policy", "same-origin")
+                headers.setdefault("cross-origin-opener-policy", "same-origin")
             await send(message)
 
         error: str | None = None
@@ -171,7 +172,13 @@ class Access:
 
     def _check_origin(self, headers: Headers) -> None:
         origin = headers.get("origin")
-        if origin is None or origin in self._origins:
+        if origin is None:
+            # Of an image or a script of another site; a link that somebody follows is another matter.
+            fetched = headers.get("sec-fetch-site") == "cross-site"
+            if fetched and headers.get("sec-fetch-mode", "navigate") != "navigate":
+                raise Forbidden("Pages of other sites may not load this. See GATEWAY_CORS_ORIGINS.")
+            return
+        if origin in self._origins:
             return
         if _server_of(origin) != headers.get("host", "").lower():
             raise Forbidden("Pages of this origin may not call the gateway. See GATEWAY_CORS_ORIGINS.")
@@ -196,6 +203,8 @@ def _session_of(scope: Scope) -> str | None:
 
 def _name_in(host: str) -> str | None:
     """The name without the port; None when it is no host at all."""
+    if "@" in host:
+        return None
     try:
         return urlsplit(f"//{host}").hostname
     except ValueError:

@@ -229,7 +229,7 @@ def _body(route: Endpoint, model: type[BaseModel]) -> dict[str, Any]:
                 f"{route.method} {route.path}: its body needs {name}. Give a value in REQUIRED of "
                 f"tests/api/route_samples.py, or in MORE for {model.__name__}."
             )
-    return made | more
+    return {**made, **more}
 
 
 def _ids(route: Endpoint, model: type[BaseModel]) -> Iterator[tuple[str, Any]]:

@@ -97,6 +97,7 @@ async def test_a_refusal_names_who_asked_and_the_route(gateway: Client) -> None:
 
     assert forbidden.status_code == 403
     assert words(entries) == [("bob", "access", "route", "GET /api/audit", "refused:forbidden")]
+    assert await told(gateway, action="access") == entries
 
 
 async def test_a_key_is_told_once_a_day(gateway: Client) -> None:

@@ -146,6 +146,25 @@ async def test_a_cookie_changes_nothing_for_other_pages(guarded: Client) -> None
     assert (await guarded.get("/api/sessions")).status_code == 200
 
 
+async def test_a_cookie_that_is_no_sign_in_or_there_twice_is_nobodys(guarded: Client) -> None:
+    """One that a sibling host has put beside ours decides nothing, nor does one of any length or form."""
+    answer = await sign_in(guarded, "ada")
+    good = answer.headers["set-cookie"].partition(";")[0]
+    guarded.http.cookies.clear()
+    for cookie in (
+        f"{good}; gateway_sign_in={'A' * 43}",
+        f"gateway_sign_in={'A' * 43}; {good}",
+        f"gateway_sign_in={'A' * 43}",
+        f"gateway_sign_in={'A' * 20_000}",
+        "gateway_sign_in=",
+        f"{good}A",
+        f"gateway_sign_in={good.partition('=')[2]}%00",
+    ):
+        refused = await guarded.get("/api/me", cookie=cookie)
+        assert (refused.status_code, refused.json()["error"]["code"]) == (401, "signed_out"), cookie[:80]
+    assert (await guarded.get("/api/me", cookie=f"{good}; {good}; other=1")).status_code == 200
+
+
 async def test_a_key_is_made_by_who_is_signed_in_and_decides_beside_the_cookie(guarded: Client) -> None:
     await sign_in(guarded, "ada")
     key = (await guarded.post("/api/keys", {"name": "k", "scopes": ["read"]}, **OWN)).json()["key"]

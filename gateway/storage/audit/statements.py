@@ -55,7 +55,7 @@ def list_(
         chosen.append(
             _a.action == wanted.action
             if "." in wanted.action
-            else _a.action.startswith(f"{wanted.action}.", autoescape=True)
+            else or_(_a.action == wanted.action, _a.action.startswith(f"{wanted.action}.", autoescape=True))
         )
     if wanted.since is not None:
         chosen.append(_a.at >= wanted.since)
