@@ -77,6 +77,7 @@ async def create(request: ApiRequest) -> Response:
         scopes=asked.scopes,
         expires_at=asked.expires_at,
     )
+    request.concerns("key", made.id)
     return json_reply(NewKey.from_row(made, key=key), 201)
 
 

@@ -113,6 +113,7 @@ async def create(request: ApiRequest) -> Response:
     """Makes a schedule: its message is sent for you at the times that it names."""
     body = await request.read_body(ScheduleBody)
     made = await request.gateway.schedules.create(request.principal, NewSchedule(**body.model_dump()))
+    request.concerns("schedule", made.id)
     return json_reply(ScheduleReply.from_row(made, session_id=made.session), 201)
 
 

@@ -121,6 +121,7 @@ async def add(request: ApiRequest) -> Response:
     """Adds a webhook; the answer alone has its secret."""
     asked = await request.read_body(WebhookBody)
     webhook = await request.gateway.webhooks.add(request.principal, asked.url, asked.events)
+    request.concerns("webhook", webhook.id)
     return json_reply(NewWebhook.of(webhook), 201)
 
 

@@ -1,0 +1,197 @@
+"""Two teams of two people each, an admin and a service, at a gateway with accounts: what each may do, and what
+the audit tells of it. The identity provider is a real one, and people sign in as browsers do."""
+
+from collections.abc import AsyncGenerator, Generator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx2
+import pytest
+from pydantic import SecretStr
+
+from gateway.settings import Settings
+from tests.harness import TIMEOUT, Client, events, running_gateway, text_of, the
+from tests.identity_provider import provider_process
+from tests.postgres import on_both_engines
+
+pytestmark = [pytest.mark.anyio, pytest.mark.long]
+
+OWN = {"sec-fetch-site": "same-origin"}
+"""What a browser sends with what the page asks for."""
+PEOPLE = {
+    "ada": {"org": "red", "groups": ["staff"]},
+    "ben": {"org": "red", "groups": ["staff"]},
+    "cleo": {"org": "blue", "groups": ["staff"]},
+    "dan": {"org": "blue", "groups": ["staff"]},
+    "olga": {"org": "default", "groups": ["staff", "operators"]},
+    "guest": {"org": "red", "groups": ["guests"]},
+}
+
+
+@pytest.fixture(scope="module")
+def provider() -> Generator[str]:
+    with provider_process(**PEOPLE) as url:
+        yield url
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody in front of a browser of their own."""
+
+    name: str
+    browser: Client
+
+    async def post(self, path: str, body: Any = None, **headers: str) -> httpx2.Response:
+        return await self.browser.post(path, body, **(OWN | headers))
+
+    async def delete(self, path: str) -> httpx2.Response:
+        return await self.browser.http.delete(path, headers=OWN)
+
+    async def get(self, path: str) -> httpx2.Response:
+        return await self.browser.get(path)
+
+    async def chat(self, message: str, **more: Any) -> list[dict[str, Any]]:
+        return events(await self.browser.all_frames("/api/chat", {"message": message, **more}, OWN))
+
+
+@asynccontextmanager
+async def browsers(client: Client) -> AsyncGenerator[dict[str, Person]]:
+    """One for each person; nobody is signed in yet."""
+    async with AsyncExitStack() as stack:
+        found: dict[str, Person] = {}
+        for name in PEOPLE:
+            http = httpx2.AsyncClient(base_url=client.url, timeout=TIMEOUT, trust_env=False)
+            found[name] = Person(name, Client(client.url, client.app, await stack.enter_async_context(http)))
+        yield found
+
+
+async def sign_in(person: Person) -> httpx2.Response:
+    """From the page to the provider, where they say who they are, and back."""
+    begun = await person.get("/auth/sign-in?to=/")
+    assert begun.status_code == 303, begun.text
+    async with httpx2.AsyncClient(trust_env=False) as there:
+        answer = await there.post(begun.headers["location"], data={"sub": person.name})
+    back = urlsplit(answer.headers["location"])
+    return await person.get(f"{back.path}?{back.query}")
+
+
+def given(settings: Settings, provider: str) -> Settings:
+    return settings.model_copy(
+        update={
+            "oidc_issuer": provider,
+            "oidc_client_id": "page",
+            "oidc_client_secret": SecretStr("known to both"),
+            "oidc_tenant_claim": "org",
+            "oidc_roles_claim": "groups",
+            "oidc_roles": ("staff=member", "operators=admin"),
+        }
+    )
+
+
+async def told(admin: Person, **query: Any) -> list[tuple[Any, ...]]:
+    """The audit, the oldest first: who, what, to what, with which result."""
+    await admin.browser.app.state.audit.flush()
+    answer = await admin.browser.http.get("/api/audit", params={"limit": 500, **query})
+    assert answer.status_code == 200, answer.text
+    return [
+        (each.get("actor"), each["action"], each.get("subject_id"), each["result"])
+        for each in reversed(answer.json()["entries"])
+    ]
+
+
+@on_both_engines
+async def test_two_teams_work_beside_each_other(settings: Settings, provider: str) -> None:
+    """They sign in, chat, and see what is theirs; a service acts for people of its team; keys are made and
+    revoked; the admin looks after all of it and reads nobody's conversations; the audit has each step."""
+    async with running_gateway(given(settings, provider)) as client, browsers(client) as people:
+        ada, ben, cleo, dan, olga, guest = (people[name] for name in PEOPLE)
+        assert (await ada.get("/api/sessions")).status_code == 401
+        for person in (ada, ben, cleo, dan, olga):
+            answer = await sign_in(person)
+            assert (answer.status_code, answer.headers["location"]) == (303, "/")
+        assert (await sign_in(guest)).status_code == 401
+        assert [
+            (me["user_id"], me["tenant"], me["is_admin"])
+            for me in [(await each.get("/api/me")).json() for each in (ada, cleo, olga)]
+        ] == [("red/ada", "red", False), ("blue/cleo", "blue", False), ("olga", "default", True)]
+
+        sessions: dict[str, str] = {}
+        for person in (ada, ben, cleo, dan):
+            seen = await person.chat(f"/say only for {person.name}")
+            assert (the(seen, "done")["status"], text_of(seen)) == ("completed", f"only for {person.name}")
+            sessions[person.name] = seen[0]["session_id"]
+        for person in (ada, ben, cleo, dan, olga):
+            listed = (await person.get("/api/sessions")).json()["sessions"]
+            own = [sessions[person.name]] if person.name in sessions else []
+            assert [each["id"] for each in listed] == own
+            for name, session in sessions.items():
+                expected = 200 if name == person.name else 404
+                assert (await person.get(f"/api/sessions/{session}")).status_code == expected
+
+        made = (
+            await olga.post("/api/keys", {"name": "desk", "user": "desk", "tenant": "red", "role": "service"})
+        ).json()
+        service = {"authorization": f"Bearer {made['key']}"}
+        asked = await client.all_frames(
+            "/api/chat", {"message": "/say from the desk"}, service | {"x-user-id": "eva"}
+        )
+        assert text_of(events(asked)) == "from the desk"
+        assert (await client.get("/api/sessions", **service)).status_code == 400
+        assert (await client.get("/api/audit", **service, **{"x-user-id": "eva"})).status_code == 403
+
+        read_only = (await ada.post("/api/keys", {"name": "report", "scopes": ["read"]})).json()
+        report = {"x-api-key": read_only["key"]}
+        assert (await client.get(f"/api/sessions/{sessions['ada']}", **report)).status_code == 200
+        assert (await client.post("/api/chat", {"message": "hi"}, **report)).status_code == 403
+        assert (await ben.delete(f"/api/keys/{read_only['id']}")).status_code == 404
+        assert (await ada.delete(f"/api/keys/{read_only['id']}")).status_code == 204
+        assert (await client.get("/api/me", **report)).status_code == 401
+
+        other_site = await ada.browser.post("/api/sessions", {}, **{"sec-fetch-site": "cross-site"})
+        assert other_site.status_code == 403
+        assert (await ada.get("/api/audit")).status_code == 403
+        assert (await ada.post("/auth/sign-out")).status_code == 200
+        assert (await ada.get("/api/me")).status_code == 401
+
+        red, blue, all_of_default = await _audit_of(olga)
+
+    assert [each for each in red if each[1] == "sign_in.create"] == [
+        ("red/ada", "sign_in.create", None, "done"),
+        ("red/ben", "sign_in.create", None, "done"),
+    ]
+    for actor, action, subject, result in (
+        ("red/ada", "turn.start", sessions["ada"], "done"),
+        ("red/desk.eva", "turn.start", events(asked)[0]["session_id"], "done"),
+        ("red/ada", "key.create", read_only["id"], "done"),
+        ("red/ada", "key.use", read_only["id"], "done"),
+        ("red/ada", "turn.start", None, "refused:forbidden"),
+        ("red/ben", "key.revoke", read_only["id"], "refused:key_not_found"),
+        ("red/ada", "key.revoke", read_only["id"], "done"),
+        ("red/ada", "access", "GET /api/audit", "refused:forbidden"),
+        ("red/ada", "sign_in.end", None, "done"),
+    ):
+        assert any((actor, action, result) == (each[0], each[1], each[3]) for each in red), (actor, action)
+        assert subject is None or any(each[2] == subject for each in red), (action, subject)
+    assert {each[0] for each in blue} <= {"blue/cleo", "blue/dan"}
+    assert ("olga", "key.create", made["id"], "done") in all_of_default
+    assert "only for" not in str([red, blue, all_of_default])
+
+
+async def _audit_of(olga: Person) -> tuple[list[tuple[Any, ...]], ...]:
+    """The entries of each tenant: an admin of one makes a key for themselves, by the operator."""
+    found: list[list[tuple[Any, ...]]] = []
+    for tenant in ("red", "blue"):
+        key = await olga.post(
+            "/api/keys", {"name": "auditor", "user": "auditor", "tenant": tenant, "role": "admin"}
+        )
+        async with httpx2.AsyncClient(
+            base_url=olga.browser.url,
+            headers={"authorization": f"Bearer {key.json()['key']}"},
+            timeout=TIMEOUT,
+            trust_env=False,
+        ) as http:
+            auditor = Person("auditor", Client(olga.browser.url, olga.browser.app, http))
+            found.append([each for each in await told(auditor) if each[0] != f"{tenant}/auditor"])
+    return found[0], found[1], await told(olga)
