@@ -24,10 +24,12 @@ KINDS: Mapping[str, str] = {
     "call": "toolu_" + "0" * 24,
     "client_call": "client_" + "0" * 24,
     "key": "0" * 16,
+    "member": "mia",
     "memory": "m_" + "0" * 16,
     "memory_2": "m_" + "1" * 16,
     "parked": "t_" + "1" * 32,
     "parked_session": "s_" + "1" * 32,
+    "project": "p_" + "0" * 32,
     "response": "resp_t_" + "0" * 32,
     "schedule": "sch_" + "0" * 16,
     "session": "s_" + "0" * 32,
@@ -44,6 +46,7 @@ IN_PATHS: Mapping[str, str] = {
     "key_id": "key",
     "memory_id": "memory",
     "profile_id": "user",
+    "project_id": "project",
     "ref": "artifact",
     "response_id": "response",
     "schedule_id": "schedule",
@@ -64,6 +67,7 @@ OF_ROUTES: Mapping[str, Mapping[str, str]] = {
         "turn_id": "waiting",
         "tool_call_id": "client_call",
     },
+    "/members/{user}": {"user": "member"},
     "/erase": {"memory_id": "memory_2"},
 }
 """… which is another in paths that end so."""
@@ -86,13 +90,14 @@ FIELDS: Mapping[str, str] = {
     "ownerId": "user",
     "parentTurnId": "turn",
     "previous_response_id": "response",
+    "projectId": "project",
     "sessionId": "session",
     "threadId": "session",
     "turnId": "turn",
     "userId": "user",
 }
 """The kind of a field of a body or a query. Those that end in Id or Ids are looked for here."""
-NO_IDS = frozenset({"clientMessageId", "groupId", "projectId", "roleId", "runId", "taskId", "toolCallId"})
+NO_IDS = frozenset({"clientMessageId", "groupId", "roleId", "runId", "taskId", "toolCallId"})
 """Labels of the caller's own: they name nothing that is stored."""
 LISTS = frozenset({"attachments", "memoryIds"})
 MESSAGE = {"role": "user", "content": "/say hi"}
@@ -111,6 +116,7 @@ REQUIRED: Mapping[str, Any] = {
     "method": "tasks/get",
     "name": "n",
     "rating": "up",
+    "role": "reader",
     "status": "paused",
     "url": "https://example.org/hook",
     "userMessage": "hi",

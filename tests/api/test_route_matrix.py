@@ -34,6 +34,8 @@ CHOOSES = {
     ("POST", "/ai-sdk/chat", None),
 }
 """Where a client chooses the id of a new session: one that another user has is refused (docs/users.md)."""
+LABELS = frozenset({"member", "project", "tool", "user"})
+"""Kinds whose ids others use for things of their own; what these are called is told to nobody."""
 ADMIN_MAY = {("DELETE", "/api/keys/{key_id}")}
 """What an admin does to others' things, of routes that everybody has."""
 TELLS_ADMINS = frozenset({"admin"})
@@ -116,6 +118,9 @@ async def belongings(client: Client, ada: Caller) -> dict[str, str]:
         (await posted("/api/memory", content=f"Ada {verb} the {CANARY}.", type="fact"))["id"]
         for verb in ("saw", "drew")
     ]
+    project = (await posted("/api/projects", name=CANARY))["id"]
+    added = await ada.http.put(f"/api/projects/{project}/members/mia", json={"role": "editor"})
+    assert added.is_success, added.text
     profile = await ada.http.put("/api/profiles/user/ada", json={"fields": {"likes": CANARY}})
     assert profile.status_code == 200, profile.text
     return {
@@ -125,8 +130,10 @@ async def belongings(client: Client, ada: Caller) -> dict[str, str]:
         "key": (await posted("/api/keys", name="of Ada"))["id"],
         "memory": memories[0],
         "memory_2": memories[1],
+        "member": "mia",
         "parked": asked.turn,
         "parked_session": asked.session,
+        "project": project,
         "response": f"resp_{turn}",
         "schedule": (await posted("/api/schedules", message=CANARY, cron="0 8 1 1 *"))["id"],
         "session": session,
@@ -207,7 +214,7 @@ async def _asked(caller: Caller, case: Case, ids: Mapping[str, str]) -> tuple[li
     where = (case.route.method, case.route.path)
     if caller.name == "admin" and (needs in TELLS_ADMINS or where in ADMIN_MAY):
         return wrong, [theirs, absent]
-    secrets = [CANARY, *(id_ for kind, id_ in ids.items() if kind not in {"tool", "user"})]
+    secrets = [CANARY, *(id_ for kind, id_ in ids.items() if kind not in LABELS)]
     if needs in TELLS_ADMINS:  # its own requests, which named hers
         return wrong + ["tells of Ada"] * ('"actor":"ada"' in theirs.text), [theirs, absent]
     wrong += [f"tells {each}" for each in secrets if each in theirs.text]

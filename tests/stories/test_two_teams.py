@@ -1,5 +1,5 @@
-"""Two teams of two people each, an admin and a service, at a gateway with accounts: what each may do, and what
-the audit tells of it. The identity provider is a real one, and people sign in as browsers do."""
+"""Two teams of two people each, an admin and a service, at a gateway with accounts: what each may do, and
+what the audit tells. The identity provider is a real one, and people sign in as browsers do."""
 
 from collections.abc import AsyncGenerator, Generator
 from contextlib import AsyncExitStack, asynccontextmanager
