@@ -131,7 +131,7 @@ def _conversation(page: Page, look: Callable[[str], None]) -> None:
     expect(page.locator("math")).to_be_visible()
     expect(page.locator(".plain")).to_have_count(0)
     look("conversation")
-    page.locator(".turn", has=page.locator("math")).locator(".branching button").nth(1).click()
+    page.locator(".turn", has=page.locator("math")).locator(".branching button").first.click()
     page.locator(".branching textarea").wait_for()
     look("question changed")
     page.keyboard.press("Escape")

@@ -151,7 +151,7 @@ def test_an_archived_chat_looks_as_before_and_is_replayed_and_travels(
         page.locator("#import-chat").set_input_files(file)
         expect(page.locator(".chats-notice")).to_contain_text("This chat is already here.")
         http.delete("/api/sessions/long3").raise_for_status()
-        page.locator(".head").get_by_role("button", name="New chat").click()
+        page.get_by_role("button", name="New chat").click()
         page.locator("#import-chat").set_input_files(file)
         expect(page.locator(".chats-notice")).to_contain_text("Imported: ")
         drawn(page, 3)

@@ -92,7 +92,7 @@ def test_back_leads_to_the_place_before(page: Page, session: str) -> None:
     """A chat has the address it always had; leaving it for a new one can be taken back."""
     page.evaluate("id => { location.hash = `s=${id}`; }", session)
     expect(page.locator(".answer .prose", has_text="391")).to_be_visible()
-    page.locator(".head").get_by_role("button", name="New chat").click()
+    page.get_by_role("button", name="New chat").click()
     expect(page.locator(".answer")).to_have_count(0)
     assert "#" not in page.url
 
@@ -110,7 +110,7 @@ def test_the_last_chat_is_opened_again(page: Page, running: Running, session: st
     page.goto("about:blank")
     page.goto(running.url)
     expect(page.locator(".answer .prose", has_text="391")).to_be_visible()
-    page.locator(".head").get_by_role("button", name="New chat").click()
+    page.get_by_role("button", name="New chat").click()
     page.goto("about:blank")
     page.goto(running.url)
 

@@ -82,15 +82,17 @@ function Head() {
   const health = useApp((state) => state.health);
   const isOnline = useOnline();
   const isLost = useApp((state) => state.link?.state === "lost") || !isOnline;
-  const sidebar = useRegion("sidebar").isOpen;
+  const { isOpen: sidebar, isOver } = useRegion("sidebar");
   const inspector = useRegion("inspector").isOpen;
   return (
     <header className="head">
       <button type="button" className="icon" aria-expanded={sidebar} title={sidebar ? words.hideChats : words.showChats}
         aria-label={sidebar ? words.hideChats : words.showChats} onClick={() => toggle("sidebar")}><PanelLeft /></button>
-      <button type="button" className="icon" title={words.newChat} aria-label={words.newChat} onClick={() => go({})}>
-        <SquarePen />
-      </button>
+      {(!sidebar || isOver) && (
+        <button type="button" className="icon" title={words.newChat} aria-label={words.newChat} onClick={() => go({})}>
+          <SquarePen />
+        </button>
+      )}
       {session === null && page === null && <h1 className="unseen">Chat Gateway</h1>}
       {page !== null && <h1 className="title">{words.pages[page]}</h1>}
       {session !== null && page === null && <ChatMenu session={session} />}

@@ -13,6 +13,13 @@ from gateway.messages import Message, Usage
 from gateway.storage.turns import TurnRow
 
 
+class Page(NamedTuple):
+    """Events of a session, in order. `seen` is the seq up to which was looked for them."""
+
+    events: list[StoredEvent]
+    seen: int
+
+
 @dataclass(frozen=True, slots=True)
 class Closing:
     """How a turn ended; stored together with its `done` event. `prefix_hash` identifies the prompt before the

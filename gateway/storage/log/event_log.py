@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from sqlalchemy import Connection
 
@@ -14,7 +14,7 @@ from gateway.storage.archives import ArchiveRow
 from gateway.storage.archives.reader import ReadArchivedEvents, no_archives
 from gateway.storage.archives.statements import archives_after
 from gateway.storage.database import Database, SessionLock
-from gateway.storage.log import Append, OutboxEntry, Publisher, outbox
+from gateway.storage.log import Append, OutboxEntry, Page, Publisher, outbox
 from gateway.storage.log.appending import Pending
 from gateway.storage.log.group_commit import Deliver
 from gateway.storage.turns import TurnRow
@@ -23,13 +23,6 @@ from gateway.storage.turns.heads import HEAD, SKIP_FREE
 log = logging.getLogger(__name__)
 
 LAST = 2**63 - 1
-
-
-class Page(NamedTuple):
-    """Events of a session, in order. `seen` is the seq up to which was looked for them."""
-
-    events: list[StoredEvent]
-    seen: int
 
 
 class ReadPage(Protocol):

@@ -6,7 +6,7 @@ from typing import Any, LiteralString
 from sqlalchemy import Connection
 
 from gateway.events.envelope import StoredEvent
-from gateway.storage.log.event_log import Page
+from gateway.storage.log import Page
 from gateway.storage.log.packs import Pack, events_of
 from gateway.storage.postgres.connections import raw_of
 from gateway.storage.postgres.transactions import begin_snapshot

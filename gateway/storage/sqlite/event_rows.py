@@ -11,7 +11,7 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from gateway.events.envelope import StoredEvent
-from gateway.storage.log.event_log import Page
+from gateway.storage.log import Page
 from gateway.storage.log.packs import Pack, events_of, packs_of
 from gateway.storage.sqlite.failures import is_broken
 

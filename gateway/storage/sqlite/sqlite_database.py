@@ -17,7 +17,7 @@ from gateway.errors import StorageError
 from gateway.ids import new_replica_id
 from gateway.storage.data_folder_lock import FolderLock
 from gateway.storage.database import ConnectionPools, Lock, PoolUse, Transaction
-from gateway.storage.log.event_log import Page
+from gateway.storage.log import Page
 from gateway.storage.log.group_commit import Deliver, Flushed, GroupCommit
 from gateway.storage.migrations import SESSIONS, upgrade
 from gateway.storage.replica_signals import Signals

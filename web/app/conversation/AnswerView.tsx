@@ -1,6 +1,7 @@
 // An answer: everything of a turn that came after its question, in the order in which it happened.
 
 import { answer, type Attempt, calls, type Part, type Turn } from "@chat-gateway/client";
+import { RefreshCw } from "lucide-react";
 import { memo, type ReactNode, useState } from "react";
 
 import { modelNow } from "../caller";
@@ -61,6 +62,7 @@ export function AnswerView({ session, turn }: Props) {
       {isOver && (
         <div className="actions">
           {parts.some(({ kind }) => kind === "text") && <CopyButton text={() => answer(turn)} label={words.copyAnswer} />}
+          {!isReplay && turn.start !== undefined && turn.error?.retryable !== true && <Regenerate session={session} turn={turn} />}
           {!isReplay && <Feedback session={session} turn={turn} />}
         </div>
       )}
@@ -163,6 +165,20 @@ function Withdrawn({ attempt: { attempt, reason = "" } }: { readonly attempt: At
   return <p className="withdrawn">{fill(words.withdrawn, { attempt, reason: words.codes[reason] ?? reason.replaceAll("_", " ") })}</p>;
 }
 
+function Regenerate({ session, turn }: Props) {
+  const speech = useSpeech();
+  const { words } = speech;
+  const isFree = useOpenTurnId() === undefined;
+  const [trouble, setTrouble] = useState<unknown>(null);
+  if (!isFree) return null;
+  return (
+    <>
+      <ActionButton className="icon" label={words.askAnew} title={words.askAnew} onTrouble={setTrouble} act={() => askAnew(session, turn)}><RefreshCw aria-hidden /></ActionButton>
+      <Trouble>{trouble !== null && speech.problem(trouble)}</Trouble>
+    </>
+  );
+}
+
 function Failure({ session, turn }: Props) {
   const speech = useSpeech();
   const { words } = speech;
@@ -172,14 +188,12 @@ function Failure({ session, turn }: Props) {
   const inWords = words.codes[code];
   return (
     <div className="note error">
-      {inWords !== undefined && <>{inWords}。</>}
-      <span dir="auto">{message}</span>
-      {retryable && (
-        <>
-          {/[.!?。！？]$/.test(message) ? " " : ". "}{words.mayHelp}{" "}
-          <ActionButton disabled={!isFree} onTrouble={setTrouble} act={() => askAnew(session, turn)}>{words.again}</ActionButton>
-        </>
-      )}
+      <p>
+        {inWords !== undefined && <>{inWords}。</>}
+        <span dir="auto">{message}</span>
+        {retryable && <>{/[.!?。！？]$/.test(message) ? " " : ". "}{words.mayHelp}</>}
+      </p>
+      {retryable && <ActionButton disabled={!isFree} onTrouble={setTrouble} act={() => askAnew(session, turn)}>{words.again}</ActionButton>}
       <Trouble>{trouble !== null && speech.problem(trouble)}</Trouble>
     </div>
   );

@@ -1,12 +1,12 @@
-// What a user asked, with its files, and below it: ask it anew, change it, and ‹ 2/3 › where it was asked more than once.
+// What a user asked, with its files, and below it: change it, and ‹ 2/3 › where it was asked more than once.
 
 import { show, type Turn } from "@chat-gateway/client";
+import { Pencil } from "lucide-react";
 import { type SyntheticEvent, useEffect, useId, useRef, useState } from "react";
 
 import { words as scheduleWords } from "../pages/schedules/schedule-words";
 import { app, client, useApp, useWords } from "../state";
 import { ActionButton, Trouble } from "./ActionButton";
-import { askAnew } from "./AnswerView";
 import { AttachedFiles } from "./AttachedFiles";
 import { type QuestionEdit, setQuestionEdit, useQuestionEdit } from "./question-edits";
 import { isComposing } from "./composing";
@@ -40,10 +40,8 @@ export function QuestionView({ session, turn }: Props) {
         <div className="branching">
           <Switcher session={session} turn={turn} onTrouble={setTrouble} />
           {isFree && (
-            <>
-              <ActionButton act={() => askAnew(session, turn)} onTrouble={setTrouble}>{words.askAnew}</ActionButton>
-              <button type="button" className="small" onClick={() => setQuestionEdit(session, turn, { text: turn.input, files: turn.attachments })}>{words.changeQuestion}</button>
-            </>
+            <button type="button" className="icon" title={words.changeQuestion} aria-label={words.changeQuestion}
+              onClick={() => setQuestionEdit(session, turn, { text: turn.input, files: turn.attachments })}><Pencil aria-hidden /></button>
           )}
           <CopyButton text={() => turn.input} label={words.copyMessage} />
           <Trouble>{trouble !== null && speech.problem(trouble)}</Trouble>

@@ -5,6 +5,7 @@ import type { Omission, Retrieval, RetrievalHit } from "@chat-gateway/client";
 import { useSettings } from "../settings";
 import { type Speech, useSpeech } from "./speech";
 import { Markdown } from "./markdown/Markdown";
+import { noteInWords } from "./recall-notes";
 
 const MARKDOWN = /\.(?:md|markdown)$/i; // names of documents whose passages are Markdown
 
@@ -39,7 +40,7 @@ function Recalled({ data }: { readonly data: Retrieval }) {
   const isAll = useSettings(({ detail }) => detail === "all");
   const standing = mode === "snapshot";
   const count = `${results.length}${standing && omitted > 0 ? "+" : ""}`; // of many, an event tells the first
-  const why = [mode === undefined || mode === "snapshot" ? "" : words.recallModes[mode], ...notes].filter(Boolean).join(" · ");
+  const why = [mode === undefined || mode === "snapshot" ? "" : words.recallModes[mode], ...notes.map(noteInWords)].filter(Boolean).join(" · ");
   const left = [omitted > 0 ? fill(words.notTold, { count: omitted }) : "", ...reasonsOf(omissions, speech)].filter(Boolean).join(" · ");
   return (
     <details className="step found recalled" open={isAll}>

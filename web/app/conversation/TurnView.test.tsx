@@ -66,7 +66,7 @@ describe("how a turn ended", () => {
 
   it("is why, and whether trying again helps", () => {
     const root = draw(START, ["error", { code: "upstream_overloaded", message: "Overloaded", retryable: true }], done({ status: "failed" }));
-    expect(root.querySelector(".note.error")?.textContent).toBe("Overloaded. Trying again may help. Try again");
+    expect(root.querySelector(".note.error p")?.textContent).toBe("Overloaded. Trying again may help.");
   });
 
   it("is not told of what did not run here", () => {
@@ -115,7 +115,7 @@ describe("an answer", () => {
     const [snapshot, recalled] = root.querySelectorAll(".recalled");
     expect(snapshot?.textContent).toContain("In the prompt of this chat: 1");
     expect(recalled?.textContent).toContain("Looked up for this message: 1");
-    expect(recalled?.textContent).toContain("preference · importance 3 · told now · by words 1");
+    expect(recalled?.textContent).toContain("preference · importance 3 · new in this chat · by words 1");
     expect(recalled?.textContent).toContain("Found and not told: 2");
   });
 });

@@ -53,7 +53,6 @@ function Model({ row }: { readonly row: ModelRow }) {
     <>
       <Facts facts={[
         [fields.model, end?.model ?? row.model], [fields.reason, row.reason], [fields.stop, end?.stop_reason],
-        [fields.firstPiece, end?.ttft_ms !== undefined && duration(end.ttft_ms)],
         [fields.cost, row.state === "running" || row.state === "superseded" ? undefined : end?.cost === undefined ? words.unknown : money(end.cost)],
         ...(tokens ? [
           [classes.input, count(tokens.input)], [classes.cacheRead, count(tokens.cacheRead)],

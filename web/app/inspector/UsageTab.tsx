@@ -71,7 +71,7 @@ function CallLine({ call }: { readonly call: CallSpent }) {
     <tr data-superseded={call.superseded}>
       <th scope="row">
         {call.iteration}{call.attempt > 1 && ` · ${words.attempt(String(call.attempt))}`}
-        <br /><span className="quiet">{call.superseded ? words.superseded : call.model}</span>
+        {" "}<span className="quiet">{call.superseded ? words.superseded : call.model}</span>
       </th>
       {CLASSES.map((each) => <td key={each}>{call.tokens ? count(call.tokens[each]) : blank}</td>)}
       <td>{call.tokens ? count(totalOf(call.tokens)) : blank}</td>

@@ -19,13 +19,13 @@ export const words = table(
     trace: "Trace", openTrace: "Open the trace",
     save: "Save",
     fields: {
-      model: "Model", reason: "Reason", stop: "Stop reason", firstPiece: "First piece after", duration: "Duration", cost: "Cost", answerId: "Id of the answer",
+      model: "Model", reason: "Reason", stop: "Stop reason", duration: "Duration", cost: "Cost", answerId: "Id of the answer",
       arguments: "Arguments", edited: "Edited arguments", result: "Result", status: "Status", effect: "Effect", artifact: "Kept aside as", callId: "Id of the call", runsOn: "Runs on",
       decision: "Decision", by: "By", scope: "For", waited: "Waited", input: "Input", output: "Output", error: "Error", query: "Looked for", source: "In",
       tokens: "Tokens", notes: "Why", trigger: "Trigger", covers: "Messages", before: "Before", after: "After", version: "Version",
     },
     found: "What was found", title2: "Title", score: "Score", byWords: "By words", byMeaning: "By meaning", freshness: "Freshness", shown: "Shown",
-    forms: { full: "in full", passage: "a passage", summary: "its summary" }, toldBefore: "known already",
+    forms: { full: "in full", passage: "a passage", summary: "its summary" }, toldBefore: "already in context",
     omitted: (number: string) => `Left out: ${number}`, omissions: { budget: "no room left", similar: "says the same as another", too_long: "too long: its summary alone is shown" },
     degraded: "A part of the search did not work.",
 
@@ -39,7 +39,7 @@ export const words = table(
     showText: "Show the text", roles: { user: "User", assistant: "Assistant" },
 
     classes: { input: "Input", cacheRead: "From cache", cacheWrite: "To cache", output: "Output" }, total: "Total", call: "Call", ofTurn: "This turn", ofSession: "This chat", ofReader: "You, 30 days",
-    unreported: (number: string) => `${number} calls never told what they used: these figures are a lower bound.`, ofTurns: (number: string) => `${number} turns`, partOnly: "Older turns are not counted yet.", countAll: "Count all",
+    unreported: (number: string) => `${number} calls did not report what they used: these figures are a lower bound.`, ofTurns: (number: string) => `${number} turns`, partOnly: "Older turns are not counted yet.", countAll: "Count all",
     perCall: "Tokens and cost of each call", rated: "Rated", ratings: { up: "good", down: "bad" },
 
     search: "Search events", types: "Types", allTypes: "All types", onlyTurn: "Only this turn", events: "Events", number: "No.", time: "Time", type: "Type",
@@ -64,7 +64,7 @@ export const words = table(
     trace: "追踪", openTrace: "打开追踪",
     save: "保存",
     fields: {
-      model: "模型", reason: "原因", stop: "停止原因", firstPiece: "首个片段用时", duration: "时长", cost: "费用", answerId: "回答的 id",
+      model: "模型", reason: "原因", stop: "停止原因", duration: "时长", cost: "费用", answerId: "回答的 id",
       arguments: "参数", edited: "修改后的参数", result: "结果", status: "状态", effect: "影响", artifact: "另存为", callId: "调用的 id", runsOn: "运行于",
       decision: "决定", by: "由", scope: "有效范围", waited: "等待了", input: "输入", output: "输出", error: "错误", query: "查询", source: "来源",
       tokens: "token", notes: "理由", trigger: "触发方式", covers: "消息", before: "之前", after: "之后", version: "版本",
@@ -109,7 +109,7 @@ export const words = table(
     trace: "追蹤", openTrace: "開啟追蹤",
     save: "儲存",
     fields: {
-      model: "模型", reason: "原因", stop: "停止原因", firstPiece: "首個片段用時", duration: "時長", cost: "費用", answerId: "回答的 id",
+      model: "模型", reason: "原因", stop: "停止原因", duration: "時長", cost: "費用", answerId: "回答的 id",
       arguments: "引數", edited: "修改後的引數", result: "結果", status: "狀態", effect: "影響", artifact: "另存為", callId: "呼叫的 id", runsOn: "執行於",
       decision: "決定", by: "由", scope: "有效範圍", waited: "等待了", input: "輸入", output: "輸出", error: "錯誤", query: "查詢", source: "來源",
       tokens: "token", notes: "理由", trigger: "觸發方式", covers: "訊息", before: "之前", after: "之後", version: "版本",
