@@ -6,7 +6,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.relay import relaying
 from tests.running import Running, gateway_process
@@ -56,6 +56,24 @@ def test_everything_comes_from_below_the_path_of_the_page(
 
         assert asked
         assert [url for url in asked if not url.startswith((f"{relay.url}/", "blob:"))] == []
+
+
+@pytest.mark.parametrize("screen", ["wide", "narrow"])
+def test_the_frame_is_there_before_the_script_has_come(page: Page, running: Running, screen: str) -> None:
+    """With room for the chats where they will stand; the script draws over it."""
+    held: list[Route] = []
+    width, height = SCREENS[screen]
+    page.set_viewport_size({"width": width, "height": height})
+    page.route("**/assets/index-*.js", held.append)
+    page.goto(running.url, wait_until="commit")
+
+    expect(page.locator(".head", has_text="Chat Gateway")).to_be_visible()
+    expect(page.locator(".sidebar")).to_be_visible(visible=screen == "wide")
+    expect(page.get_by_role("main")).to_have_count(0)
+    page.unroute("**/assets/index-*.js")
+    held[0].continue_()
+    expect(page.get_by_role("main")).to_be_visible()
+    expect(page.locator(".app")).to_have_count(1)
 
 
 def test_no_script_or_style_can_run_that_is_not_of_the_gateway(page: Page, running: Running) -> None:

@@ -127,8 +127,8 @@ function List({ session, onChosen }: { readonly session: string | null; readonly
   const list = useRef<HTMLDivElement>(null);
   const shownStatus = useShownStatus();
   const groups = useMemo(
-    () => byDay(shown.chats, { language: localeOf(language), now: all.day, pinned: words.pinned }),
-    [shown.chats, language, words.pinned, all.day],
+    () => byDay(shown.chats, { language: localeOf(language), now: all.day, words }),
+    [shown.chats, language, words, all.day],
   );
   const rows = groups.flatMap((group) => group.chats);
   const tabStop = [stop, session, rows[0]?.id].find((id) => rows.some((row) => row.id === id)) ?? null;

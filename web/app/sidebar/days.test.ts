@@ -1,9 +1,10 @@
 import { describe, expect, test } from "vitest";
 
 import { byDay } from "./days";
+import { words } from "./sidebar-words";
 
 const NOW = Date.UTC(2026, 10, 23, 20, 30); // a Monday
-const english = { language: "en-GB", timeZone: "Europe/Berlin", now: NOW, pinned: "Pinned" };
+const english = { language: "en-GB", timeZone: "Europe/Berlin", now: NOW, words: words.en };
 const at = (id: string, ...date: [number, number, number, number?, number?]) => ({ id, updated_at: Date.UTC(...date) });
 const shape = (groups: ReturnType<typeof byDay>) => groups.map(({ heading, chats }) => [heading, chats.map(({ id }) => id).join("")]);
 
@@ -27,7 +28,7 @@ describe("chats by day", () => {
 
   test("headings are in the reader's language", () => {
     const chats = [at("a", 2026, 10, 23, 12), at("b", 2026, 10, 22, 12), at("c", 2026, 10, 20, 12), at("d", 2025, 9, 1, 12)];
-    const headings = (language: string) => byDay(chats, { ...english, language }).map(({ heading }) => heading);
+    const headings = (language: "zh-Hans" | "zh-Hant") => byDay(chats, { ...english, language, words: words[language] }).map(({ heading }) => heading);
     expect(headings("zh-Hans")).toEqual(["今天", "昨天", "星期五", "2025年10月"]);
     expect(headings("zh-Hant")).toEqual(["今天", "昨天", "星期五", "2025年10月"]);
   });

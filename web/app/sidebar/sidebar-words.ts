@@ -5,7 +5,7 @@ import { table } from "../language";
 export const words = table(
   {
     search: "Search what was said", clear: "Clear the search", noChats: "No chats yet", nothingFound: "Nothing found",
-    newChat: "New chat", untitled: "Untitled chat", pinned: "Pinned", more: "Show more", loading: "One moment…",
+    newChat: "New chat", untitled: "Untitled chat", pinned: "Pinned", today: "Today", yesterday: "Yesterday", more: "Show more", loading: "One moment…",
     pages: "Pages", inbox: "Waiting for you", found: (count: number) => count === 1 ? "1 chat found" : `${count} chats found`,
     running: "answering", waiting: "waits for you", unread: "unread",
     archivedChats: "Archived", backToChats: "Back to the chats", noArchived: "Nothing is archived",
@@ -39,7 +39,7 @@ export const words = table(
   },
   {
     search: "搜索聊天内容", clear: "清除搜索", noChats: "还没有会话", nothingFound: "没有找到",
-    newChat: "新会话", untitled: "未命名会话", pinned: "已置顶", more: "显示更多", loading: "请稍候…",
+    newChat: "新会话", untitled: "未命名会话", pinned: "已置顶", today: "今天", yesterday: "昨天", more: "显示更多", loading: "请稍候…",
     pages: "页面", inbox: "等待你处理", found: (count: number) => `找到 ${count} 个会话`,
     running: "正在回答", waiting: "等待你处理", unread: "未读",
     archivedChats: "已归档", backToChats: "返回会话列表", noArchived: "没有已归档的会话",
@@ -73,7 +73,7 @@ export const words = table(
   },
   {
     search: "搜尋對話內容", clear: "清除搜尋", noChats: "還沒有對話", nothingFound: "沒有找到",
-    newChat: "新對話", untitled: "未命名對話", pinned: "已釘選", more: "顯示更多", loading: "請稍候…",
+    newChat: "新對話", untitled: "未命名對話", pinned: "已釘選", today: "今天", yesterday: "昨天", more: "顯示更多", loading: "請稍候…",
     pages: "頁面", inbox: "等待你處理", found: (count: number) => `找到 ${count} 個對話`,
     running: "正在回答", waiting: "等待你處理", unread: "未讀",
     archivedChats: "已封存", backToChats: "返回對話列表", noArchived: "沒有已封存的對話",
