@@ -1,1 +1,1 @@
-"""What is remembered across sessions: kept, found again with reasons, corrected and forgotten."""
+"""Memories across sessions: stored, retrieved with reasons, corrected and forgotten."""

@@ -78,7 +78,7 @@ _RESERVED = re.compile(
 
 
 def is_assent(text: str) -> bool:
-    """Whether a text only agrees: what it agrees to stands before it."""
+    """Whether a text only agrees, to a text before it."""
     found = _parts(text)
     if len(text) > MAX_ASSENT or QUESTION.search(text) or not any(map(_ASSENT.fullmatch, found)):
         return False

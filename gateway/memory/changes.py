@@ -1,4 +1,4 @@
-"""Values of the verbs on memories: who changes one and why, what it stems from, and what became of it."""
+"""Values for changes of memories: their author and reason, their sources, and their outcome."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -65,7 +65,7 @@ class Changed:
 
 
 class Basis(TypedDict, total=False):
-    """What a memory stems from: quotes, memories on which it depends, and the `key` of the request."""
+    """The sources of a memory: quotes, memories on which it depends, and the `key` of the request."""
 
     evidence: Sequence[Evidence]
     depends_on: Sequence[str]

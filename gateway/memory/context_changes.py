@@ -24,8 +24,8 @@ MAX_HEIRS = 10
 
 @dataclass(frozen=True, slots=True)
 class ContextState:
-    """What became of the memories in a session's context. `rows` are those that are there, as they are now;
-    `corrected` has what took the place of some, by their ids."""
+    """The present state of the memories in a session's context. `rows` are those that exist, in their current
+    version; `corrected` has the successors of others, by their ids."""
 
     rows: Sequence[MemoryRow] = ()
     corrected: Mapping[str, MemoryRow] = field(default_factory=dict[str, MemoryRow])
@@ -128,7 +128,7 @@ async def _new(
 
 
 def _heir(found: Mapping[str, MemoryRow], memory_id: str) -> MemoryRow | None:
-    """The memory, or what took its place, where that may be recalled."""
+    """The memory or its successor, if it may be recalled."""
     row = found.get(memory_id)
     for _ in range(MAX_HEIRS):
         if row is None or row.status != "replaced" or row.superseded_by is None:

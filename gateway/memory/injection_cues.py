@@ -1,5 +1,5 @@
-"""What in a text could steer a model: commands against its user, which are never stored, and what a stranger
-could want to have remembered. All of it goes by the plain form of the text. Pure."""
+"""Parts of a text that could steer a model: commands against its user, which are never stored, and statements
+that a stranger could want to plant. All functions work on the plain form of the text. Pure."""
 
 import re
 

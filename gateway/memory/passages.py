@@ -1,4 +1,4 @@
-"""Passages of a long text: what is indexed of it, and shown where the whole would be too much. Pure."""
+"""Passages of a long text: the units that are indexed, and shown where the whole would be too long. Pure."""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -1,5 +1,5 @@
-"""Provenance of what a model saves: whose word it is, which tools had spoken, and whether it waits for the
-user to confirm it."""
+"""Provenance of memories that a model saves: whose statement it is, which tools had spoken, and whether it
+waits for the user to confirm it."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -88,8 +88,8 @@ def provenance_of(
 
 
 def tells(message: str) -> bool:
-    """Whether the user states something that may last, or asks to keep it; no request and no question
-    does."""
+    """Whether the user makes a statement that may last, or asks to remember it; requests and questions are
+    neither."""
     return any(
         transient_kind(clause) is None and _TELLING.search(plain_form(clause)) for clause in clauses(message)
     )

@@ -48,7 +48,7 @@ class InContext:
 
 @dataclass(frozen=True, slots=True)
 class RetrievalResult:
-    """What was found for a message, and the decision behind it."""
+    """The memories found for a message, and the decision behind them."""
 
     decision: RetrievalDecision
     found: SearchResult
@@ -70,8 +70,8 @@ class RetrievalResult:
 
 @dataclass(frozen=True, slots=True)
 class Revalidation:
-    """What became of the memories in a session's context; `outdated`: of what stands in its prompt something
-    was forgotten, or a profile is another one."""
+    """The present state of the memories in a session's context; `outdated`: a memory in its prompt was
+    forgotten, or a profile changed."""
 
     state: ContextState
     outdated: bool
@@ -141,8 +141,8 @@ class Recall:
         as_of: int | None,
         turns: Collection[str],
     ) -> Changes:
-        """What a session is to be shown with its next message, within half of what may be looked up for
-        it: see `changes_since`."""
+        """The changes that a session is shown with its next message, within half of the retrieval budget: see
+        `changes_since`."""
         half = self._settings.memory_turn_tokens // 2
         return await changes_since(self._store, scope, state, digests, as_of=as_of, turns=turns, tokens=half)
 

@@ -1,4 +1,4 @@
-"""`retrieval` events: what was recalled, and why."""
+"""`retrieval` events: the recalled memories and the reasons."""
 
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -37,7 +37,7 @@ def snapshot_event(message: str, taken: MemorySnapshot) -> Retrieval:
 
 
 def changes_event(message: str, changes: Changes) -> Retrieval:
-    """The event of memories that were changed since the session began; there are such."""
+    """The event of memories that were changed since the session began; there is at least one."""
     return Retrieval(
         query=message,
         source=SOURCE,

@@ -1,4 +1,4 @@
-"""The tool `manage_memory`: what a model may do with what is remembered of the user it serves."""
+"""The tool `manage_memory`: what a model may do with the memories of the user it serves."""
 
 from collections.abc import Callable
 from functools import partial

@@ -1,4 +1,4 @@
-"""One call of the tool `manage_memory`: the actions, and what the model is answered."""
+"""One call of the tool `manage_memory`: its actions, and the answers to the model."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence

@@ -214,7 +214,7 @@ def indexed(row: MemoryRow) -> list[Indexed]:
 
 
 def clean(text: str) -> str:
-    """`text` as it may be stored and shown: nothing invisible, no control characters, no lone surrogates."""
+    """`text` without invisible and control characters and lone surrogates, fit to be stored and shown."""
     return visible(clean_text(text)).strip()
 
 

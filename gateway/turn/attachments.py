@@ -1,4 +1,5 @@
-"""The files of a conversation as the model gets them: read when it is asked, and in no history."""
+"""Files of a conversation in requests to the model: contents are read for each request and stored in no
+history."""
 
 from dataclasses import replace
 
@@ -71,6 +72,6 @@ def withhold_files(turn: TurnContext, error: ModelError) -> bool:
 
 
 def remember_withheld(turn: TurnContext) -> None:
-    """The endpoint answered: what was withheld from it was why it did not before."""
+    """Called when the endpoint answered without the withheld files: they were why it refused before."""
     if turn.withheld:
         turn.deps.attachments.refuse(turn.row.owner, turn.row.model, turn.withheld)

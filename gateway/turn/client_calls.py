@@ -1,5 +1,5 @@
-"""Calls that the user's client runs: stored before they are seen, waited for as approvals are, and their
-results taken in as what comes from elsewhere."""
+"""Tool calls that the user's client runs: stored before their events are published, waited for as approvals
+are. Their results count as text from elsewhere."""
 
 from base64 import b64decode, b64encode
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What a step of a turn works with. A step is a function that takes it, and what is really an argument."""
+"""The state of a running turn. A step of a turn is a function that takes it, beside its own arguments."""
 
 import asyncio
 from collections.abc import Sequence

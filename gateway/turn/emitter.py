@@ -86,7 +86,7 @@ class Emitter:
         can_wait: bool = False,
     ) -> None:
         """Emits one event; `message` joins the history and `closing` ends the turn in the same transaction.
-        What `can_wait` is written with what follows it, or some milliseconds later.
+        An event that `can_wait` is committed with the next one, or some milliseconds later.
 
         Raises:
             StorageError: an earlier append of this turn was refused or failed.
@@ -103,8 +103,8 @@ class Emitter:
             self._deliver_held()
 
     def deliver(self, entry: OutboxEntry) -> None:
-        """Emits what happened beside the turn and is in the outbox, once, between the turn's start and end.
-        Raises StorageError as `emit` does: the entry stays in the outbox then."""
+        """Emits the events of an outbox entry, once, between the turn's start and end. Raises StorageError as
+        `emit` does: the entry stays in the outbox then."""
         self._held.append(entry)
         self._deliver_held()
 

@@ -118,8 +118,8 @@ class InFlight:
         return self._runner.troubles.get(session_id)
 
     def deliver(self, session_id: str) -> None:
-        """Something of that session is in the outbox: the turn that is being written puts it into the log,
-        or it gets there when that turn is over, at once if it is."""
+        """The outbox has an entry of that session: its running turn emits it, or it is delivered when that
+        turn is over, at once where none runs."""
         self._runner.undelivered.add(session_id)
         if self._runner.is_writing(session_id):
             self._hold(self._runner.deliver(session_id), session_id)
@@ -208,7 +208,7 @@ class InFlight:
                 self._deps.bus.release(session_id)
 
     async def _deliver(self, session_id: str) -> None:
-        """Between two turns: what is in the outbox gets into the log."""
+        """Between two turns: delivers the outbox of the session."""
         undelivered = self._runner.undelivered
         if session_id not in undelivered:
             return

@@ -66,8 +66,8 @@ def limit_reached(progress: TurnProgress, limits: Limits) -> Ending | None:
 
 
 async def _mended(turn: TurnContext, error: ModelError, *, shows_files: bool) -> bool:
-    """Whether the model is to be asked again, otherwise, after it failed: with less, and once for each
-    cause."""
+    """Whether a call that failed is to be repeated with a smaller request: compressed, or without files; once
+    for each cause."""
     if error.code == "context_overflow" and await compress_overflow(turn):
         return True
     return shows_files and withhold_files(turn, error)

@@ -174,7 +174,7 @@ def _with_usable_ids(answer: Answer, taken: Collection[str], clients: Collection
 
 
 def _message(answer: Answer) -> Message | None:
-    """What joins the history. A refused answer does not: the API asks to leave it out of what follows."""
+    """The message that joins the history. A refused answer does not: the API asks to leave it out."""
     return (
         Message("assistant", answer.content) if answer.content and answer.stop_reason != "refusal" else None
     )

@@ -1,4 +1,4 @@
-"""The one loop that asks for what this process is to run, and hands it to those in flight.
+"""The one loop that asks the database for the work of this process, and hands it to `in_flight`.
 
 orphans, released turns ──▶ recover     sessions where turns only wait ──▶ queue
 turns to be stopped     ──▶ cancel      what is left in the outbox     ──▶ deliver_left
@@ -47,7 +47,7 @@ class Ownership:
         deps.signals.on("released", lambda _: self.wake())
 
     def wake(self) -> None:
-        """Something was released, or its owner died: the next look is at once."""
+        """A turn was released, or its owner died: the next look is at once."""
         self._woken.set()
 
     async def run(self) -> None:
@@ -102,7 +102,7 @@ class Ownership:
         self._suspects = orphans
 
     def _prompt_digests(self) -> Mapping[str, str]:
-        """Made anew when what it is made of is another: with many tools it takes milliseconds."""
+        """Cached until components or catalog change: with many tools it takes milliseconds."""
         prompt, former = Prompt.read(self._deps), self._described
         if former is None or (former[0].catalog, former[0].components) != (prompt.catalog, prompt.components):
             former = self._described = prompt, prompt.description()

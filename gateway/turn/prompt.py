@@ -67,7 +67,7 @@ class Prompt:
         )
 
     def description(self) -> dict[str, str]:
-        """Digests of what is read from folders and offered, in few: replicas that differ prompt a model
+        """Digests of the components and the catalog: where they differ, replicas prompt a model
         differently."""
         specs = [asdict(spec) for spec in self.catalog.tools.specs()]
         offered = orjson.dumps([self.catalog.snapshot, specs], option=orjson.OPT_SORT_KEYS)

@@ -1,4 +1,4 @@
-"""What was asked."""
+"""The request for a turn."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -178,8 +178,8 @@ class TurnRunner:
                 del self.running[turn.id]
 
     async def _take_again(self, running: Running) -> Accepted | None:
-        """The turn, whose append was refused, anew. None when that was right: it is over or parked, or
-        another task of this process has it."""
+        """Claims the turn again after an append of it was refused. None where the refusal was right: it is
+        over or parked, or another task of this process has it."""
         for delay in chain(RETRY_DELAYS, repeat(RETRY_DELAYS[-1])):
             if self._draining.is_set() or self.running.get(running.turn.id) is not running:
                 return None
@@ -228,7 +228,7 @@ class TurnRunner:
         return True
 
     def _refuse(self, turn: TurnRow, progress: TurnProgress) -> Ending | None:
-        """An ending for a turn that must not go on, though it is open."""
+        """The ending of an open turn that must not go on."""
         if turn.cancel_requested:
             return CANCELLED
         if turn.recoveries > self._deps.settings.recover_attempts:
@@ -325,7 +325,8 @@ class TurnRunner:
         return MISTAKE
 
     def _ending_asked(self, running: Running) -> Ending | None:
-        """How the turn was asked to end, however long that takes; None: not at all, or not here."""
+        """The ending that a cancel or the time limit demands; None: the turn ends otherwise, or goes on
+        elsewhere."""
         match running.why:
             case "cancelled":
                 return CANCELLED

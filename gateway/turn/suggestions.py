@@ -1,4 +1,4 @@
-"""What tools suggest to remember, on its way to the memory: beside the turn, which never waits for it."""
+"""Suggestions of tools for the memory, handed on in the background: no turn waits for them."""
 
 import asyncio
 from collections.abc import Sequence

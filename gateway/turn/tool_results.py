@@ -1,6 +1,6 @@
-"""What the model reads of a tool's result: what is short as it is; what is long or no text is kept as an
-artifact, and its compact form stands in its place. This happens when the result is written, so that the
-history only grows."""
+"""The form of a tool's result for the model: short text unchanged; long text and other content as an
+artifact, with its compact form in its place. It is fixed when the result is written, so that the history only
+grows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""One tool call that may run: checked, run in time, and what came of it as its result."""
+"""One permitted tool call: its arguments checked, run within its time limit, its outcome as a result."""
 
 import asyncio
 import traceback

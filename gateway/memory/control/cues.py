@@ -22,7 +22,7 @@ MAX_NAMES = 40
 
 @dataclass(frozen=True, slots=True)
 class Cues:
-    """The words of a message that are a sign of something; None: there are none. `history`: an earlier
+    """The words of a message for each cue; None: there are none. `history`: an earlier
     conversation; `decision`: what was decided; `ours`: a plan or project; `personal`: the user's own life and
     taste; `making`: something is to be made; `general`: everybody would get the same answer; `empty`: a
     greeting, thanks or a sum; `recent`: a time, with the `time_range` it stands for."""

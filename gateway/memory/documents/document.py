@@ -47,7 +47,7 @@ _MAX_NAME = 180
 
 
 class Key(NamedTuple):
-    """What two memories share that are versions of one another; of these the newer counts."""
+    """The key that versions of one memory share; of these the newest counts."""
 
     skill: str
     type: DocumentType
@@ -90,7 +90,7 @@ def iso(at: int) -> str:
 
 
 def _number(at: int) -> int | str:
-    """How a file has it: the number, or a date where that would be taken for one in seconds."""
+    """Its form in a file: the number, or a date where the number would be read as seconds."""
     return at if at >= _SECONDS else iso(at)
 
 
@@ -136,7 +136,7 @@ class _Form(BaseModel):
 
 
 class Meta(_Form):
-    """What people call it."""
+    """Its name and description for people."""
 
     name: Annotated[Line, _at_most(200)] = ""
     description: Annotated[Line, _at_most(2_000)] = ""
@@ -250,7 +250,7 @@ def as_bytes(document: Document) -> bytes:
 
 
 def _problems_of(misfit: Misfit) -> str:
-    """What is wrong with the fields, without their values."""
+    """The errors of the fields, without their values."""
     problems: list[str] = []
     hint = ": `gateway documents migrate` brings older files to today's form"
     for each in misfit.errors(include_input=False, include_url=False):

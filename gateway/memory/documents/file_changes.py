@@ -50,7 +50,7 @@ def remove_deprecated(root: Path, files: Iterable[str], before: int) -> list[str
 
 
 def restore(root: Path, file: str) -> str:
-    """Moves a file of DEPRECATED back to where its like are, and returns its path there.
+    """Moves a file of DEPRECATED back to the folder of its kind, and returns its path there.
 
     Raises:
         errors.Conflict: a file of its name is in use.

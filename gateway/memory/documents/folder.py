@@ -1,4 +1,4 @@
-"""The folder of the documented memories, read without ever leaving it.
+"""The folder of the documented memories; nothing outside of it is read.
 
     documents/
       logo-design-skill-0f3a….json      documents
@@ -68,7 +68,7 @@ class DocumentFolder:
         self._last = FolderContents()
 
     def scan(self) -> FolderContents:
-        """What is there now; the same object as before when nothing has changed. A file is read again only
+        """The contents now; the same object as before when nothing has changed. A file is read again only
         when its state (times, size, inode) is another. An absent folder is an empty one, and one that cannot
         be listed is as it was. Never raises: what cannot be used is a warning.
 

@@ -25,8 +25,8 @@ from gateway.memory.documents.folder import content_of, files_of
 
 @dataclass(frozen=True, slots=True)
 class MigratedFile:
-    """What became, or would become, of a file: its `name` today and each change to it, or the `problem` for
-    which it stays as it is. Without either it was in today's form."""
+    """The outcome, or the planned one, for a file: its `name` today and each change to it, or the `problem`
+    for which it stays as it is. Without either it was in today's form."""
 
     file: str
     name: str

@@ -172,7 +172,7 @@ class Extractor:
         )
 
     async def _known(self, scope: Scope, excerpt: Excerpt) -> Sequence[MemoryRow]:
-        """What is remembered about what the user speaks of: a memory may follow from it."""
+        """The memories about the subjects of the user's messages: a new one may follow from them."""
         user_text = "\n".join(excerpt.user_texts.values())
         which = Filter(recallable=True, runtime=True)
         return await self._memories.resembling(scope, user_text, which, limit=MAX_KNOWN)

@@ -1,4 +1,4 @@
-"""What the assistant proposed, in a text to which the user assents. Pure."""
+"""Proposals of the assistant in a text to which the user assents. Pure."""
 
 import re
 from collections.abc import Collection

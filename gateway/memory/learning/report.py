@@ -26,5 +26,5 @@ class LearningReport:
 
 
 def learning_id(session_id: str, started_at: int) -> str:
-    """The name of one run, for `ids.trace_id_of`: of its own span and of its model calls."""
+    """The id of one run, from which `ids.trace_id_of` derives the trace of its span and model calls."""
     return f"learn {session_id} {started_at}"

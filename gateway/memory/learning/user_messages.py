@@ -1,4 +1,4 @@
-"""The user's own text in a conversation, apart from everything that others wrote. Pure."""
+"""The user's own text in a conversation, separated from all other text. Pure."""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -131,7 +131,7 @@ def wording_of(content: str, quote: str, context: str) -> Wording:
 
 
 def says_nothing(content: str) -> bool:
-    """Whether a content has only that the user agreed, and not to what."""
+    """Whether a content states only that the user agreed, without the subject."""
     statement = _AGREEING.sub(" ", _TELLING_ZH.sub(" ", plain_form(content)))
     return not (content_words(statement) if statement else set[str]()) - _TELLING
 

@@ -29,8 +29,8 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """What is embedded of a memory: its content (number 0), or the passages of a long one, each under the
-    names of what it is a part of."""
+    """An embedded text of a memory: its content (number 0), or a passage of a long one, under the names of
+    the sections it is in."""
 
     row: MemoryRow
     numbers: Sequence[int]

@@ -68,6 +68,6 @@ class SearchResult:
 
 
 def known_key(memory_id: str, shown: int | Literal["full"]) -> str:
-    """What stands in `MemoryQuery.known` for a memory that is in context in full, or for that passage of
+    """The entry of `MemoryQuery.known` for a memory that is in context in full, or for that passage of
     one."""
     return f"{memory_id}#{shown}"

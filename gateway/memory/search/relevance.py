@@ -57,9 +57,9 @@ def query_terms(text: str) -> QueryTerms:
 def filter_relevant(
     terms: QueryTerms, found: Sequence[Match], *, plainly: bool = False, by_parts: bool = False
 ) -> list[Match]:
-    """What matches enough of the query, or answers it `plainly`, in its order: of a long memory its passage.
-    `by_parts` also with words that begin or end with one of the query's. A word weighs more the fewer have
-    it."""
+    """The matches of enough of the query, or those that answer it `plainly`, in their order: of a long memory
+    its passage. `by_parts` also with words that begin or end with one of the query's. A word weighs more the
+    fewer memories have it."""
     found = [_located(terms, match) for match in found]
     parts = parts_of(terms) if by_parts else ()
     matched = [_matched_terms(terms, match, parts) for match in found]

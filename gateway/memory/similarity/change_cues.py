@@ -1,5 +1,5 @@
-"""Words for a change in a statement, and the forms in which such statements are compared. All patterns are
-for the plain form of a text."""
+"""Words for a change in a statement, and the forms in which statements with them are compared. All patterns
+are for the plain form of a text."""
 
 import re
 from collections.abc import Iterator
