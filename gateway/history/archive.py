@@ -57,13 +57,13 @@ def folder_of(session_id: str) -> str:
 
 
 def version_path(session_id: str, version: int) -> str:
-    """Where the messages that a version covers are to be archived: another place with each call, so that two
-    who make the same version do not write the same blob. Its row has it."""
+    """The path for the archive of the messages that a version covers: another one with each call, so that two
+    writers of the same version do not write the same blob. The version's row has it."""
     return f"{folder_of(session_id)}/archive/{version}-{token_hex(8)}.jsonl.gz"
 
 
 def archive_paths(session_id: str, number: int) -> tuple[str, str]:
-    """Where an archive of the session is to keep its events, and its messages: as with `version_path`."""
+    """The paths for the events and the messages of a session's archive; see `version_path`."""
     place, nonce = f"{folder_of(session_id)}/archive", token_hex(8)
     return f"{place}/events-{number}-{nonce}.jsonl.gz", f"{place}/messages-{number}-{nonce}.jsonl.gz"
 

@@ -28,7 +28,7 @@ class _Match:
 
 @dataclass(slots=True)
 class Matches:
-    """What a search has seen so far."""
+    """The results of a search so far."""
 
     words: frozenset[str]
     found: list[_Match] = field(default_factory=list[_Match])
@@ -46,7 +46,7 @@ class Matches:
                 self.found.append(_Match(position, dict(counts), len(all_tokens)))
 
     def weights(self) -> dict[str, float]:
-        """What each word is worth: the fewer messages have it, the more."""
+        """The weight of each word: the fewer messages have it, the higher."""
         having = Counter(word for match in self.found for word in match.counts)
         return bm25.weights(self.words, having, self.messages)
 

@@ -1,4 +1,4 @@
-"""How many tokens a conversation takes: what the endpoint counted last, and an estimate of the rest."""
+"""The tokens of a conversation: the last count of the endpoint, and an estimate of the rest."""
 
 from collections.abc import Iterable, Sequence
 from time import monotonic
@@ -43,7 +43,7 @@ _SILENCE = 600.0  # seconds for which an endpoint that cannot count is not asked
 
 
 class TokenMeter:
-    """What is known of the models' tokenizers, and how large a conversation is. One for a process.
+    """Measures conversations, by what was learned of the models' tokenizers. One for a process.
 
     Tokens are estimated by class of character (`lexical.estimate_tokens`) and multiplied by a factor that is
     learned for each model from the usage its endpoint reports. Of the models used last 64 are remembered.
@@ -54,7 +54,7 @@ class TokenMeter:
         self._silent = BoundedDict[str, float](_MODELS)
 
     def factor(self, model: str) -> float:
-        """What an estimate is multiplied by for `model`: 1.15 until something was learned."""
+        """The factor of estimates for `model`: 1.15 until something was learned."""
         return self._factors.get(model, START)
 
     def estimate(self, model: str, messages: Iterable[Message], overhead: int = 0) -> int:

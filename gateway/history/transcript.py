@@ -90,7 +90,7 @@ def in_words(item: StoredMessage, memories: PromptMemories | None) -> Message:
 
 
 def _attachment(attached: Attached) -> list[Block]:
-    """What the model gets of a file: words, and what can be looked at itself, by reference."""
+    """The blocks of a file for the model: its description, and by reference an image or a document."""
     if attached.shown == "compact":
         return [text_block(attached.text)]  # our own words already, and what stems from the file is wrapped
     body = f"File name: {attached.name}\n\n{attached.text}".rstrip()
@@ -174,7 +174,7 @@ class Folding:
 
 
 def problems(messages: Sequence[Message]) -> list[str]:
-    """What the Messages API would refuse in `messages`; empty when they are valid."""
+    """The reasons for which the Messages API would refuse `messages`; empty when they are valid."""
     found: list[str] = []
     if not messages or messages[0].role != "user":
         found.append("the first message is not the user's")

@@ -12,7 +12,7 @@ ADAPTIVE = {"type": "adaptive", "display": "summarized"}
 
 
 def counted_body(request: ModelRequest) -> dict[str, Any]:
-    """What the model reads: the body of a request to count tokens."""
+    """The body of a request to count tokens."""
     body: dict[str, Any] = {"model": request.model, "messages": _written(request.messages)}
     if request.system:
         body["system"] = request.system

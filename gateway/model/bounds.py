@@ -1,4 +1,4 @@
-"""How large one answer may become, for endpoints that know no end."""
+"""Bounds of one answer, for endpoints that do not end theirs."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ BYTES_PER_TOKEN = 64
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How large one message may become. `size` counts the bytes of everything that is kept of it (text,
+    """The bounds of one message. `size` counts the bytes of everything that is kept of it (text,
     thinking, arguments, other blocks), `arguments` those of the arguments of all its tool calls; `tool_calls`
     is how many it may have."""
 

@@ -39,7 +39,7 @@ _FENCE = "```"
 
 @dataclass(frozen=True, slots=True)
 class CallContext:
-    """What a call is a part of: a session and a turn of it, or an `operation` that is no turn and has a
+    """The context of a call: a session and a turn of it, or an `operation` that is no turn and has a
     trace of its own (`ids.trace_id_of`). Without either the call is a trace by itself."""
 
     session_id: str | None = None
@@ -106,7 +106,8 @@ class ModelCall:
 
 @dataclass(slots=True)
 class Spent:
-    """What the calls of one piece of work took so far. `usage` is None before the first that reported any."""
+    """The usage of the calls of one piece of work so far. `usage` is None before the first that reported
+    any."""
 
     usage: Usage | None = None
     _known: float = 0.0

@@ -1,8 +1,7 @@
-"""How an endpoint wants to be asked: the API's version, the header of the key, with a temperature or without,
-with a budget for thinking or without.
-
-What is set stays as it is set. What is not set follows from the endpoint's refusal: the request is sent once
-more the other way, and the way that is answered counts for the rest of the process. Pure: no SDK, no I/O.
+"""The form of requests that an endpoint takes: the API's version, the header of the key, with a temperature
+or without, with a budget for thinking or without. What is set stays as it is set. What is not set follows
+from the endpoint's refusal: the request is sent once more the other way, and the way that is answered counts
+for the rest of the process. Pure: no SDK, no I/O.
 
 Source: platform.claude.com "Migrating to API version 2026-10-21". Since that version the API takes no
 sampling parameters, and the SDKs send the key as a bearer token; the API itself takes either header. And
@@ -39,7 +38,7 @@ def takes_sampling(version: str | None) -> bool:
 
 
 def left_out(settings: Settings) -> str | None:
-    """What is set and not sent, in words for the operator."""
+    """The settings that are not sent, in words for the operator."""
     if settings.temperature is None or takes_sampling(settings.model_api_version):
         return None
     return (
@@ -68,8 +67,8 @@ class Way:
 
 
 class EndpointProfile:
-    """What is known of one endpoint. `version` None and `key_header` "auto" are to be found out; `adapted` is
-    given a sentence for the operator whenever something was."""
+    """The knowledge about one endpoint. `version` None and `key_header` "auto" are to be found out; `adapted`
+    is given a sentence for the operator whenever something was."""
 
     def __init__(
         self,

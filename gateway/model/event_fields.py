@@ -1,4 +1,4 @@
-"""What the events of a stream must hold, taken out of them or refused."""
+"""The required fields of a stream's events, read or refused."""
 
 from typing import Any
 

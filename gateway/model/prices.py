@@ -1,4 +1,4 @@
-"""What genai-prices knows of models by its own list: what a call costs, how much they can read at once.
+"""Prices and context windows of models, from the list of genai-prices.
 Nothing is ever fetched."""
 
 import asyncio

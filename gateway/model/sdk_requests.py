@@ -1,4 +1,4 @@
-"""What a request to the Messages API looks like, by the Anthropic SDK. The only file that imports it."""
+"""Requests to the Messages API as the Anthropic SDK builds them. The only file that imports it."""
 
 import logging
 from typing import Any

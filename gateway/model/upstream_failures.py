@@ -1,4 +1,4 @@
-"""How a model's endpoint can fail, and what each failure is called here. Pure: no SDK, no I/O.
+"""The failures of a model's endpoint, and their codes here. Pure: no SDK, no I/O.
 
 Sources: docs.claude.com "Errors" (statuses and error types) and RFC 9110 section 10.2.3 (Retry-After).
 """

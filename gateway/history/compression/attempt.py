@@ -43,7 +43,7 @@ class Attempt:
 
     @property
     def rest(self) -> list[StoredMessage]:
-        """What stays word for word."""
+        """The messages that stay word for word."""
         return [
             item
             for item in self.history.messages

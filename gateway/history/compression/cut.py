@@ -53,7 +53,7 @@ def find_cut(
 
 
 class _Places:
-    """The places at which a history may be cut, those that cover little first."""
+    """The places at which a history may be cut, the ones that cover least first."""
 
     def __init__(self, history: History, sizes: Sequence[int]) -> None:
         parent = history.compression

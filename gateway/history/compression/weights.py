@@ -1,4 +1,4 @@
-"""How the tokens of a request are spread over a session's messages."""
+"""The distribution of a request's tokens over a session's messages."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +26,8 @@ class Weights:
         return self.fixed + self.added + round(self.scale * tokens_of(view(history)))
 
     def estimated(self, tokens: int) -> int:
-        """What messages may have, as an estimate, in a request of `tokens`; 0 when the rest alone is more."""
+        """The tokens, as an estimate, that messages may have in a request of `tokens`; 0 when the rest alone
+        is more."""
         return max(0, int((tokens - self.fixed - self.added) / self.scale))
 
 

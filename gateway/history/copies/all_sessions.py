@@ -21,7 +21,8 @@ _ENDS_OF_ONE = (b'{"kind":"end",', b'{"kind":"error",')
 
 
 def last_line(sessions: int, left_out: Sequence[dict[str, str]]) -> bytes:
-    """How many were written, and those that could not be, with the code of the reason."""
+    """The number of exports that were written, and the sessions that could not be, with the code of the
+    reason."""
     return orjson.dumps({"kind": "sessions_end", "sessions": sessions, "left_out": left_out}) + b"\n"
 
 

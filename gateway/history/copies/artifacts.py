@@ -22,7 +22,7 @@ MAX_METADATA = 65_536
 
 @dataclass(slots=True)
 class _Content:
-    """What was read of a content so far; `of` is the artifact that it follows."""
+    """The part of a content that was read so far; `of` is the artifact that it follows."""
 
     of: ArtifactCopy
     digest: Any = field(default_factory=hashlib.sha256)

@@ -46,13 +46,13 @@ class CheckedBranches:
             self.began.setdefault(turn_id, position - 1)
 
     def first_of(self, version: VersionCopy, after: int) -> int:
-        """Where a version must begin that covers what comes after a position."""
+        """The position at which a version must begin that covers the messages after a position."""
         branch = self.of(version, 0)
         ranges = branch.within(after, OPEN) if branch is not None else [(after, OPEN)]
         return ranges[0][0] + 1 if ranges else 0
 
     def of(self, version: VersionCopy, last: int) -> Branch | None:
-        """Where the messages lie that a version covers; None: all of them may."""
+        """The ranges of the messages that a version covers; None: all may."""
         demand(version.branch < max(1, len(self.found)), "the version's branch is not there")
         if not self.found:
             return None
@@ -77,7 +77,7 @@ class CheckedBranches:
 
 
 def branch_in(moment: Moment, version: VersionCopy) -> Branch | None:
-    """Where the messages of a version lie that was checked; None in a session that has one branch only."""
+    """The ranges of the messages of a checked version; None in a session with one branch."""
     if not moment.branches:
         return None
     return Branch(version.branch, moment.branches[version.branch].ranges, moment.session.last_position)

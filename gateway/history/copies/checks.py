@@ -96,7 +96,7 @@ class TurnRange:
 
 @dataclass(slots=True)
 class Check:
-    """What was read of a file so far."""
+    """The state of a file's check."""
 
     session: SessionCopy | None = None
     instructions: dict[str, None] = field(default_factory=dict[str, None])

@@ -100,7 +100,7 @@ async def import_session(
 async def _incoming(
     file: BinaryIO, checked: Checked, blobs: Blobs, begin: Begin, most_rows: int, *, ttl: float
 ) -> Incoming:
-    """What is to be added, its archives written."""
+    """The copy that is to be added; its archives are written by then."""
     session_id = checked.moment.session.id
     stored: dict[int, VersionArchive] = {}
     for version in checked.moment.versions:

@@ -80,7 +80,7 @@ def written_later(value: dict[str, Any], name: str, then: int | None = None) -> 
 
 
 def valid(validate: Callable[[], T]) -> T:
-    """What `validate` returns. Raises errors.BadImport with what pydantic found."""
+    """The result of `validate`. Raises errors.BadImport with the errors that pydantic found."""
     try:
         return validate()
     except ValidationError as error:

@@ -20,8 +20,8 @@ def request_text(
     questions: Sequence[str],
     most_tokens: int,
 ) -> str:
-    """What the model is sent: the summary so far, the questions that are open, the conversation, each wrapped
-    as data, and how long the new summary may be (`most_tokens` of its text, estimated)."""
+    """The text of the request: the summary so far, the open questions and the conversation, each wrapped as
+    data, and the length of the new summary (`most_tokens` of its text, estimated)."""
     parts: list[str] = []
     first, last = entries[0].stored.position, entries[-1].stored.position
     if previous is not None:

@@ -59,7 +59,7 @@ Sentences = Annotated[list[str], BeforeValidator(_sentences)]
 
 
 class Decision(BaseModel):
-    """What was decided, why and by whom. `confidence` is from 0 to 1, absent when not given."""
+    """A decision, its reason and its author. `confidence` is from 0 to 1, absent when not given."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -91,7 +91,7 @@ def _parts(named: str) -> BeforeValidator:
 
 
 class SessionSummary(BaseModel):
-    """What is worth knowing of a conversation. Read leniently (absent parts, text where a list should be),
+    """The summary of a conversation. Read leniently (absent parts, text where a list should be),
     written strictly (every part, in this order). `facts` are lasting statements of the user;
     `identifiers` are names that must survive to the letter and are in no other part."""
 
@@ -131,7 +131,7 @@ def read_answer(given: dict[str, Any]) -> tuple[SessionSummary, list[str]]:
 
 
 class Version(Protocol):
-    """What the note above a summary names; a `CompressionRow` has it."""
+    """The fields that the note above a summary names; a `CompressionRow` has them."""
 
     @property
     def version(self) -> int: ...
