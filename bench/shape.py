@@ -28,7 +28,7 @@ BUDGETS: Mapping[str, int] = {
     "artifacts": 2615,
     "cli": 5900,
     "client": 560,
-    "demo": 2329,
+    "demo": 2306,
     "events": 535,
     "files": 175,
     "history": 3298,

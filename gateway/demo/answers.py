@@ -6,9 +6,9 @@ Everything follows from the request alone, so a turn that another process goes o
 import re
 import unicodedata
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from gateway.demo import skill_steps as skills
 from gateway.demo.demo_tools import MAX_ORDERS, NOTE, ORDERS, TOTALS
@@ -34,20 +34,21 @@ _SIGN = re.compile(rf"(?<=[\d)])\s*({'|'.join(_SIGNS)})\s*(?=[\d(])")
 _DATE = re.compile(r"\b\d{4}-\d{1,2}(?:-\d{1,2})?\b|\b\d+(?:\.\d+){2,}\b")
 
 
-class Stop(NamedTuple):
-    """One stop of the tour: its tool, the pattern of messages for it, the call's arguments, and an
-    example."""
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """One stop of the tour: its tool, the pattern of messages for it, the call's arguments, and an example in
+    both languages."""
 
     tool: str
-    pattern: re.Pattern[str]
+    pattern: str
     arguments: Callable[[re.Match[str]], dict[str, Any]]
-    example: tuple[str, str]
+    english: str
+    chinese: str
 
-
-def _stop(
-    tool: str, pattern: str, arguments: Callable[[re.Match[str]], dict[str, Any]], *example: str
-) -> Stop:
-    return Stop(tool, re.compile(pattern, re.IGNORECASE), arguments, (example[0], example[1]))
+    def found_in(self, text: str) -> list[ScriptedCall]:
+        """The calls for a message, one for each match of the pattern."""
+        found = re.finditer(self.pattern, text, re.IGNORECASE)
+        return [ScriptedCall(self.tool, self.arguments(each)) for each in found]
 
 
 def _saved(found: re.Match[str]) -> dict[str, Any]:
@@ -61,7 +62,7 @@ def _count(found: re.Match[str]) -> dict[str, Any]:
 
 
 ALONE = (
-    _stop(
+    Stop(
         MEMORY,
         r"(?:^|[,，.!。！])\s*(?:(?:please\s+)?remember\b(?! to\b)(?:\s+that\b)?|[请請]?[记記]住"
         r"|(?=my name is\b|call me\b|from now on\b|我叫|[从從][今现現]|以[后後][请請用叫]))[\s:：,，]*"
@@ -70,21 +71,21 @@ ALONE = (
         "Remember that I like a plain design style.",
         "记住，我喜欢简约的设计风格",
     ),
-    _stop(
+    Stop(
         MEMORY,
         r"\bwhat do you remember\b|[记記]得我(?:些|的)?什[么麼]|都?[记記]得哪些",
         lambda _: {"action": "list"},
         "What do you remember about me?",
         "你都记得我什么？",
     ),
-    _stop(
+    Stop(
         NOTE,
         r"^\s*(?:note\s+that\b|[记記]一下)[\s:：,，]*" + _STATEMENT,
         lambda found: {"text": found["text"].strip()},
         "Note that the door code is 4711.",
         "记一下：门禁密码是 4711",
     ),
-    _stop(
+    Stop(
         ORDERS,
         r"(?:(?P<count>\d[\d,]{0,9})\s*)?(?:sample orders|[条條]?(?:示例|范例|範例)[订訂][单單])",
         _count,
@@ -94,7 +95,7 @@ ALONE = (
 )
 """The first that is meant is the only one."""
 TOGETHER = (
-    _stop(
+    Stop(
         DOCS,
         r"[^.?!。？！；\n]*(?:\b(?:gateway|resume|streams?|streaming|reconnect|sessions?|turns?|events?|replay|cancel|memory"
         r"|compress\w*|skills?|artifacts?|approvals?|prompts?|api|sse|settings?|configure|deploy|traces?|metrics|limits?)\b"
@@ -103,14 +104,14 @@ TOGETHER = (
         "How do I resume a stream?",
         "怎么恢复一个流？",
     ),
-    _stop(
+    Stop(
         SUM,
         r"(?<![\w.])-?[\d(][\d\s.()]*+(?:(?:\*\*|[-+*/%^])\s*[-(]*\d[\d\s.()]*+)+",
         lambda found: {"expression": "".join(found[0].split()).replace("^", "**")},
         "What is 17*23?",
         "17 乘以 23 是多少？",
     ),
-    _stop(
+    Stop(
         TIME,
         r"\bwhat(?: time is it|(?:'s| is) the (?:time|date))\b(?! of)"
         r"|[几幾][点點]|[现現]在的?[时時][间間]|今天.{0,4}星期",
@@ -152,16 +153,12 @@ def _calls(question: DemoPrompt) -> list[ScriptedCall]:
         if found := closest(_FORGET.sub(" ", question.text), ids):
             return [ScriptedCall(MEMORY, {"action": "delete", "id": ids[found]})]
     for stop in ALONE:
-        if stop.tool in question.tools and (found := stop.pattern.search(question.text)):
-            return [ScriptedCall(stop.tool, stop.arguments(found))]
+        if stop.tool in question.tools and (found := stop.found_in(question.text)):
+            return found[:1]
     plain = _DATE.sub(" ", unicodedata.normalize("NFKC", question.text))
     plain = _SIGN.sub(lambda sign: _SIGNS[sign[1]], plain)
-    return [
-        ScriptedCall(stop.tool, stop.arguments(found))
-        for stop in TOGETHER
-        if stop.tool in question.tools
-        for found in list(stop.pattern.finditer(plain))[: MAX_CALLS if stop.tool == SUM else 1]
-    ]
+    meant = [(stop, stop.found_in(plain)) for stop in TOGETHER if stop.tool in question.tools]
+    return [call for stop, calls in meant for call in calls[: MAX_CALLS if stop.tool == SUM else 1]]
 
 
 def _own_words(question: DemoPrompt) -> str:
@@ -180,9 +177,8 @@ def _own_words(question: DemoPrompt) -> str:
 
 def _introduction(question: DemoPrompt) -> str:
     chinese = question.language != "english"
-    examples = [stop.example[chinese] for stop in (*ALONE, *TOGETHER) if stop.tool in question.tools]
-    examples += [example[chinese] for example in _ALSO]
-    lines = "\n".join(f"- “{example}”" for example in examples)
+    examples = [(each.english, each.chinese) for each in (*ALONE, *TOGETHER) if each.tool in question.tools]
+    lines = "\n".join(f"- “{example[chinese]}”" for example in [*examples, *_ALSO])
     return f"{phrase('who', question)}\n\n{lines}\n\n{phrase('real', question)}"
 
 

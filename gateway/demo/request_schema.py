@@ -6,7 +6,7 @@ fetches nothing.
 
 import binascii
 from base64 import b64decode
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Generic, Literal, Self, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
@@ -23,6 +23,7 @@ OTHER_FIELDS = frozenset(_OTHERS.split())
 THOUGHTS = frozenset({"thinking", "redacted_thinking"})
 _OF_ASSISTANTS = frozenset({"tool_use", *THOUGHTS})
 _OF_USERS = frozenset({"tool_result", "image", "document"})
+M = TypeVar("M", bound=str)
 _MAGIC = {
     "image/jpeg": b"\xff\xd8\xff",
     "image/png": b"\x89PNG\r\n\x1a\n",
@@ -94,38 +95,27 @@ class _Plain(_Strict):
     data: Annotated[str, Field(pattern=r"\S")]
 
 
-def _check_data(media_type: str, data: str) -> None:
-    try:
-        b64decode(data, validate=True)
-        head = b64decode(data[:64])
-    except (binascii.Error, ValueError):
-        raise _wrong("Invalid base64 data") from None
-    if not head.startswith(_MAGIC[media_type]):
-        raise _wrong(f"It was specified using the {media_type} media type, but is of another")
-
-
-class _Picture(_Strict):
+class _Base64(_Strict, Generic[M]):
     type: Literal["base64"]
-    media_type: Literal["image/jpeg", "image/png", "image/gif", "image/webp"]
+    media_type: M
     data: Annotated[str, Field(min_length=1)]
 
     @model_validator(mode="after")
-    def _is_an_image(self) -> "_Picture":
-        if (size := len(self.data)) > MAX_IMAGE:
+    def _is_of_its_type(self) -> Self:
+        if self.media_type.startswith("image/") and (size := len(self.data)) > MAX_IMAGE:
             raise _wrong(f"image exceeds 5 MB maximum: {size} bytes > {MAX_IMAGE} bytes")
-        _check_data(self.media_type, self.data)
+        try:
+            b64decode(self.data, validate=True)
+            head = b64decode(self.data[:64])
+        except (binascii.Error, ValueError):
+            raise _wrong("Invalid base64 data") from None
+        if not head.startswith(_MAGIC[self.media_type]):
+            raise _wrong(f"It was specified using the {self.media_type} media type, but is of another")
         return self
 
 
-class _Pdf(_Strict):
-    type: Literal["base64"]
-    media_type: Literal["application/pdf"]
-    data: Annotated[str, Field(min_length=1)]
-
-    @model_validator(mode="after")
-    def _is_a_document(self) -> "_Pdf":
-        _check_data(self.media_type, self.data)
-        return self
+_Picture = _Base64[Literal["image/jpeg", "image/png", "image/gif", "image/webp"]]
+_Pdf = _Base64[Literal["application/pdf"]]
 
 
 class _Image(_Cacheable):

@@ -39,19 +39,21 @@ _SECRET = re.compile(r"\b(?:password|token|secret|key)\b|密[码碼钥鑰]", re.
 
 def answer(body: Mapping[str, Any]) -> str | None:
     """The answer to a request that is no turn of a conversation; None when it is one."""
-    system = "\n".join(str(block.get("text", "")) for block in blocks({"content": body.get("system") or ""}))
-    if body.get("tools"):
-        return None
-    for names, make in _KINDS.items():
-        if all(name in system for name in names):
-            return make(body)
-    return None
+    names = _names_in(body)
+    return _KINDS[names](body) if names else None
 
 
 def wants_summary(body: Mapping[str, Any]) -> bool:
     """Whether a request is for a summary."""
-    system = orjson.dumps(body.get("system") or "").decode()
-    return not body.get("tools") and all(name in system for name in _SUMMARY)
+    return _names_in(body) == _SUMMARY
+
+
+def _names_in(body: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """The names in the system prompt by which the kind of the request is known; None: it is a turn."""
+    if body.get("tools"):
+        return None
+    system = "\n".join(str(block.get("text", "")) for block in blocks({"content": body.get("system") or ""}))
+    return next((names for names in _KINDS if all(name in system for name in names)), None)
 
 
 def _text(body: Mapping[str, Any]) -> str:

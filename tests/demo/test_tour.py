@@ -146,7 +146,7 @@ async def test_all_that_is_to_be_tried_leads_somewhere(send: Send) -> None:
     """Each example of the answer calls the tool that it stands for."""
     tools = [*TOOLS, *({**TOOLS[0], "name": name} for name in ("write_note", "sample_orders"))]
     for stop in (*ALONE, *TOGETHER):
-        for example in stop.example:
+        for example in (stop.english, stop.chinese):
             calls = calls_of(await send(ask(example, tools=tools)))
             assert [name for name, _ in calls] == [stop.tool], example
 

@@ -31,34 +31,32 @@ class Case:
             raise ValueError(f"{self.argument} is out of range")
         return number
 
+    @property
+    def events(self) -> list[Event]:
+        """The events of the right reply."""
+        return wire.events(self.reply)
+
+    def half(self) -> list[Event]:
+        """The events of the right reply up to the middle of its pieces."""
+        events = self.events
+        return events[: (len(events) + 1) // 2 + 1]
+
+    def amid(self, *novelties: Event) -> list[Event]:
+        """The right reply with `novelties` in the middle of its text."""
+        begun = self.half()
+        return [*begun, *novelties, *self.events[len(begun) :]]
+
+    def sent(self, events: Iterable[Event], *after: Act) -> list[Act]:
+        """These events as the body, and what happens then."""
+        return [HEAD, *wire.acts(events, self.reply.pace), *after]
+
 
 Play = Callable[[Case], Sequence[Act]]
-
-
-def events_of(case: Case) -> list[Event]:
-    return wire.events(case.reply)
-
-
-def half(case: Case) -> list[Event]:
-    """The events of the right reply up to the middle of its pieces."""
-    events = events_of(case)
-    return events[: (len(events) + 1) // 2 + 1]
-
-
-def amid(case: Case, *novelties: Event) -> list[Event]:
-    """The right reply with `novelties` in the middle of its text."""
-    begun = half(case)
-    return [*begun, *novelties, *events_of(case)[len(begun) :]]
 
 
 def joined(events: Iterable[Event]) -> bytes:
     """The bytes of a stream's body, without chunks."""
     return b"".join(part for part in map(wire.frame, events) if isinstance(part, bytes))
-
-
-def sent(case: Case, events: Iterable[Event], *after: Act) -> list[Act]:
-    """These events as the body, and what happens then."""
-    return [HEAD, *wire.acts(events, case.reply.pace), *after]
 
 
 def streamed(events: Callable[[Case], Iterable[Event]]) -> Play:

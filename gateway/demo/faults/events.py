@@ -6,7 +6,7 @@ from typing import Any
 
 from gateway.demo import wire
 from gateway.demo.connection import LAST_CHUNK, Act
-from gateway.demo.faults.case import START, STOP, Case, Play, amid, events_of, half, joined, sent, streamed
+from gateway.demo.faults.case import START, STOP, Case, Play, joined, streamed
 from gateway.demo.wire import Event, block_start, delta, text_block, text_deltas
 
 LONG = 65_536
@@ -87,8 +87,8 @@ def _errors(name: str, kind: str, message: str) -> dict[str, Play]:
     error: Event = {"type": "error", "error": {"type": kind, "message": message}}
     return {
         f"error_first_{name}": streamed(lambda _: [error]),
-        f"error_mid_{name}": streamed(lambda case: [*half(case), error]),
-        f"error_after_stop_{name}": streamed(lambda case: [*events_of(case), error]),
+        f"error_mid_{name}": streamed(lambda case: [*case.half(), error]),
+        f"error_after_stop_{name}": streamed(lambda case: [*case.events, error]),
     }
 
 
@@ -100,7 +100,7 @@ def _endless(start: Callable[[Case], dict[str, Any]], change: dict[str, Any], me
 
     def play(case: Case) -> list[Act]:
         times = int(case.number(megabytes) * 1_000_000) // LONG
-        return sent(case, [wire.start(case.reply), block_start(0, start(case))], *more * times, LAST_CHUNK)
+        return case.sent([wire.start(case.reply), block_start(0, start(case))], *more * times, LAST_CHUNK)
 
     return play
 
@@ -136,13 +136,13 @@ FOR_STREAMS: dict[str, Play] = {
         START, delta(0, {"type": "input_json_delta", "partial_json": '{"a":1}'}), STOP
     ),
     "text_not_a_string": _between(START, delta(0, {"type": "text_delta", "text": 42}), STOP),
-    "duplicate_message_start": streamed(lambda case: amid(case, wire.start(case.reply))),
+    "duplicate_message_start": streamed(lambda case: case.amid(wire.start(case.reply))),
     "delta_before_message_start": streamed(
         lambda case: [START, *_TEXT, STOP, wire.start(case.reply), *wire.end(case.reply)]
     ),
-    "second_message": streamed(lambda case: [*events_of(case), *events_of(case)]),
-    "unknown_event": streamed(lambda case: amid(case, {"type": "demo_event", "index": 0, "weather": "fine"})),
-    "unknown_delta": streamed(lambda case: amid(case, delta(0, {"type": "demo_delta", "colour": "blue"}))),
+    "second_message": streamed(lambda case: [*case.events, *case.events]),
+    "unknown_event": streamed(lambda case: case.amid({"type": "demo_event", "index": 0, "weather": "fine"})),
+    "unknown_delta": streamed(lambda case: case.amid(delta(0, {"type": "demo_delta", "colour": "blue"}))),
     "unknown_block": streamed(
         lambda case: wire.events(replace(case.reply, parts=[_NOVELTY, *case.reply.parts]))
     ),

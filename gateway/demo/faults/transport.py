@@ -10,19 +10,7 @@ import orjson
 
 from gateway.demo import wire
 from gateway.demo.connection import LAST_CHUNK, Act, Disconnect, head, whole
-from gateway.demo.faults.case import (
-    HEAD,
-    START,
-    STOP,
-    Case,
-    Play,
-    amid,
-    events_of,
-    half,
-    joined,
-    sent,
-    streamed,
-)
+from gateway.demo.faults.case import HEAD, START, STOP, Case, Play, joined, streamed
 from gateway.demo.wire import Event, GeneratedText, delta, text_deltas
 
 MAX_SECONDS = 60.0
@@ -81,7 +69,7 @@ def _forever(event: bytes, *before: Event) -> Play:
 
     def play(case: Case) -> list[Act]:
         times = int(min(MAX_SECONDS, case.number(MAX_SECONDS)) * 10)
-        return sent(case, [wire.start(case.reply), *before], *sign * times, Disconnect.CLOSE)
+        return case.sent([wire.start(case.reply), *before], *sign * times, Disconnect.CLOSE)
 
     return play
 
@@ -89,24 +77,24 @@ def _forever(event: bytes, *before: Event) -> Play:
 def _trickle(case: Case) -> list[Act]:
     """One byte at a time, `argument` milliseconds apart."""
     wait = case.number(200) / 1000
-    body = joined(events_of(case))
+    body = joined(case.events)
     in_time = int(MAX_SECONDS / wait) if wait else len(body)
     acts = [act for byte in body[:in_time] for act in (b"1\r\n%c\r\n" % byte, wait)]
     return [HEAD, *acts, Disconnect.CLOSE if in_time < len(body) else LAST_CHUNK]
 
 
 def _fin_mid_chunk(case: Case) -> list[Act]:
-    rest = joined(events_of(case)[len(half(case)) :])
-    return sent(case, half(case), b"%x\r\n%b" % (len(rest), rest[: len(rest) // 2]), Disconnect.CLOSE)
+    rest = joined(case.events[len(case.half()) :])
+    return case.sent(case.half(), b"%x\r\n%b" % (len(rest), rest[: len(rest) // 2]), Disconnect.CLOSE)
 
 
 def _mid_event(case: Case) -> list[Act]:
     frame = joined(text_deltas(0, "never to be finished"))
-    return sent(case, half(case), b"%x\r\n%b\r\n" % (70, frame[:70]), LAST_CHUNK)
+    return case.sent(case.half(), b"%x\r\n%b\r\n" % (70, frame[:70]), LAST_CHUNK)
 
 
 def _short_body(case: Case) -> list[Act]:
-    body = joined(events_of(case))
+    body = joined(case.events)
     headers = {"content-type": "text/event-stream", "content-length": str(len(body))}
     return [head(200, headers), body[: len(body) // 2], Disconnect.CLOSE]
 
@@ -115,7 +103,7 @@ def _body(change: Callable[[bytes], bytes], places: Callable[[bytes], Iterable[i
     """The right stream, its bytes changed, in packets that end at these places."""
 
     def play(case: Case) -> list[Act]:
-        body = change(joined(events_of(case)))
+        body = change(joined(case.events))
         parts = [body[a:b] for a, b in pairwise([0, *places(body), len(body)]) if b > a]
         apart = [_NO_DELAY] if len(parts) <= MAX_PACKETS else []
         chunks = [act for part in parts for act in (b"%x\r\n%b\r\n" % (len(part), part), *apart)]
@@ -125,7 +113,7 @@ def _body(change: Callable[[bytes], bytes], places: Callable[[bytes], Iterable[i
 
 
 def _amid(frame: bytes) -> Play:
-    return streamed(lambda case: amid(case, frame))
+    return streamed(lambda case: case.amid(frame))
 
 
 def _odd_places(body: bytes) -> Iterable[int]:
@@ -145,12 +133,12 @@ def _decorated(body: bytes) -> bytes:
 def _huge(case: Case) -> list[Act]:
     size = int(case.number(1) * 1_000_000)
     large = delta(0, {"type": "text_delta", "text": ("0123456789abcde " * (size // 16 + 1))[:size]})
-    return sent(case, [wire.start(case.reply), START, large, STOP, *wire.end(case.reply)], LAST_CHUNK)
+    return case.sent([wire.start(case.reply), START, large, STOP, *wire.end(case.reply)], LAST_CHUNK)
 
 
 def _many(case: Case) -> list[Act]:
     events = wire.block(0, GeneratedText(int(case.number(100_000))))
-    return sent(case, [wire.start(case.reply), *events, *wire.end(case.reply)], LAST_CHUNK)
+    return case.sent([wire.start(case.reply), *events, *wire.end(case.reply)], LAST_CHUNK)
 
 
 FOR_ALL_REQUESTS: dict[str, Play] = {
@@ -177,25 +165,25 @@ FOR_ALL_REQUESTS: dict[str, Play] = {
 FOR_STREAMS: dict[str, Play] = {
     # The connection
     "http_200_html": lambda _: whole(200, _PAGE, {"content-type": "text/html"}),
-    "first_event_stall": lambda case: sent(case, [], *_stall(case)),
-    "reset_mid_stream": lambda case: sent(case, half(case), _ARRIVED, Disconnect.RESET),
+    "first_event_stall": lambda case: case.sent([], *_stall(case)),
+    "reset_mid_stream": lambda case: case.sent(case.half(), _ARRIVED, Disconnect.RESET),
     "fin_mid_chunk": _fin_mid_chunk,
-    "stall_mid_stream": lambda case: sent(case, half(case), *_stall(case)),
-    "stall_before_stop": lambda case: sent(case, events_of(case)[:-1], *_stall(case)),
-    "stall_after_stop": lambda case: sent(case, events_of(case), *_stall(case)),
+    "stall_mid_stream": lambda case: case.sent(case.half(), *_stall(case)),
+    "stall_before_stop": lambda case: case.sent(case.events[:-1], *_stall(case)),
+    "stall_after_stop": lambda case: case.sent(case.events, *_stall(case)),
     "ping_forever": _forever(b'event: ping\ndata: {"type":"ping"}\n\n'),
     "comments_forever": _forever(b": still here\n\n"),
     "empty_deltas_forever": _forever(_EMPTY, START),
     "unknown_events_forever": _forever(b'event: demo_event\ndata: {"type":"demo_event"}\n\n'),
     "slow_loris": _trickle,
-    "clean_truncation": lambda case: sent(case, half(case), LAST_CHUNK),
-    "before_message_delta": lambda case: sent(case, events_of(case)[:-2], LAST_CHUNK),
-    "after_message_delta": lambda case: sent(case, events_of(case)[:-1], LAST_CHUNK),
+    "clean_truncation": lambda case: case.sent(case.half(), LAST_CHUNK),
+    "before_message_delta": lambda case: case.sent(case.events[:-2], LAST_CHUNK),
+    "after_message_delta": lambda case: case.sent(case.events[:-1], LAST_CHUNK),
     "mid_event": _mid_event,
-    "empty_body": lambda case: sent(case, [], LAST_CHUNK),
-    "connection_close_cut": lambda case: [_CLOSING_HEAD, joined(half(case)), Disconnect.CLOSE],
+    "empty_body": lambda case: case.sent([], LAST_CHUNK),
+    "connection_close_cut": lambda case: [_CLOSING_HEAD, joined(case.half()), Disconnect.CLOSE],
     "short_body": _short_body,
-    "connection_close": lambda case: [_CLOSING_HEAD, joined(events_of(case)), Disconnect.CLOSE],
+    "connection_close": lambda case: [_CLOSING_HEAD, joined(case.events), Disconnect.CLOSE],
     "close_after_response": lambda case: [*wire.stream(case.reply), Disconnect.CLOSE],
     "reset_after_response": lambda case: [*wire.stream(case.reply), _ARRIVED, Disconnect.RESET],
     # The text of the stream
