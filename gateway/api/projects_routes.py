@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 from starlette.responses import Response
 
+from gateway.auth import user_of
 from gateway.errors import InvalidRequest
 from gateway.http.json_types import Body, Reply, json_reply, not_blank
 from gateway.http.requests import ApiRequest
@@ -138,15 +139,10 @@ async def put_member(request: ApiRequest) -> Response:
 
 
 async def remove_member(request: ApiRequest) -> Response:
-    """Removes a member; owners remove anybody, and everybody may leave. Their turns in its sessions are
-    stopped, their streams end, and what they shared is private again."""
+    """Removes a member; owners remove anybody, and everybody may leave. Their streams of
+    its sessions end, and what they shared is private again."""
     await request.gateway.projects.remove_member(request.principal, *_member(request))
     return Response(status_code=204)
-
-
-def user_of(user_id: str) -> str:
-    """The name of a user inside their tenant."""
-    return user_id.rpartition("/")[2]
 
 
 def _member(request: ApiRequest) -> tuple[str, str]:

@@ -7,6 +7,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from gateway.api.attachment_body import AttachmentBody
 from gateway.artifacts.attached_files import MAX_FILES
+from gateway.auth import Principal, user_of
 from gateway.events.session_changes import Rating
 from gateway.http.json_types import Body, Query, Reply, no_nul, not_blank
 from gateway.ids import ID_PATTERN, USER_PATTERN
@@ -14,7 +15,16 @@ from gateway.messages import Usage
 from gateway.service.abandoned_turns import GRACE, MAX_GRACE
 from gateway.service.seeding import MAX_SEEDED, SeedMessage
 from gateway.storage.branches import MAX_BRANCHES
-from gateway.storage.sessions import MarkedText, MatchedText, OpenStatus, Order, TitleBy
+from gateway.storage.projects import Sharing
+from gateway.storage.sessions import (
+    MarkedText,
+    MatchedText,
+    OpenStatus,
+    Order,
+    SessionRow,
+    Shared,
+    TitleBy,
+)
 from gateway.storage.turns import MAX_INSTRUCTIONS, TurnRow, TurnState, TurnStatus
 from gateway.tools.client_tools import MAX_TOOLS
 
@@ -119,11 +129,17 @@ class SessionChanges(Body):
     title: Title | None = None
     pinned: bool | None = None
     archived: bool | None = Field(None, description="Listed only where archived ones are asked for.")
+    project_id: Id | None = Field(
+        None, description="A project of yours to move it into; nobody else sees it."
+    )
+    shared: Sharing | None = Field(
+        None, description="read: the members of its project see all of it. none: nobody else does."
+    )
 
     @model_validator(mode="after")
     def _changes_something(self) -> Self:
-        if self.title is None and self.pinned is None and self.archived is None:
-            raise ValueError("must have title, pinned or archived")
+        if all(getattr(self, name) is None for name in type(self).model_fields):
+            raise ValueError("must have title, pinned, archived, project_id or shared")
         return self
 
 
@@ -162,6 +178,9 @@ class SessionsQuery(Query):
     pinned: bool | None = Field(None, description="Only those that are pinned, or are not.")
     archived: Literal["false", "true", "all"] = Field("false", description="true: only the archived ones.")
     order: Order = Field("updated", description="The last used first, or the last made.")
+    project_id: Id | None = Field(
+        None, description="Only those of that project; without `q` also what its members share with you."
+    )
 
 
 class Session(Reply):
@@ -179,6 +198,16 @@ class Session(Reply):
         None, description="Who gave it its title; absent where that is the beginning of the first message."
     )
     status: OpenStatus | None = Field(None, description="Of the turn that is open; absent: none is.")
+    shared: Shared | None = Field(
+        None, description="What the members of its project may do with it; absent: nothing."
+    )
+    shared_by: str | None = Field(None, description="The user whose it is; absent: it is yours.")
+
+    @classmethod
+    def seen_by(cls, who: Principal, row: SessionRow, **fields: object) -> Self:
+        """The session as the caller sees it."""
+        owner = user_of(row.owner) if row.owner != who.user_id else None
+        return cls.from_row(row, shared_by=owner, **fields)
 
 
 class SessionDetails(Session):

@@ -45,7 +45,8 @@ async def create(request: ApiRequest) -> Response:
         row = await request.gateway.seed(request.principal, body.id, body.title, messages, **place)
     else:
         row = await request.gateway.create_session(request.principal, body.id, body.title, **place)
-    return json_reply(Session.from_row(row), 201, headers={"location": f"/api/sessions/{row.id}"})
+    made = Session.seen_by(request.principal, row)
+    return json_reply(made, 201, headers={"location": f"/api/sessions/{row.id}"})
 
 
 async def find(request: ApiRequest) -> Response:
@@ -61,6 +62,7 @@ async def find(request: ApiRequest) -> Response:
         pinned=query.pinned,
         archived=ARCHIVED[query.archived],
         order=query.order,
+        project_id=query.project_id,
     )
     page = rows[: query.limit]
     more = None
@@ -71,7 +73,9 @@ async def find(request: ApiRequest) -> Response:
     if query.q is not None:
         found = await request.gateway.where_found(request.principal, query.q, [row.id for row in page])
     listed = [
-        ListedSession.from_row(row, found=FoundReply.of(found[row.id]) if row.id in found else None)
+        ListedSession.seen_by(
+            request.principal, row, found=FoundReply.of(found[row.id]) if row.id in found else None
+        )
         for row in page
     ]
     reply = SessionPage(sessions=listed, next=more)
@@ -85,7 +89,8 @@ async def read(request: ApiRequest) -> Response:
     versions = await gateway.history.versions(who, row.id)
     chain = versions.chain
     return json_reply(
-        SessionDetails.from_row(
+        SessionDetails.seen_by(
+            who,
             row,
             compressed_context=render(chain[-1].summary, chain[-1]) if chain else None,
             compressed_rounds=len(chain),
@@ -98,7 +103,8 @@ async def read(request: ApiRequest) -> Response:
 
 
 async def change(request: ApiRequest) -> Response:
-    """Gives a session another title, pins or archives it, or takes that back."""
+    """Gives a session another title, pins or archives it, moves it into a project, shares it with
+    the members, or takes that back."""
     body = await request.read_body(SessionChanges)
     row = await request.gateway.change_session(
         request.principal,
@@ -106,8 +112,10 @@ async def change(request: ApiRequest) -> Response:
         title=body.title,
         pinned=body.pinned,
         archived=body.archived,
+        project_id=body.project_id,
+        shared=body.shared,
     )
-    return json_reply(Session.from_row(row))
+    return json_reply(Session.seen_by(request.principal, row))
 
 
 async def delete(request: ApiRequest) -> Response:

@@ -67,6 +67,11 @@ def tenant_of(user_id: str) -> str:
     return tenant if slash else DEFAULT_TENANT
 
 
+def user_of(user_id: str) -> str:
+    """The user of a stored id, by the name that they have in their tenant."""
+    return user_id.rpartition("/")[2]
+
+
 def scopes_of(roles: Iterable[Role]) -> frozenset[Scope]:
     """What somebody with all of these roles may do."""
     return frozenset[Scope]().union(*(SCOPES_OF[role] for role in roles))

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from gateway.errors import RequestRefused, StorageError, ToolError
 from gateway.memory.memories import MAX_DEPENDS_ON, Memories
-from gateway.storage.memories import MemoryType, Scope
+from gateway.storage.memories import MemoryType, Scope, shared_scope
 from gateway.tools.base import FunctionTool, ToolContext
 from gateway.tools.function import tool
 from gateway.tools.policy import is_trusted
@@ -53,6 +53,8 @@ def manage_memory(
             context.session_id or None,
             households(context.owner),
         )
+        if context.is_shared and context.project_id:
+            scope = shared_scope(context.project_id)
         editor = Editor(memories, scope, scope, "model", context.turn_id or None)
         return MemoryCall(editor, searcher, context, who, trusts)
 

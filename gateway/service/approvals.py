@@ -15,7 +15,9 @@ from gateway.ids import now_ms
 from gateway.messages import clean_text
 from gateway.model.strict_json import parse_object
 from gateway.service.dependencies import Dependencies
+from gateway.service.session_access import owner_of
 from gateway.storage.decisions import ApprovalRow, Grant, Verdict
+from gateway.storage.projects import Need
 from gateway.tools.arguments import check_arguments
 from gateway.turn.in_flight import InFlight
 
@@ -37,9 +39,12 @@ class TurnApprovals:
         self.parked = 0
         """How many turns were parked at the last look for overdue ones."""
 
-    async def read(self, who: Principal, session_id: str, turn_id: str, tool_call_id: str) -> ApprovalRow:
-        """Raises errors.NotFound."""
-        return await self._deps.approvals.get(session_id, turn_id, tool_call_id, who.user_id)
+    async def read(
+        self, who: Principal, session_id: str, turn_id: str, tool_call_id: str, need: Need = "read"
+    ) -> ApprovalRow:
+        """Raises errors.NotFound, errors.Forbidden."""
+        owner = await owner_of(self._deps.projects, who, session_id, need)
+        return await self._deps.approvals.get(session_id, turn_id, tool_call_id, owner)
 
     async def decide(
         self,
@@ -58,11 +63,12 @@ class TurnApprovals:
 
         Raises:
             errors.NotFound: no such call, or it needs no approval.
+            errors.Forbidden: the session is somebody else's.
             errors.Conflict: it was decided otherwise, came too late, or the turn is over.
             errors.InvalidRequest: the arguments do not fit the tool, or do not go with this decision.
             errors.QueueFull: as many turns run as may.
         """
-        row = await self.read(who, session_id, turn_id, tool_call_id)
+        row = await self.read(who, session_id, turn_id, tool_call_id, "write")
         if arguments == row.arguments:
             arguments = None
         if arguments is not None:

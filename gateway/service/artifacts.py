@@ -13,6 +13,7 @@ from gateway.auth import Principal
 from gateway.errors import Forbidden, InvalidRequest, NotFound
 from gateway.ids import now_ms
 from gateway.service.dependencies import Dependencies
+from gateway.service.session_access import owner_of
 from gateway.service.upload_buffer import UploadBuffer
 from gateway.storage.artifacts import ArtifactRow, Artifacts, SpaceUsed
 
@@ -113,17 +114,23 @@ class UserArtifacts:
     ) -> FoundArtifacts:
         """All of the caller's, those that a session uses, or those that a turn made. Raises errors.NotFound
         (session_not_found)."""
+        owner = who.user_id
         if session_id is not None:
-            await self._deps.sessions.get(session_id, who.user_id)
+            owner = await owner_of(self._deps.projects, who, session_id)
         rows = await self._store.find(
-            who.user_id, limit=limit, before=before, session_id=session_id, turn_id=turn_id
+            owner, limit=limit, before=before, session_id=session_id, turn_id=turn_id
         )
         used = await self._store.space_used(who.user_id)
         return FoundArtifacts(rows, used, self._deps.settings.artifact_quota)
 
     async def get(self, who: Principal, ref: str) -> ArtifactRow:
-        """Raises errors.NotFound (artifact_not_found)."""
-        return await self._deps.artifact_store.get(who.user_id, ref)
+        """The caller's, or of a session that they may read. Raises errors.NotFound (artifact_not_found)."""
+        try:
+            return await self._deps.artifact_store.get(who.user_id, ref)
+        except NotFound:
+            if (owner := await self._deps.projects.artifact_owner(ref, who.user_id)) is None:
+                raise
+        return await self._deps.artifact_store.get(owner, ref)
 
     async def content(self, row: ArtifactRow, start: int, end: int) -> AsyncGenerator[bytes]:
         """The bytes from `start` up to, and without, `end`, of an artifact whose owner was checked before.

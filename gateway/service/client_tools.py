@@ -10,6 +10,7 @@ from gateway.errors import InvalidRequest, TooLarge
 from gateway.ids import now_ms
 from gateway.messages import ToolSpec, clean_text
 from gateway.service.dependencies import Dependencies
+from gateway.service.session_access import owner_of
 from gateway.skills.catalog import Catalog
 from gateway.skills.skill import READ_SKILL
 from gateway.storage.decisions import ClientCall, ClientResult
@@ -67,7 +68,8 @@ class ClientResults:
         """
         if session_id is None:
             session_id = (await self._deps.turns.get(None, turn_id, who.user_id)).session_id
-        call = await self._deps.client_calls.get(session_id, turn_id, tool_call_id, who.user_id)
+        owner = await owner_of(self._deps.projects, who, session_id, "write")
+        call = await self._deps.client_calls.get(session_id, turn_id, tool_call_id, owner)
         content = content_of(clean_text(text), files)
         if len(content) > MAX_RESULT:
             raise TooLarge(f"The result has more than {MAX_RESULT} bytes.")

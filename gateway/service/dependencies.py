@@ -10,6 +10,7 @@ from gateway.storage.blobs import Blobs
 from gateway.storage.branches import Branches
 from gateway.storage.exclusive import Exclusive
 from gateway.storage.orphans import Orphans
+from gateway.storage.projects import Projects
 from gateway.storage.sessions import Search
 from gateway.storage.sessions.copies import Copies
 from gateway.turn.dependencies import TurnDependencies
@@ -30,3 +31,4 @@ class Dependencies(TurnDependencies):
     orphans: Orphans
     exclusive: Exclusive
     session_ids: SessionIds
+    projects: Projects

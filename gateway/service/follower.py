@@ -31,7 +31,8 @@ class StreamRange:
     """A place to follow a session from. Scoped to `turn`, the stream ends after that turn's `done`; with
     `live` false it ends at `head`, the session's last seq when it began. A reader that leaves before that end
     releases the turn, `release_after` seconds being its grace; None: the turn goes on. `made_at`: when the
-    session was made. With `turns` only theirs, and what happened beside turns."""
+    session was made. With `turns` only theirs, and what happened beside turns. `guest` is the reader
+    where the session is not their own."""
 
     session_id: str
     head: int
@@ -42,6 +43,7 @@ class StreamRange:
     release_after: float | None = None
     made_at: int = 0
     turns: frozenset[str] | None = None
+    guest: str | None = None
 
     @property
     def until(self) -> int:
@@ -150,7 +152,7 @@ class Follower:
         self._events = events
         self._trouble = trouble
         self._cursor = place.after
-        self._is_closing = False
+        self._is_closing = self._is_ended = False
         self._waiting: asyncio.Future[None] | None = None
         self._begun: EagerTask[bool] | None = None
 
@@ -162,13 +164,13 @@ class Follower:
         if turn is not None and turn.status == "done" and turn.last_seq:
             until = turn.last_seq
         with self._bus.subscribe(place.session_id, self._on_events, place.made_at) as live:
-            while (until is None or self._cursor < until) and not live.gone:
+            while (until is None or self._cursor < until) and not (live.gone or self._is_ended):
                 found = live.since(self._cursor)
                 if found is None:
                     found = await self._events.read(
                         place.session_id, after=self._cursor, limit=PAGE, until=until
                     )
-                    if live.gone:
+                    if live.gone or self._is_ended:
                         return
                     if not found:
                         continue  # what was published while the log was read is known to `since` alone
@@ -185,9 +187,18 @@ class Follower:
                 if await self._wait():
                     return
 
+    @property
+    def place(self) -> StreamRange:
+        return self._place
+
     def close(self) -> None:
         """Ends it behind what is published by now."""
         self._is_closing = True
+        self._wake()
+
+    def end(self) -> None:
+        """Ends it where it is: what was published and not taken yet is not handed on."""
+        self._is_ended = True
         self._wake()
 
     async def _hand_on(self, events: Sequence[StoredEvent]) -> bool:
@@ -216,7 +227,7 @@ class Follower:
 
     def _on_events(self, events: Sequence[StoredEvent]) -> None:
         waiting = self._waiting
-        if waiting is None or waiting.done():
+        if waiting is None or waiting.done() or self._is_ended:
             return  # the task looks itself
         if events and events[0].seq == self._cursor + 1:
             begun = EagerTask(self._hand_on(events))

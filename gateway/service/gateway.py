@@ -1,5 +1,7 @@
-"""The operations that all entry points call. They check the session's owner, and nothing here knows HTTP."""
+"""The operations that all entry points call. They check what the caller may do with a session, and nothing
+here knows HTTP."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
@@ -7,7 +9,7 @@ from typing import Literal
 from gateway.artifacts.attached_files import Upload
 from gateway.auth import Principal
 from gateway.cancellation_shield import finish
-from gateway.errors import Draining, NotFound, TurnInProgress
+from gateway.errors import Draining, NotFound, StorageError, TurnInProgress
 from gateway.events.envelope import StoredEvent
 from gateway.events.session_changes import Feedback, Rating
 from gateway.history.message_view import messages_of
@@ -39,9 +41,11 @@ from gateway.service.replay_export_import import SessionRecords
 from gateway.service.schedules import UserSchedules
 from gateway.service.seeding import SeedMessage, seed
 from gateway.service.sent_prompts import SentPrompts
+from gateway.service.session_access import may_read, owner_of, read_only
 from gateway.service.skills import SkillsOffered
 from gateway.service.webhooks import UserWebhooks
 from gateway.storage.branches import SessionBranches
+from gateway.storage.projects import Need, Sharing
 from gateway.storage.sessions import MatchedText, Order, SessionRow
 from gateway.storage.turns import Accepted, ModelUsage, NewTurn, OnConflict, TurnRow, TurnState
 from gateway.turn.in_flight import InFlight
@@ -93,6 +97,8 @@ class Gateway:
         self.records = SessionRecords(deps, in_flight, archiver)
         self.releases = Releases(deps.turns, deps.signals, self._cancel, shared=deps.settings.is_shared)
         self._followers: set[Follower] = set()
+        self._looks: set[asyncio.Task[None]] = set()
+        deps.signals.on("access", self._look_at_guests)
         self._closing = False
 
     @property
@@ -149,8 +155,8 @@ class Gateway:
             return await finish(seed(self._deps, session, messages))
 
     async def session(self, who: Principal, session_id: str) -> SessionRow:
-        """Raises errors.NotFound."""
-        return await self._deps.sessions.get(session_id, who.user_id)
+        """Also one that its owner shares with the caller. Raises errors.NotFound."""
+        return await self._deps.sessions.get(session_id, await self._owner(who, session_id))
 
     async def sessions(
         self,
@@ -162,8 +168,9 @@ class Gateway:
         pinned: bool | None = None,
         archived: bool | None = False,
         order: Order = "updated",
+        project_id: str | None = None,
     ) -> Sequence[SessionRow]:
-        """The caller's, as `Sessions.list` has them."""
+        """The caller's, as `Sessions.list` has them; of a project also those that are shared with them."""
         return await self._deps.sessions.list(
             who.user_id,
             limit=limit,
@@ -172,6 +179,7 @@ class Gateway:
             pinned=pinned,
             archived=archived,
             order=order,
+            project_id=project_id,
         )
 
     async def where_found(
@@ -189,10 +197,24 @@ class Gateway:
         title: str | None = None,
         pinned: bool | None = None,
         archived: bool | None = None,
+        project_id: str | None = None,
+        shared: Sharing | None = None,
     ) -> SessionRow:
-        """Another title, pinned or archived; None: that stays. Raises errors.NotFound."""
+        """Another title, pinned or archived, in another project, shared with its members; None: that stays.
+        An owner of the project may give it another title, and unshare it. Raises errors.NotFound,
+        errors.Forbidden, and what `Projects.share` raises."""
+        owner = await self._owner(who, session_id, "manage")
+        if owner != who.user_id and (project_id, pinned, archived, shared or "none") != (
+            None,
+            None,
+            None,
+            "none",
+        ):
+            raise read_only()
+        if project_id is not None or shared is not None:
+            await self._deps.projects.share(session_id, owner, project_id=project_id, shared=shared)
         return await self._deps.sessions.change(
-            session_id, who.user_id, now_ms(), title=title, pinned=pinned, archived=archived
+            session_id, owner, now_ms(), title=title, pinned=pinned, archived=archived
         )
 
     async def branches(self, who: Principal, session_id: str) -> SessionBranches:
@@ -207,7 +229,7 @@ class Gateway:
 
     async def activate_branch(self, who: Principal, session_id: str, branch: int) -> SessionBranches:
         """Turns go on in that branch. Raises errors.NotFound, errors.TurnInProgress."""
-        await self.session(who, session_id)
+        await self._owner(who, session_id, "write")
         await self._deps.branches.activate(session_id, branch)
         return await self._deps.branches.list(session_id)
 
@@ -220,17 +242,19 @@ class Gateway:
             errors.NotFound, errors.TurnInProgress while a turn is running or waiting, errors.StorageError.
         """
         try:
-            candidates = await self._deps.sessions.delete(session_id, who.user_id)
+            owner = await self._owner(who, session_id, "manage")
+            candidates = await self._deps.sessions.delete(session_id, owner)
         except NotFound:
-            await self.memory.forget_session(who, session_id)
+            await self.memory.forget_session(who.user_id, session_id)
             raise
-        await self.memory.forget_session(who, session_id)
+        await self.memory.forget_session(owner, session_id)
         await self._deps.artifact_store.clear(candidates[:CLEARED], now_ms())
 
     async def snapshot(self, who: Principal, session_id: str) -> Snapshot:
         """Raises errors.NotFound."""
         whole = not self._deps.settings.use_compressions
-        outline = await self._deps.sessions.outline(session_id, who.user_id, whole=whole)
+        owner = await self._owner(who, session_id)
+        outline = await self._deps.sessions.outline(session_id, owner, whole=whole)
         head, open_turn = outline.session.head, outline.open_turn
         if open_turn is None:
             return Snapshot(messages_of(self._deps.sessions, outline), None, head)
@@ -264,7 +288,7 @@ class Gateway:
         Raises:
             errors.NotFound, errors.Conflict (no_branch_point): as `Branches.parent`; and what `start` raises.
         """
-        turn = await self.turn(who, session_id, turn_id)
+        turn = await self.turn(who, session_id, turn_id, "write")
         if model is None and turn.model in self._deps.settings.models:
             model = turn.model
         request = TurnRequest(
@@ -285,9 +309,13 @@ class Gateway:
         sessions, digest = self._deps.sessions, turn.instructions
         return await sessions.instructions(turn.session_id, digest) or "" if digest is not None else ""
 
-    async def turn(self, who: Principal, session_id: str | None, turn_id: str) -> TurnRow:
-        """A turn of the caller's, in that session or (None) in any. Raises errors.NotFound."""
-        return await self._deps.turns.get(session_id, turn_id, who.user_id)
+    async def turn(
+        self, who: Principal, session_id: str | None, turn_id: str, need: Need = "read"
+    ) -> TurnRow:
+        """A turn in that session, with which the caller may do what they `need`, or (None) in any of their
+        own. Raises errors.NotFound, errors.Forbidden."""
+        owner = who.user_id if session_id is None else await self._owner(who, session_id, need)
+        return await self._deps.turns.get(session_id, turn_id, owner)
 
     async def turns(
         self, who: Principal, state: TurnState | None, *, limit: int, before: tuple[int, str] | None = None
@@ -301,7 +329,7 @@ class Gateway:
 
     async def asked_after(self, who: Principal, session_id: str, turn_id: str) -> str:
         """What another turn has to come after, to be asked instead of that one. Raises as `regenerate`."""
-        await self.turn(who, session_id, turn_id)
+        await self.turn(who, session_id, turn_id, "write")
         return await self._deps.branches.parent(session_id, turn_id)
 
     async def sent(self, who: Principal, session_id: str, client_message_id: str) -> TurnRow | None:
@@ -314,8 +342,9 @@ class Gateway:
         return await self._deps.turns.marked(who.user_id, mark)
 
     async def cancel(self, who: Principal, session_id: str | None, turn_id: str) -> TurnRow:
-        """Asks a turn to stop; a turn that is over stays as it is. Raises errors.NotFound."""
-        turn = await self.turn(who, session_id, turn_id)
+        """Asks a turn to stop; a turn that is over stays as it is. Raises errors.NotFound,
+        errors.Forbidden."""
+        turn = await self.turn(who, session_id, turn_id, "write")
         if turn.status == "done":
             return turn
         # A client that leaves now must not leave a turn without an owner.
@@ -325,8 +354,8 @@ class Gateway:
     async def release(self, who: Principal, session_id: str | None, turn_id: str, grace: float) -> TurnRow:
         """Asks a turn to stop when it gets no reader within `grace` seconds: for clients whose Stop is only a
         closed connection. A turn with a reader stays as it is, and so does one that waits for a person or a
-        client. Raises errors.NotFound."""
-        turn = await self.turn(who, session_id, turn_id)
+        client. Raises errors.NotFound, errors.Forbidden."""
+        turn = await self.turn(who, session_id, turn_id, "write")
         if turn.status != "done":
             self.releases.release(turn, grace)
         return turn
@@ -343,7 +372,7 @@ class Gateway:
     ) -> TurnRow:
         """Records what the caller thinks of a turn that is over, in place of what they thought before. Raises
         errors.NotFound, errors.TurnInProgress: it is not over."""
-        turn = await self.turn(who, session_id, turn_id)
+        turn = await self.turn(who, session_id, turn_id, "write")
         if turn.status != "done":
             details = {"turn_id": turn_id, "seq": turn.last_seq}
             raise TurnInProgress(f"Turn {turn_id} is not over yet.", details=details)
@@ -375,7 +404,8 @@ class Gateway:
         turn = await self.turn(who, session_id, turn_id) if turn_id is not None else None
         place = following_from(session_id, session.head, after, turn, types=types, live=live)
         turns = await self._deps.branches.turns(session_id, branch) if branch is not None else None
-        return replace(place, made_at=session.created_at, turns=turns)
+        guest = who.user_id if session.owner != who.user_id else None
+        return replace(place, made_at=session.created_at, turns=turns, guest=guest)
 
     def following_turn(
         self, accepted: Accepted, *, after: int = 0, release_after: float | None = None
@@ -388,13 +418,16 @@ class Gateway:
 
     async def follow(self, place: StreamRange, take: Take) -> None:
         """Hands what comes after the place to `take`, in order, as it becomes durable, several events at a
-        time. Ends with the range, or at shutdown. Raises errors.StorageError as `Follower.run` does."""
+        time. Ends with the range, at shutdown, or when its reader may not read the session any more. Raises
+        errors.StorageError as `Follower.run` does."""
         deps = self._deps
         follower = Follower(place, take, bus=deps.bus, events=deps.log, trouble=self._in_flight.trouble)
         if self._closing:
             follower.close()
         self._followers.add(follower)
         try:
+            if place.guest is not None:
+                await self._end_unless_readable(follower, place.guest)
             with self.releases.reading(place):
                 await follower.run()
         finally:
@@ -435,6 +468,25 @@ class Gateway:
         for follower in self._followers:
             follower.close()
 
+    async def _owner(self, who: Principal, session_id: str, need: Need = "read") -> str:
+        return await owner_of(self._deps.projects, who, session_id, need)
+
+    def _look_at_guests(self, _: str) -> None:
+        """Somebody may do less than before: those who read what is not theirs are looked at again."""
+        for follower in self._followers:
+            if (guest := follower.place.guest) is not None:
+                task = asyncio.create_task(self._end_unless_readable(follower, guest))
+                self._looks.add(task)
+                task.add_done_callback(self._looks.discard)
+
+    async def _end_unless_readable(self, follower: Follower, guest: str) -> None:
+        try:
+            is_readable = await may_read(self._deps.projects, guest, follower.place.session_id)
+        except StorageError:  # not known: whoever still may follows again
+            is_readable = False
+        if not is_readable:
+            follower.end()
+
     async def _start(
         self,
         who: Principal,
@@ -461,6 +513,12 @@ class Gateway:
             else:
                 most = self._deps.settings.max_queued_turns
                 accepted = await self._deps.turns.accept(new, max_queued=most)
+        except NotFound as error:
+            if error.code == "session_not_found" and await may_read(
+                self._deps.projects, new.owner, new.session_id
+            ):
+                raise read_only() from None
+            raise
         except TurnInProgress:
             self._in_flight.queue(new.session_id)  # between two turns: see to it that the next one is claimed
             raise

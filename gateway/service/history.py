@@ -16,8 +16,10 @@ from gateway.messages import Message
 from gateway.model.calls import CallContext
 from gateway.service.archiver import summarise
 from gateway.service.dependencies import Dependencies
+from gateway.service.session_access import owner_of
 from gateway.service.session_events import SessionEvents
 from gateway.storage.archives import CompressionRow, SummaryRow
+from gateway.storage.projects import Need
 from gateway.storage.sessions import SessionRow
 from gateway.turn.in_flight import InFlight
 from gateway.turn.prompt import Prompt
@@ -60,7 +62,8 @@ class SessionHistory:
         """What the model sees of the session now, or would in that branch, a few messages at a time: see
         `messages_of`. Raises errors.NotFound."""
         whole = not self._deps.settings.use_compressions
-        outline = await self._deps.sessions.outline(session_id, who.user_id, whole=whole, branch=branch)
+        owner = await owner_of(self._deps.projects, who, session_id)
+        outline = await self._deps.sessions.outline(session_id, owner, whole=whole, branch=branch)
         return messages_of(self._deps.sessions, outline)
 
     # Compressions
@@ -73,7 +76,7 @@ class SessionHistory:
             errors.NotFound, errors.NothingToCompress, errors.CompressionFailed (the old view is kept),
             errors.Draining, and errors.Conflict when another compression of the session runs or was faster.
         """
-        await self._session(who, session_id)
+        await self._session(who, session_id, "write")
         if not self._deps.settings.use_compressions:
             raise Conflict(
                 "Compressions are not used (GATEWAY_USE_COMPRESSIONS): every message is sent whatever is "
@@ -127,7 +130,7 @@ class SessionHistory:
 
     async def activate(self, who: Principal, session_id: str, version: int) -> Versions:
         """Puts another version in force; 0: none, every message is sent again. Raises errors.NotFound."""
-        await self._session(who, session_id)
+        await self._session(who, session_id, "write")
         await self._deps.compressions.activate(session_id, version or None)
         return await self.versions(who, session_id)
 
@@ -147,7 +150,7 @@ class SessionHistory:
         """Makes the session's summary anew. Raises errors.NotFound, errors.NothingToCompress (it has no
         messages), errors.CompressionFailed, errors.Draining, errors.InvalidRequest (summaries are switched
         off)."""
-        session = await self._session(who, session_id)
+        session = await self._session(who, session_id, "write")
         self._check_summaries()
         work = summarise(self._deps, session, "manual")
         return await self._until_shutdown(work, f"summary of {session_id}")
@@ -174,7 +177,8 @@ class SessionHistory:
 
     async def summary(self, who: Principal, session_id: str) -> SummaryRow:
         """Raises errors.NotFound."""
-        return await self._deps.summaries.get(session_id, who.user_id)
+        owner = await owner_of(self._deps.projects, who, session_id)
+        return await self._deps.summaries.get(session_id, owner)
 
     async def summaries(
         self,
@@ -254,5 +258,6 @@ class SessionHistory:
         now, then = prompt.prefix(history), prompt.prefix(history, compressed=True)
         return overhead_of(now.system, now.tools), overhead_of(then.system, then.tools)
 
-    async def _session(self, who: Principal, session_id: str) -> SessionRow:
-        return await self._deps.sessions.get(session_id, who.user_id)
+    async def _session(self, who: Principal, session_id: str, need: Need = "read") -> SessionRow:
+        owner = await owner_of(self._deps.projects, who, session_id, need)
+        return await self._deps.sessions.get(session_id, owner)

@@ -243,14 +243,15 @@ class LearningWorker:
                 session_id, after=max(0, after - CONTEXT), branch=branch
             )
             # The id may belong to another user's session by now: it is not read, and no event goes there.
-            await self._deps.sessions.get(session_id, scope.user_id)
+            session = await self._deps.sessions.get(session_id, scope.user_id)
             # A turn that runs is read when it is over: its model may be about to save the same facts.
             running = await self._deps.turns.open_turn(session_id)
             if running is not None:
                 messages = [each for each in messages if each.turn_id != running.id]
             newest = messages[-1].position if messages else after
             read_to = max(after, newest, branch.last if branch is not None and running is None else 0)
-            if newest > after:
+            # Of what others read along nothing is learned: the changes would show them what was known.
+            if newest > after and session.shared is None:
                 changed = await self._learn(session_id, scope, messages, after)
                 await publish(session_id, scope.user_id, changed)
                 self._backlog.go_on()

@@ -179,10 +179,10 @@ class UserMemories:
         """Raises what `Editor.erase` raises."""
         await self._for.editor(who).erase(memory_id, "Erased by its user.", version=version)
 
-    async def forget_session(self, who: Principal, session_id: str) -> None:
+    async def forget_session(self, owner: str, session_id: str) -> None:
         """Erases what is remembered for a session that was deleted. Raises errors.StorageError."""
         if (services := self._deps.memory) is not None:
-            await services.store.forget_session(who.user_id, session_id)
+            await services.store.forget_session(owner, session_id)
 
     async def confirm(self, who: Principal, memory_id: str, *, version: int | None) -> Changed:
         """Raises errors.NotFound, errors.MemoryChanged."""

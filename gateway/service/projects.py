@@ -1,11 +1,10 @@
 """The verbs of projects: who is in them, and as what. Nothing of one tenant is seen from another."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 
 from gateway.auth import Principal, user_id_of
 from gateway.ids import new_project_id, now_ms
 from gateway.storage.projects import (
-    LeftBehind,
     Member,
     Membership,
     Project,
@@ -25,8 +24,6 @@ class UserProjects:
 
     def __init__(self, projects: Projects) -> None:
         self._projects = projects
-        self.stop: Callable[[LeftBehind], Awaitable[None]] | None = None
-        """Ends the turns of those who may not write any more; set by the service that runs them."""
 
     async def create(self, who: Principal, name: str, kind: ProjectKind = "project") -> Project:
         """A new one, of which the caller is the owner. Raises errors.Conflict (too_many_projects)."""
@@ -53,22 +50,18 @@ class UserProjects:
     async def delete(self, who: Principal, project_id: str) -> None:
         """What was shared in it stays with its owners, and is private again. Raises errors.NotFound,
         errors.Forbidden (not_project_owner)."""
-        await self._settle(await self._projects.delete(project_id, by=who.user_id))
+        await self._projects.delete(project_id, by=who.user_id)
 
     async def put_member(self, who: Principal, project_id: str, user: str, role: ProjectRole) -> None:
         """Adds a user of the caller's tenant, who need not have come yet, or gives them another role. Raises
         errors.NotFound, errors.Forbidden (not_project_owner), errors.Conflict (last_owner,
         too_many_members)."""
         member = Member(project_id, user_id_of(who.tenant, user), role, who.user_id, now_ms())
-        await self._settle(await self._projects.put_member(member, most=MAX_MEMBERS))
+        await self._projects.put_member(member, most=MAX_MEMBERS)
 
     async def remove_member(self, who: Principal, project_id: str, user: str) -> None:
-        """Removes a member, who may be the caller: their turns in the project's sessions are stopped, their
-        streams end, and what they shared is private again. Raises errors.NotFound (project_not_found,
-        member_not_found), errors.Forbidden (not_project_owner), errors.Conflict (last_owner)."""
+        """Removes a member, who may be the caller: their streams of its sessions end, and what they shared is
+        private again. Raises errors.NotFound (project_not_found, member_not_found), errors.Forbidden
+        (not_project_owner), errors.Conflict (last_owner)."""
         user_id = user_id_of(who.tenant, user)
-        await self._settle(await self._projects.remove_member(project_id, user_id, by=who.user_id))
-
-    async def _settle(self, left: LeftBehind) -> None:
-        if left.turns and self.stop is not None:
-            await self.stop(left)
+        await self._projects.remove_member(project_id, user_id, by=who.user_id)

@@ -30,6 +30,7 @@ from gateway.history.replay import replay
 from gateway.service.archiver import Archiver
 from gateway.service.dependencies import Dependencies
 from gateway.service.follower import Take
+from gateway.service.session_access import may_read, owner_of
 from gateway.service.upload_buffer import UploadBuffer
 from gateway.storage.archives import ArchiveRow
 from gateway.storage.sessions import SessionRow
@@ -48,7 +49,8 @@ log = structlog.get_logger(__name__)
 @dataclass(frozen=True, slots=True)
 class Replaying:
     """A checked range to replay: events with seq > `after` and <= `until`, with `turns` only theirs. `speed`
-    1 is as it was, None as fast as it is read; no pause is longer than `max_pause` seconds."""
+    1 is as it was, None as fast as it is read; no pause is longer than `max_pause` seconds. `guest` is the
+    reader where the session is not their own."""
 
     session_id: str
     after: int
@@ -56,6 +58,7 @@ class Replaying:
     speed: float | None
     max_pause: float
     turns: frozenset[str] | None = None
+    guest: str | None = None
 
     @property
     def exhausted(self) -> bool:
@@ -101,7 +104,7 @@ class SessionRecords:
             errors.CursorAhead: the range or the cursor is beyond the last event.
             errors.InvalidRequest: the range ends before it begins.
         """
-        session = await self._deps.sessions.get(session_id, who.user_id)
+        session = await self._session(who, session_id)
         if last is not None and first > last:
             raise InvalidRequest(f"The range from {first} to {last} ends before it begins.")
         if max(first if first > 1 else 0, last or 0, cursor) > session.head:
@@ -111,11 +114,13 @@ class SessionRecords:
             )
         until = session.head if last is None else last
         turns = await self._deps.branches.turns(session.id, branch) if branch is not None else None
-        return Replaying(session.id, max(first - 1, cursor), until, speed, max_pause, turns)
+        guest = who.user_id if session.owner != who.user_id else None
+        return Replaying(session.id, max(first - 1, cursor), until, speed, max_pause, turns, guest)
 
     async def replay(self, place: Replaying, take: Take) -> None:
-        """Hands the events of the range to `take` when they are due; ends early at shutdown and when the
-        session is deleted. Raises errors.StorageError, errors.ArchiveDamaged."""
+        """Hands the events of the range to `take` when they are due; ends early at shutdown, when the session
+        is deleted, and when its reader may not read it any more. Raises errors.StorageError,
+        errors.ArchiveDamaged."""
         with self._deps.bus.subscribe(place.session_id) as live:
             found = replay(
                 self._deps.log,
@@ -129,7 +134,7 @@ class SessionRecords:
             )
             async with aclosing(found):
                 async for events in found:
-                    if live.gone:
+                    if live.gone or not await self._is_readable(place):
                         return
                     await take(events)
 
@@ -141,7 +146,7 @@ class SessionRecords:
         """A session, and the turns of its active branch, each with its events: those that are over in the
         order of their ends, then what there is of one that runs. Raises errors.NotFound; while the turns are
         read also errors.StorageError, errors.ArchiveDamaged."""
-        session = await self._deps.sessions.get(session_id, who.user_id)
+        session = await self._session(who, session_id)
         turns = await self._deps.branches.turns(session.id, session.active_branch)
         return session, self._turns(session, turns)
 
@@ -169,10 +174,11 @@ class SessionRecords:
     async def exporting(self, who: Principal, session_id: str) -> Export:
         """An export of the session as it is now. Raises errors.NotFound, errors.TurnInProgress."""
         deps = self._deps
-        moment = await deps.copies.moment(session_id, who.user_id)
+        owner = await owner_of(deps.projects, who, session_id)
+        moment = await deps.copies.moment(session_id, owner)
         return Export(
             moment,
-            who.user_id,
+            owner,
             log=deps.log,
             sessions=deps.sessions,
             copies=deps.copies,
@@ -276,8 +282,15 @@ class SessionRecords:
     async def archive(self, who: Principal, session_id: str) -> ArchiveRow | None:
         """Moves the session's events and messages to its archive; None when there is nothing to move. Raises
         errors.NotFound, errors.TurnInProgress, errors.Conflict."""
-        session = await self._deps.sessions.get(session_id, who.user_id)
-        return await self._archiver.archive(session)
+        owner = await owner_of(self._deps.projects, who, session_id, "write")
+        return await self._archiver.archive(await self._deps.sessions.get(session_id, owner))
+
+    async def _session(self, who: Principal, session_id: str) -> SessionRow:
+        owner = await owner_of(self._deps.projects, who, session_id)
+        return await self._deps.sessions.get(session_id, owner)
+
+    async def _is_readable(self, place: Replaying) -> bool:
+        return place.guest is None or await may_read(self._deps.projects, place.guest, place.session_id)
 
 
 async def _readable(session_id: str, chunks: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:

@@ -14,6 +14,7 @@ from gateway.messages import Block, Message, ToolSpec
 from gateway.prompt.prefix import Prefix, Section
 from gateway.prompt.sent_report import SentBlock, SentMessage, SentPart, SentPrompt, SentTool
 from gateway.service.dependencies import Dependencies
+from gateway.service.session_access import owner_of
 from gateway.storage.messages import History, StoredMessage
 from gateway.storage.sessions import Outline
 from gateway.storage.turns import TurnRow
@@ -56,9 +57,10 @@ class SentPrompts:
     async def of_turn(self, who: Principal, session_id: str, turn_id: str) -> SentPrompt:
         """Raises errors.NotFound, errors.ArchiveDamaged, errors.StorageError."""
         deps = self._deps
-        turn = await deps.turns.get(session_id, turn_id, who.user_id)
+        owner = await owner_of(deps.projects, who, session_id)
+        turn = await deps.turns.get(session_id, turn_id, owner)
         whole = not deps.settings.use_compressions
-        outline = await deps.sessions.outline(session_id, who.user_id, whole=whole, branch=turn.branch)
+        outline = await deps.sessions.outline(session_id, owner, whole=whole, branch=turn.branch)
         sent_hash, sent = await self._digests_sent(turn)
         prefix = await self._prefix(turn, outline.history, sent_hash)
         exact = sent_hash == prefix.prefix_hash

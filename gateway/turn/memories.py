@@ -21,7 +21,7 @@ from gateway.memory.retrieval_events import SOURCE, changes_event, search_event,
 from gateway.memory.services import households_of
 from gateway.memory.snapshot import digest_of
 from gateway.messages import FORGOTTEN, RECALLED, Message, Recalled, recalled_block, recalled_in
-from gateway.storage.memories import MemoryRow, Scope
+from gateway.storage.memories import MemoryRow, Scope, shared_scope
 from gateway.storage.messages import History, PromptMemories
 from gateway.turn.context import MemoryState, TurnContext
 from gateway.turn.generation import Reason
@@ -155,6 +155,8 @@ def note_found(turn: TurnContext, event: Retrieval) -> None:
 def scope_of(turn: TurnContext) -> Scope:
     """The scope in which a turn reads memories."""
     row = turn.row
+    if row.is_shared and row.project_id is not None:
+        return shared_scope(row.project_id)
     households = households_of(turn.settings, row.owner)
     return Scope(row.owner, row.role_id, row.project_id, row.session_id, households)
 

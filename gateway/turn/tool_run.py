@@ -123,7 +123,7 @@ def _report(turn: TurnContext, result: CallResult, problems: Sequence[str], call
     """Warns of reports of the tool that could not be used; hands its suggestions to the memory."""
     for problem in problems:
         turn.emit(TurnWarning(code="tool_report", message=f"{result.name}: {problem}"), tool_call_id=call_id)
-    if result.memory_writes:
+    if result.memory_writes and not turn.row.is_shared:  # others would read what they meet
         row = turn.row
         rules = turn.settings.trusted_tools
         trusted = all(is_trusted(rules, name) for name in (result.name, *turn.progress.tools_read))
@@ -155,6 +155,7 @@ def _context(turn: TurnContext, call_id: str) -> ToolContext:
         offered=frozenset(tool.spec.name for tool in turn.tools),
         exchange=turn.exchange,
         found=lambda: turn.memories.found,
+        is_shared=row.is_shared,
     )
 
 

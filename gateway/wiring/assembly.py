@@ -135,6 +135,7 @@ def assemble(
         orphans=storage.orphans,
         exclusive=storage.exclusive,
         session_ids=SessionIds(storage.sessions, id_key),
+        projects=storage.projects,
         artifact_store=artifact_store,
         references=References(artifact_store, most_bytes=settings.artifact_max_size),
         attachments=Attachments(artifact_store, settings),

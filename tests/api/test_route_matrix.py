@@ -232,11 +232,10 @@ async def _hers(ada: Caller, ids: Mapping[str, str]) -> list[str]:
     ends = ("/correct", "/cancel", "/stop", "/merge", "/erase", "DELETE")
     mine = [case for route in ROUTES for case in cases(route) if case.kinds and case.field is None]
 
-    def order(case: Case) -> tuple[int, bool]:
+    def order(case: Case) -> tuple[int, bool, int]:
         name = case.name
-        return max((at for at, end in enumerate(ends, 1) if end in name), default=0), name.endswith(
-            "session_id}"
-        )
+        ending = max((at for at, end in enumerate(ends, 1) if end in name), default=0)
+        return ending, name.endswith("session_id}"), -name.count("/")  # a member before their project
 
     problems: list[str] = []
     for case in sorted(mine, key=order):

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from gateway.errors import Conflict, Forbidden, NotFound
-from gateway.storage.projects import LeftBehind, Member, Membership, Project, ProjectRole
+from gateway.storage.projects import Member, Membership, Project, ProjectRole, SessionAccess
 from gateway.wiring import Storage
 
 pytestmark = pytest.mark.anyio
@@ -69,7 +69,7 @@ async def test_owners_alone_change_it(storage: Storage) -> None:
         assert refused.value.code == "not_project_owner"
 
     assert await storage.projects.rename(APOLLO.id, "阿波罗", by=ADA) == replace(APOLLO, name="阿波罗")
-    assert await storage.projects.remove_member(APOLLO.id, BOB, by=BOB) == LeftBehind()
+    await storage.projects.remove_member(APOLLO.id, BOB, by=BOB)
     assert [each.user_id for each in await storage.projects.members(APOLLO.id, ADA)] == [ADA]
 
 
@@ -118,3 +118,52 @@ async def test_a_user_makes_no_more_than_they_may(storage: Storage) -> None:
     await storage.projects.add(replace(APOLLO, id="p_3"), most=1)
 
     assert [each.project.id for each in await storage.projects.list(ADA)] == ["p_3"]
+
+
+async def test_a_shared_session_is_something_to_members_of_its_project(storage: Storage) -> None:
+    """To its owner always; to others by their role, as long as its owner is in the project as well."""
+    await storage.projects.add(APOLLO, most=MOST)
+    await storage.projects.put_member(member(BOB), most=MOST)
+    await storage.sessions.create("s", ADA, None, 5)
+    access = storage.projects.access
+    assert [await access("s", user) for user in (ADA, BOB)] == [SessionAccess(ADA), None]
+
+    await storage.projects.share("s", ADA, project_id=APOLLO.id, shared="read")
+    assert [await access("s", user) for user in (ADA, BOB, EVE)] == [
+        SessionAccess(ADA),
+        SessionAccess(ADA, "reader"),
+        None,
+    ]
+    assert await access("t", ADA) is None
+    assert [each.id for each in await storage.sessions.list(BOB, limit=9, project_id=APOLLO.id)] == ["s"]
+    assert await storage.sessions.list(BOB, limit=9) == []
+    assert await storage.sessions.list(EVE, limit=9, project_id=APOLLO.id) == []
+
+    await storage.projects.put_member(member(BOB, "owner"), most=MOST)
+    await storage.projects.remove_member(APOLLO.id, ADA, by=BOB)
+    assert await access("s", BOB) is None
+    assert (await storage.sessions.get("s", ADA)).shared is None
+
+
+async def test_a_session_that_moves_is_private_until_it_is_shared_again(storage: Storage) -> None:
+    """It is moved where its owner may write, and nowhere else."""
+    other = replace(APOLLO, id="p_2", created_by=BOB)
+    for project in (APOLLO, other):
+        await storage.projects.add(project, most=MOST)
+    await storage.sessions.create("s", ADA, None, 5, project_id="a label")
+    share = storage.projects.share
+    with pytest.raises(Conflict) as refused:
+        await share("s", ADA, shared="read")
+    assert refused.value.code == "session_in_no_project"
+    await share("s", ADA, project_id=APOLLO.id, shared="read")
+    with pytest.raises(NotFound) as absent:
+        await share("s", ADA, project_id=other.id)
+    assert absent.value.code == "project_not_found"
+
+    await storage.projects.put_member(replace(member(ADA, "editor", BOB), project_id=other.id), most=MOST)
+    await share("s", ADA, project_id=other.id)
+
+    moved = await storage.sessions.get("s", ADA)
+    assert (moved.project_id, moved.shared) == (other.id, None)
+    with pytest.raises(NotFound):
+        await share("s", BOB, shared="read")

@@ -87,6 +87,12 @@ class Scope(NamedTuple):
         return (*found, *(audience_of("household", name) for name in self.households))
 
 
+def shared_scope(project_id: str) -> Scope:
+    """In a session that the members of a project read, the project stands in the user's place: nothing that
+    is a person's own is seen there, and what is saved there is the project's. No user has such a name."""
+    return Scope(f"project:{project_id}")
+
+
 class AllScopes(NamedTuple):
     """A person who manages memories: all of the user's own, of every role, project and session, and those of
     the households."""

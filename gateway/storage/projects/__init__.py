@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
+from gateway.storage.sessions import Shared
+
 ProjectKind = Literal["project", "household"]
 ProjectRole = Literal["owner", "editor", "reader"]
-Shared = Literal["read", "write"]
-"""What members of its project may do with a session: read it, or also write in it, if their role allows."""
+Sharing = Shared | Literal["none"]
 Need = Literal["read", "write", "manage"]
 
 
@@ -44,28 +45,15 @@ class Membership(NamedTuple):
 
 class SessionAccess(NamedTuple):
     """What somebody is to a session of `owner` that they may read. `role` is the one they have in its
-    project; None: it is theirs. `shared` is None of a session that is shared with nobody."""
+    project; None: it is theirs."""
 
     owner: str
-    project_id: str | None = None
-    shared: Shared | None = None
     role: ProjectRole | None = None
 
     def may(self, need: Need) -> bool:
-        """read: see all of it. write: send turns, stop them, compress. manage: give it another title, share
-        it otherwise, delete it."""
-        if self.role is None or need == "read":
-            return True
-        if need == "manage":
-            return self.role == "owner"
-        return self.shared == "write" and self.role != "reader"
-
-
-class LeftBehind(NamedTuple):
-    """What a change of who may do what has put an end to: the turns, asked to stop by the same transaction,
-    of those who may not write any more, by session and turn."""
-
-    turns: Sequence[tuple[str, str]] = ()
+        """read: see all of it. manage: give it another title, unshare it, delete it. write: all else, as to
+        send turns, stop them, decide about their calls."""
+        return self.role is None or need == "read" or (need == "manage" and self.role == "owner")
 
 
 class Projects(Protocol):
@@ -93,19 +81,38 @@ class Projects(Protocol):
 
     async def rename(self, project_id: str, name: str, by: str) -> Project: ...
 
-    async def delete(self, project_id: str, by: str) -> LeftBehind:
+    async def delete(self, project_id: str, by: str) -> None:
         """Removes it with its members. Sessions that were shared in it stay with their owners, and are
         private again."""
         ...
 
-    async def put_member(self, member: Member, *, most: int) -> LeftBehind:
+    async def put_member(self, member: Member, *, most: int) -> None:
         """Adds somebody, or gives them another role; `added_by` does so. Raises errors.Conflict (last_owner:
         it would be left without one; too_many_members: it has `most`)."""
         ...
 
-    async def remove_member(self, project_id: str, user_id: str, by: str) -> LeftBehind:
+    async def remove_member(self, project_id: str, user_id: str, by: str) -> None:
         """Removes a member; anybody may leave. The sessions that they shared in it are private again. Raises
         errors.NotFound (member_not_found), errors.Conflict (last_owner)."""
+        ...
+
+    async def share(
+        self, session_id: str, owner: str, *, project_id: str | None = None, shared: Sharing | None = None
+    ) -> None:
+        """Moves a session of `owner` into another project, where it is private, and then shares it with the
+        members, or with nobody; None: that stays. Where it is shared from now on, its prompt forgets the
+        memories and summaries that it had from its owner.
+
+        Raises:
+            errors.NotFound: (session_not_found); (project_not_found) they may not write in that project.
+            errors.Conflict: (session_in_no_project) to be shared, it has to be in a project.
+            errors.TurnInProgress: a turn runs or waits, with what its owner alone may see.
+        """
+        ...
+
+    async def artifact_owner(self, ref: str, user_id: str) -> str | None:
+        """Whose artifact of that reference is used by a session that the user may read, and that is its
+        owner's; None: nobody's."""
         ...
 
     async def access(self, session_id: str, user_id: str) -> SessionAccess | None:

@@ -6,13 +6,13 @@ from dataclasses import replace
 from sqlalchemy import Connection, bindparam, delete, func, null, select, update
 
 from gateway.errors import Conflict, Forbidden, NotFound
-from gateway.storage.database import OwnerLock, Prepared, Store, reads, send, writes
-from gateway.storage.projects import LeftBehind, Member, Membership, Project
-from gateway.storage.projects.access import access, stranded
+from gateway.storage.database import OwnerLock, Prepared, SessionLock, Store, reads, send, writes
+from gateway.storage.projects import Member, Membership, Project, Sharing
+from gateway.storage.projects.access import access, artifact_owner
+from gateway.storage.projects.sharing import share
 from gateway.storage.replica_signals import Signal
 from gateway.storage.row_codec import Rows
 from gateway.storage.schema import project_members, projects, sessions
-from gateway.storage.turns.beginning import request_cancel
 
 _p, _m = projects.c, project_members.c
 PROJECTS = Rows(Project, projects)
@@ -74,28 +74,28 @@ def rename(connection: Connection, project_id: str, name: str, by: str) -> Proje
     return replace(project, name=name)
 
 
-def remove(connection: Connection, project_id: str, by: str) -> LeftBehind:
+def remove(connection: Connection, project_id: str, by: str) -> None:
     _owned(connection, project_id, by)
-    UNSHARE.run(connection, project_id=project_id)
     REMOVE_ALL.run(connection, project_id=project_id)
+    UNSHARE.run(connection, project_id=project_id)
     REMOVE.run(connection, project_id=project_id)
-    return _settle(connection, project_id)
+    send(connection, Signal("access", project_id))
 
 
-def put_member(connection: Connection, member: Member, most: int) -> LeftBehind:
+def put_member(connection: Connection, member: Member, most: int) -> None:
     project_id, user_id = member.project_id, member.user_id
     _owned(connection, project_id, member.added_by)
     if MEMBER.one(connection, project_id=project_id, user_id=user_id) is None:
         if COUNT.value(connection, project_id=project_id) >= most:
             raise Conflict(f"The project has {most} members already.", code="too_many_members")
         MEMBERS.add(connection, member)
-        return LeftBehind()
+        return
     SET_ROLE.run(connection, project_id=project_id, user_id=user_id, role=member.role)
     _check_has_owner(connection, project_id)
-    return _settle(connection, project_id)
+    send(connection, Signal("access", project_id))
 
 
-def remove_member(connection: Connection, project_id: str, user_id: str, by: str) -> LeftBehind:
+def remove_member(connection: Connection, project_id: str, user_id: str, by: str) -> None:
     if by == user_id:
         get(connection, project_id, by)
     else:
@@ -104,7 +104,7 @@ def remove_member(connection: Connection, project_id: str, user_id: str, by: str
         raise NotFound("They are no member of this project.", code="member_not_found")
     _check_has_owner(connection, project_id)
     UNSHARE_OF.run(connection, project_id=project_id, user_id=user_id)
-    return _settle(connection, project_id)
+    send(connection, Signal("access", project_id))
 
 
 def _owned(connection: Connection, project_id: str, by: str) -> Project:
@@ -123,17 +123,14 @@ def _check_has_owner(connection: Connection, project_id: str) -> None:
         )
 
 
-def _settle(connection: Connection, project_id: str) -> LeftBehind:
-    """After somebody may do less: their turns are to stop, and all processes look at their streams."""
-    left = stranded(connection, project_id=project_id)
-    for _, turn_id in left:
-        request_cancel(connection, turn_id)
-    send(connection, Signal("access", project_id))
-    return LeftBehind(left)
-
-
 def _project(project_id: str, by: str) -> OwnerLock:
     return OwnerLock(project_id)
+
+
+def _session(
+    session_id: str, owner: str, *, project_id: str | None = None, shared: Sharing | None = None
+) -> SessionLock:
+    return SessionLock(session_id)
 
 
 class SqlProjects(Store):
@@ -143,6 +140,8 @@ class SqlProjects(Store):
     list = reads(list_, snapshot=False)
     members = reads(members)
     access = reads(access, snapshot=False)
+    artifact_owner = reads(artifact_owner, snapshot=False)
+    share = writes(share, over=_session)
     add = writes(add, over=lambda project, most: OwnerLock(project.created_by))
     rename = writes(rename, over=lambda project_id, name, by: OwnerLock(project_id))
     delete = writes(remove, over=_project)

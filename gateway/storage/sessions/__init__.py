@@ -12,6 +12,8 @@ BESIDE = "side"
 """The role of sessions with what a frontend asks for itself, such as titles: nothing is learned from them."""
 
 TitleBy = Literal["user", "model"]
+Shared = Literal["read"]
+"""What the members of its project may do with a session that its owner shares."""
 OpenStatus = Literal["running", "awaiting_approval", "awaiting_tool_result"]
 Order = Literal["updated", "created"]
 
@@ -21,7 +23,8 @@ class SessionRow:
     """A session. Times are Unix milliseconds; `head` is the seq of its last event, 0 before the first,
     `updated_at` when a turn was accepted or ended last, and `active_branch` the one in which turns go on.
     `pinned_at` and `archived_at` are when its owner did so, `title_by` who gave it its title: None where that
-    is the beginning of its first message. `status` is that of its open turn; None: it has none."""
+    is the beginning of its first message. `status` is that of its open turn; None: it has none. `shared` is
+    what the members of its project may do with it; None: nothing."""
 
     id: str
     owner: str
@@ -36,6 +39,7 @@ class SessionRow:
     archived_at: int | None = None
     title_by: TitleBy | None = None
     status: OpenStatus | None = None
+    shared: Shared | None = None
 
     @property
     def pinned(self) -> bool:
@@ -116,11 +120,13 @@ class SessionDirectory(Protocol):
         pinned: bool | None = None,
         archived: bool | None = None,
         order: Order = "updated",
+        project_id: str | None = None,
     ) -> list[SessionRow]:
-        """Newest first by the time that `order` names and the id, strictly before that pair. Only those that
-        are `pinned`, or `archived`, or are not, unless that is None. With `query` only sessions that have
-        all its words in one turn or in the title: English and Chinese, in any inflection or script. One
-        without words finds nothing; a turn is found a moment after its end (see `Search`)."""
+        """The owner's, and of a project also those that others share with them, but not by a `query`. Newest
+        first by the time that `order` names and the id, strictly before that pair. Only those that are
+        `pinned`, or `archived`, or are not, unless that is None. With `query` only sessions that have all its
+        words in one turn or in the title: English and Chinese, in any inflection or script. One without words
+        finds nothing; a turn is found a moment after its end (see `Search`)."""
         ...
 
     async def change(

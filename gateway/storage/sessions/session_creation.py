@@ -35,6 +35,7 @@ STATE = Prepared(
         sessions.c.branch,
         sessions.c.instructions,
         sessions.c.created_at,
+        sessions.c.shared,
     )
     .join_from(sessions, heads, OF_SESSION)
     .where(sessions.c.id == bindparam("session_id"))
@@ -55,7 +56,8 @@ ROWS = Rows(SessionRow, sessions, {"head": heads.c.head, "active_branch": _activ
 class Entered(NamedTuple):
     """A session as a turn finds it: its head, its open turn, the epoch of its last owner, how many turns
     wait, its project and its role, how many messages it has, whose its open turn is, its active branch (None:
-    it has one only), the digest of the client's instructions in force, and when it was made."""
+    it has one only), the digest of the client's instructions in force, when it was made, and
+    what members of its project may do with it."""
 
     head: int
     open_turn: str | None
@@ -68,6 +70,7 @@ class Entered(NamedTuple):
     branch: int | None = None
     instructions: str | None = None
     made_at: int = 0
+    shared: str | None = None
 
 
 def add_session(connection: Connection, row: SessionRow, *, position: int = 0) -> None:

@@ -11,7 +11,9 @@ from sqlalchemy import (
     and_,
     bindparam,
     delete,
+    exists,
     null,
+    or_,
     select,
     tuple_,
     update,
@@ -24,6 +26,7 @@ from gateway.storage.branches import Branch
 from gateway.storage.branches.branch_positions import branch_of
 from gateway.storage.database import Database, Prepared, Store, reads, send, writes
 from gateway.storage.messages import History, PromptMemories, StoredMessage
+from gateway.storage.projects.access import SHARED_WITH
 from gateway.storage.refusals import no_session
 from gateway.storage.replica_signals import Signal
 from gateway.storage.row_codec import as_json
@@ -123,11 +126,15 @@ def newest(
     limit: int,
     before: tuple[int, str] | None,
     order: Order = "updated",
+    project_id: str | None = None,
     **only: bool | None,
 ) -> list[SessionRow]:
     """The owner's, newest first; of those that were `found` if given. `only`: by `pinned` and `archived`."""
     place = (sessions.c[f"{order}_at"], sessions.c.id)
     chosen = SESSIONS.where(sessions.c.owner == owner)
+    if project_id is not None:
+        is_seen = or_(sessions.c.owner == owner, exists().where(SHARED_WITH))
+        chosen = SESSIONS.where(sessions.c.project_id == project_id, is_seen).params(user_id=owner)
     for name, wanted in only.items():
         if wanted is not None:
             since = sessions.c[f"{name}_at"]
@@ -333,6 +340,7 @@ class SqlSessions(Store):
         pinned: bool | None = None,
         archived: bool | None = None,
         order: Order = "updated",
+        project_id: str | None = None,
     ) -> list[SessionRow]:
         """The owner's sessions, newest first, at most `limit`, strictly before the pair `before`;
         with `query` those that have all its words in one turn or in the title."""
@@ -350,6 +358,7 @@ class SqlSessions(Store):
                 order=order,
                 pinned=pinned,
                 archived=archived,
+                project_id=project_id,
             )
 
         return await self.database.read(page, snapshot=False)

@@ -34,7 +34,8 @@ class TurnRow:
     before it. `origin` is None for a turn that ran here. `instructions` is the digest (SHA-256 in hex) of
     those of its client; None: it has none, or waits and brought none. `client_tools` names the set of tools
     that came with it (see `Turns.client_tools`). `dialect` names the adapter by which it was asked for; None:
-    the gateway's own routes. `feedback` is what its owner thinks of it."""
+    the gateway's own routes. `feedback` is what its owner thinks of it. `is_shared`: the members of its
+    session's project read it."""
 
     id: str
     session_id: str
@@ -64,6 +65,7 @@ class TurnRow:
     client_tools: str | None = None
     dialect: str | None = None
     feedback: Feedback | None = None
+    is_shared: bool = False
 
 
 class OwnedTurn(NamedTuple):

@@ -264,6 +264,7 @@ def _row_of(
         instructions=digest or None,
         client_tools=tools,
         dialect=new.dialect,
+        is_shared=session.shared is not None,
     )
 
 

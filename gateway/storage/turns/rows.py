@@ -72,6 +72,7 @@ TURNS = (
         turns.c.client_tools,
         turns.c.dialect,
         turns.c.feedback,
+        sessions.c.shared,
         heads.c.head,
         sessions.c.created_at,
     )
@@ -105,14 +106,20 @@ SESSION_OF = Prepared(select(turns.c.session_id).where(OF_ID))
 def turn_of(row: tuple[Any, ...]) -> TurnRow:
     """A row of TURNS. `first_seq` is fixed before the first event is there: until then both bounds are 0."""
     first_seq, last_seq, cancel_requested, project_id, role_id, recoveries, attachments = row[10:17]
-    ended_at, usage, cost, iterations, *place, digest, tools, dialect, feedback = row[17:28]
+    ended_at, usage, cost, iterations, *place, digest, tools, dialect, feedback, shared = row[17:29]
     if last_seq < first_seq:
         first_seq = last_seq = 0
     values: list[Any] = [*row[:10], first_seq, last_seq, bool(cancel_requested), project_id, role_id]
     values += [attachments_of(attachments), recoveries, ended_at, usage_of(usage), cost, iterations]
     rated = Feedback.model_validate_json(feedback) if feedback else None
     return TurnRow(
-        *values, *place, instructions=digest or None, client_tools=tools, dialect=dialect, feedback=rated
+        *values,
+        *place,
+        instructions=digest or None,
+        client_tools=tools,
+        dialect=dialect,
+        feedback=rated,
+        is_shared=shared is not None,
     )
 
 

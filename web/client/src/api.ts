@@ -751,6 +751,10 @@ export interface ListedSession {
   readonly title_by?: "user" | "model";
   /** Of the turn that is open; absent: none is. */
   readonly status?: "running" | "awaiting_approval" | "awaiting_tool_result";
+  /** What the members of its project may do with it; absent: nothing. */
+  readonly shared?: "read";
+  /** The user whose it is; absent: it is yours. */
+  readonly shared_by?: string;
   /** With `q`: why it is here. */
   readonly found?: FoundReply;
 }
@@ -1486,6 +1490,10 @@ export interface Session {
   readonly title_by?: "user" | "model";
   /** Of the turn that is open; absent: none is. */
   readonly status?: "running" | "awaiting_approval" | "awaiting_tool_result";
+  /** What the members of its project may do with it; absent: nothing. */
+  readonly shared?: "read";
+  /** The user whose it is; absent: it is yours. */
+  readonly shared_by?: string;
 }
 
 export interface SessionBody {
@@ -1506,6 +1514,10 @@ export interface SessionChanges {
   readonly pinned?: boolean;
   /** Listed only where archived ones are asked for. */
   readonly archived?: boolean;
+  /** A project of yours to move it into; nobody else sees it. */
+  readonly project_id?: string;
+  /** read: the members of its project see all of it. none: nobody else does. */
+  readonly shared?: "read" | "none";
 }
 
 /** One session, and what became of its history. */
@@ -1527,6 +1539,10 @@ export interface SessionDetails {
   readonly title_by?: "user" | "model";
   /** Of the turn that is open; absent: none is. */
   readonly status?: "running" | "awaiting_approval" | "awaiting_tool_result";
+  /** What the members of its project may do with it; absent: nothing. */
+  readonly shared?: "read";
+  /** The user whose it is; absent: it is yours. */
+  readonly shared_by?: string;
   /** The summary that is in force, as the model reads it. */
   readonly compressed_context?: string;
   /** How many versions the one in force is made of. */
@@ -1558,6 +1574,8 @@ export interface SessionsQuery {
   readonly archived?: "false" | "true" | "all";
   /** The last used first, or the last made. */
   readonly order?: "updated" | "created";
+  /** Only those of that project; without `q` also what its members share with you. */
+  readonly project_id?: string;
 }
 
 /** Where to go then. */

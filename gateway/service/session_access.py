@@ -1,0 +1,40 @@
+"""Whose session it is, and what somebody may do with it: every verb on a session asks here first.
+
+    own          everything
+    shared       to the members of its project: read; to its owners also another title, unsharing, deletion
+    any other    as absent as one that never was
+
+The owner that comes out is under whose name storage is asked for the rest.
+"""
+
+from gateway.auth import Principal
+from gateway.errors import Forbidden
+from gateway.storage.projects import Need, Projects
+from gateway.storage.refusals import no_session
+
+
+async def owner_of(projects: Projects, who: Principal, session_id: str, need: Need = "read") -> str:
+    """The owner of a session with which the caller may do what they `need`.
+
+    Raises:
+        errors.NotFound: (session_not_found) there is none, or it is nothing to them.
+        errors.Forbidden: (session_read_only) they may see it, and no more.
+    """
+    found = await projects.access(session_id, who.user_id)
+    if found is None:
+        raise no_session(session_id)
+    if not found.may(need):
+        raise read_only()
+    return found.owner
+
+
+def read_only() -> Forbidden:
+    return Forbidden(
+        "This session is somebody else's, who lets you read it, and no more: ask them, or use one of yours.",
+        code="session_read_only",
+    )
+
+
+async def may_read(projects: Projects, user_id: str, session_id: str) -> bool:
+    """Whether that user still may."""
+    return await projects.access(session_id, user_id) is not None

@@ -1,0 +1,83 @@
+"""How a session is moved into a project and shared there, in SQL."""
+
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, null, select, update
+
+from gateway.errors import Conflict, NotFound
+from gateway.storage.database import Prepared, send
+from gateway.storage.projects import Sharing
+from gateway.storage.refusals import no_session
+from gateway.storage.replica_signals import Signal
+from gateway.storage.schema import branches, heads, project_members, sessions
+from gateway.storage.sessions.busy import check_is_idle
+
+_ID = sessions.c.id == bindparam("session_id")
+PLACE = Prepared(
+    select(sessions.c.project_id, sessions.c.shared, heads.c.head)
+    .join_from(sessions, heads, heads.c.session_id == sessions.c.id)
+    .where(_ID, sessions.c.owner == bindparam("owner"))
+)
+ROLE = Prepared(
+    select(project_members.c.role)
+    .where(
+        project_members.c.project_id == bindparam("project_id"),
+        project_members.c.user_id == bindparam("user_id"),
+    )
+    .with_for_update(read=True)  # who is removed at the same time shares nothing afterwards
+)
+FORGET_IN_BRANCHES = Prepared(
+    update(branches).where(branches.c.session_id == bindparam("session_id")).values(told_memories=null())
+)
+
+
+def share(
+    connection: Connection,
+    session_id: str,
+    owner: str,
+    *,
+    project_id: str | None = None,
+    shared: Sharing | None = None,
+) -> None:
+    row = PLACE.one(connection, session_id=session_id, owner=owner)
+    if row is None:
+        raise no_session(session_id)
+    before, was_shared, head = row
+    is_moved = project_id is not None and project_id != before
+    if is_moved:
+        _check_writes(connection, project_id, owner)
+    values: dict[str, Any] = {"project_id": project_id, "shared": None} if is_moved else {}
+    if shared == "none":
+        values["shared"] = None
+    elif shared is not None and (is_moved or was_shared != shared):
+        if (chosen := project_id or before) is None:
+            raise _in_no_project()
+        try:
+            _check_writes(connection, chosen, owner)
+        except NotFound:
+            raise _in_no_project() from None
+        # What its prompt was told was for its owner's eyes.
+        values |= {"shared": shared, "told_memories": None, "carried": None}
+        FORGET_IN_BRANCHES.run(connection, session_id=session_id)
+    if not values:
+        return
+    if is_moved or values["shared"] is not None:
+        check_is_idle(connection, session_id, head, "wait for its end, or cancel it")
+    connection.execute(update(sessions).where(sessions.c.id == session_id).values(values))
+    send(connection, Signal("access", session_id))
+
+
+def _check_writes(connection: Connection, project_id: str | None, owner: str) -> None:
+    """Raises errors.NotFound: the owner is not in that project, or reads only."""
+    role = ROLE.value(connection, project_id=project_id, user_id=owner)
+    if role is None or role == "reader":
+        raise NotFound(
+            f"There is no project {project_id} in which you may share something.", code="project_not_found"
+        )
+
+
+def _in_no_project() -> Conflict:
+    return Conflict(
+        "The session is in no project whose members could read it: give project_id as well.",
+        code="session_in_no_project",
+    )

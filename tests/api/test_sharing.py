@@ -1,0 +1,291 @@
+"""Sessions that are shared in a project: who reads them, who may do no more, and when it ends."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import httpx2
+import pytest
+from pydantic import SecretStr
+
+from gateway.api.url_table import ENDPOINTS
+from gateway.http.endpoint import READS
+from gateway.settings import Settings
+from tests.harness import Client, events, running_gateway, the
+from tests.loopback import TIMEOUT
+from tests.postgres import on_both_engines
+
+pytestmark = pytest.mark.anyio
+
+Headers = dict[str, str]
+ROOT = {"x-api-key": "root-secret-0123456789"}
+GUARDED: dict[str, Any] = {"api_keys": SecretStr("root:root-secret-0123456789"), "admins": ("root",)}
+SECRET = "Ada's favourite dish is peanut soup."
+QUESTION = "What is my favourite dish?"
+SAVES = '/call manage_memory {"action": "save", "content": "The launch of the rocket is in May."}'
+BODIES: dict[str, Any] = {
+    "/turns": {"message": "mine"},
+    "/feedback": {"rating": "up"},
+    "/approvals/{tool_call_id}": {"decision": "approve"},
+    "/tool_results/{tool_call_id}": {"content": "mine"},
+}
+OWNERS_MAY = ("PATCH", "DELETE")
+"""With the session itself."""
+
+
+@pytest.fixture
+async def guarded(settings: Settings, anyio_backend: str) -> AsyncGenerator[Client]:
+    async with running_gateway(settings.model_copy(update=GUARDED)) as client:
+        yield client
+
+
+class Team:
+    """Ada shares; Bob reads, Carl edits, Dora owns the project as well. Eve is of the same tenant and no
+    member, Mallory of another one."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.of: dict[str, Headers] = {}
+        self.project = ""
+
+    async def begin(self) -> "Team":
+        for user in ("ada", "bob", "carl", "dora", "eve", "mallory"):
+            tenant = "blue" if user == "mallory" else "red"
+            body = {"name": "key", "user": user, "tenant": tenant}
+            self.of[user] = {"x-api-key": (await self.client.post("/api/keys", body, **ROOT)).json()["key"]}
+        made = await self.client.post("/api/projects", {"name": "Apollo"}, **self.of["ada"])
+        self.project = made.json()["id"]
+        for user, role in (("bob", "reader"), ("carl", "editor"), ("dora", "owner")):
+            await self.put(user, role)
+        return self
+
+    async def put(self, user: str, role: str) -> None:
+        path = f"/api/projects/{self.project}/members/{user}"
+        assert (await self.ask("ada", "PUT", path, {"role": role})).status_code == 204
+
+    async def remove(self, user: str, by: str = "ada") -> None:
+        path = f"/api/projects/{self.project}/members/{user}"
+        assert (await self.ask(by, "DELETE", path)).status_code == 204
+
+    async def ask(self, who: str, method: str, path: str, body: Any = None) -> httpx2.Response:
+        return await self.client.http.request(method, path, json=body, headers=self.of[who])
+
+    async def chat(self, who: str, message: str, session: str) -> list[dict[str, Any]]:
+        body = {"message": message, "session_id": session}
+        return events(await self.client.all_frames("/api/chat", body, self.of[who]))
+
+    async def share(self, session: str, who: str = "ada", **changes: Any) -> httpx2.Response:
+        given = {"project_id": self.project, "shared": "read"} | changes
+        return await self.ask(who, "PATCH", f"/api/sessions/{session}", given)
+
+    async def shared_chat(self, session: str = "s", message: str = "/say hello") -> str:
+        """Ada's, with one turn, whose id comes out."""
+        turn = (await self.chat("ada", message, session))[0]["turn_id"]
+        shared = await self.share(session)
+        assert shared.status_code == 200, shared.text
+        return turn
+
+
+def code(response: httpx2.Response) -> tuple[int, str]:
+    return response.status_code, response.json()["error"]["code"]
+
+
+async def test_members_read_what_is_shared_and_nobody_else_does(guarded: Client) -> None:
+    """In the list of the project, and by each way to read a session; until then it is Ada's alone, also where
+    it is in the project."""
+    team = await Team(guarded).begin()
+    await team.chat("ada", "/say hello", "s")
+    await team.share("s", shared="none")
+    listed = f"/api/sessions?project_id={team.project}"
+    assert (await team.ask("bob", "GET", listed)).json()["sessions"] == []
+    assert code(await team.ask("bob", "GET", "/api/sessions/s")) == (404, "session_not_found")
+
+    await team.share("s")
+
+    for who in ("bob", "carl", "dora"):
+        (row,) = (await team.ask(who, "GET", listed)).json()["sessions"]
+        assert (row["id"], row["shared"], row["shared_by"]) == ("s", "read", "ada")
+        assert (await team.ask(who, "GET", "/api/sessions")).json()["sessions"] == []
+        for path in ("snapshot", "messages", "export", "replay?speed=max", "events?follow=0"):
+            seen = await team.ask(who, "GET", f"/api/sessions/s/{path}")
+            assert seen.status_code == 200, (path, seen.text)
+            assert "hello" in seen.text
+    own = (await team.ask("ada", "GET", "/api/sessions/s")).json()
+    assert (own["shared"], "shared_by" in own) == ("read", False)
+    for who in ("eve", "mallory"):
+        assert (await team.ask(who, "GET", listed)).json()["sessions"] == []
+
+
+async def test_no_route_forgets_who_asks(guarded: Client) -> None:
+    """Every route with a session, from the table: to strangers it is as absent as one that never was; members
+    read, and change nothing; owners of the project rename and delete, no more."""
+    team = await Team(guarded).begin()
+    turn = await team.shared_chat()
+    routes = [each for each in ENDPOINTS if "{session_id}" in each.path]
+    assert len(routes) >= 25
+
+    for route in routes:
+        body = next((BODIES[end] for end in BODIES if route.path.endswith(end)), {})
+        body = {"title": "mine"} if route.method == "PATCH" else body
+        body = None if route.method in {"GET", "DELETE"} else body
+        values = {"turn_id": turn, "tool_call_id": "call", "version": 1, "branch": 0}
+        path, absent = (route.path.format(session_id=each, **values) for each in ("s", "none"))
+        if route.path.endswith("/events"):
+            path, absent = f"{path}?follow=0", f"{absent}?follow=0"
+        for who in ("eve", "mallory"):
+            there, nowhere = [await team.ask(who, route.method, each, body) for each in (path, absent)]
+            assert there.status_code == 404, (route.method, path, there.text)
+            assert code(there) == code(nowhere)
+            words = [each.json()["error"]["message"] for each in (there, nowhere)]
+            assert words[0].replace(" s", " none") == words[1].replace(" s", " none")
+        changes = route.method != "GET" and route.action != READS
+        for who in ("bob", "carl", "dora"):
+            if who == "dora" and route.method in OWNERS_MAY:
+                continue
+            answer = await team.ask(who, route.method, path, body)
+            if changes:
+                assert code(answer) == (403, "session_read_only"), (route.method, path, answer.text)
+            else:
+                # What there is not in any session is not found, whoever asks.
+                assert answer.status_code == (await team.ask("ada", route.method, path, body)).status_code
+    kept = (await team.ask("ada", "GET", "/api/sessions/s")).json()
+    assert (kept["title"], kept["shared"], kept["pinned"]) == ("/say hello", "read", False)
+
+
+async def test_an_owner_of_the_project_renames_unshares_and_deletes(guarded: Client) -> None:
+    """But neither pins it, nor moves it, nor shares what is not shared."""
+    team = await Team(guarded).begin()
+    for session in ("s", "t"):
+        await team.shared_chat(session)
+
+    named = await team.ask("dora", "PATCH", "/api/sessions/s", {"title": "Plans"})
+    assert (named.json()["title"], named.json()["shared_by"]) == ("Plans", "ada")
+    for changes in ({"pinned": True}, {"archived": True}, {"project_id": "other"}):
+        refused = await team.ask("dora", "PATCH", "/api/sessions/s", changes)
+        assert code(refused) == (403, "session_read_only")
+    assert (await team.ask("dora", "PATCH", "/api/sessions/s", {"shared": "none"})).status_code == 200
+    assert code(await team.ask("dora", "PATCH", "/api/sessions/s", {"shared": "read"}))[0] == 404
+    assert (await team.ask("dora", "DELETE", "/api/sessions/t")).status_code == 204
+
+    assert code(await team.ask("ada", "GET", "/api/sessions/t")) == (404, "session_not_found")
+    assert "shared" not in (await team.ask("ada", "GET", "/api/sessions/s")).json()
+
+
+async def test_only_who_writes_in_a_project_moves_a_session_there(guarded: Client) -> None:
+    """A label of one's own is no project, whatever it says; a reader has nothing to share."""
+    team = await Team(guarded).begin()
+    for who in ("bob", "eve"):
+        await team.chat(who, "/say hello", f"of-{who}")
+        refused = await team.share(f"of-{who}", who)
+        assert code(refused) == (404, "project_not_found")
+    body = {"id": "labelled", "project_id": team.project}
+    assert (await team.ask("eve", "POST", "/api/sessions", body)).status_code == 201
+    shared = await team.ask("eve", "PATCH", "/api/sessions/labelled", {"shared": "read"})
+    assert code(shared) == (409, "session_in_no_project")
+
+    assert code(await team.ask("ada", "GET", "/api/sessions/labelled")) == (404, "session_not_found")
+    assert (await team.ask("ada", "GET", f"/api/sessions?project_id={team.project}")).json()["sessions"] == []
+
+
+@on_both_engines
+async def test_what_a_member_follows_ends_when_they_are_removed(
+    settings: Settings, anyio_backend: str
+) -> None:
+    """At once; nothing that comes afterwards reaches them, and who stays goes on."""
+    async with running_gateway(settings.model_copy(update=GUARDED)) as client, asyncio.timeout(TIMEOUT):
+        team = await Team(client).begin()
+        await team.shared_chat()
+        path = "/api/sessions/s/events"
+        async with (
+            client.frames(path, headers=team.of["bob"]) as bobs,
+            client.frames(path, headers=team.of["carl"]) as carls,
+        ):
+            for frames in (bobs, carls):
+                assert [(await anext(frames)).event for _ in range(2)] == ["stream_open", "turn_start"]
+            await team.remove("bob")
+            left = [frame async for frame in bobs]
+            later = (await team.chat("ada", "/say afterwards", "s"))[0]["turn_id"]
+            async for frame in carls:
+                if frame.data.get("turn_id") == later and frame.event == "done":
+                    break
+
+        assert later not in str(left)
+        assert code(await team.ask("bob", "GET", "/api/sessions/s")) == (404, "session_not_found")
+
+
+async def test_who_leaves_takes_along_what_they_shared(guarded: Client) -> None:
+    """It is private again, also when they come back; a deleted project leaves all to its owners."""
+    team = await Team(guarded).begin()
+    for who in ("ada", "carl"):
+        await team.chat(who, "/say hello", f"of-{who}")
+        assert (await team.share(f"of-{who}", who)).status_code == 200
+    assert (await team.ask("ada", "GET", "/api/sessions/of-carl")).status_code == 200
+
+    await team.remove("carl", by="carl")
+    assert code(await team.ask("ada", "GET", "/api/sessions/of-carl")) == (404, "session_not_found")
+    await team.put("carl", "editor")
+    assert code(await team.ask("ada", "GET", "/api/sessions/of-carl")) == (404, "session_not_found")
+
+    assert (await team.ask("dora", "DELETE", f"/api/projects/{team.project}")).status_code == 204
+    for reader in ("bob", "carl", "dora"):
+        assert code(await team.ask(reader, "GET", "/api/sessions/of-ada")) == (404, "session_not_found")
+    assert "shared" not in (await team.ask("ada", "GET", "/api/sessions/of-ada")).json()
+
+
+@on_both_engines
+async def test_what_is_remembered_of_a_person_does_not_come_into_what_others_read(
+    settings: Settings, anyio_backend: str
+) -> None:
+    """Neither in the prompt nor retrieved, from the moment on from which it is shared; alone with the model
+    Ada is asked about it."""
+    async with running_gateway(settings.model_copy(update=GUARDED)) as client:
+        team = await Team(client).begin()
+        await team.ask("ada", "POST", "/api/memory", {"content": SECRET})
+        alone = await team.chat("ada", QUESTION, "alone")
+        assert "peanut" in str([each for each in alone if each["type"] == "retrieval"])
+        await team.chat("ada", "/say hello", "s")
+        await team.share("s")
+
+        asked = await team.chat("ada", QUESTION, "s")
+
+        assert the(asked, "done")["status"] == "completed"
+        assert "retrieval" not in [each["type"] for each in asked]
+        sent = await team.ask("bob", "GET", f"/api/sessions/s/turns/{asked[0]['turn_id']}/prompt")
+        assert sent.status_code == 200
+        assert "peanut" not in sent.text + str(asked)
+
+
+async def test_what_is_waited_for_is_not_shared_in_between(guarded: Client) -> None:
+    """A turn that runs has in its prompt what only its owner may see."""
+    team = await Team(guarded).begin()
+    body = {"message": "/slow 40 hello"}
+    await team.ask("ada", "POST", "/api/sessions", {"id": "s"})
+    begun = await team.ask("ada", "POST", "/api/sessions/s/turns", body)
+    assert begun.status_code == 202, begun.text
+
+    refused = await team.share("s")
+
+    assert code(refused) == (409, "turn_in_progress")
+    cancel = f"/api/sessions/s/turns/{begun.json()['turn_id']}/cancel"
+    assert (await team.ask("ada", "POST", cancel)).status_code in {200, 202}
+
+
+@on_both_engines
+async def test_what_is_remembered_in_a_shared_session_is_the_projects(
+    settings: Settings, anyio_backend: str
+) -> None:
+    """It comes back in the shared sessions of other members, and in nobody's own."""
+    async with running_gateway(settings.model_copy(update=GUARDED)) as client:
+        team = await Team(client).begin()
+        await team.shared_chat("s")
+        saved = await team.chat("ada", SAVES, "s")
+        assert the(saved, "memory")["op"] == "remembered"
+        await team.chat("carl", "/say hello", "t")
+        await team.share("t", "carl")
+
+        shared = await team.chat("carl", "When is the launch of the rocket?", "t")
+        assert "in May" in str([each for each in shared if each["type"] == "retrieval"])
+        for who in ("ada", "carl"):
+            own = await team.chat(who, "When is the launch of the rocket?", f"own-{who}")
+            listed = await team.ask(who, "GET", "/api/memory")
+            assert "in May" not in str(own) + listed.text
