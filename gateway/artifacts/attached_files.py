@@ -71,7 +71,7 @@ MAX_REFUSED = 10_000
 
 
 class AttachedFiles(NamedTuple):
-    """What a message brings along, and the artifacts that were made of it."""
+    """The files of a message, and the artifacts made of them."""
 
     files: tuple[Attached, ...] = ()
     made: tuple[str, ...] = ()

@@ -36,7 +36,7 @@ class ArtifactContent:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What a content is made of: its size in bytes, the hashes of the whole and of its parts, its lines (the
+    """The measures of a content: its size in bytes, the hashes of the whole and of its parts, its lines (the
     last may have no end; None where it is no text: not UTF-8, or with a NUL in it), its first HEAD and its
     last TAIL bytes."""
 

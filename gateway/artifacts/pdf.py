@@ -1,4 +1,4 @@
-"""What can be seen of a PDF without walking through it: how many pages it has, and whether it is locked."""
+"""The facts about a PDF that need no full parse: its number of pages, and whether it is locked."""
 
 import re
 import zlib

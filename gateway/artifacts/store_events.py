@@ -67,7 +67,7 @@ class PassedOn:
 
 
 class Swept(NamedTuple):
-    """What a round removed: artifacts whose time was over, blobs that were orphans, and parts of blobs
+    """The removals of one round: artifacts whose time was over, blobs that were orphans, and parts of blobs
     that never became whole."""
 
     expired: int

@@ -26,7 +26,7 @@ _HOW = 'Write {"$artifact": "ART-…"} for the whole content, and with "json_pat
 
 
 class References:
-    """What stands in for content in the arguments of a call."""
+    """References that stand for contents in the arguments of a call."""
 
     def __init__(self, store: ArtifactStore, *, most_bytes: int) -> None:
         self._store = store

@@ -70,8 +70,8 @@ def harmless(markdown: str) -> str:
             elif not bad:
                 return "\n".join([*lines, *_open_fence(lines)])
             for number in {number for token in bad for number in range(*(token.map or (0, len(lines))))}:
-                lines[number] = _mended(lines[number])
-    return "\n".join(_mended(each).replace("]:", "]\\:") for each in lines)
+                lines[number] = _repaired(lines[number])
+    return "\n".join(_repaired(each).replace("]:", "]\\:") for each in lines)
 
 
 def _quoted(markdown: str, indent: str = "") -> str:
@@ -96,7 +96,7 @@ def _is_bad(token: Token) -> bool:
     return token.type in {"html_block", "html_inline", "image"}
 
 
-def _mended(written: str) -> str:
+def _repaired(written: str) -> str:
     return _TAG.sub("&lt;", written).replace("![", "!\\[").replace("](", "]\\(")
 
 

@@ -1,1 +1,1 @@
-"""What the model's abilities are: functions, written procedures and tools of MCP servers, in one catalog."""
+"""The abilities of the model: functions, written procedures and tools of MCP servers, in one catalog."""

@@ -43,7 +43,7 @@ class SkillFolders:
         self._last = FoundSkills()
 
     def scan(self) -> FoundSkills:
-        """What is there now; the same object as before when nothing has changed. A file is read again only
+        """The contents now; the same object as before when nothing has changed. A file is read again only
         when its state (times, size, inode) is another, so that a look costs a listing per folder and a stat
         per SKILL.md. An absent folder is an empty one. Never raises: what cannot be used is a warning."""
         read: dict[tuple[Tier, str], _Reading] = {}

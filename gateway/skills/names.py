@@ -1,4 +1,4 @@
-"""What written skills are called when several want one name."""
+"""The names of written skills when several want the same one."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable

@@ -37,7 +37,7 @@ class TrialVerdict(NamedTuple):
 
 
 def verdict_on(signal: Signal, status: int, phrase: str, content_type: str, body: bytes) -> TrialVerdict:
-    """What became of one record of the signal, by the answer to it (OpenTelemetry Protocol Specification,
+    """The outcome of one record of the signal, by the answer to it (OpenTelemetry Protocol Specification,
     "OTLP/HTTP Response"): `phrase` is the status line's."""
     text = f"{status} {phrase}".strip()
     if not 200 <= status < 300:

@@ -34,7 +34,7 @@ _TRANSIENT = re.compile(r"Transient error (.*) encountered")
 
 
 class Probe(NamedTuple):
-    """What became of a signal that was sent to `endpoint`, which `variable` names. `reason` is in the words
+    """The outcome of a signal that was sent to `endpoint`, which `variable` names. `reason` is in the words
     of the server or of the network; empty when it was accepted without a word. `not understood` is a
     success in words that are no OTLP: a page to log in, most often."""
 

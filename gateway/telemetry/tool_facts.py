@@ -1,4 +1,4 @@
-"""What the observer knows of a tool call: whether it may run, what it did, what came of it.
+"""The facts about a tool call that the observer gathers: its approval, its work, its result.
 
 All times are Unix milliseconds as the events carry them.
 """

@@ -1,1 +1,1 @@
-"""What the model may call."""
+"""The tools that the model may call."""

@@ -1,4 +1,4 @@
-"""What a function gave back, as the text that the model reads."""
+"""The return value of a function, as the text that the model reads."""
 
 import asyncio
 import json

@@ -35,7 +35,7 @@ def content_of(text: str, files: Sequence[File]) -> str:
     return orjson.dumps({"text": text, "files": written}).decode()
 
 
-def clients_calls(turn: TurnContext, answer: Answer) -> set[str]:
+def client_call_ids(turn: TurnContext, answer: Answer) -> set[str]:
     """The ids of the calls that the client is to run. Those that may not run, or whose arguments do not fit,
     never leave the gateway."""
     return {block["id"] for block in answer.content if _is_clients(turn, answer, block)}
@@ -61,7 +61,7 @@ async def expect_results(turn: TurnContext, answer: Answer) -> None:
 
 async def take_results(turn: TurnContext) -> bool:
     """Emits the results that came since, from the client or by time; whether there were any."""
-    waiting = clients_waiting(turn)
+    waiting = unanswered_client_calls(turn)
     if not waiting:
         return False
     calls, row = turn.deps.client_calls, turn.row
@@ -78,7 +78,7 @@ async def take_results(turn: TurnContext) -> bool:
     return len(came) > 0
 
 
-def clients_waiting(turn: TurnContext) -> dict[str, CallState]:
+def unanswered_client_calls(turn: TurnContext) -> dict[str, CallState]:
     """The calls of which the client still owes the result."""
     calls = turn.progress.calls.items()
     return {call_id: state for call_id, state in calls if state.result is None and state.runs_on_client}

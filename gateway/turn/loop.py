@@ -31,7 +31,7 @@ async def run_loop(turn: TurnContext) -> Ending | None:
     while True:
         if not progress.calls and progress.stop_reason is not None and progress.stop_reason != "pause_turn":
             return _end(turn, progress.stop_reason)
-        if lease.handing_over or (progress.calls and not await _calls_answered(turn)) or lease.handing_over:
+        if lease.handing_over or (progress.calls and not await _answer_calls(turn)) or lease.handing_over:
             return None
         repeats = progress.iteration > 0 and progress.stop_reason is None
         if not repeats:
@@ -45,7 +45,7 @@ async def run_loop(turn: TurnContext) -> Ending | None:
         try:
             answer = await ask(turn, shown)
         except ModelError as error:
-            if not await _mended(turn, error, shows_files=shown is not request):
+            if not await _shrink_request(turn, error, shows_files=shown is not request):
                 raise
             continue
         remember_withheld(turn)
@@ -65,16 +65,16 @@ def limit_reached(progress: TurnProgress, limits: Limits) -> Ending | None:
     return None
 
 
-async def _mended(turn: TurnContext, error: ModelError, *, shows_files: bool) -> bool:
-    """Whether a call that failed is to be repeated with a smaller request: compressed, or without files; once
-    for each cause."""
+async def _shrink_request(turn: TurnContext, error: ModelError, *, shows_files: bool) -> bool:
+    """Makes the request of a failed call smaller, by compression or without files, once for each cause.
+    False: it cannot be."""
     if error.code == "context_overflow" and await compress_overflow(turn):
         return True
     return shows_files and withhold_files(turn, error)
 
 
-async def _calls_answered(turn: TurnContext) -> bool:
-    """Sees to it that the calls of the last answer have their results; False when the turn was parked."""
+async def _answer_calls(turn: TurnContext) -> bool:
+    """Runs the open calls of the last answer; False when the turn was parked."""
     if turn.messages[-1].role != "assistant":
         return True
     answers = await run_tool_calls(turn)

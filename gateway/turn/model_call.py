@@ -16,7 +16,7 @@ from gateway.model.retry_delay import next_delay
 from gateway.prompt.cache_points import mark_messages
 from gateway.prompt.prefix import CLIENT
 from gateway.storage.messages import History
-from gateway.turn.client_calls import clients_calls, expect_results
+from gateway.turn.client_calls import client_call_ids, expect_results
 from gateway.turn.context import TurnContext
 from gateway.turn.tool_calls import record_intents, refuse_bad_inputs
 
@@ -126,7 +126,7 @@ async def _attempt(turn: TurnContext, request: ModelRequest) -> Answer:
                     progress.attempt_usage = chunk.usage
                 case Answer():
                     answer = _usable(chunk)
-                    answer = _with_usable_ids(answer, progress.call_ids, clients_calls(turn, answer))
+                    answer = _with_usable_ids(answer, progress.call_ids, client_call_ids(turn, answer))
                     progress.attempt_usage = answer.usage
                     _check_calls(answer, turn.settings.max_tool_calls)
                     end = _end(answer, request, ttft_ms, _ms_since(asked_at))

@@ -38,7 +38,7 @@ async def progress_of(events: EventLog, turn: TurnRow, head: int, observer: Turn
     return progress
 
 
-async def after_what_was_shown(turns: TurnOwnership, accepted: Accepted, shown: int) -> Accepted:
+async def advanced_past_shown(turns: TurnOwnership, accepted: Accepted, shown: int) -> Accepted:
     """The turn, behind every number that was `shown`: a server that was promoted may lack the newest events.
 
     Raises:
@@ -73,7 +73,7 @@ async def close_from_log(
     accepted = await turns.take_over(turn.id, recovered=False)
     if accepted is None:
         return
-    accepted = await after_what_was_shown(turns, accepted, shown(accepted))
+    accepted = await advanced_past_shown(turns, accepted, shown(accepted))
     try:
         progress = await progress_of(events, accepted.turn, accepted.head, observer)
     except ValueError:

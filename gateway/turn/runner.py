@@ -17,7 +17,7 @@ from gateway.turn.emitter import Emitter
 from gateway.turn.finalize import CANCELLED, Ending, Limits, failed, finalize_turn, out_of_time
 from gateway.turn.observer import Tracing, TurnObserver, ids_of
 from gateway.turn.progress import TurnProgress
-from gateway.turn.recovery import after_what_was_shown, close_from_log, progress_of
+from gateway.turn.recovery import advanced_past_shown, close_from_log, progress_of
 from gateway.turn.run import run_turn
 
 RETRY_DELAYS = (0.5, 1.0, 2.0, 5.0)
@@ -151,7 +151,7 @@ class TurnRunner:
         try:
             while True:
                 try:
-                    accepted = await after_what_was_shown(self._deps.turns, accepted, self._shown(accepted))
+                    accepted = await advanced_past_shown(self._deps.turns, accepted, self._shown(accepted))
                     if accepted.lost:
                         self.undelivered.add(turn.session_id)  # the warning
                     is_over = await self._run_to_done(accepted, running)

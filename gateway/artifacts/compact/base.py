@@ -1,4 +1,4 @@
-"""What every compact form is made of: lines of plain words, in which what stems from the content is short,
+"""The parts of every compact form: lines of plain words, with quotations of the content that are short,
 visible and on one line."""
 
 from collections.abc import Iterable, Mapping

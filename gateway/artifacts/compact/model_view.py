@@ -20,7 +20,7 @@ _MAX_COMPACT = 8000  # characters of a compact form that are looked at: more tha
 
 
 def render(row: ArtifactRow, *, note: str | None = None) -> Wrapped:
-    """What the model reads in place of the content: reference, type and size, how to read a part and how to
+    """The text for the model in place of the content: reference, type and size, how to read a part and how to
     pass all of it on, and as much of its compact form as fits. `note` is where the content comes from. What
     stems from others is visible, defused, between our tags and indented: none of it can pose as ours."""
     lines = defuse("\n".join(f"  {line}" for line in _lines(row))).splitlines()

@@ -1,4 +1,4 @@
-"""What a content is: by its first bytes, by what is declared where the bytes agree, and by how it reads."""
+"""The kind of a content: by its first bytes, by a declared type where the bytes agree, and by its text."""
 
 from gateway.artifacts.kinds.images import image_size
 from gateway.artifacts.kinds.kind import kind_of

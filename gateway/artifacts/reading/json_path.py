@@ -1,5 +1,5 @@
-"""What a JSON path selects in a content: `json_path=$.items[0]`. json_path_program.py does it, in a process
-that is held to its time and memory."""
+"""The values that a JSON path selects in a content: `json_path=$.items[0]`. json_path_program.py finds them,
+in a process with bounded time and memory."""
 
 import asyncio
 import os

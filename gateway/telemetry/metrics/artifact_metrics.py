@@ -1,5 +1,5 @@
-"""What can be counted of artifacts: what is kept and from where, how it is read and passed on, what goes
-wrong, and how much there is. Never by whose it is.
+"""Metrics of artifacts: stored contents and their sources, reads, references in calls, failures, totals.
+Never by owner.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""What was counted, as Prometheus reads it and as it is pushed over OTLP.
+"""The metrics as Prometheus reads them and as they are pushed over OTLP.
 
 The exporter that OpenTelemetry has for Prometheus leaves exemplars out; this one keeps them, so that a slow
 bucket of a histogram leads to a trace that fell into it.

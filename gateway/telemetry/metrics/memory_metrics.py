@@ -1,6 +1,4 @@
-"""What can be counted of the memory: what turns recall, what changes and by whom, what is learned, and how
-much there is. Never by whose it is.
-"""
+"""Metrics of the memory: recalls of turns, changes and their authors, learning, totals. Never by owner."""
 
 from typing import Any
 

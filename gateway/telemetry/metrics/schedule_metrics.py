@@ -1,4 +1,4 @@
-"""What can be counted of schedules: what became of their due times, and how late their turns began."""
+"""Metrics of schedules: the outcomes of due times, and how late their turns began."""
 
 from gateway.storage.schedules import ScheduleRun
 from gateway.telemetry import semconv

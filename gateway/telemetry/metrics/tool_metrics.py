@@ -1,4 +1,4 @@
-"""What can be counted of tool calls: how they ended, what was decided about them, skills, steps, suggestions.
+"""Metrics of tool calls: outcomes, approvals, skills, steps, suggestions.
 
 Names of tools and skills come from a model, so only the first of them are themselves. Those of clients'
 tools are theirs to choose: all of them count as one.

@@ -1,4 +1,4 @@
-"""What can be counted over all turns. Never by session, user or turn: a series, once made, stays for good."""
+"""Metrics of turns. Never by session, user or turn: a series, once made, stays for good."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""What can be counted of webhooks: what came of posts to them, and when. Never by whose they are."""
+"""Metrics of webhooks: outcomes and times of posts. Never by owner."""
 
 from gateway.storage.webhooks import EVENTS, DeliveryAttempt
 from gateway.telemetry import semconv

@@ -62,7 +62,7 @@ class Readable(NamedTuple):
 
 
 def readable(html: str, base: str, limit: int) -> Readable:
-    """What a person would read of a page: headings, paragraphs, lists, tables and links, as plain text of
+    """The readable part of a page: headings, paragraphs, lists, tables and links, as plain text of
     about `limit` characters at most. `base` is what its links are relative to."""
     reader = _Reader(base)
     # A page may be made to keep the parser busy: `close()` reads the whole rest again for each element left

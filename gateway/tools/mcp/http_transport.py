@@ -1,4 +1,5 @@
-"""What a server at an address is spoken to with: bounded in what it may send, and discreet."""
+"""The HTTP transport to a server at an address: bounded in what the server may send, and without secrets in
+its messages."""
 
 import ssl
 from collections.abc import AsyncIterator, Callable

@@ -1,4 +1,4 @@
-"""What a server may send, at most. A server may be anybody's."""
+"""Limits of what a server may send. A server may be anybody's."""
 
 import re
 

@@ -1,4 +1,5 @@
-"""What the references of a schema come to when arguments are checked. A schema may be anybody's."""
+"""The size of a schema with its references resolved, when arguments are checked. A schema may be
+anybody's."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What a failure of the SDK, or below it, means for a server."""
+"""The meaning of a failure of the SDK, or below it, for a server."""
 
 import httpx2
 from mcp import MCPError

@@ -233,7 +233,7 @@ class McpConnection:
                 try:
                     with inbox, suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
                         async for message in messages:
-                            await inbox.send(self._mended(message))
+                            await inbox.send(self._repaired(message))
                 except Exception:  # a mistake of ours: without this task no answer would ever come
                     log.exception("mcp_messages_not_read", server=self._name)
                 self._over()
@@ -245,7 +245,7 @@ class McpConnection:
                 mended.close()
                 await put_to_end(passing)
 
-    def _mended(self, message: SessionMessage | Exception) -> SessionMessage | Exception:
+    def _repaired(self, message: SessionMessage | Exception) -> SessionMessage | Exception:
         """A list of tools without those that are none, for which the SDK would refuse the others too. Nothing
         is kept of results' schemas: the SDK would check each result against the server's own patterns."""
         if not isinstance(message, SessionMessage) or not isinstance(message.message, JSONRPCResponse):

@@ -40,7 +40,7 @@ def usable_schema(schema: dict[str, Any]) -> dict[str, Any]:
         raise ValueError(f"its schema has {size} bytes, more than {limits.SCHEMA}")
     if schema.get("type") != "object":
         raise ValueError("its schema is not of type object")
-    usable = _mended(_folded(schema))
+    usable = _repaired(_folded(schema))
     try:
         _check(usable)
     except SchemaError as error:
@@ -84,10 +84,10 @@ def _properties(schema: Any) -> dict[str, Any]:
     return properties if isinstance(properties, dict) else {}
 
 
-def _mended(schema: Any) -> Any:
+def _repaired(schema: Any) -> Any:
     """The schema and all in it, without what is dangerous to check, and with nothing hidden in its words."""
     if isinstance(schema, list):
-        return [_mended(each) for each in schema]
+        return [_repaired(each) for each in schema]
     if not isinstance(schema, dict):
         return schema
     mended = {key: _part(key, value) for key, value in schema.items() if key not in _LEFT_OUT}
@@ -106,8 +106,8 @@ def _part(key: str, value: Any) -> Any:
     if key in _TEXT_KEYWORDS and isinstance(value, str):
         return shown(value)
     if key in _BY_NAME and isinstance(value, dict):
-        return {name: _mended(each) for name, each in value.items()}
-    return _mended(value)
+        return {name: _repaired(each) for name, each in value.items()}
+    return _repaired(value)
 
 
 def shown(text: str) -> str:
