@@ -1,5 +1,5 @@
-"""The HTTP transport to a server at an address: bounded in what the server may send, and without secrets in
-its messages."""
+"""The HTTP transport to a server at an address: answers are bounded, and the headers of the settings stay
+within its origin."""
 
 import ssl
 from collections.abc import AsyncIterator, Callable
