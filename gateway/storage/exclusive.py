@@ -1,4 +1,4 @@
-"""What one at a time does, of all processes that have a store open."""
+"""Work that one process at a time does, of all that have a store open."""
 
 import asyncio
 from collections.abc import AsyncGenerator

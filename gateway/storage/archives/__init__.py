@@ -1,5 +1,5 @@
-"""What storage owes about a session's past: the versions of its compressed history, its summary, and what was
-moved to blobs.
+"""The storage contract of a session's past: versions of its compressed history, its summary, and rows that
+were moved to blobs.
 
 All methods raise `errors.StorageError` when the database cannot do its work, and nothing half-done is left
 behind. Callers have checked the session's owner before, unless a method takes one.

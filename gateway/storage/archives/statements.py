@@ -1,4 +1,4 @@
-"""Which ranges of sessions were moved to blobs, in SQL."""
+"""Ranges of sessions that were moved to blobs, in SQL."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""What storage owes about artifacts: what is known of them. Their content is in blobs.
+"""The storage contract of artifacts: their rows. Their content is in blobs.
 
 All methods raise `errors.StorageError` when the database cannot do its work, and nothing half-done is left
 behind. Artifacts belong to their owner; a reference names one of the owner's.
@@ -65,7 +65,7 @@ class ArtifactRow:
 
 @dataclass(frozen=True, slots=True)
 class SpaceUsed:
-    """What a user's artifacts take: bytes, as they count against the quota, and how many there are."""
+    """The space of a user's artifacts: bytes, as they count against the quota, and their number."""
 
     used: int
     count: int
@@ -113,11 +113,11 @@ class ArtifactReader(Protocol):
         ...
 
     async def space_used(self, owner: str) -> SpaceUsed:
-        """What the owner's artifacts take."""
+        """The space of the owner's artifacts."""
         ...
 
     async def stock(self) -> Stock:
-        """What all users' take."""
+        """The totals of all users."""
         ...
 
 

@@ -1,5 +1,5 @@
-"""How artifacts end, in SQL: functions that are parts of transactions. What ends leaves a blob that may be an
-orphan."""
+"""Expiry and deletion of artifacts, in SQL: functions that are parts of transactions. The blob of a removed
+artifact may be an orphan."""
 
 from collections.abc import Iterable, Sequence
 

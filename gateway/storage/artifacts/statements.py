@@ -1,4 +1,4 @@
-"""What is known of artifacts, in SQL: functions that are parts of transactions."""
+"""The rows of artifacts, in SQL: functions that are parts of transactions."""
 
 from collections.abc import Collection, Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""What all artifacts of an owner take, kept up as they come and go: functions that are parts of
+"""The space of each owner's artifacts, updated with every change: functions that are parts of
 transactions."""
 
 from sqlalchemy import Connection, bindparam, func, insert, select, update

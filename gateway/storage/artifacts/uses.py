@@ -1,4 +1,4 @@
-"""Which sessions refer to an artifact, in SQL: functions that are parts of transactions."""
+"""Sessions that refer to an artifact, in SQL: functions that are parts of transactions."""
 
 from collections.abc import Collection, Sequence
 

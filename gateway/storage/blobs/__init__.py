@@ -1,4 +1,4 @@
-"""Where archives lie: named byte strings in a folder or a bucket."""
+"""Blobs: named byte strings in a folder or a bucket, for archives and artifacts."""
 
 from collections.abc import AsyncIterator, Iterable
 from typing import Protocol

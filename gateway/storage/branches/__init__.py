@@ -1,4 +1,4 @@
-"""What storage owes about branches: a session's turns as a tree, over a log that nothing is taken from.
+"""The storage contract of branches: a session's turns as a tree, over a log from which nothing is removed.
 
     log:       t1  t2  t3  t4          t3 has the parent t1: it was asked instead of t2
     branch 0:  t1  t2      t4          each branch is a view: ranges of the positions of messages, which

@@ -1,4 +1,4 @@
-"""Where turns and branches lie among the messages of their session, in SQL."""
+"""Positions of turns and branches among the messages of their session, in SQL."""
 
 from typing import Any, NamedTuple
 

@@ -1,5 +1,5 @@
-"""What people decided and clients did, and what storage owes about it: approvals of tool calls, results of
-those that a client runs, grants, switches of skills.
+"""The storage contract of decisions by people and results of clients: approvals of tool calls, calls that a
+client runs, grants, switches of skills.
 
 All methods raise `errors.StorageError` when the database cannot do its work, and nothing half-done is left
 behind.
@@ -15,7 +15,7 @@ from gateway.storage.turns import Accepted, TurnRow
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What was decided of a call, by whom (a user id) and when. `arguments` replace those the model gave,
+    """The decision about a call, by whom (a user id) and when. `arguments` replace those the model gave,
     `reason` is for the model."""
 
     decision: Decision
@@ -54,7 +54,7 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class ClientResult:
-    """What came of a call that a client ran; `timeout`: nothing, in time. `content` is JSON (see
+    """The result of a call that a client ran; `timeout`: none came in time. `content` is JSON (see
     turn/client_calls.py), None once the turn has it, `digest` that of the content."""
 
     status: Literal["ok", "error", "timeout"]

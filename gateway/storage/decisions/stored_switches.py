@@ -1,4 +1,4 @@
-"""Which skills are switched off, read from a SQLite file that a gateway may have open. The SQL stands here as
+"""Skills that are switched off, read from a SQLite file that a gateway may have open. The SQL stands here as
 it is: with SQLAlchemy and the schema, a command that lists skills takes half as long again."""
 
 import asyncio

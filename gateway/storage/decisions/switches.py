@@ -1,4 +1,4 @@
-"""Which skills are switched off, in SQL."""
+"""Skills that are switched off, in SQL."""
 
 from sqlalchemy import Connection, bindparam, false, select
 

@@ -1,4 +1,4 @@
-"""What storage owes about events: they are stored once and in order, and readers are notified in time."""
+"""The storage contract of events: they are stored once and in order, and readers are notified in time."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -143,7 +143,7 @@ class EventLog(EventAppender, Protocol):
         ...
 
     async def outbox_of(self, session_id: str) -> Sequence[OutboxEntry]:
-        """What is in the outbox of a session, in order."""
+        """The outbox entries of a session, in order."""
         ...
 
 

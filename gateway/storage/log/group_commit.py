@@ -36,7 +36,7 @@ Deliver = Callable[[Sequence[Pending], Sequence[StorageError | None]], None]
 
 @dataclass(slots=True)
 class Flush:
-    """What goes into one transaction: appends first, then writes, each in the order they came."""
+    """The work of one transaction: appends first, then writes, each in the order they came."""
 
     appends: list[Pending] = field(default_factory=list[Pending])
     writes: list[Transaction] = field(default_factory=list[Transaction])
@@ -59,7 +59,7 @@ class Flush:
 
 
 class Commits(Protocol):
-    """What an engine does for a flush, on the thread."""
+    """The part of an engine in a flush, on its thread."""
 
     def commit(self, flush: Flush) -> None:
         """Writes it durably, as a whole: sets its `refusals`, and value or error of each of its `writes`. If

@@ -1,4 +1,4 @@
-"""How events lie in the tables: each in a row of its own at first, many in one row once enough have come.
+"""The rows of events: each event has one of its own at first; many are in one row once enough have come.
 
     appended -> loose_events: in the order of arrival, of all sessions, for few pages a flush
     packed   -> event_packs: what follows each other in one turn, condensed (see condensed.py)

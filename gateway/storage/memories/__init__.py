@@ -1,4 +1,4 @@
-"""What is remembered across sessions: the values that contract.py takes and gives. A viewer sees a memory if
+"""Memories: the values of contract.py. A viewer sees a memory if
 its audience is one of the viewer's."""
 
 import hashlib
@@ -233,7 +233,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class MemoryVersion:
-    """What a memory became at one change, by whom and why."""
+    """A memory after one change, its author and the reason."""
 
     version: int
     operation: Operation
@@ -246,7 +246,7 @@ class MemoryVersion:
 
 @dataclass(frozen=True, slots=True)
 class Tombstone:
-    """What is left of a memory that was deleted, as far as it is shown."""
+    """The remains of a deleted memory, as far as they are shown."""
 
     id: str
     type: MemoryType

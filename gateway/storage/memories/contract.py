@@ -1,4 +1,4 @@
-"""What storage owes about memories. Every implementation passes tests/contracts/.
+"""The storage contract of memories. Every implementation passes tests/contracts/.
 
 All methods raise `errors.StorageError` when the database cannot do its work, and nothing half-done is left
 behind. Several processes may use one store at the same time (the gateway, an MCP server, a command), so
@@ -137,16 +137,18 @@ class ProvenanceStore(Protocol):
     async def tombstones(
         self, viewer: Viewer, *, limit: int, before: tuple[int, str] | None = None
     ) -> Sequence[Tombstone]:
-        """What was deleted and not erased, the last first by (deleted_at, id), strictly before that pair."""
+        """Deleted memories that are not erased, the last first by (deleted_at, id), strictly before that
+        pair."""
         ...
 
     async def forgotten(self, viewer: Viewer, *, since: int, limit: int) -> Sequence[Forgotten]:
-        """What was deleted (and not erased) or replaced after that time (Unix ms), the last first."""
+        """Memories that were deleted (and not erased) or replaced after that time (Unix ms), the last
+        first."""
         ...
 
 
 class Erasures(Protocol):
-    """What leaves for good."""
+    """Erasure of memories for good."""
 
     async def erase(
         self, viewer: Viewer, memory_id: str, *, owners: Collection[str] = (), version: int | None = None

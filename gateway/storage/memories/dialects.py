@@ -1,4 +1,4 @@
-"""What each engine writes in its own words."""
+"""Expressions that each engine writes in its own words."""
 
 from collections.abc import Sequence
 from typing import Any

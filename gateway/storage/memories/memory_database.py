@@ -1,4 +1,4 @@
-"""What the memories need of an engine beside its tables."""
+"""The words of memories in an engine's full-text index, and its database."""
 
 from collections.abc import Sequence
 from typing import Protocol

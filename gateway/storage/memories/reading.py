@@ -1,4 +1,4 @@
-"""What is asked about memories, in SQL: functions that are parts of transactions."""
+"""Queries for memories, in SQL: functions that are parts of transactions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a change does to the tables. All of this runs inside of one transaction."""
+"""Changes of memories in the tables. All of one change runs in one transaction."""
 
 from collections import Counter
 from collections.abc import Collection, Sequence

@@ -1,4 +1,4 @@
-"""How an older database becomes one of today: Alembic, run from inside the program. There are two databases,
+"""Migrations of older databases: Alembic, run from inside the program. There are two databases,
 each with a chain of revisions of its own.
 
 Versions of the gateway work side by side while one takes the place of another. So a revision declares which

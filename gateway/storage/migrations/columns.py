@@ -1,4 +1,4 @@
-"""What revisions make tables of."""
+"""Columns for the tables of revisions."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What Alembic runs for every command: `migrations.run` hands over the connection."""
+"""The environment that Alembic runs for every command: `migrations.run` hands over the connection."""
 
 from typing import Any
 

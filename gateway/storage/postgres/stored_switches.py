@@ -1,4 +1,4 @@
-"""Which skills are switched off, read from a server by commands."""
+"""Skills that are switched off, read from a server by commands."""
 
 import asyncio
 

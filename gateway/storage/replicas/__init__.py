@@ -1,4 +1,5 @@
-"""What storage owes about the processes that share it: which of them own which turns, and for how long.
+"""The storage contract of replicas, the processes that share a store: which turns each owns, and for how
+long.
 
 replica     the process, as it is named in the rows of what it owns
 beat        shows the others that it lives, and finds turns without an owner
