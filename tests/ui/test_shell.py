@@ -61,17 +61,19 @@ def test_everything_comes_from_below_the_path_of_the_page(
 @pytest.mark.parametrize("screen", ["wide", "narrow"])
 def test_the_frame_is_there_before_the_script_has_come(page: Page, running: Running, screen: str) -> None:
     """With room for the chats where they will stand; the script draws over it."""
-    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        """Until the route is taken away."""
+
     width, height = SCREENS[screen]
     page.set_viewport_size({"width": width, "height": height})
-    page.route("**/assets/index-*.js", held.append)
+    page.route("**/assets/index-*.js", hold)
     page.goto(running.url, wait_until="commit")
 
     expect(page.locator(".head", has_text="Chat Gateway")).to_be_visible()
     expect(page.locator(".sidebar")).to_be_visible(visible=screen == "wide")
     expect(page.get_by_role("main")).to_have_count(0)
-    page.unroute("**/assets/index-*.js")
-    held[0].continue_()
+    page.unroute("**/assets/index-*.js")  # which lets go of what is held
     expect(page.get_by_role("main")).to_be_visible()
     expect(page.locator(".app")).to_have_count(1)
 
