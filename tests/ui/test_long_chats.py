@@ -77,7 +77,7 @@ def test_a_chat_is_compressed_and_everything_stays_on_the_screen(
         http.post("/api/sessions/long1/compress").raise_for_status()
         expect(cards).to_have_count(2)
         cards.first.get_by_role("button", name="Summary").click()
-        expect(cards.first.locator(".told")).to_contain_text("My flight number is CA981.")
+        expect(cards.first.locator(".summary")).to_contain_text("My flight number is CA981.")
         for card, positions in ((cards.first, range(1, 5)), (cards.last, range(5, 11))):
             with page.expect_download() as download:
                 card.get_by_role("button", name="Messages as a file").click()

@@ -79,8 +79,8 @@ function Choices() {
 
 function TraceAddress() {
   const words = useWords(table);
-  const kept = useSettings(({ traceAddress }) => traceAddress);
-  const [text, setText] = useState(kept);
+  const saved = useSettings(({ traceAddress }) => traceAddress);
+  const [text, setText] = useState(saved);
   const isBad = !isTraceAddress(text.trim());
   return (
     <label className="field">

@@ -26,7 +26,7 @@ export interface Settings {
   readonly traceAddress: string;
 }
 
-const KEPT = "gateway.settings";
+const STORED_AS = "gateway.settings";
 const DEFAULTS: Settings = { theme: "system", language: null, sidebar: true, inspector: null, detail: "normal", model: null, traceAddress: "" };
 
 export const settings = createStore<Settings>(read());
@@ -55,20 +55,20 @@ export function keepSettings(): void {
   show();
   settings.subscribe(() => {
     show();
-    writeStored(KEPT, JSON.stringify(settings.get()));
+    writeStored(STORED_AS, JSON.stringify(settings.get()));
   });
   addEventListener("languagechange", show);
 }
 
 function read(): Settings {
-  const kept = (readStoredJson(KEPT) ?? {}) as Partial<Record<keyof Settings, unknown>>;
+  const stored = (readStoredJson(STORED_AS) ?? {}) as Partial<Record<keyof Settings, unknown>>;
   return {
-    theme: THEMES.find((each) => each === kept.theme) ?? DEFAULTS.theme,
-    language: LANGUAGES.find((each) => each === kept.language) ?? DEFAULTS.language,
-    sidebar: typeof kept.sidebar === "boolean" ? kept.sidebar : DEFAULTS.sidebar,
-    inspector: typeof kept.inspector === "boolean" ? kept.inspector : DEFAULTS.inspector,
-    detail: DETAILS.find((each) => each === kept.detail) ?? DEFAULTS.detail,
-    model: typeof kept.model === "string" ? kept.model : DEFAULTS.model,
-    traceAddress: typeof kept.traceAddress === "string" && isTraceAddress(kept.traceAddress) ? kept.traceAddress : DEFAULTS.traceAddress,
+    theme: THEMES.find((each) => each === stored.theme) ?? DEFAULTS.theme,
+    language: LANGUAGES.find((each) => each === stored.language) ?? DEFAULTS.language,
+    sidebar: typeof stored.sidebar === "boolean" ? stored.sidebar : DEFAULTS.sidebar,
+    inspector: typeof stored.inspector === "boolean" ? stored.inspector : DEFAULTS.inspector,
+    detail: DETAILS.find((each) => each === stored.detail) ?? DEFAULTS.detail,
+    model: typeof stored.model === "string" ? stored.model : DEFAULTS.model,
+    traceAddress: typeof stored.traceAddress === "string" && isTraceAddress(stored.traceAddress) ? stored.traceAddress : DEFAULTS.traceAddress,
   };
 }

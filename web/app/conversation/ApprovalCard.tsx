@@ -134,6 +134,6 @@ export function DecisionLine({ response }: { readonly response: ApprovalResponse
   const rule = (words.deciders as Record<string, string>)[by];
   const who = rule ?? fill(decision === "approved" ? words.approvedBy : words.deniedBy, { by });
   const facts = [who, scope === undefined || scope === "once" ? "" : words.scopesOf[scope], edited === undefined ? "" : words.withEdits];
-  const told = facts.filter(Boolean).join(words.comma);
-  return <p className={`decision ${decision}`}>{reason && rule === undefined ? `${told}: ${reason}` : told}</p>;
+  const decided = facts.filter(Boolean).join(words.comma);
+  return <p className={`decision ${decision}`}>{reason && rule === undefined ? `${decided}: ${reason}` : decided}</p>;
 }

@@ -21,7 +21,7 @@ export function ArtifactCard({ artifact }: { readonly artifact: Artifact }) {
   const isFile = useApp(({ replay }) => replay?.isFile === true);
   const [isShown, setShown] = useState(false);
   const [trouble, setTrouble] = useState<unknown>(null);
-  const told = (error: unknown) => codeOf(error) === "artifact_not_found" ? markGone(ref) : setTrouble(error);
+  const fail = (error: unknown) => codeOf(error) === "artifact_not_found" ? markGone(ref) : setTrouble(error);
   const isText = artifact.lines !== undefined;
   const kindName = (words.kinds as Record<string, string>)[kind] ?? kind;
   const label = isShown ? words.hide : words.show;
@@ -36,7 +36,7 @@ export function ArtifactCard({ artifact }: { readonly artifact: Artifact }) {
               <button type="button" className="small" aria-label={`${label}: ${name}`} aria-expanded={isShown}
                 onClick={() => setShown(!isShown)}>{label}</button>
             )}
-            <ActionButton act={() => saveArtifact(artifact)} onTrouble={told} label={`${words.download}: ${name}`}>{words.download}</ActionButton>
+            <ActionButton act={() => saveArtifact(artifact)} onTrouble={fail} label={`${words.download}: ${name}`}>{words.download}</ActionButton>
           </span>
         )}
       </div>
@@ -44,7 +44,7 @@ export function ArtifactCard({ artifact }: { readonly artifact: Artifact }) {
       <Trouble>{isGone ? words.problems.artifact_not_found : trouble !== null && speech.problem(trouble)}</Trouble>
       {isShown && !isGone && (
         <div className="artifact-shown">
-          {isText ? <TextParts artifact={artifact} onTrouble={told} /> : <Picture file={artifact} onTrouble={told} />}
+          {isText ? <TextParts artifact={artifact} onTrouble={fail} /> : <Picture file={artifact} onTrouble={fail} />}
         </div>
       )}
     </section>
@@ -53,7 +53,7 @@ export function ArtifactCard({ artifact }: { readonly artifact: Artifact }) {
 
 interface Read {
   readonly text: string;
-  readonly told: string;
+  readonly range: string;
   readonly next: string | null;
 }
 
@@ -80,7 +80,7 @@ function TextParts({ artifact, onTrouble }: { readonly artifact: Artifact; reado
     <>
       <pre tabIndex={0} aria-label={name} dir="auto">{read.text}</pre>
       <div className="artifact-more">
-        <small>{read.told}</small>
+        <small>{read.range}</small>
         {read.next !== null && (
           <ActionButton act={() => more(read.next ?? "")} onTrouble={onTrouble} label={`${words.showMore}: ${name}`}>{words.showMore}</ActionButton>
         )}
@@ -95,8 +95,8 @@ async function readPart({ ref, size }: Artifact, wanted: string, speech: Speech)
   const following = next === null ? null : /^bytes=(\d+)/.exec(next); // a line may be too long to come at once
   const inLines = part.how === "lines" && following === null;
   const [last, total] = inLines ? [part.last, part.total] : [following === null ? size : Number(following[1]), size];
-  const told = speech.fill(inLines ? speech.words.linesShown : speech.words.bytesShown, { last: speech.number(last), total: speech.number(total) });
-  return { text: part.content, told, next };
+  const range = speech.fill(inLines ? speech.words.linesShown : speech.words.bytesShown, { last: speech.number(last), total: speech.number(total) });
+  return { text: part.content, range, next };
 }
 
 function joined(before: string, after: string, wanted: string): string {

@@ -25,14 +25,14 @@ function AttachedFileView({ file }: { readonly file: AttachedFile }) {
   const { ref, size } = file;
   const name = file.name || ref;
   const isGone = useGone(ref);
-  const [isBroken, setBroken] = useState(false); // what is wrong is told when it is asked for
+  const [isBroken, setBroken] = useState(false); // what is wrong is said when it is asked for
   const [trouble, setTrouble] = useState<unknown>(null);
-  const told = (error: unknown) => codeOf(error) === "artifact_not_found" ? markGone(ref) : setTrouble(error);
+  const fail = (error: unknown) => codeOf(error) === "artifact_not_found" ? markGone(ref) : setTrouble(error);
   const asPicture = !isBroken && !isGone && isPicture(file, LARGEST_PREVIEW);
   return (
     <li className={isGone ? "gone" : undefined} data-ref={ref}>
       {isGone ? <span className="chip"><span className="name" dir="auto">{name}</span></span> : (
-        <ActionButton className={asPicture ? "chip picture" : "chip"} act={() => saveArtifact(file)} onTrouble={told}
+        <ActionButton className={asPicture ? "chip picture" : "chip"} act={() => saveArtifact(file)} onTrouble={fail}
           label={`${words.download}: ${name}`} title={`${words.download}: ${name}`}>
           {asPicture && <Picture file={file} onTrouble={(error) => codeOf(error) === "artifact_not_found" ? markGone(ref) : setBroken(true)} />}
           <span className="name" dir="auto">{name}</span>

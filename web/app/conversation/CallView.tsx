@@ -86,8 +86,8 @@ function Steps({ steps }: { readonly steps: readonly StepTrace[] }) {
 
 export function SkillLine({ skill: { name, action, reason = "", path } }: { readonly skill: Skill }) {
   const { words, fill } = useSpeech();
-  const told = fill(action === "read" ? words.skillRead : words.skillRefused, { name: path ? `${name}/${path}` : name, reason });
-  return <p className={`skill ${action}`}>{told}</p>;
+  const text = fill(action === "read" ? words.skillRead : words.skillRefused, { name: path ? `${name}/${path}` : name, reason });
+  return <p className={`skill ${action}`}>{text}</p>;
 }
 
 export function WarningNote({ warning: { code, message } }: { readonly warning: TurnWarning }) {

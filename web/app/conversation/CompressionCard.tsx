@@ -19,13 +19,13 @@ export function CompressionCard({ session, data, isRunning }: Props) {
   const { phase, version } = data;
   return (
     <div className={`note compression${isRunning ? " running" : ""}${phase === "failed" ? " trouble" : ""}`}>
-      <span>{told(data, speech)}</span>
+      <span>{describe(data, speech)}</span>
       {phase === "completed" && version !== undefined && <Summary session={session} version={version} />}
     </div>
   );
 }
 
-function told({ phase, covers, tokens_before: before, tokens_after: after, reason = "" }: Compression, speech: Speech): string {
+function describe({ phase, covers, tokens_before: before, tokens_after: after, reason = "" }: Compression, speech: Speech): string {
   const { words, fill } = speech;
   if (phase === "started") return words.compressing;
   if (phase === "completed") {
@@ -59,7 +59,7 @@ function Summary({ session, version }: { readonly session: string; readonly vers
       </span>
       <Trouble>{trouble !== null && speech.problem(trouble)}</Trouble>
       {isShown && summary !== null && (
-        <div className="told">
+        <div className="summary">
           <p>{words.summaryShown}</p>
           {Object.entries(summary).map(([name, said]) => <Section key={name} name={name} said={said} />)}
         </div>

@@ -35,7 +35,7 @@ export function Feedback({ session, turn }: { readonly session: string; readonly
     setReason(next === "none" ? null : turn.feedback?.reason ?? "");
     void rate(next);
   };
-  const tell = (event: SyntheticEvent) => {
+  const submit = (event: SyntheticEvent) => {
     event.preventDefault();
     if (reason !== null && reason.trim() !== "" && rating !== "none") void rate(rating, reason.trim());
     setReason(null);
@@ -51,7 +51,7 @@ export function Feedback({ session, turn }: { readonly session: string; readonly
       </button>
       {turn.feedback?.reason && reason === null && rating !== "none" && <span className="reason" dir="auto">{turn.feedback.reason}</span>}
       {reason !== null && (
-        <form className="feedback" onSubmit={tell}>
+        <form className="feedback" onSubmit={submit}>
           <label htmlFor={id} className="unseen">{rating === "down" ? words.whyBad : words.whyGood}</label>
           <input id={id} type="text" maxLength={2000} autoFocus autoComplete="off" dir="auto" placeholder={rating === "down" ? words.whyBad : words.whyGood}
             value={reason} onChange={(event) => setReason(event.target.value)}

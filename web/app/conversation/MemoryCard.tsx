@@ -18,9 +18,9 @@ export function MemoryCard({ data }: { readonly data: Memory }) {
   const [done, setDone] = useState<string | null>(null);
   const [trouble, setTrouble] = useState<unknown>(null);
   const { op, memory_id: id, version, reason, quarantined } = data;
-  const after = async (work: Promise<unknown>, told: string) => {
+  const after = async (work: Promise<unknown>, result: string) => {
     await work;
-    setDone(told);
+    setDone(result);
   };
   return (
     <div className={`note memory ${op}`} title={reason}>

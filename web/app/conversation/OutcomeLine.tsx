@@ -32,8 +32,8 @@ const all = ({ input_tokens: input, output_tokens: output, cache_read_input_toke
 
 function tokens({ usage, usage_unreported: unreported = 0 }: Outcome, speech: Speech): string {
   if (!usage) return "";
-  const told = speech.counted("token", all(usage));
-  return unreported > 0 ? speech.fill(speech.words.atLeast, { count: told }) : told;
+  const text = speech.counted("token", all(usage));
+  return unreported > 0 ? speech.fill(speech.words.atLeast, { count: text }) : text;
 }
 
 function details(usage: Usage, speech: Speech): string {

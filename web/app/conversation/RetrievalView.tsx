@@ -41,7 +41,7 @@ function Recalled({ data }: { readonly data: Retrieval }) {
   const standing = mode === "snapshot";
   const count = `${results.length}${standing && omitted > 0 ? "+" : ""}`; // of many, an event tells the first
   const why = [mode === undefined || mode === "snapshot" ? "" : words.recallModes[mode], ...notes.map(noteInWords)].filter(Boolean).join(" · ");
-  const left = [omitted > 0 ? fill(words.notTold, { count: omitted }) : "", ...reasonsOf(omissions, speech)].filter(Boolean).join(" · ");
+  const left = [omitted > 0 ? fill(words.notUsed, { count: omitted }) : "", ...reasonsOf(omissions, speech)].filter(Boolean).join(" · ");
   return (
     <details className="step found recalled" open={isAll}>
       <summary title={standing ? undefined : query}>

@@ -10,11 +10,11 @@ import { words as frame } from "../frame-words";
 export function ScheduleLine({ data: { action, name } }: { readonly data: Schedule }) {
   const words = useWords(table);
   const { pages } = useWords(frame);
-  const told = (words.events as Readonly<Record<string, ((name: string) => string) | undefined>>)[action]?.(name) ?? name;
+  const text = (words.events as Readonly<Record<string, ((name: string) => string) | undefined>>)[action]?.(name) ?? name;
   const isTrouble = action === "missed" || action === "refused";
   return (
     <p className={isTrouble ? "note schedule trouble" : "note schedule"}>
-      <span dir="auto">{told}</span> <a href={hashOf({ ...NEW_CHAT, page: "schedules" })}>{pages.schedules}</a>
+      <span dir="auto">{text}</span> <a href={hashOf({ ...NEW_CHAT, page: "schedules" })}>{pages.schedules}</a>
     </p>
   );
 }

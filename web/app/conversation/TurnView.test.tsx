@@ -116,7 +116,7 @@ describe("an answer", () => {
     expect(snapshot?.textContent).toContain("In the prompt of this chat: 1");
     expect(recalled?.textContent).toContain("Looked up for this message: 1");
     expect(recalled?.textContent).toContain("preference · importance 3 · new in this chat · by words 1");
-    expect(recalled?.textContent).toContain("Found and not told: 2");
+    expect(recalled?.textContent).toContain("Found but not used: 2");
   });
 });
 
@@ -155,8 +155,8 @@ describe("a compression", () => {
     const root = draw(START, COMPLETED, done());
     expect(root.textContent).not.toContain("My name");
     await press("Summary");
-    expect(root.querySelector(".told li")?.textContent).toBe("My name is <img src=x onerror=alert(1)>.");
-    expect(root.querySelector(".told img")).toBeNull();
+    expect(root.querySelector(".summary li")?.textContent).toBe("My name is <img src=x onerror=alert(1)>.");
+    expect(root.querySelector(".summary img")).toBeNull();
     await press("Messages as a file");
     expect([read.mock.calls, archive.mock.calls]).toEqual([[["s", 2]], [["s", 2]]]);
   });

@@ -12,22 +12,22 @@ import { words as table } from "./conversation-words";
 // Begins to read out what happens in the session on the screen; called once.
 export function keepAnnouncing(): void {
   let session: string | null = null;
-  let heard = -1; // `seq` of the last event that was looked at; -1: what is there already is not news
+  let announced = -1; // `seq` of the last event that was looked at; -1: what is there already is not news
   app.subscribe(() => {
     const { place, state, events } = app.get();
     if (place.session !== session || state !== "ready") {
       session = place.session;
-      heard = -1;
+      announced = -1;
       if (state !== "ready") return;
     }
     const last = events.at(-1)?.seq ?? 0;
-    if (heard >= 0 && last > heard) {
+    if (announced >= 0 && last > announced) {
       let first = events.length;
-      while (first > 0 && (events.at(first - 1)?.seq ?? 0) > heard) first -= 1;
+      while (first > 0 && (events.at(first - 1)?.seq ?? 0) > announced) first -= 1;
       const said = events.slice(first).map(spoken).filter(Boolean).at(-1);
       if (said) announce(said);
     }
-    heard = last;
+    announced = last;
   });
 }
 

@@ -31,7 +31,7 @@ export interface Draft {
 }
 
 const EMPTY: Draft = { text: "", uploads: [], isWaiting: false, note: "" };
-const KEPT = "gateway.draft."; // and the chat's id: tabs do not write over what another one keeps
+const STORED_AS = "gateway.draft."; // and the chat's id: tabs do not write over what another one keeps
 
 // `null`, the new chat, is kept under the empty name.
 const keyOf = (chat: string | null) => chat ?? "";
@@ -143,10 +143,10 @@ async function send({ id, name, file }: Upload): Promise<void> {
   aborters.set(id, aborter);
   try {
     if (file.size === 0) throw Object.assign(new Error(), { code: "empty_file" });
-    const kept = await patiently(() => client.keepArtifact(file, { name }, { signal: aborter.signal, onProgress: (share) => settle(id, { share }) }));
-    const artifact: AttachedFile = { ref: kept.ref, name: kept.name ?? name, mime: kept.mime, size: kept.size };
-    unsent.add(kept.ref);
-    if (aborter.signal.aborted) withdraw(kept.ref);
+    const uploaded = await patiently(() => client.keepArtifact(file, { name }, { signal: aborter.signal, onProgress: (share) => settle(id, { share }) }));
+    const artifact: AttachedFile = { ref: uploaded.ref, name: uploaded.name ?? name, mime: uploaded.mime, size: uploaded.size };
+    unsent.add(uploaded.ref);
+    if (aborter.signal.aborted) withdraw(uploaded.ref);
     else settle(id, { state: "ready", artifact, name: artifact.name });
   } catch (error) {
     if (!aborter.signal.aborted) settle(id, { state: "failed", error });
@@ -190,13 +190,13 @@ const randomName = () => Math.random().toString(36).slice(2);
 
 // --- outlasting the page -------------------------------------------------------------------------------------------
 
-interface Kept {
+interface StoredDraft {
   readonly text: string;
   readonly files: readonly AttachedFile[];
 }
 
 function read(): Record<string, Draft> {
-  const found = storedNames(KEPT).map((name) => [name.slice(KEPT.length), (readStoredJson(name) ?? {}) as Partial<Kept>] as const);
+  const found = storedNames(STORED_AS).map((name) => [name.slice(STORED_AS.length), (readStoredJson(name) ?? {}) as Partial<StoredDraft>] as const);
   return Object.fromEntries(found.map(([chat, { text = "", files = [] }]) => {
     const uploads = files.map((artifact) => ({ id: artifact.ref, name: artifact.name, size: artifact.size, state: "ready" as const, artifact }));
     return [chat, { ...EMPTY, text, uploads }];
@@ -209,8 +209,8 @@ drafts.subscribe(() => {
   for (const [chat, draft] of Object.entries(drafts.get())) {
     if (draft === written[chat]) continue;
     const { text, uploads } = draft;
-    const kept: Kept = { text, files: uploads.flatMap(({ artifact }) => artifact ? [artifact] : []) };
-    writeStored(KEPT + chat, text === "" && uploads.length === 0 ? null : JSON.stringify(kept));
+    const stored: StoredDraft = { text, files: uploads.flatMap(({ artifact }) => artifact ? [artifact] : []) };
+    writeStored(STORED_AS + chat, text === "" && uploads.length === 0 ? null : JSON.stringify(stored));
   }
   written = drafts.get();
 });

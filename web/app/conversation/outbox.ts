@@ -31,7 +31,7 @@ export interface Message {
   readonly error?: unknown;
 }
 
-const KEPT = "gateway.outbox."; // and the id: tabs do not write over what another one keeps
+const STORED_AS = "gateway.outbox."; // and the id: tabs do not write over what another one keeps
 const MAX_WAIT_MS = 30_000;
 const FIRST_WAIT_MS = 2_000;
 
@@ -160,23 +160,23 @@ function randomId(): string {
 }
 
 function read(): readonly Message[] {
-  const found = storedNames(KEPT).map((name) => readStoredJson(name) as Message | null).filter((each) => each !== null);
+  const found = storedNames(STORED_AS).map((name) => readStoredJson(name) as Message | null).filter((each) => each !== null);
   return found.sort((one, other) => one.at - other.at).map((message) => ({ ...message, state: "sending" as const }));
 }
 
 const written = new Map<string, Message>();
 
 function write(messages: readonly Message[]): void {
-  const kept = messages.filter(({ state }) => state !== "refused");
+  const waiting = messages.filter(({ state }) => state !== "refused");
   for (const [id] of written) {
-    if (kept.some((each) => each.id === id)) continue;
+    if (waiting.some((each) => each.id === id)) continue;
     written.delete(id);
-    writeStored(KEPT + id, null);
+    writeStored(STORED_AS + id, null);
   }
-  for (const message of kept) {
+  for (const message of waiting) {
     if (written.get(message.id) === message) continue;
     written.set(message.id, message);
-    writeStored(KEPT + message.id, JSON.stringify({ ...message, error: undefined }));
+    writeStored(STORED_AS + message.id, JSON.stringify({ ...message, error: undefined }));
   }
 }
 
@@ -199,7 +199,7 @@ export function keepOutbox(): void {
   outbox.subscribe(() => write(outbox.get().messages));
   addEventListener("storage", ({ key, newValue }) => {
     // Another tab took it back, or has sent it.
-    const message = key?.startsWith(KEPT) && newValue === null ? find(key.slice(KEPT.length)) : undefined;
+    const message = key?.startsWith(STORED_AS) && newValue === null ? find(key.slice(STORED_AS.length)) : undefined;
     if (message?.state === "unsent") drop(message.id);
   });
   for (const { id } of outbox.get().messages) void deliver(id);

@@ -14,12 +14,12 @@ export interface GaugeProps {
 
 export function Gauge({ used, window, compressAt }: GaugeProps) {
   const words = useWords(table);
-  const told = window === undefined ? words.used(count(used)) : words.ofWindow(count(used), count(window));
+  const label = window === undefined ? words.used(count(used)) : words.ofWindow(count(used), count(window));
   return (
     <div className="gauge">
-      <p><span className="quiet">{words.context}</span> {told}{window !== undefined && ` · ${share(used, window)}`}</p>
+      <p><span className="quiet">{words.context}</span> {label}{window !== undefined && ` · ${share(used, window)}`}</p>
       {window !== undefined && (
-        <div className="gauge-track" role="meter" aria-label={words.context} aria-valuemin={0} aria-valuemax={window} aria-valuenow={Math.min(used, window)} aria-valuetext={told}>
+        <div className="gauge-track" role="meter" aria-label={words.context} aria-valuemin={0} aria-valuemax={window} aria-valuenow={Math.min(used, window)} aria-valuetext={label}>
           <span className="gauge-used" style={{ width: extent(used, window) }} />
           {compressAt !== undefined && <span className="gauge-mark" style={{ insetInlineStart: extent(compressAt, window) }} />}
         </div>

@@ -9,7 +9,7 @@ export const SPEEDS = [0.5, 1, 2, 4, 10, 50] as const;
 /** Milliseconds of the longest wait between two events: between two messages of a person there may be days. */
 export const LONGEST_PAUSE = 3000;
 
-const CHECKPOINT = 250; // events between two conversations that are kept to seek back to
+const CHECKPOINT = 250; // events between two conversations that are checkpoint to seek back to
 
 export interface Playing {
   /** How many events have happened. */
@@ -141,8 +141,8 @@ export class Player {
 
   private conversationAt(position: number): Conversation {
     const { position: here, conversation: shown } = this.state;
-    const kept = Math.min(this.checkpoints.length - 1, Math.floor(position / CHECKPOINT));
-    let place = kept * CHECKPOINT, conversation = this.checkpoints[kept] ?? emptyConversation();
+    const checkpoint = Math.min(this.checkpoints.length - 1, Math.floor(position / CHECKPOINT));
+    let place = checkpoint * CHECKPOINT, conversation = this.checkpoints[checkpoint] ?? emptyConversation();
     if (here <= position && here >= place) [place, conversation] = [here, shown];
     while (place < position) {
       const next = Math.min(position, place - place % CHECKPOINT + CHECKPOINT);

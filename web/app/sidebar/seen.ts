@@ -2,7 +2,7 @@
 
 import { writeStored, readStoredJson } from "../browser-storage";
 
-const KEPT = "gateway.seen";
+const STORED_AS = "gateway.seen";
 const MOST = 500; // chats that are kept; one that was looked at longer ago counts as seen
 
 export interface Seen {
@@ -25,8 +25,8 @@ export function isUnread({ since, heads }: Seen, { id, head, updated_at: at }: C
 
 // Of a new reader everything counts as seen, until `since` is known: when the server first answered.
 export function keptSeen(): Seen {
-  const kept = readStoredJson(KEPT) as Partial<Seen> | null;
-  return typeof kept?.since === "number" && typeof kept.heads === "object" ? { since: kept.since, heads: { ...kept.heads } } : { since: Infinity, heads: {} };
+  const stored = readStoredJson(STORED_AS) as Partial<Seen> | null;
+  return typeof stored?.since === "number" && typeof stored.heads === "object" ? { since: stored.since, heads: { ...stored.heads } } : { since: Infinity, heads: {} };
 }
 
 export function beginSeen(seen: Seen, now: number): Seen {
@@ -46,5 +46,5 @@ export function keepSeen(seen: Seen, id: string, head: number): Seen {
 }
 
 function write(seen: Seen): void {
-  writeStored(KEPT, JSON.stringify(seen));
+  writeStored(STORED_AS, JSON.stringify(seen));
 }

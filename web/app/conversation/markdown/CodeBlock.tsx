@@ -16,13 +16,13 @@ interface Asked {
 const MAX_LENGTH = 20_000; // characters that are coloured: each part is an element
 const MAX_PARTS = 3_000;
 const PAUSE_MS = 250; // without growth, before a code is coloured
-const KEPT = 500_000; // characters
+const MAX_CACHED = 500_000; // characters
 
 const painter = new WorkerQueue<Asked, FigureChild[]>(
   () => new Worker(new URL("./code-highlight.worker.ts", import.meta.url), { type: "module" }),
   async ({ code, language }) => (await import("./code-highlight")).highlighted(code, language),
 );
-const known = new TextCache<FigureChild[] | null>(KEPT);
+const known = new TextCache<FigureChild[] | null>(MAX_CACHED);
 
 export const CodeBlock = memo(function CodeBlock({ code, language }: Asked) {
   const words = useWords(table);
@@ -39,7 +39,7 @@ export const CodeBlock = memo(function CodeBlock({ code, language }: Asked) {
 });
 
 function useHighlighting(code: string, language: string): FigureChild[] | null {
-  const [, tell] = useState<FigureChild[] | null>(null);
+  const [, setPainted] = useState<FigureChild[] | null>(null);
   const key = `${language}\0${code}`;
   const highlighting = known.get(key);
   const isWanted = highlighting === undefined && language !== "" && code.length <= MAX_LENGTH;
@@ -49,7 +49,7 @@ function useHighlighting(code: string, language: string): FigureChild[] | null {
       void painter.do({ code, language }).then((answer) => {
         const painted = answer !== null && partsOf(answer) <= MAX_PARTS ? answer : null;
         known.set(key, painted);
-        tell(painted);
+        setPainted(painted);
       });
     }, PAUSE_MS);
     return () => clearTimeout(timer);

@@ -10,16 +10,16 @@ interface Asked {
 }
 
 const MAX_LENGTH = 4_000; // characters of a formula
-const KEPT = 100_000; // characters
+const MAX_CACHED = 100_000; // characters
 
 const setter = new WorkerQueue<Asked, Figure>(
   () => new Worker(new URL("./math.worker.ts", import.meta.url), { type: "module" }),
   async ({ source, isBlock }) => (await import("./math")).formula(source, isBlock),
 );
-const known = new TextCache<Figure | null>(KEPT);
+const known = new TextCache<Figure | null>(MAX_CACHED);
 
 export const Formula = memo(function Formula({ source, isBlock }: Asked) {
-  const [, tell] = useState<Figure | null>(null);
+  const [, setAnswer] = useState<Figure | null>(null);
   const key = `${isBlock ? "$$" : "$"}${source}`;
   const figure = known.get(key);
   const isWanted = figure === undefined && source.length <= MAX_LENGTH;
@@ -27,7 +27,7 @@ export const Formula = memo(function Formula({ source, isBlock }: Asked) {
     if (!isWanted) return;
     void setter.do({ source, isBlock }).then((answer) => {
       known.set(key, answer);
-      tell(answer);
+      setAnswer(answer);
     });
   }, [isWanted, key, source, isBlock]);
   if (figure !== undefined && figure !== null) {

@@ -36,8 +36,8 @@ export function cut(text: string, before?: Cut): Cut {
   if (before === undefined || before.blocks.length < 3 || !text.startsWith(before.text)) return { text, blocks: scan(text, 0) };
   if (text.length === before.text.length) return before;
   // The last block may turn out to be a part of the one before it, which began with a whole line.
-  const kept = before.blocks.slice(0, -2);
-  return { text, blocks: [...kept, ...scan(text, before.blocks[kept.length]?.start ?? 0)] };
+  const unchanged = before.blocks.slice(0, -2);
+  return { text, blocks: [...unchanged, ...scan(text, before.blocks[unchanged.length]?.start ?? 0)] };
 }
 
 function scan(text: string, from: number): Block[] {

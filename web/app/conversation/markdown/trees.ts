@@ -7,13 +7,13 @@ import { TextCache, WorkerQueue } from "./worker-queue";
 /** null: to be shown as it was written. */
 export type Tree = readonly RootContent[] | null;
 
-const KEPT = 300_000; // characters, whose trees take some ten times as much in memory
+const MAX_CACHED = 300_000; // characters, whose trees take some ten times as much in memory
 
 const parser = new WorkerQueue<{ source: string; context: string }, RootContent[]>(
   () => new Worker(new URL("./parse.worker.ts", import.meta.url), { type: "module" }),
   async ({ source, context }) => (await import("./parse")).parse(source, context),
 );
-const trees = new TextCache<Tree>(KEPT);
+const trees = new TextCache<Tree>(MAX_CACHED);
 
 const keyOf = (source: string, context: string) => (context === "" ? source : `${source}\0${context}`);
 
@@ -34,7 +34,7 @@ class Growing {
   private last = "";
   private isBusy = false;
 
-  async want(wanted: Wanted, tell: (parsed: Parsed) => void): Promise<void> {
+  async want(wanted: Wanted, onParsed: (parsed: Parsed) => void): Promise<void> {
     this.next = wanted;
     if (this.isBusy) return;
     this.isBusy = true;
@@ -44,7 +44,7 @@ class Growing {
       if (this.last !== each.key && each.key.startsWith(this.last)) trees.delete(this.last);
       this.last = each.key;
       trees.set(each.key, tree);
-      tell({ key: each.key, tree });
+      onParsed({ key: each.key, tree });
     }
     this.isBusy = false;
   }

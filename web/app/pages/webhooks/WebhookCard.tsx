@@ -1,4 +1,4 @@
-// A webhook: where it is, a switch, a test, and what it was told.
+// A webhook: where it is, a switch, a test, and what it was replayed.
 
 import type { api } from "@chat-gateway/client";
 import { Send, Trash2, Webhook } from "lucide-react";
@@ -82,10 +82,10 @@ function Deliveries({ id, attempt }: Pick<Props, "attempt"> & { readonly id: str
   }), [attempt, id]);
   useEffect(() => void read(), [read]);
   const replay = async (delivery?: string) => {
-    let told = "";
+    let replayed = "";
     const isDone = await attempt(async () => {
-      told = words.replayed((await client.replayDeliveries(id, delivery)).replayed);
-      return told;
+      replayed = words.replayed((await client.replayDeliveries(id, delivery)).replayed);
+      return replayed;
     });
     if (isDone) setFound((await client.deliveries(id, { limit: 20 })).deliveries);
   };
