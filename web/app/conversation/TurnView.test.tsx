@@ -58,6 +58,7 @@ describe("how a turn ended", () => {
     ["says that a cost is unknown, not nothing", { usage }, "1.5 s · 135 tokens · cost unknown"],
     ["says that there were more tokens than it knows", { usage, usage_unreported: 1, cost: 0 }, "1.5 s · at least 135 tokens · $0.0000"],
     ["says nothing of what nobody counted", {}, "1.5 s"],
+    ["says the minutes of a long one", { duration_ms: 1_800_600 }, "30:01 min"],
     ["says that it was stopped", { status: "cancelled" }, "Stopped · 1.5 s"],
     ["says that it was cut short", { stop_reason: "max_tokens" }, "Cut short by a limit of length. · 1.5 s"],
   ])("%s", (_, more, expected) => {

@@ -3,6 +3,7 @@
 import type { Language } from "../language";
 import { useLanguage } from "../settings";
 import { useWords } from "../state";
+import { duration } from "../inspector/numbers";
 import { words as table } from "./conversation-words";
 
 export type Words = (typeof table)[Language];
@@ -43,7 +44,9 @@ export class Speech {
     return lines === undefined ? this.bytes(size) : `${this.counted("line", lines)} / ${this.bytes(size)}`;
   }
 
+  // "2.9 s", "30:07 min"
   seconds(ms: number): string {
+    if (ms >= 59_950) return duration(ms);
     return `${this.number(ms / 1000, { minimumFractionDigits: 1, maximumFractionDigits: 1 })} s`;
   }
 

@@ -70,7 +70,8 @@ function ArtifactCard({ artifact, attempt, onGone }: CardProps) {
   const time = useTime();
   const [isShown, setShown] = useState(false);
   const [isAsked, ask] = useState(false);
-  const { ref, name = ref, kind, size, lines, summary, created_at: at, session_id: session } = artifact;
+  const { ref, kind, size, lines, summary, created_at: at, session_id: session } = artifact;
+  const name = nameOf(artifact);
   const Icon = ICONS[kind];
   const label = (action: string) => words.actionOf(action, name);
   const remove = () => attempt(async () => {
@@ -116,4 +117,10 @@ function ArtifactCard({ artifact, attempt, onGone }: CardProps) {
       {isShown && <div className="preview"><Preview artifact={artifact} /></div>}
     </li>
   );
+}
+
+// The result of a tool has no name of its own.
+function nameOf({ ref, name, metadata }: api.ArtifactItem): string {
+  const tool = metadata?.tool;
+  return name ?? (typeof tool === "string" && tool !== "" ? `${tool} · ${ref}` : ref);
 }

@@ -159,11 +159,11 @@ describe("files", () => {
   });
 
   test("to delete is asked for, and what is gone already is gone", async () => {
-    fakeServer({ "GET /api/artifacts": page(artifact("ART-1")), "DELETE /api/artifacts/ART-1": new Refusal(404, "artifact_not_found") });
+    fakeServer({ "GET /api/artifacts": page(artifact("ART-1", { metadata: { tool: "sample_orders" } })), "DELETE /api/artifacts/ART-1": new Refusal(404, "artifact_not_found") });
     render(<ArtifactsPage />);
     await screen.findByText("10 B of 100 B taken");
-    fireEvent.click(screen.getByRole("button", { name: "Delete: ART-1" }));
-    fireEvent.click(screen.getByRole("button", { name: "Delete for good: ART-1" }));
+    fireEvent.click(screen.getByRole("button", { name: "Delete: sample_orders · ART-1" }));
+    fireEvent.click(screen.getByRole("button", { name: "Delete for good: sample_orders · ART-1" }));
     await screen.findByText("Nothing is kept here yet");
   });
 });

@@ -10,7 +10,7 @@ export const words = table(
     units: { minutes: "minutes", hours: "hours", days: "days" }, unit: "Unit", cron: "Cron expression",
     cronHint: "Five fields: minute, hour, day of month, month, day of week",
     presets: { "0 8 * * *": "every day at 08:00", "0 8 * * 1-5": "from Monday to Friday at 08:00", "0 9 * * 1": "every Monday at 09:00", "0 9 1 * *": "on the first of each month at 09:00" },
-    timezone: "Time zone", name: "Name (optional)", where: "Where", newChat: "A new chat each time", alsoTo: "Result also to", nowhere: "nowhere else", late: "Times that passed while the server was down",
+    timezone: "Time zone", name: "Name (optional)", where: "Where", newChat: "A new chat each time", alsoTo: "Result also to", nowhere: "nowhere else", late: "Missed while the server was down",
     lates: { once: "one run stands for all", skip: "are left out", all: "each runs" }, create: "Create", created: (name: string) => `Created: ${name}`,
     upcoming: "Next runs", notDue: "It has no further run", isActive: (name: string) => `Active: ${name}`,
     states: { active: "active", paused: "paused", ended: "ended" }, next: (time: string) => `next ${time}`,
