@@ -106,7 +106,9 @@ async def measured(settings: Settings, share: int) -> Sequence[Figure]:
         with servers.demo() as endpoint:
             model = wiring.open_model(settings, f"http://127.0.0.1:{endpoint.port}")
             skills = wiring.open_skills(settings, storage.switches, (), tuple, DEFAULT_WINDOW)
-            deps = wiring.assemble(settings, storage, model, skills, suggestions=Suggestions())
+            deps = wiring.assemble(
+                settings, storage, model, skills, suggestions=Suggestions(), id_key=bytes(32)
+            )
             in_flight, events = InFlight(deps), SessionEvents(storage.log)
             worker = ScheduleWorker(deps, in_flight, storage.schedules, events, delays, has_key=everybody)
             await model.prepare()

@@ -69,7 +69,9 @@ async def compressing(share: int) -> Sequence[Figure]:
         with demo() as endpoint:
             timed = Timed(wiring.open_model(settings, f"http://127.0.0.1:{endpoint.port}"))
             skills = wiring.open_skills(settings, storage.switches, (), tuple, DEFAULT_WINDOW)
-            deps = wiring.assemble(settings, storage, timed, skills, suggestions=Suggestions())
+            deps = wiring.assemble(
+                settings, storage, timed, skills, suggestions=Suggestions(), id_key=bytes(32)
+            )
             cost_of("demo", Usage(input_tokens=1, output_tokens=1))  # the gateway loads prices when it starts
             began = perf_counter()
             row = await deps.compressor.compress("s", model="demo", trigger="manual", notify=nobody)

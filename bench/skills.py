@@ -147,7 +147,7 @@ async def calling() -> Sequence[Figure]:
         skills = wiring.open_skills(settings, storage.switches, functions, tuple, WINDOW)
         await skills.refresh()
         model = wiring.open_model(settings, "http://127.0.0.1:9")
-        deps = wiring.assemble(settings, storage, model, skills, suggestions=Suggestions())
+        deps = wiring.assemble(settings, storage, model, skills, suggestions=Suggestions(), id_key=bytes(32))
         new = NewTurn("t", "s", OWNER, "hi", "demo", None, "reject", create_session=True, at=1)
         accepted = await storage.turns.accept(new, max_queued=0)
         emitter = Emitter(storage.log, accepted.turn, accepted.head, TurnProgress())

@@ -113,7 +113,15 @@ async def sessions(
             services.memories, ModelCalls(model, given), given, instructions=lambda: "Find."
         )
         skills = open_skills(given, storage.switches, (), tuple, 200_000)
-        deps = assemble(given, storage, model, skills, suggestions=Suggestions(extractor), memory=services)
+        deps = assemble(
+            given,
+            storage,
+            model,
+            skills,
+            suggestions=Suggestions(extractor),
+            memory=services,
+            id_key=bytes(32),
+        )
         learned = storage.learned
         learning = LearningWorker(deps, extractor if given.memory else None, learned, first_retry=first_retry)
         storage.bus.watch(learning.watch)

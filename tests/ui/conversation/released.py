@@ -63,6 +63,8 @@ class Released(ThreadingHTTPServer):
             title=None,
             title_by=None,
             status=None,
+            shared=None,
+            shared_by=None,
         )
 
     def release(self, count: int) -> None:
