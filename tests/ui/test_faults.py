@@ -1,5 +1,6 @@
 """The page where the server, the network or the browser fails."""
 
+import resource
 import signal
 from collections.abc import Generator
 from contextlib import ExitStack
@@ -19,6 +20,8 @@ from tests.ui.page import ask, in_a_browser, opened
 pytestmark = [*in_a_browser, pytest.mark.long]
 
 NOTE = '/call write_note {"text": "one"}\n/then /say noted'
+NO_ROOM = 4096
+"""Bytes that a file may have: no commit fits."""
 FULL = """Storage.prototype.setItem = () => { throw new DOMException("full", "QuotaExceededError"); }"""
 DENIED = """for (const name of ["localStorage", "sessionStorage", "indexedDB"]) {
     Object.defineProperty(window, name, { get() { throw new DOMException("denied", "SecurityError"); } });
@@ -132,6 +135,24 @@ def test_after_an_hour_without_a_network_all_is_there_and_sent_once(page: Page, 
     expect(page.locator(".prose")).to_have_text(["one", "two", "three", "four"])
     expect(page.locator(".pending")).to_have_count(0)
     assert starts(page) == 4
+
+
+def test_a_message_waits_for_room_on_the_disk_of_the_server(page: Page, server: Server) -> None:
+    """It says why it waits, and is sent by itself, once."""
+    ask(page, "/say one")
+    expect(page.locator(".outcome.completed")).to_be_visible()
+    pid, hard = server.running.pid, resource.prlimit(server.running.pid, resource.RLIMIT_FSIZE)[1]
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, (NO_ROOM, hard))  # writes fail as on a full disk
+    ask(page, "/say two")
+    expect(page.locator(".pending")).to_contain_text(
+        "The server has no room left. It is sent again by itself."
+    )
+
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, (hard, hard))
+
+    expect(page.locator(".prose")).to_have_text(["one", "two"])
+    expect(page.locator(".pending")).to_have_count(0)
+    assert starts(page) == 2
 
 
 def test_two_tabs_change_the_same_message_and_both_variants_stay(browser: Browser, page: Page) -> None:

@@ -1,5 +1,8 @@
 // A message on its way, and what became of it when it did not get there.
 
+import { Refused } from "@chat-gateway/client";
+
+import { inARow } from "../language";
 import { useOnline } from "../online";
 import { app, client } from "../state";
 import { ActionButton } from "./ActionButton";
@@ -34,7 +37,7 @@ export function PendingMessage({ message }: { readonly message: Message }) {
         )}
         {state === "unsent" && (
           <>
-            <span>{words.unsent}</span>{" "}
+            <span>{error instanceof Refused ? inARow(reason, words.triedAgain) : words.unsent}</span>{" "}
             <button type="button" className="small" onClick={() => sendAgain(id)}>{words.again}</button>{" "}
             <button type="button" className="small" onClick={() => takeBack(id)}>{words.edit}</button>
           </>
