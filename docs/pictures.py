@@ -45,7 +45,7 @@ def converse(page: Page) -> None:
     expect(page.get_by_role("button", name="Good answer")).to_have_count(1)
     ask(page, "Note that the door code is 4711.")
     expect(page.get_by_role("button", name="Approve", exact=True)).to_be_visible()
-    page.get_by_role("button", name="Show inspector").click()
+    expect(page.get_by_role("button", name="Hide inspector")).to_be_visible()  # there is room for it
     page.get_by_role("combobox", name="Turn").select_option(index=0)
     timeline = page.get_by_role("list", name="What took time in this turn")
     expect(timeline.get_by_role("button", name="calculate")).to_be_visible()
