@@ -71,6 +71,16 @@ def new_key_id() -> str:
     return secrets.token_hex(8)
 
 
+def new_hold_id() -> str:
+    """A legal hold's id: `hold_` and 64 random bits in hex."""
+    return f"hold_{secrets.token_hex(8)}"
+
+
+def new_erasure_id() -> str:
+    """The id of a person's erasure: `erasure_` and 128 random bits in hex."""
+    return f"erasure_{secrets.token_hex(16)}"
+
+
 def new_artifact_ref() -> str:
     """An artifact's reference: `ART-` and 50 random bits, in Crockford's base 32 without capitals, short
     because models repeat it. It names one of its owner's artifacts."""

@@ -11,11 +11,12 @@ import structlog
 from starlette.applications import Starlette
 
 from gateway.artifacts.artifact_summary import ArtifactSummariser
+from gateway.auth import tenant_of
 from gateway.auth.authentication import Authentication
 from gateway.auth.stored_keys import StoredKeys
 from gateway.history.indexer import Indexer
 from gateway.http.timer_wheel import Wheel
-from gateway.ids import new_replica_id
+from gateway.ids import new_replica_id, now_ms
 from gateway.memory.documents.library import Documents
 from gateway.memory.learning.extractor import Extractor
 from gateway.memory.services import MemoryServices
@@ -32,12 +33,16 @@ from gateway.service.audit import AuditRecorder, UserAudit
 from gateway.service.dependencies import Dependencies
 from gateway.service.documents import DocumentedMemories
 from gateway.service.gateway import Gateway
+from gateway.service.holds import UserHolds
 from gateway.service.keys import ApiKeys
 from gateway.service.leader import Leader
 from gateway.service.learning_worker import LearningWorker
 from gateway.service.memory import UserMemories
+from gateway.service.person_erasure import BeingErased, Erasing, PersonEraser
+from gateway.service.personal_data import PersonalData
 from gateway.service.projects import UserProjects
 from gateway.service.purge_worker import PurgeWorker
+from gateway.service.retention import SessionRetention, TenantRetention
 from gateway.service.schedule_results import ScheduleResults
 from gateway.service.schedules import ScheduleWorker, UserSchedules
 from gateway.service.session_events import SessionEvents
@@ -48,7 +53,9 @@ from gateway.service.webhooks import UserWebhooks
 from gateway.settings import Settings
 from gateway.skills.library import SkillLibrary
 from gateway.skills.skill import FunctionSkill
+from gateway.storage.audit import AuditEntry
 from gateway.storage.blobs.addresses import is_bucket
+from gateway.storage.retention import RetainedSession
 from gateway.supervisor import Supervisor, Work
 from gateway.telemetry.lines.logs import configure_logging
 from gateway.telemetry.metrics import instrument_table as table
@@ -154,6 +161,8 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
             audit=await _open_audit(app, storage, stack),
             keys=_keys(app, settings, storage, stack),
             projects=UserProjects(storage.projects),
+            holds=UserHolds(deps),
+            retention=TenantRetention(deps, SessionRetention(deps, archiver, _expired(app))),
         )
         app.state.deps, app.state.gateway, app.state.telemetry, app.state.wheel = (
             deps,
@@ -192,7 +201,8 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
             storage.exclusive,
             supervisor,
             (
-                (Upkeep(deps, archiver).run, "upkeep"),
+                (Upkeep(deps, archiver, gateway.retention.applied).run, "upkeep"),
+                ((await _open_personal_data(app, deps, gateway, storage)).run, "erasure of persons"),
                 (indexer.look, "sessions to index"),
                 (learning.look, "sessions to learn from"),
                 (PurgeWorker(storage.purges).run, "purge of rows"),
@@ -214,6 +224,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
             (indexer.run, "search index"),
             (leader.run, "leader"),
             (webhooks.run, "webhooks"),
+            (app.state.being_erased.run, "who is being erased"),
         ):
             await stack.enter_async_context(supervisor.running(work, name))
         # Beside whatever comes: who serves need not wait for it, only a call that comes at once.
@@ -224,6 +235,55 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
             await begin_shutdown()
             await suggestions.close()
             await learning.close()
+
+
+def _expired(app: Starlette) -> Callable[[RetainedSession], None]:
+    """Has the audit tell of sessions whose retention is over."""
+
+    def deleted(session: RetainedSession) -> None:
+        recorder: AuditRecorder = app.state.audit
+        tenant, by = tenant_of(session.owner), "gateway:retention"
+        recorder.note(
+            AuditEntry(
+                now_ms(), tenant, by, None, None, "retention.delete", "session", session.id, "done", None
+            )
+        )
+
+    return deleted
+
+
+async def _open_personal_data(
+    app: Starlette, deps: Dependencies, gateway: Gateway, storage: Storage
+) -> PersonEraser:
+    """Refuses from the start whom a former process began to erase. Raises errors.StorageError."""
+    app.state.being_erased = being_erased = BeingErased(storage.person_erasures)
+    await being_erased.look()
+    metrics: MetricsRegistry = app.state.telemetry.metrics
+    metrics.observe(table.SESSIONS_EXPIRED, lambda: gateway.retention.applied.expired)
+    metrics.observe(table.ERASURES_OPEN, lambda: len(being_erased.users))
+    app.state.personal_data = PersonalData(
+        deps,
+        gateway,
+        persons=storage.persons,
+        erasures=storage.person_erasures,
+        audit=storage.audit,
+        being_erased=being_erased,
+    )
+    parts = Erasing(
+        deps,
+        gateway,
+        persons=storage.persons,
+        erasures=storage.person_erasures,
+        keys=storage.keys,
+        revoked=gateway.keys.revoked,
+        projects=storage.projects,
+        purges=storage.purges,
+        audit=storage.audit,
+        recorder=app.state.audit,
+        artifact_store=deps.artifact_store,
+        scrub=storage.scrub,
+    )
+    return PersonEraser(parts, being_erased)
 
 
 def _schedules(

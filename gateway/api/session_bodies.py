@@ -123,6 +123,13 @@ class SessionBody(Body):
     )
 
 
+class SessionRetentionBody(Body):
+    """Days without use, counted from the last turn; 0: never. What is absent follows the tenant's rule."""
+
+    archive_days: int | None = Field(None, ge=0, le=36_500)
+    delete_days: int | None = Field(None, ge=0, le=36_500)
+
+
 class SessionChanges(Body):
     """What changes of a session; what is absent stays."""
 
@@ -135,11 +142,14 @@ class SessionChanges(Body):
     shared: Sharing | None = Field(
         None, description="read: the members of its project see all of it. none: nobody else does."
     )
+    retention: SessionRetentionBody | None = Field(
+        None, description="Its own, in place of the one that it had; {}: its tenant's holds again."
+    )
 
     @model_validator(mode="after")
     def _changes_something(self) -> Self:
         if all(getattr(self, name) is None for name in type(self).model_fields):
-            raise ValueError("must have title, pinned, archived, project_id or shared")
+            raise ValueError("must have title, pinned, archived, project_id, shared or retention")
         return self
 
 
@@ -183,6 +193,13 @@ class SessionsQuery(Query):
     )
 
 
+class SessionRetention(Reply):
+    """Days without use; 0: never. What is absent follows the tenant's rule."""
+
+    archive_days: int | None = None
+    delete_days: int | None = None
+
+
 class Session(Reply):
     id: str
     title: str | None = None
@@ -202,6 +219,14 @@ class Session(Reply):
         None, description="What the members of its project may do with it; absent: nothing."
     )
     shared_by: str | None = Field(None, description="The user whose it is; absent: it is yours.")
+    retention: SessionRetention | None = Field(None, description="Its own; absent: its tenant's holds.")
+
+    @classmethod
+    def from_row(cls, row: object, **fields: object) -> Self:
+        own = SessionRetention.from_row(row)
+        if own.model_fields_set and own != SessionRetention():
+            fields = {"retention": own, **fields}
+        return super().from_row(row, **fields)
 
     @classmethod
     def seen_by(cls, who: Principal, row: SessionRow, **fields: object) -> Self:

@@ -103,9 +103,16 @@ async def read(request: ApiRequest) -> Response:
 
 
 async def change(request: ApiRequest) -> Response:
-    """Gives a session another title, pins or archives it, moves it into a project, shares it with
-    the members, or takes that back."""
+    """Gives a session another title or retention, pins or archives it, moves it into a project, shares it
+    with the members, or takes that back."""
     body = await request.read_body(SessionChanges)
+    if body.retention is not None:
+        await request.gateway.retention.set_session(
+            request.principal,
+            request.path_id("session_id"),
+            archive_days=body.retention.archive_days,
+            delete_days=body.retention.delete_days,
+        )
     row = await request.gateway.change_session(
         request.principal,
         request.path_id("session_id"),

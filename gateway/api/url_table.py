@@ -33,6 +33,7 @@ from gateway.api.branches_routes import BranchList
 from gateway.api.compressions_routes import CompressionDetails, CompressionList
 from gateway.api.health_routes import Caller, Health
 from gateway.api.memory_url_table import MEMORIES
+from gateway.api.persons_url_table import PERSONS
 from gateway.api.prompts_routes import EditsBody, PreviewQuery
 from gateway.api.replay_export_import_routes import Archived, ExportQuery, ImportedSessions, ReplayQuery
 from gateway.api.schedules_routes import (
@@ -152,7 +153,7 @@ ENDPOINTS = (
         sessions.change,
         {200: (Session,)},
         SessionChanges,
-        refusals=(404, 413),
+        refusals=(404, 409, 413),
         action="session.change",
     ),
     Endpoint(
@@ -403,6 +404,7 @@ ENDPOINTS = (
     ),
     *MEMORIES,
     *ACCESS,
+    *PERSONS,
     Endpoint(
         "POST",
         ARTIFACTS,

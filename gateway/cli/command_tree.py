@@ -25,6 +25,7 @@ def command_tree() -> typer.Typer:
     from gateway.cli import session_commands as sessions
     from gateway.cli import skill_commands as skills
     from gateway.cli import tool_commands as tools
+    from gateway.cli import user_commands as users
     from gateway.cli import webhook_commands as webhooks
     from gateway.cli.chat import chat
     from gateway.cli.completion import completion
@@ -69,6 +70,18 @@ def command_tree() -> typer.Typer:
             "Projects: who shares sessions with whom.",
             (projects.list_, projects.show, projects.create, projects.rename, projects.delete),
             (projects.add, projects.remove),
+        ),
+        "users": (
+            "Users: everything about a person, as a file or erased.",
+            (users.export, users.erase, users.erasure),
+        ),
+        "holds": (
+            "Legal holds: what must not be deleted.",
+            (users.list_, users.place, users.lift),
+        ),
+        "retention": (
+            "Retention: when sessions are archived and deleted.",
+            (users.show, users.set_, users.preview),
         ),
         "webhooks": (
             "Webhooks: addresses that are told what happens.",

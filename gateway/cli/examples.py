@@ -100,6 +100,18 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "projects delete": ("gateway projects delete p_0123456789abcdef0123456789abcdef",),
     "projects add": ("gateway projects add p_0123456789abcdef0123456789abcdef ada --role editor",),
     "projects remove": ("gateway projects remove p_0123456789abcdef0123456789abcdef ada",),
+    "users export": ("gateway users export ada -o ada.zip",),
+    "users erase": ("gateway users erase ada", "gateway users erase ada --tenant research --confirm ada"),
+    "users erasure": ("gateway users erasure ada --json",),
+    "holds list": ("gateway holds list",),
+    "holds place": (
+        'gateway holds place "case 7" --user ada',
+        'gateway holds place "case 7" --session s_1f0c',
+    ),
+    "holds lift": ("gateway holds lift hold_6f1d0c2b9a3e4857",),
+    "retention show": ("gateway retention show",),
+    "retention set": ("gateway retention set --archive-days 30 --delete-days 365",),
+    "retention preview": ("gateway retention preview", "gateway retention preview --json"),
     "tools list": ("gateway tools list", "gateway tools list --mcp"),
     "tools run": (
         'gateway tools run calculate \'{"expression": "17*23"}\'',

@@ -145,7 +145,7 @@ class Verbs(ABC, Generic[Answer]):
     def delete_schedule(self, schedule: str) -> Answer:
         return self.ask("DELETE", f"/api/schedules/{quote(schedule, safe='')}")
 
-    # Webhooks
+    # Keys
 
     def keys(self, **query: Any) -> Answer:
         return self.ask("GET", "/api/keys", query=query)
@@ -177,6 +177,37 @@ class Verbs(ABC, Generic[Answer]):
 
     def remove_member(self, project_id: str, user: str) -> Answer:
         return self.ask("DELETE", _member(project_id, user))
+
+    # Persons, for admins
+
+    def erase_user(self, user: str, confirm: str, **query: Any) -> Answer:
+        """Everything about them, for good; `confirm` is their id once more."""
+        return self.ask("POST", f"{_user(user)}/erasure", {"confirm": confirm}, query=query)
+
+    def user_erasure(self, user: str, **query: Any) -> Answer:
+        """How far it is, or the report."""
+        return self.ask("GET", f"{_user(user)}/erasure", query=query)
+
+    def holds(self) -> Answer:
+        return self.ask("GET", "/api/holds")
+
+    def place_hold(self, reason: str, **body: Any) -> Answer:
+        return self.ask("POST", "/api/holds", {"reason": reason, **body})
+
+    def lift_hold(self, hold: str) -> Answer:
+        return self.ask("DELETE", f"/api/holds/{quote(hold, safe='')}")
+
+    def retention(self, **query: Any) -> Answer:
+        return self.ask("GET", "/api/retention", query=query)
+
+    def set_retention(self, **body: Any) -> Answer:
+        return self.ask("PUT", "/api/retention", body, is_repeatable=True)
+
+    def preview_retention(self) -> Answer:
+        """What would be deleted and archived now."""
+        return self.ask("GET", "/api/retention/preview")
+
+    # Webhooks
 
     def webhooks(self) -> Answer:
         return self.ask("GET", "/api/webhooks")
@@ -249,6 +280,10 @@ def connection(url: str, key: str | None, user: str | None) -> dict[str, Any]:
 def given(query: Mapping[str, Any] | None) -> dict[str, Any]:
     """A query without what has no value."""
     return {name: value for name, value in (query or {}).items() if value is not None}
+
+
+def _user(user: str) -> str:
+    return f"/api/users/{quote(user, safe='')}"
 
 
 def _webhook(webhook: str) -> str:

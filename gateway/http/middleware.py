@@ -156,6 +156,7 @@ class Access:
             check_same_origin(scope["method"], headers)
             if path not in self._open_paths and not path.startswith(self._open_prefixes):
                 who = await authentication.identify(headers, address, needs_user=needs_user(path))
+                scope["app"].state.being_erased.check(who, path)
                 scope["principal"] = replace(who, dialect=scope["dialect"]) if scope["dialect"] else who
         except GatewayError as error:
             await refusal(scope, error)(scope, receive, send)

@@ -78,6 +78,12 @@ class AuditRecorder:
         if len(self._queue) > MAX_QUEUED:
             await finish(self.flush())
 
+    def note(self, entry: AuditEntry) -> None:
+        """Stores it later, however full the queue is: for what the gateway does by itself."""
+        _log(entry)
+        self._queue.append(entry)
+        self._waiting.set()
+
     async def used_key(self, who: Principal, address: str | None) -> None:
         """Records the first use of their key on a day (UTC), in this process. Raises as `record`."""
         if who.key_id is None or self._keys.get(who.key_id) == (day := now_ms() // DAY_MS):

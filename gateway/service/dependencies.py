@@ -9,8 +9,10 @@ from gateway.storage.artifacts import Artifacts
 from gateway.storage.blobs import Blobs
 from gateway.storage.branches import Branches
 from gateway.storage.exclusive import Exclusive
+from gateway.storage.holds import Holds
 from gateway.storage.orphans import Orphans
 from gateway.storage.projects import Projects
+from gateway.storage.retention import Retention
 from gateway.storage.sessions import Search
 from gateway.storage.sessions.copies import Copies
 from gateway.turn.dependencies import TurnDependencies
@@ -32,3 +34,5 @@ class Dependencies(TurnDependencies):
     exclusive: Exclusive
     session_ids: SessionIds
     projects: Projects
+    holds: Holds
+    retention: Retention

@@ -33,15 +33,18 @@ from gateway.service.follower import (
     page_before,
 )
 from gateway.service.history import SessionHistory
+from gateway.service.holds import UserHolds
 from gateway.service.keys import ApiKeys
 from gateway.service.memory import UserMemories
 from gateway.service.projects import UserProjects
 from gateway.service.prompts import Prompts
 from gateway.service.replay_export_import import SessionRecords
+from gateway.service.retention import TenantRetention
 from gateway.service.schedules import UserSchedules
 from gateway.service.seeding import SeedMessage, seed
 from gateway.service.sent_prompts import SentPrompts
 from gateway.service.session_access import may_read, owner_of, read_only
+from gateway.service.session_removal import forget_session_memories, remove_session
 from gateway.service.skills import SkillsOffered
 from gateway.service.webhooks import UserWebhooks
 from gateway.storage.branches import SessionBranches
@@ -51,10 +54,6 @@ from gateway.storage.turns import Accepted, ModelUsage, NewTurn, OnConflict, Tur
 from gateway.turn.in_flight import InFlight
 from gateway.turn.ownership import Ownership
 from gateway.turn.request import TurnRequest
-
-CLEARED = 100
-"""Contents of artifacts that are removed before the deletion of a session returns; the others are removed
-later."""
 
 
 class Gateway:
@@ -75,6 +74,8 @@ class Gateway:
         audit: UserAudit,
         keys: ApiKeys,
         projects: UserProjects,
+        holds: UserHolds,
+        retention: TenantRetention,
     ) -> None:
         self._deps = deps
         self._in_flight = in_flight
@@ -93,6 +94,8 @@ class Gateway:
         self.audit = audit
         self.keys = keys
         self.projects = projects
+        self.holds = holds
+        self.retention = retention
         schedules.destinations["webhook"] = webhooks.destination
         self.records = SessionRecords(deps, in_flight, archiver)
         self.releases = Releases(deps.turns, deps.signals, self._cancel, shared=deps.settings.is_shared)
@@ -239,16 +242,15 @@ class Gateway:
         same call again erases them.
 
         Raises:
-            errors.NotFound, errors.TurnInProgress while a turn is running or waiting, errors.StorageError.
+            errors.NotFound, errors.TurnInProgress while a turn is running or waiting, errors.Conflict
+            (legal_hold), errors.StorageError.
         """
         try:
             owner = await self._owner(who, session_id, "manage")
-            candidates = await self._deps.sessions.delete(session_id, owner)
         except NotFound:
-            await self.memory.forget_session(who.user_id, session_id)
+            await forget_session_memories(self._deps, session_id, who.user_id)
             raise
-        await self.memory.forget_session(owner, session_id)
-        await self._deps.artifact_store.clear(candidates[:CLEARED], now_ms())
+        await remove_session(self._deps, session_id, owner)
 
     async def snapshot(self, who: Principal, session_id: str) -> Snapshot:
         """Raises errors.NotFound."""

@@ -30,7 +30,7 @@ class ApiKeys:
         """`revoked` is called with the id of each key that is."""
         self._keys = keys
         self._settings = settings
-        self._revoked = revoked
+        self.revoked = revoked
 
     async def create(
         self,
@@ -57,7 +57,7 @@ class ApiKeys:
         user_id = who.user_id if user is None else user_id_of(tenant, user)
         chosen = SCOPES_OF[role] if scopes is None else frozenset(scopes)
         await self._check_maker(who)
-        if not _is_admin_of(who, tenant_of(user_id)) and (user_id != who.user_id or role not in OWN_ROLES):
+        if not is_admin_of(who, tenant_of(user_id)) and (user_id != who.user_id or role not in OWN_ROLES):
             raise Forbidden(
                 "Only an admin makes keys for others, and for services.", details={"scope": "admin"}
             )
@@ -100,10 +100,10 @@ class ApiKeys:
         """Ends a key for good: here at once, on other replicas within seconds. Raises errors.NotFound: there
         is none, or it is somebody else's."""
         key = await self._keys.find(key_id)
-        if key is None or not (key.user_id == who.user_id or _is_admin_of(who, key.tenant)):
+        if key is None or not (key.user_id == who.user_id or is_admin_of(who, key.tenant)):
             raise NotFound(f"There is no key {key_id}.", code="key_not_found")
         await self._keys.revoke(key_id, now_ms())
-        self._revoked(key_id)
+        self.revoked(key_id)
 
     async def _check_maker(self, who: Principal) -> None:
         if "service" in who.roles:
@@ -118,5 +118,15 @@ def is_operator(who: Principal) -> bool:
     return "admin" in who.scopes and who.tenant == DEFAULT_TENANT
 
 
-def _is_admin_of(who: Principal, tenant: str) -> bool:
+def is_admin_of(who: Principal, tenant: str) -> bool:
+    """Whether they are an admin of that tenant, as the operator is of all."""
     return is_operator(who) or ("admin" in who.scopes and who.tenant == tenant)
+
+
+def person_of(who: Principal, user: str, tenant: str | None) -> str:
+    """The stored id of a user that an admin names. Raises errors.Forbidden: of another tenant."""
+    who.check("admin")
+    wanted = tenant or who.tenant
+    if not is_admin_of(who, wanted):
+        raise Forbidden(f"You are no admin of the tenant {wanted}.", details={"scope": "admin"})
+    return user_id_of(wanted, user)

@@ -12,6 +12,8 @@ from gateway.errors import GatewayError
 from gateway.ids import now_ms
 from gateway.service.archiver import Archiver, summarise
 from gateway.service.dependencies import Dependencies
+from gateway.service.holds import tell_memory
+from gateway.service.retention import SessionRetention
 from gateway.storage.turns import OwnedTurn
 
 ROUND = 30.0
@@ -24,6 +26,9 @@ SWEEP_EVERY = 7_200.0
 PART_AGE_MS = 3_600_000
 """Milliseconds since the last write after which a part counts as abandoned."""
 
+RETENTION_PAUSE = 20
+"""Times that a look through all sessions took, until the next one."""
+
 FIRST_RETRY, LAST_RETRY = 300.0, 21_600.0
 """Seconds until a session is tried again with which something failed: doubled each time, up to the last."""
 MAX_FAILED = 500
@@ -34,11 +39,14 @@ log = structlog.get_logger(__name__)
 class Upkeep:
     """Looks for sessions that are due, one at a time, for as long as the process lives."""
 
-    def __init__(self, deps: Dependencies, archiver: Archiver) -> None:
+    def __init__(
+        self, deps: Dependencies, archiver: Archiver, retention: SessionRetention | None = None
+    ) -> None:
         self._deps = deps
         self._archiver = archiver
+        self._retention = retention or SessionRetention(deps, archiver)
+        self._next_retention = 0.0
         self._not_summarised = Failures[str](FIRST_RETRY, LAST_RETRY, MAX_FAILED)
-        self._not_archived = Failures[str](FIRST_RETRY, LAST_RETRY, MAX_FAILED)
         self._ran_at_erasure: dict[tuple[str, str], frozenset[OwnedTurn]] = {}
         self._next_sweep = 0.0
 
@@ -62,7 +70,8 @@ class Upkeep:
             self._sweep_parts,
             self._settle_erasures,
             self._summarise_idle,
-            self._archive_old,
+            self._tell_memory_of_holds,
+            self._apply_retention,
         ):
             try:
                 await step()
@@ -136,21 +145,17 @@ class Upkeep:
                 _log_failure("summary_failed", session_id, error)
                 return  # the others may fail for the same reason, and each attempt is paid for
 
-    async def _archive_old(self) -> None:
-        settings, failed = self._deps.settings, self._not_archived
-        if settings.archive_after is None:
+    async def _tell_memory_of_holds(self) -> None:
+        """Also after a process was killed between the two databases."""
+        await tell_memory(self._deps)
+
+    async def _apply_retention(self) -> None:
+        """All sessions are looked through: many of them so seldom that it takes a twentieth of the time."""
+        if monotonic() < self._next_retention:
             return
-        idle_before = now_ms() - int(settings.archive_after * 1000)
-        due = await self._deps.archives.due(idle_before=idle_before, limit=BATCH + len(failed))
-        for session_id, owner in due:
-            if session_id in failed:
-                continue
-            try:
-                await self._archiver.archive(await self._deps.sessions.get(session_id, owner))
-                failed.forget(session_id)
-            except BaseException as error:  # noqa: BLE001 - as above
-                failed.add(session_id)
-                _log_failure("archive_failed", session_id, error)
+        began = monotonic()
+        if await self._retention.look():
+            self._next_retention = monotonic() + RETENTION_PAUSE * (monotonic() - began)
 
 
 def _log_failure(event: str, session_id: str, error: BaseException) -> None:

@@ -468,6 +468,12 @@ class Settings(BaseSettings):
     archive_after: float | None = Field(
         None, gt=0, description="Idle time after which a session's rows move to its archive."
     )
+    delete_after: float | None = Field(
+        None,
+        gt=0,
+        description="Idle time after which a session is deleted; absent: never. Tenants and sessions may "
+        "have another one: `gateway retention`.",
+    )
     max_import_size: int = Field(
         2_147_483_648, ge=1024, description="Largest file that can be imported: a session, or memories."
     )

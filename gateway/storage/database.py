@@ -125,6 +125,8 @@ class Transaction:
     future: asyncio.Future[Any]
     committed: Callable[[], None] | None = None
     over: Lock | None = None
+    is_outside: bool = False
+    """Of a file: done after the transaction of its flush, in none."""
     value: Any = None
     error: BaseException | None = None
     sent: Sequence[Signal] = ()

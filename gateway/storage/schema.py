@@ -57,7 +57,8 @@ WAITING = literal_column("'accepted'", Text)
 # belongs to a prompt is that branch's. `instructions` is the digest of those of the client application that
 # the turn has that runs, or ran last. `pinned_at` and `archived_at` are when its owner did so; `title_by`
 # says who gave it its title, NULL where that is the beginning of its first message. `shared` is what members
-# of its project may do with it; NULL: nothing, it is its owner's alone.
+# of its project may do with it; NULL: nothing, it is its owner's alone. `archive_days` and
+# `delete_days` are its own retention (see `storage/retention`), NULL where it has none.
 sessions = Table(
     "sessions",
     metadata,
@@ -82,6 +83,8 @@ sessions = Table(
     Column("archived_at", BigInteger),
     Column("title_by", Text),
     Column("shared", Text),
+    Column("archive_days", BigInteger),
+    Column("delete_days", BigInteger),
 )
 _by_time = (sessions.c.owner, sessions.c.updated_at, sessions.c.id)
 Index("sessions_by_time", *_by_time)
@@ -683,4 +686,59 @@ installation_secrets = Table(
     metadata,
     Column("name", Text, primary_key=True, nullable=False),
     Column("secret", LargeBinary, nullable=False),
+)
+
+# What must not be deleted (see `Hold`): `owner` is the user whose it is, `subject_id` that user or a session.
+holds = Table(
+    "holds",
+    metadata,
+    Column("id", Text, primary_key=True, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("subject_id", Text, nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("tenant", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("placed_by", Text, nullable=False),
+    Column("placed_at", BigInteger, nullable=False),
+)
+Index("holds_by_subject", holds.c.kind, holds.c.subject_id, unique=True)
+
+# After how many days a tenant's sessions are archived and deleted (see `RetentionRule`).
+retention_rules = Table(
+    "retention_rules",
+    metadata,
+    Column("tenant", Text, primary_key=True, nullable=False),
+    Column("archive_days", BigInteger),
+    Column("delete_days", BigInteger),
+    Column("fixed", Boolean, nullable=False),
+    Column("changed_by", Text, nullable=False),
+    Column("changed_at", BigInteger, nullable=False),
+)
+
+# Who is to be erased, and who was (see `Erasure`): `person` is the user's id, and in the end the pseudonym.
+# `found` and `kept` are JSON.
+person_erasures = Table(
+    "person_erasures",
+    metadata,
+    Column("id", Text, primary_key=True, nullable=False),
+    Column("tenant", Text, nullable=False),
+    Column("person", Text, nullable=False),
+    Column("requested_by", Text, nullable=False),
+    Column("requested_at", BigInteger, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("step", Text, nullable=False),
+    Column("starts", NUMBER, nullable=False, server_default="0"),
+    Column("found", Text),
+    Column("kept", Text),
+    Column("waits_for", Text),
+    Column("finished_at", BigInteger),
+)
+Index("person_erasures_by_person", person_erasures.c.person, person_erasures.c.requested_at)
+_unfinished = text("state != 'done'")
+Index("person_erasures_open", person_erasures.c.requested_at, **where(_unfinished))
+Index(
+    "person_erasures_once",
+    person_erasures.c.person,
+    unique=True,
+    **where(_unfinished),
 )

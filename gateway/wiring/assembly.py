@@ -136,6 +136,8 @@ def assemble(
         exclusive=storage.exclusive,
         session_ids=SessionIds(storage.sessions, id_key),
         projects=storage.projects,
+        holds=storage.holds,
+        retention=storage.retention,
         artifact_store=artifact_store,
         references=References(artifact_store, most_bytes=settings.artifact_max_size),
         attachments=Attachments(artifact_store, settings),

@@ -32,6 +32,8 @@ from gateway.storage.decisions.approvals import SqlApprovals
 from gateway.storage.decisions.client_calls import SqlClientCalls
 from gateway.storage.decisions.switches import SqlSkillSwitches
 from gateway.storage.exclusive import Exclusive, LocalExclusive
+from gateway.storage.holds import Holds
+from gateway.storage.holds.statements import SqlHolds
 from gateway.storage.installation import Installation
 from gateway.storage.installation.statements import SqlInstallation
 from gateway.storage.keys import Keys
@@ -42,11 +44,15 @@ from gateway.storage.log.event_log import EventDatabase, SqlEventLog
 from gateway.storage.log.group_commit import Flushed
 from gateway.storage.orphans import Orphans
 from gateway.storage.orphans.statements import SqlOrphans
+from gateway.storage.persons import PersonErasures, Persons
+from gateway.storage.persons.statements import SqlPersonErasures, SqlPersons
 from gateway.storage.projects import Projects
 from gateway.storage.projects.statements import SqlProjects
 from gateway.storage.replica_signals import Signals
 from gateway.storage.replicas import Replicas
 from gateway.storage.replicas.single_process import SoleReplica
+from gateway.storage.retention import Retention
+from gateway.storage.retention.statements import SqlRetention
 from gateway.storage.schedules import Schedules
 from gateway.storage.schedules.statements import SqlSchedules
 from gateway.storage.sessions import LearnedSessions, Purges, Search, Sessions
@@ -103,6 +109,10 @@ class Storage:
     projects: Projects
     sign_ins: SignIns
     installation: Installation
+    holds: Holds
+    retention: Retention
+    persons: Persons
+    person_erasures: PersonErasures
     artifacts: Artifacts
     orphans: Orphans
     exclusive: Exclusive
@@ -111,6 +121,9 @@ class Storage:
     signals: Signals
     check: Callable[[], Awaitable[None]]
     """Raises errors.StorageError when it cannot do its work now."""
+    scrub: Callable[[], Awaitable[None]]
+    """Frees the bytes of what was removed, where that is the gateway's own file; on a server its VACUUM does.
+    Raises errors.StorageError."""
     measured_by: Callable[[ConnectionPools], None]
     """Adds the database's pools of connections to those that are measured."""
     newer_schema: Callable[[], Mapping[str, str]]
@@ -254,6 +267,10 @@ def _storage_on(
         projects=SqlProjects(database),
         sign_ins=SqlSignIns(database),
         installation=SqlInstallation(database),
+        holds=SqlHolds(database),
+        retention=SqlRetention(database),
+        persons=SqlPersons(database),
+        person_erasures=SqlPersonErasures(database),
         artifacts=SqlArtifacts(database),
         orphans=SqlOrphans(database),
         exclusive=exclusive,
@@ -261,6 +278,7 @@ def _storage_on(
         bus=bus,
         signals=database.signals,
         check=check,
+        scrub=database.scrub,
         measured_by=database.measured_by,
         newer_schema=lambda: database.newer_schema,
     )

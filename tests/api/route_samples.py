@@ -69,11 +69,14 @@ OF_ROUTES: Mapping[str, Mapping[str, str]] = {
     },
     "/members/{user}": {"user": "member"},
     "/erase": {"memory_id": "memory_2"},
+    "/users/{user}/export": {"user": "user"},
+    "/users/{user}/erasure": {"user": "user"},
 }
 """… which is another in paths that end so."""
 SAME_FOR_ALL: Mapping[str, str] = {
     "branch": "0",
     "document_id": "d_0",
+    "hold_id": "hold_0",
     "kind": "user",
     "model": "demo",
     "name": "nothing",
@@ -104,6 +107,7 @@ MESSAGE = {"role": "user", "content": "/say hi"}
 MESSAGES = [MESSAGE | {"id": "m1", "parts": [{"type": "text", "text": "/say hi"}]}]
 REQUIRED: Mapping[str, Any] = {
     "action": "activate",
+    "confirm": "not their id",
     "content": "The sky is blue.",
     "decision": "approve",
     "edits": {},
@@ -116,6 +120,7 @@ REQUIRED: Mapping[str, Any] = {
     "method": "tasks/get",
     "name": "n",
     "rating": "up",
+    "reason": "n",
     "role": "reader",
     "status": "paused",
     "url": "https://example.org/hook",
@@ -126,6 +131,7 @@ MORE: Mapping[str, Mapping[str, Any]] = {
     "A2aCall": {"id": 1, "method": "GetTask", "params": {"id": "{turn}"}},
     "ChatCompletionBody": {"model": "demo"},
     "ArtifactBody": {"text": "x"},
+    "HoldBody": {"sessionId": "nowhere"},
     "McpMessage": {"jsonrpc": "2.0", "id": 1, "method": "tools/list"},
     "MessagesBody": {"model": "demo", "max_tokens": 100},
     "ResponseBody": {"model": "demo"},

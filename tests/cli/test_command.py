@@ -25,7 +25,7 @@ COMMANDS = (
 )
 GROUPS = (
     *("skills", "tools", "memory", "documents", "sessions", "approvals"),
-    *("schedules", "webhooks", "keys", "projects"),
+    *("schedules", "webhooks", "keys", "projects", "users", "holds", "retention"),
 )
 INNER_COMMANDS = (
     ("skills", "list"),

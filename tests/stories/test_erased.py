@@ -319,9 +319,9 @@ async def test_a_turn_that_begins_meanwhile_keeps_the_session_and_its_memory(
         stored = user.app.state.deps.sessions
         delete = stored.delete
 
-        async def begin_and_delete(session_id: str, owner: str) -> Any:
+        async def begin_and_delete(session_id: str, owner: str, **given: Any) -> Any:
             await parked(await ask(user, '/call send {"to": "李雷"}', session=session_id))
-            return await delete(session_id, owner)
+            return await delete(session_id, owner, **given)
 
         monkeypatch.setattr(stored, "delete", begin_and_delete)
         refused = await user.http.delete("/api/sessions/s")

@@ -146,7 +146,8 @@ class ArtifactWriter(Protocol):
         ...
 
     async def delete(self, owner: str, ref: str, at: int) -> None:
-        """Removes it, also while it is used; its blob may be an orphan. Raises errors.NotFound."""
+        """Removes it, also while it is used; its blob may be an orphan. Raises errors.NotFound,
+        errors.Conflict (legal_hold): its owner is held, or a session that uses it."""
         ...
 
     async def expire(self, now: int, limit: int) -> int:
@@ -172,9 +173,13 @@ def blob_paths(owner: str, sha256: str) -> tuple[str, str]:
     return place, f"{place}-~"
 
 
+def owner_folder(owner: str) -> str:
+    """What all paths of an owner's contents begin with."""
+    return f"artifacts/{hashlib.sha256(f'artifacts of {owner}'.encode()).hexdigest()[:16]}/"
+
+
 def _place(owner: str, sha256: str) -> str:
-    partition = hashlib.sha256(f"artifacts of {owner}".encode()).hexdigest()[:16]
-    return f"artifacts/{partition}/{sha256[:2]}/{sha256}"
+    return f"{owner_folder(owner)}{sha256[:2]}/{sha256}"
 
 
 def size_of(row: ArtifactRow) -> str:

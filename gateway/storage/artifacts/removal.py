@@ -3,11 +3,12 @@ artifact may be an orphan."""
 
 from collections.abc import Iterable, Sequence
 
-from sqlalchemy import Connection, bindparam, delete, null, select, update
+from sqlalchemy import Connection, bindparam, delete, null, or_, select, update
 
 from gateway.storage.artifacts.totals import count_out
 from gateway.storage.artifacts.uses import IS_OF, forget
 from gateway.storage.database import Prepared
+from gateway.storage.holds.statements import user_is_held
 from gateway.storage.orphans.statements import suspect
 from gateway.storage.schema import artifact_uses, artifacts, sessions
 
@@ -19,7 +20,7 @@ _OWNER = artifacts.c.owner == bindparam("owner")
 _REF = artifacts.c.ref == bindparam("ref")
 _MADE_HERE = artifacts.c.session_id == bindparam("session_id")
 _IS_DUE = artifacts.c.expires_at <= bindparam("now")
-_is_used = select(artifact_uses.c.ref).where(IS_OF).exists()
+_is_used = or_(select(artifact_uses.c.ref).where(IS_OF).exists(), user_is_held(artifacts.c.owner))
 _is_used_elsewhere = (
     select(artifact_uses.c.ref)
     .join(sessions, sessions.c.id == artifact_uses.c.session_id)

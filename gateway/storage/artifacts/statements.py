@@ -20,6 +20,7 @@ from gateway.storage.artifacts.rows import ARTIFACTS
 from gateway.storage.artifacts.totals import count_in, counted, space_used
 from gateway.storage.artifacts.uses import IS_OF, USED, use
 from gateway.storage.database import Prepared
+from gateway.storage.holds.statements import check_not_held
 from gateway.storage.orphans.statements import claim, suspect
 from gateway.storage.refusals import no_session
 from gateway.storage.schema import artifact_uses, artifacts, sessions
@@ -146,6 +147,7 @@ def take_blob(connection: Connection, owner: str, path: str) -> None:
 
 def delete(connection: Connection, owner: str, ref: str, at: int) -> None:
     found = get(connection, owner, ref)
+    check_not_held(connection, owner, ref=ref)
     end(connection, owner, ref, (found.path, found.size), at)
 
 

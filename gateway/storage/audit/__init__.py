@@ -70,6 +70,11 @@ class AuditLog(Protocol):
         """Puts `pseudonym` in the place of a user, without address and key; returns in how many entries."""
         ...
 
+    async def count(self, actor: str) -> int:
+        """How many entries there are of what somebody did, or was done to them as a person."""
+        ...
+
     async def sweep(self, *, before: int, now: int, limit: int) -> int:
-        """Removes at most `limit` entries older than `before` (Unix ms); returns how many that were."""
+        """Removes at most `limit` entries older than `before` (Unix ms), but those of users that are held;
+        returns how many."""
         ...

@@ -9,8 +9,10 @@ from sqlalchemy import (
     and_,
     bindparam,
     delete,
+    func,
     insert,
     literal_column,
+    not_,
     null,
     or_,
     select,
@@ -19,6 +21,7 @@ from sqlalchemy import (
 
 from gateway.storage.audit import AuditEntry, AuditFilter, StoredEntry
 from gateway.storage.database import Prepared, Store, reads, writes
+from gateway.storage.holds.statements import user_is_held
 from gateway.storage.row_codec import Rows
 from gateway.storage.schema import audit, audit_removals
 
@@ -30,6 +33,7 @@ ENTRIES = Rows(AuditEntry, audit)
 ADD = Prepared(insert(audit).values({name: bindparam(name) for name in AuditEntry.__dataclass_fields__}))
 _USER = bindparam("user_id")
 _PERSON = and_(_a.subject_kind == literal_column("'person'", Text), _a.subject_id == _USER)
+COUNT = Prepared(select(func.count()).where(or_(_a.actor == _USER, _PERSON)))
 RENAME_ACTOR = Prepared(
     update(audit).where(_a.actor == _USER).values(actor=bindparam("pseudonym"), address=null(), key_id=null())
 )
@@ -37,7 +41,12 @@ RENAME_SUBJECT = Prepared(update(audit).where(_PERSON).values(subject_id=bindpar
 FORGET_BEFORE = Prepared(
     insert(audit_removals).values(at=bindparam("now"), removed_before=bindparam("before"))
 )
-OLD = Prepared(select(_a.number).where(_a.at < bindparam("before")).order_by(_a.at).limit(bindparam("limit")))
+OLD = Prepared(
+    select(_a.number)
+    .where(_a.at < bindparam("before"), not_(user_is_held(_a.actor)))
+    .order_by(_a.at)
+    .limit(bindparam("limit"))
+)
 REMOVE = Prepared(delete(audit).where(_a.number == bindparam("of")))
 
 
@@ -74,6 +83,10 @@ def pseudonymise(connection: Connection, user_id: str, pseudonym: str) -> int:
     return RENAME_ACTOR.run(connection, **values).rowcount + RENAME_SUBJECT.run(connection, **values).rowcount
 
 
+def count(connection: Connection, actor: str) -> int:
+    return COUNT.value(connection, user_id=actor)
+
+
 def sweep(connection: Connection, *, before: int, now: int, limit: int) -> int:
     old = OLD.all(connection, before=before, limit=limit)
     if old:
@@ -97,4 +110,5 @@ class SqlAuditLog(Store):
     list = reads(list_, snapshot=False)
     about = reads(about, snapshot=False)
     pseudonymise = writes(pseudonymise)
+    count = reads(count, snapshot=False)
     sweep = writes(sweep)

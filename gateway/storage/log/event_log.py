@@ -59,6 +59,11 @@ class EventDatabase(Database, Protocol):
         """In what its schema is newer than this version, which works on it: revisions by what it holds."""
         ...
 
+    async def scrub(self) -> None:
+        """Leaves no byte of what was removed where that is the engine's own file. Raises
+        errors.StorageError."""
+        ...
+
     def append(self, pending: Pending) -> None:
         """Adds an append to the next commit. Raises StorageError when the database is closed."""
         ...

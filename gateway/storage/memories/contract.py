@@ -175,6 +175,29 @@ class Erasures(Protocol):
         ...
 
 
+class RememberedPersons(Protocol):
+    """What is remembered of a person, wherever they are named: counted, erased, or held. `kept_households`
+    are those that have other members, whose memories stay."""
+
+    async def hold(self, user_ids: Collection[str]) -> None:
+        """These, and no others, are held: what would remove something of their memories for good raises
+        errors.Conflict (legal_hold), and their tombstones and versions stay, however many."""
+        ...
+
+    async def counts(self, user_id: str, kept_households: Collection[str]) -> Mapping[str, int]:
+        """How many there are of each kind: of theirs, and as `household_memories` of those that stay."""
+        ...
+
+    async def erase_person(self, user_id: str, pseudonym: str, kept_households: Collection[str]) -> None:
+        """Removes all that is theirs for good, as `erase` does, in many transactions: when it was broken off
+        it is called again. In what stays `pseudonym` takes their place, and their quotes go."""
+        ...
+
+    async def named(self, user_id: str) -> Mapping[str, int]:
+        """How many rows of each table still name them."""
+        ...
+
+
 class VectorStore(Protocol):
     """Vectors of memories."""
 
@@ -202,7 +225,9 @@ class Profiles(Protocol):
         ...
 
 
-class MemoryStore(MemoryRecords, MemorySearch, ProvenanceStore, Erasures, VectorStore, Profiles, Protocol):
+class MemoryStore(
+    MemoryRecords, MemorySearch, ProvenanceStore, Erasures, RememberedPersons, VectorStore, Profiles, Protocol
+):
     """All memories of all users."""
 
     async def put_documents(self, rows: Sequence[tuple[MemoryRow, Sequence[Indexed]]]) -> None:

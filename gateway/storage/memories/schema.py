@@ -195,3 +195,11 @@ profiles = Table(
     Column("updated_at", BigInteger, nullable=False),
     Column("actor", Text, nullable=False),
 )
+
+# Users of whose memories nothing is removed for good: a copy of the legal holds on users, which are kept with
+# the sessions (`storage/holds`).
+held_users = Table(
+    "held_users",
+    metadata,
+    Column("user_id", Text, primary_key=True, nullable=False),
+)

@@ -11,6 +11,7 @@ from gateway.storage.memories import (
     MemoryRow,
     Viewer,
     documents,
+    persons,
     profiles,
     reading,
     writing,
@@ -18,6 +19,9 @@ from gateway.storage.memories import (
 from gateway.storage.memories import vectors as embedded
 from gateway.storage.memories.conditions import DOCUMENT
 from gateway.storage.memories.memory_database import MemoryDatabase
+
+ERASED = 50
+"""Memories of a person that one transaction removes."""
 
 
 class SqlMemories(Store):
@@ -42,6 +46,8 @@ class SqlMemories(Store):
     missing_vectors = reads(embedded.missing_vectors, snapshot=False)
     put_vectors = writes(embedded.put)
     profile = reads(profiles.get, snapshot=False)
+    counts = reads(persons.counts)
+    named = reads(persons.named)
     put_profile = writes(profiles.put, over=lambda profile: OwnerLock(profile.id))
 
     def __init__(self, database: MemoryDatabase) -> None:
@@ -93,6 +99,23 @@ class SqlMemories(Store):
         if erased:
             await self._scrub()
         return erased
+
+    async def hold(self, user_ids: Collection[str]) -> None:
+        """These users, and no others, are held."""
+        await self.database.write(lambda connection: persons.hold(connection, user_ids))
+
+    async def erase_person(self, user_id: str, pseudonym: str, kept_households: Collection[str]) -> None:
+        """Removes all that is theirs, a few memories in a transaction. Raises errors.Conflict
+        (legal_hold)."""
+        while await self.database.write(
+            lambda connection: persons.erase_some(connection, self._words, user_id, kept_households, ERASED)
+        ):
+            pass
+        while await self.database.write(
+            lambda connection: persons.forget_person(connection, self._words, user_id, pseudonym)
+        ):
+            pass
+        await self._scrub()
 
     async def put_documents(self, rows: Sequence[tuple[MemoryRow, Sequence[Indexed]]]) -> None:
         """Replaces all documented memories by `rows`. Raises errors.DuplicateMemory (`same`: id) when one has

@@ -12,6 +12,7 @@ from gateway.storage.memories import MAX_VERSIONS, Change, Link, MemoryRow, View
 from gateway.storage.memories.conditions import DOCUMENT, LIVE, partitions_of, seen
 from gateway.storage.memories.limits import Kind, check, kinds
 from gateway.storage.memories.memory_database import Words
+from gateway.storage.memories.persons import check_not_held, is_held
 from gateway.storage.memories.rows import ADD, CHANGE, snapshot_of, values_of
 from gateway.storage.memories.schema import LIVE as IS_LIVE
 from gateway.storage.memories.schema import (
@@ -113,6 +114,8 @@ def write(connection: Connection, words: Words, changes: Sequence[Change], *, mo
             _link(connection, link)
     check(connection, grown, most)
     for user_id in {change.row.user_id for change in changes if change.deletes}:
+        if is_held(connection, user_id):
+            continue
         for number, memory_id in OLD_TOMBSTONES.all(connection, user_id=user_id, most=most):
             remove(connection, words, number, memory_id)
 
@@ -128,13 +131,14 @@ def erase(
 ) -> bool:
     """A document is not erased: its file would bring it back."""
     found = connection.execute(
-        select(memories.c.number, memories.c.version)
+        select(memories.c.number, memories.c.version, memories.c.user_id)
         .where(memories.c.id == memory_id, memories.c.source != DOCUMENT, seen(viewer))
         .with_for_update()
     ).one_or_none()
     if found is None:
         return False
-    number, now = found
+    number, now, owner = found
+    check_not_held(connection, owner, viewer.user_id)
     if version is not None and now != version:
         raise MemoryChanged(
             f"{memory_id} is at version {now}, not {version}: read it again.",
@@ -158,6 +162,7 @@ def settle_erasure(connection: Connection, memory_id: str, owner: str) -> None:
 
 
 def forget_session(connection: Connection, words: Words, user_id: str, session_id: str) -> int:
+    check_not_held(connection, user_id)
     audience = audience_of("session", user_id, session_id)
     found = connection.execute(
         select(memories.c.number, memories.c.id).where(memories.c.audience == audience).with_for_update()
@@ -232,7 +237,7 @@ def _append(connection: Connection, number: int, change: Change) -> None:
         at=row.updated_at,
         row=snapshot_of(row),
     )
-    if row.version > MAX_VERSIONS:
+    if row.version > MAX_VERSIONS and not is_held(connection, row.user_id):
         THIN_VERSIONS.run(connection, number=number, until=row.version - MAX_VERSIONS + 1)
     for each in change.evidence:
         ADD_EVIDENCE.run(

@@ -133,6 +133,9 @@ class PostgresDatabase:
         self._check_is_open()
         return await self._loop.run_in_executor(self._readers, self._read, work, snapshot, perf_counter())
 
+    async def scrub(self) -> None:
+        """Does nothing: the server's VACUUM frees the bytes of what was removed."""
+
     def on_delivery(self, deliver: Deliver) -> None:
         """Sets what is called with each commit's appends and their errors."""
         self._appends.deliver = deliver

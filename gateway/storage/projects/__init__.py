@@ -115,6 +115,11 @@ class Projects(Protocol):
         owner's; None: nobody's."""
         ...
 
+    async def erase_member(self, project_id: str, user_id: str) -> None:
+        """Removes somebody who is erased. Without another owner the member that was added first becomes one;
+        without another member the project goes."""
+        ...
+
     async def access(self, session_id: str, user_id: str) -> SessionAccess | None:
         """What a user is to a session; None: it is not there, or nothing to them."""
         ...

@@ -107,6 +107,18 @@ def remove_member(connection: Connection, project_id: str, user_id: str, by: str
     send(connection, Signal("access", project_id))
 
 
+def erase_member(connection: Connection, project_id: str, user_id: str) -> None:
+    REMOVE_MEMBER.run(connection, project_id=project_id, user_id=user_id)
+    UNSHARE_OF.run(connection, project_id=project_id, user_id=user_id)
+    left = [MEMBERS.read(row) for row in ALL.all(connection, project_id=project_id)]
+    if not left:
+        UNSHARE.run(connection, project_id=project_id)
+        REMOVE.run(connection, project_id=project_id)
+    elif not any(member.role == "owner" for member in left):
+        SET_ROLE.run(connection, project_id=project_id, user_id=left[0].user_id, role="owner")
+    send(connection, Signal("access", project_id))
+
+
 def _owned(connection: Connection, project_id: str, by: str) -> Project:
     """Raises errors.NotFound, errors.Forbidden: they are not an owner."""
     project, role = get(connection, project_id, by)
@@ -147,3 +159,4 @@ class SqlProjects(Store):
     delete = writes(remove, over=_project)
     put_member = writes(put_member, over=lambda member, most: OwnerLock(member.project_id))
     remove_member = writes(remove_member, over=lambda project_id, user_id, by: OwnerLock(project_id))
+    erase_member = writes(erase_member, over=lambda project_id, user_id: OwnerLock(project_id))

@@ -122,7 +122,8 @@ class Schedules(Protocol):
         ...
 
     async def remove(self, schedule_id: str, owner: str) -> None:
-        """With its runs; their turns go on. Raises errors.NotFound (schedule_not_found)."""
+        """With its runs; their turns go on. Raises errors.NotFound (schedule_not_found), errors.Conflict
+        (legal_hold)."""
         ...
 
     async def due(self, now: int, after: tuple[int, str], limit: int) -> Sequence[ScheduleRow]:

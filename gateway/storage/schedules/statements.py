@@ -20,6 +20,7 @@ from sqlalchemy import (
 from gateway.errors import Conflict, NotFound
 from gateway.ids import now_ms
 from gateway.storage.database import OwnerLock, Prepared, SessionLock, Store, claims, reads, writes
+from gateway.storage.holds.statements import check_not_held
 from gateway.storage.row_codec import Rows
 from gateway.storage.schedules import KEPT_RUNS, Planned, ScheduleRow, ScheduleRun, Undelivered
 from gateway.storage.schema import schedule_runs, schedules, turns
@@ -165,6 +166,7 @@ def change(connection: Connection, row: ScheduleRow, planned: Planned) -> bool:
 
 
 def remove(connection: Connection, schedule_id: str, owner: str) -> None:
+    check_not_held(connection, owner)
     if REMOVE.run(connection, schedule_id=schedule_id, owner=owner).rowcount != 1:
         raise _not_found(schedule_id)
     REMOVE_RUNS.run(connection, schedule_id=schedule_id)

@@ -24,7 +24,8 @@ class SessionRow:
     `updated_at` when a turn was accepted or ended last, and `active_branch` the one in which turns go on.
     `pinned_at` and `archived_at` are when its owner did so, `title_by` who gave it its title: None where that
     is the beginning of its first message. `status` is that of its open turn; None: it has none. `shared` is
-    what the members of its project may do with it; None: nothing."""
+    what the members of its project may do with it; None: nothing. `archive_days` and `delete_days` are its
+    own retention."""
 
     id: str
     owner: str
@@ -38,6 +39,8 @@ class SessionRow:
     pinned_at: int | None = None
     archived_at: int | None = None
     title_by: TitleBy | None = None
+    archive_days: int | None = None
+    delete_days: int | None = None
     status: OpenStatus | None = None
     shared: Shared | None = None
 
@@ -147,7 +150,9 @@ class SessionDirectory(Protocol):
         and nothing done, when it has another title by now, or the same from a person."""
         ...
 
-    async def delete(self, session_id: str, owner: str) -> Sequence[str]:
+    async def delete(
+        self, session_id: str, owner: str, *, only_if: tuple[int, int | None] | None = None
+    ) -> Sequence[str]:
         """Removes the session with all that belongs to it, also the artifacts that were made in it and that
         no other session uses. Nothing of it can be found from then on; the rows of a long one go in slices
         (see `Purges`), and its id may be created again after the last: until then that is refused with
@@ -155,7 +160,9 @@ class SessionDirectory(Protocol):
         its archives all, of artifacts those of the first slice.
 
         Raises:
-            errors.NotFound; errors.TurnInProgress while a turn is running or waiting.
+            errors.NotFound; errors.TurnInProgress while a turn is running or waiting; errors.Conflict:
+            (legal_hold) it or its owner is held; (session_changed) `updated_at` and `delete_days` are not
+            those of `only_if`.
         """
         ...
 

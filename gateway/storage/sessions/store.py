@@ -19,12 +19,13 @@ from sqlalchemy import (
     update,
 )
 
-from gateway.errors import ArchiveDamaged, SessionIdTaken
+from gateway.errors import ArchiveDamaged, Conflict, SessionIdTaken
 from gateway.ids import now_ms
 from gateway.storage.archives.statements import suspect_archives
 from gateway.storage.branches import Branch
 from gateway.storage.branches.branch_positions import branch_of
 from gateway.storage.database import Database, Prepared, Store, reads, send, writes
+from gateway.storage.holds.statements import check_not_held
 from gateway.storage.messages import History, PromptMemories, StoredMessage
 from gateway.storage.projects.access import SHARED_WITH
 from gateway.storage.refusals import no_session
@@ -107,10 +108,19 @@ def create_session(connection: Connection, row: SessionRow) -> None:
     add_session(connection, row)
 
 
-def delete_session(connection: Connection, session_id: str, owner: str, purges: SqlPurges) -> Sequence[str]:
+def delete_session(
+    connection: Connection,
+    session_id: str,
+    owner: str,
+    purges: SqlPurges,
+    only_if: tuple[int, int | None] | None = None,
+) -> Sequence[str]:
     """Removes the session itself: nothing of it can be found any more. Returns blobs that may be orphans
     since: of its archives all, of its artifacts the first."""
     session = session_of(connection, session_id, owner)
+    check_not_held(connection, owner, session_id)
+    if only_if is not None and (session.updated_at, session.delete_days) != only_if:
+        raise Conflict(f"Session {session_id} was used or changed meanwhile.", code="session_changed")
     check_is_idle(connection, session_id, session.head, "cancel it first")
     archived = suspect_archives(connection, session_id, now_ms())
     REMOVE.run(connection, session_id=session_id)
@@ -256,11 +266,13 @@ class SqlSessions(Store):
 
         return await self.database.write(work)
 
-    async def delete(self, session_id: str, owner: str) -> Sequence[str]:
+    async def delete(
+        self, session_id: str, owner: str, *, only_if: tuple[int, int | None] | None = None
+    ) -> Sequence[str]:
         """Removes the session, its rows in slices afterwards; returns blobs that may be orphans. Raises
-        errors.NotFound and errors.TurnInProgress."""
+        errors.NotFound, errors.TurnInProgress and errors.Conflict."""
         return await self.database.write(
-            lambda connection: delete_session(connection, session_id, owner, self._purges),
+            lambda connection: delete_session(connection, session_id, owner, self._purges, only_if),
             committed=self._purges.begun,
         )
 

@@ -43,8 +43,12 @@ class SqliteCommits:
                 if refusal is None and (closing := pending.batch.closing) is not None:
                     enqueue_turn(self._connection, pending.batch.turn_id, closing.at)
         for write in flush.writes:
-            self._run(write)
+            if not write.is_outside:
+                self._run(write)
         self._raw.execute("COMMIT")
+        for write in flush.writes:
+            if write.is_outside:
+                self._run_outside(write)
 
     def undo(self, error: BaseException) -> Callable[[], StorageError]:
         """After a failed commit: rolls back, and returns what makes an error for each caller."""
@@ -69,6 +73,13 @@ class SqliteCommits:
             self._raw.execute("ROLLBACK TO work")
             write.error = for_caller(error)
         self._raw.execute("RELEASE work")
+
+    def _run_outside(self, write: Transaction) -> None:
+        """The flush is committed, whatever becomes of this."""
+        try:
+            write.value = write.work(self._connection)
+        except BaseException as error:  # noqa: BLE001 - its caller gets it
+            write.error = for_caller(error)
 
     def _synchronise(self, sync: bool) -> None:
         if sync is not self._synchronous:

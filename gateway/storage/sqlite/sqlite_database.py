@@ -36,9 +36,10 @@ MIN_FREE = 1_048_576
 # No mmap: a page that changes under a reader's map is how a damaged log becomes a damaged database. Foreign
 # keys are not enforced: a cascade would remove all rows of a session in one statement (sessions/purges.py).
 # The tables that a statement sets up for itself are in memory: one that could go to a file costs more than
-# what it holds.
+# what it holds. What is deleted is overwritten: an erasure leaves no byte of it.
 WRITER_PRAGMAS = """
     PRAGMA foreign_keys = OFF;
+    PRAGMA secure_delete = ON;
     PRAGMA temp_store = MEMORY;
     PRAGMA journal_size_limit = 67108864;
     PRAGMA wal_autocheckpoint = 1000;
@@ -47,6 +48,14 @@ READER_PRAGMAS = """
     PRAGMA query_only = ON;
     PRAGMA wal_autocheckpoint = 0;
 """
+# Deleted words stay in older parts of the index until those are merged: 500 pages in one transaction. With a
+# negative number a merge of all parts begins.
+BEGIN_MERGE = "INSERT INTO search_index (search_index, rank) VALUES ('merge', -500)"
+MERGE = "INSERT INTO search_index (search_index, rank) VALUES ('merge', 500)"
+UNCHANGED = 2
+"""Rows that a merge which had nothing to do has changed, fewer than which say that it is over."""
+EMPTY_LOG_PAUSES = (0, 0.1, 1)
+"""Seconds before each attempt to empty the write-ahead log: a reader of an older state keeps it from that."""
 
 
 class SqliteFile:
@@ -199,6 +208,22 @@ class SqliteDatabase(SqliteFile):
             await asyncio.to_thread(_reserve, self.path.parent)
             await self.write(lambda connection: connection.exec_driver_sql("PRAGMA user_version = 0").close())
 
+    async def scrub(self) -> None:
+        """Leaves no byte of what was removed in the file or its write-ahead log: merges the search index,
+        some pages in a transaction, and empties the log. Raises errors.StorageError: readers were in the
+        way."""
+        statement = BEGIN_MERGE
+        while await self.write(lambda connection, merge=statement: _merged(connection, merge)):
+            statement = MERGE
+        for pause in EMPTY_LOG_PAUSES:
+            await asyncio.sleep(pause)
+            future: asyncio.Future[bool] = self._loop.create_future()
+            # By the connection that writes: see shared.py.
+            self._writer.write(Transaction(_log_is_empty, future, is_outside=True))
+            if await future:
+                return
+        raise StorageError("The write-ahead log is in use: what was erased is still in it.")
+
     def read_page(
         self,
         connection: Connection,
@@ -221,6 +246,19 @@ class SqliteDatabase(SqliteFile):
     def _release(self) -> None:
         super()._release()
         self._lock.release()
+
+
+def _merged(connection: Connection, statement: str) -> bool:
+    """Whether there was something to merge."""
+    raw = raw_of(connection)
+    before = raw.total_changes
+    raw.execute(statement)
+    return raw.total_changes - before >= UNCHANGED
+
+
+def _log_is_empty(connection: Connection) -> bool:
+    ((busy, _, _),) = raw_of(connection).execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    return not busy
 
 
 def _reserve(folder: Path) -> None:

@@ -19,6 +19,7 @@ from sqlalchemy import (
 
 from gateway.errors import Conflict, NotFound
 from gateway.storage.database import OwnerLock, Prepared, Store, reads, writes
+from gateway.storage.holds.statements import check_not_held
 from gateway.storage.row_codec import Codec, Rows, as_json
 from gateway.storage.schema import PENDING, webhook_deliveries, webhooks
 from gateway.storage.webhooks import Delivery, DeliveryState, Failure, Webhook
@@ -167,6 +168,7 @@ def switch(connection: Connection, webhook_id: str, owner: str, *, disabled_at: 
 
 
 def remove(connection: Connection, webhook_id: str, owner: str) -> None:
+    check_not_held(connection, owner)
     if REMOVE.run(connection, webhook_id=webhook_id, owner=owner).rowcount != 1:
         raise _not_found(webhook_id)
 

@@ -100,6 +100,12 @@ FEEDBACK = _counter(
     "Ratings of turns by people: up, down, or none where one was taken back.",
     (s.RATING, s.RATED),
 )
+SESSIONS_EXPIRED = _counter(
+    "gateway.sessions.expired", "{session}", "Sessions that were deleted as their retention was over."
+)
+ERASURES_OPEN = _gauge(
+    "gateway.erasures.open", "{person}", "Persons who are to be erased and are not yet: each is refused."
+)
 SCHEDULE_RUNS = _counter(
     "gateway.schedule.runs",
     "{run}",

@@ -524,6 +524,18 @@ export interface DocumentRow {
   readonly updated_at: number;
 }
 
+/** A session that would go. */
+export interface DueReply {
+  readonly session_id: string;
+  readonly user_id: string;
+  readonly tenant: string;
+  readonly action: "archive" | "delete";
+  /** When it was used last, Unix milliseconds. */
+  readonly updated_at: number;
+  /** Since when it is due. */
+  readonly since: number;
+}
+
 /** For which turn, and what components would say. */
 export interface EditsBody {
   /** The next turn of this session. */
@@ -538,6 +550,32 @@ export interface EditsBody {
   readonly instructions?: string;
   /** Texts by the names of components. */
   readonly edits: Readonly<Record<string, string>>;
+}
+
+/** What is erased cannot be had back. */
+export interface ErasureBody {
+  /** The id of the user who is erased, typed once more. */
+  readonly confirm: string;
+}
+
+/** How far the erasure of a person is, and in the end the report. Times are Unix milliseconds. */
+export interface ErasureReply {
+  readonly id: string;
+  readonly tenant: string;
+  /** The user's id, and the pseudonym in its place once all is gone. */
+  readonly person: string;
+  readonly requested_by: string;
+  readonly requested_at: number;
+  /** held: a legal hold was placed meanwhile. */
+  readonly state: "requested" | "running" | "held" | "done";
+  readonly step: string;
+  /** Why it does not go on; it is tried again by itself. */
+  readonly waits_for?: string;
+  /** How many there were of each kind when it began; done: all of them are gone. */
+  readonly found?: Readonly<Record<string, number>>;
+  /** What stays, and why. */
+  readonly kept: readonly KeptReply[];
+  readonly finished_at?: number;
 }
 
 export interface EventPage {
@@ -652,6 +690,35 @@ export interface Health {
   readonly newer_schema?: Readonly<Record<string, string>>;
 }
 
+/** A user or a session of which nothing is to be deleted. */
+export interface HoldBody {
+  readonly user?: string;
+  readonly session_id?: string;
+  /** The user's; absent: yours. Others need an admin of default. */
+  readonly tenant?: string;
+  /** For admins alone. */
+  readonly reason: string;
+}
+
+/** The oldest first. */
+export interface HoldList {
+  readonly holds: readonly HoldReply[];
+}
+
+export interface HoldReply {
+  readonly id: string;
+  readonly kind: "user" | "session";
+  /** The user or the session. */
+  readonly subject_id: string;
+  /** The user. */
+  readonly owner: string;
+  readonly tenant: string;
+  readonly reason: string;
+  readonly placed_by: string;
+  /** Unix milliseconds. */
+  readonly placed_at: number;
+}
+
 /** What became of a file. */
 export interface Imported {
   readonly imported: number;
@@ -673,6 +740,13 @@ export interface ImportedSessions {
   readonly refused: number;
   /** Why: of the first 100 that were refused. */
   readonly reasons: readonly RefusedSession[];
+}
+
+export interface KeptReply {
+  readonly what: string;
+  /** Absent: unknown. */
+  readonly count?: number;
+  readonly why: string;
 }
 
 /** A key to make. */
@@ -755,6 +829,8 @@ export interface ListedSession {
   readonly shared?: "read";
   /** The user whose it is; absent: it is yours. */
   readonly shared_by?: string;
+  /** Its own; absent: its tenant's holds. */
+  readonly retention?: SessionRetention;
   /** With `q`: why it is here. */
   readonly found?: FoundReply;
 }
@@ -1233,6 +1309,49 @@ export interface ReplicasSeen {
   readonly differ: readonly string[];
 }
 
+/** A rule; what is absent follows the settings archive_after and delete_after. */
+export interface RetentionBody {
+  /** Days without use until rows move to the archive; 0: never. */
+  readonly archive_days?: number;
+  /** Days without use until it is deleted; 0: never. */
+  readonly delete_days?: number;
+  /** Sessions have none of their own; those that they had do not count. */
+  readonly fixed?: boolean;
+  /** Absent: yours. Others need an admin of default. */
+  readonly tenant?: string;
+}
+
+/** What retention would do now, and nothing was done. */
+export interface RetentionPreview {
+  /** Sessions that would be deleted. */
+  readonly deleted: number;
+  /** Sessions that would be archived. */
+  readonly archived: number;
+  /** Sessions that would be deleted but for a legal hold. */
+  readonly held: number;
+  /** The first of them, at most 1,000. */
+  readonly sessions: readonly DueReply[];
+}
+
+export interface RetentionQuery {
+  /** Absent: yours. Others need an admin of default. */
+  readonly tenant?: string;
+}
+
+/** A tenant's rule, and in seconds what holds where it says nothing. */
+export interface RetentionReply {
+  readonly tenant: string;
+  readonly archive_days?: number;
+  readonly delete_days?: number;
+  readonly fixed: boolean;
+  readonly changed_by?: string;
+  readonly changed_at?: number;
+  /** The setting; absent: never. */
+  readonly archive_after?: number;
+  /** The setting; absent: never. */
+  readonly delete_after?: number;
+}
+
 /** A query, or the ids of memories whose details are wanted. */
 export interface RetrieveBody {
   /** You; another user's memories are refused. */
@@ -1494,6 +1613,8 @@ export interface Session {
   readonly shared?: "read";
   /** The user whose it is; absent: it is yours. */
   readonly shared_by?: string;
+  /** Its own; absent: its tenant's holds. */
+  readonly retention?: SessionRetention;
 }
 
 export interface SessionBody {
@@ -1518,6 +1639,8 @@ export interface SessionChanges {
   readonly project_id?: string;
   /** read: the members of its project see all of it. none: nobody else does. */
   readonly shared?: "read" | "none";
+  /** Its own, in place of the one that it had; {}: its tenant's holds again. */
+  readonly retention?: SessionRetentionBody;
 }
 
 /** One session, and what became of its history. */
@@ -1543,6 +1666,8 @@ export interface SessionDetails {
   readonly shared?: "read";
   /** The user whose it is; absent: it is yours. */
   readonly shared_by?: string;
+  /** Its own; absent: its tenant's holds. */
+  readonly retention?: SessionRetention;
   /** The summary that is in force, as the model reads it. */
   readonly compressed_context?: string;
   /** How many versions the one in force is made of. */
@@ -1560,6 +1685,18 @@ export interface SessionPage {
   readonly sessions: readonly ListedSession[];
   /** Cursor of the next page; absent on the last one. */
   readonly next?: string;
+}
+
+/** Days without use; 0: never. What is absent follows the tenant's rule. */
+export interface SessionRetention {
+  readonly archive_days?: number;
+  readonly delete_days?: number;
+}
+
+/** Days without use, counted from the last turn; 0: never. What is absent follows the tenant's rule. */
+export interface SessionRetentionBody {
+  readonly archive_days?: number;
+  readonly delete_days?: number;
 }
 
 export interface SessionsQuery {
@@ -1672,6 +1809,11 @@ export interface SummaryBody {
 /** Whether a skill is offered to the model. */
 export interface SwitchBody {
   readonly enabled: boolean;
+}
+
+export interface TenantQuery {
+  /** The user's; absent: yours. Others need an admin of default. */
+  readonly tenant?: string;
 }
 
 export interface TextBlock {
