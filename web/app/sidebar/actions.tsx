@@ -1,10 +1,11 @@
 // What can be done with a chat, for its menu in the list and for the one above the conversation.
 
 import {
-  Archive, ArchiveRestore, Download, FileCode2, FileText, Layers, Pencil, Pin, PinOff, Trash2,
+  Archive, ArchiveRestore, Download, FileCode2, FileText, Layers, Pencil, Pin, PinOff, Trash2, Users,
 } from "lucide-react";
 import { useState } from "react";
 
+import { caller } from "../caller";
 import { Dialog } from "../Dialog";
 import { saveFile } from "../downloads";
 import { inWords } from "../pages/problems";
@@ -14,15 +15,20 @@ import { chats, type Chat } from "./chats";
 import { History } from "./History";
 import type { Action } from "./Menu";
 import { showNotice } from "./notice";
+import { ShareDialog } from "./ShareDialog";
 import { words as table } from "./sidebar-words";
+import { words as sharing } from "./share-words";
+import { useStore } from "../store";
 
-type Asked = "rename" | "delete" | "history" | null;
+type Asked = "rename" | "delete" | "history" | "share" | null;
 
 // The actions, and the dialog that one of them has opened.
 export function useActions(chat: Chat): { readonly actions: readonly Action[]; readonly ask: (what: Asked) => void; readonly dialog: React.ReactNode } {
   const words = useWords(table);
   const language = useLanguage();
   const [asked, ask] = useState<Asked>(null);
+  const { share: shareWithPeople } = useWords(sharing);
+  const hasOthers = useStore(caller, ({ me }) => me?.has_key === true);
   const title = chat.title ?? words.untitled;
   const attempt = async (act: () => Promise<string | undefined>, undo?: () => void) => {
     try {
@@ -51,6 +57,7 @@ export function useActions(chat: Chat): { readonly actions: readonly Action[]; r
     chat.pinned
       ? { label: words.unpin, icon: <PinOff />, act: () => pin(false) }
       : { label: words.pin, icon: <Pin />, act: () => pin(true) },
+    ...(hasOthers ? [{ label: shareWithPeople, icon: <Users />, act: () => ask("share") }] : []),
     { label: words.history, icon: <Layers />, act: () => ask("history") },
     { label: words.exportChat, icon: <Download />, act: () => void attempt(async () => {
       const file = await client.exportSession(chat.id);
@@ -67,7 +74,8 @@ export function useActions(chat: Chat): { readonly actions: readonly Action[]; r
   const close = () => ask(null);
   const dialog = asked === "rename" ? <Rename chat={chat} onClose={close} />
     : asked === "delete" ? <Delete chat={chat} onClose={close} />
-      : asked === "history" ? <History session={chat.id} onClose={close} /> : null;
+      : asked === "history" ? <History session={chat.id} onClose={close} />
+        : asked === "share" ? <ShareDialog chat={chat} onClose={close} /> : null;
   return { actions, ask, dialog };
 }
 

@@ -239,6 +239,40 @@ export class GatewayClient {
     return this.connection.ask("DELETE", `/api/webhooks/${id}`);
   }
 
+  // Projects
+
+  /** Those that the caller is in, the oldest first. */
+  projects(): Promise<api.ProjectList> {
+    return this.connection.ask("GET", "/api/projects");
+  }
+
+  /** With its members. */
+  project(id: string): Promise<api.ProjectDetails> {
+    return this.connection.ask("GET", `/api/projects/${id}`);
+  }
+
+  createProject(body: api.ProjectBody): Promise<api.ProjectReply> {
+    return this.connection.ask("POST", "/api/projects", { body });
+  }
+
+  renameProject(id: string, name: string): Promise<api.ProjectReply> {
+    return this.connection.ask("PATCH", `/api/projects/${id}`, { body: { name } });
+  }
+
+  /** What was shared in it stays with its owners. */
+  deleteProject(id: string): Promise<void> {
+    return this.connection.ask("DELETE", `/api/projects/${id}`);
+  }
+
+  /** Adds a user of the caller's tenant, or gives a member another role. */
+  putMember(id: string, user: string, role: api.RoleBody["role"]): Promise<void> {
+    return this.connection.ask("PUT", `/api/projects/${id}/members/${encodeURIComponent(user)}`, { body: { role } });
+  }
+
+  removeMember(id: string, user: string): Promise<void> {
+    return this.connection.ask("DELETE", `/api/projects/${id}/members/${encodeURIComponent(user)}`);
+  }
+
   // Schedules
 
   schedules(): Promise<api.ScheduleList> {
