@@ -28,7 +28,8 @@ from gateway.service.schedules import ScheduleWorker
 from gateway.service.session_events import SessionEvents
 from gateway.settings import Settings, load_settings
 from gateway.storage.schedules import ScheduleRow, ScheduleRun
-from gateway.storage.schedules.statements import SCHEDULES, SqlSchedules
+from gateway.storage.schedules.results import SCHEDULES
+from gateway.storage.schedules.statements import SqlSchedules
 from gateway.telemetry.lines.logs import configure_logging
 from gateway.turn.in_flight import InFlight
 from gateway.turn.ownership import Ownership

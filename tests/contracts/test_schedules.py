@@ -11,7 +11,8 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from gateway.errors import Conflict, NotFound, QueueFull
 from gateway.storage.database import Prepared
 from gateway.storage.schedules import KEPT_RUNS, Planned, ScheduleRow, ScheduleRun
-from gateway.storage.schedules.statements import DUE, HELD_UP, OVER, UNDELIVERED, SqlSchedules
+from gateway.storage.schedules.results import UNDELIVERED
+from gateway.storage.schedules.statements import DUE, HELD_UP, OVER, SqlSchedules
 from gateway.storage.turns import NewTurn
 from gateway.storage.webhooks import Webhook
 from gateway.wiring import Storage

@@ -20,12 +20,12 @@ from gateway.storage.webhooks.enqueue import enqueue
 from gateway.storage.webhooks.statements import (
     DUE,
     EARLIER_PENDING,
-    ENDED,
     LOOKED_AT,
     NEXT_IS_DUE,
     READY,
     SqlWebhooks,
 )
+from gateway.storage.webhooks.sweeping import ENDED
 from gateway.wiring import Storage
 from tests.storage.artifact_rows import add, artifact
 from tests.storage.writing import OWNER, accepted, running

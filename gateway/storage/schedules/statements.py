@@ -11,7 +11,6 @@ from sqlalchemy import (
     exists,
     func,
     literal_column,
-    null,
     or_,
     select,
     update,
@@ -21,15 +20,21 @@ from gateway.errors import Conflict, NotFound
 from gateway.ids import now_ms
 from gateway.storage.database import OwnerLock, Prepared, SessionLock, Store, claims, reads, writes
 from gateway.storage.holds.statements import check_not_held
-from gateway.storage.row_codec import Rows
-from gateway.storage.schedules import KEPT_RUNS, Planned, ScheduleRow, ScheduleRun, Undelivered
+from gateway.storage.schedules import KEPT_RUNS, Planned, ScheduleRow, ScheduleRun
+from gateway.storage.schedules.results import (
+    RUNS,
+    SCHEDULES,
+    claim_delivery,
+    detail,
+    enqueue_result,
+    place,
+    undelivered,
+)
 from gateway.storage.schema import schedule_runs, schedules, turns
 from gateway.storage.turns import Accepted, NewTurn
 from gateway.storage.turns.beginning import accept
 from gateway.storage.webhooks.enqueue import enqueue
 
-SCHEDULES = Rows(ScheduleRow, schedules)
-RUNS = Rows(ScheduleRun, schedule_runs)
 # Literals, as in schema.py: the index is of such runs alone.
 _STARTED = schedule_runs.c.status == literal_column("'started'", Text)
 _ID = schedules.c.id == bindparam("schedule_id")
@@ -69,8 +74,6 @@ NOTED = Prepared(select(schedule_runs.c.status).where(_OF_SCHEDULE, _OF_TIME))
 NAMED = Prepared(select(schedules.c.owner, schedules.c.name).where(_ID))
 FAILED = frozenset({"failed", "interrupted", "limit_reached", "missed", "refused"})
 """What became of runs that webhooks report."""
-FINISHED = "schedule.finished"
-"""What a webhook that is the destination of a schedule is told."""
 HELD_UP = Prepared(
     select(func.count())
     .select_from(schedule_runs)
@@ -112,23 +115,6 @@ SETTLE = Prepared(
     .values(status=bindparam("status"), deliver_at=_wanted)
 )
 WANT = Prepared(update(schedule_runs).where(_OF_SCHEDULE, _OF_TIME).values(deliver_at=_wanted))
-_deliver_at = schedule_runs.c.deliver_at
-UNDELIVERED = Prepared(
-    select(*RUNS.columns, *SCHEDULES.columns, _deliver_at, schedule_runs.c.tries)
-    .join_from(schedule_runs, schedules, schedules.c.id == schedule_runs.c.schedule_id)
-    .where(_deliver_at <= bindparam("now"))
-    .order_by(_deliver_at)
-    .limit(bindparam("limit"))
-)
-CLAIM_DELIVERY = Prepared(
-    update(schedule_runs)
-    .where(_OF_SCHEDULE, _OF_TIME, _deliver_at == bindparam("former"))
-    .values(deliver_at=bindparam("again_at"), tries=schedule_runs.c.tries + 1)
-)
-
-DELIVERED = Prepared(
-    update(schedule_runs).where(_OF_SCHEDULE, _OF_TIME, _deliver_at.is_not(None)).values(deliver_at=null())
-)
 
 
 def add(connection: Connection, row: ScheduleRow, most: int) -> None:
@@ -219,32 +205,6 @@ def settle(connection: Connection, found: Sequence[ScheduleRun]) -> Sequence[Sch
     return [run for run in found if _settled(connection, run)]
 
 
-def undelivered(connection: Connection, now: int, limit: int) -> Sequence[Undelivered]:
-    found: list[Undelivered] = []
-    for row in UNDELIVERED.all(connection, now=now, limit=limit):
-        *columns, deliver_at, tries = row
-        run, schedule = columns[: len(RUNS.columns)], columns[len(RUNS.columns) :]
-        found.append(Undelivered(SCHEDULES.read(schedule), RUNS.read(run), deliver_at, tries))
-    return found
-
-
-def claim_delivery(connection: Connection, found: Undelivered, again_at: int | None) -> bool:
-    values = {"former": found.deliver_at, "again_at": again_at}
-    run = found.run
-    return CLAIM_DELIVERY.run(connection, schedule_id=run.schedule_id, of=run.due_at, **values).rowcount == 1
-
-
-def enqueue_result(
-    connection: Connection, schedule: ScheduleRow, run: ScheduleRun, webhook_id: str, key: str
-) -> bool:
-    if DELIVERED.run(connection, schedule_id=run.schedule_id, of=run.due_at).rowcount != 1:
-        return True
-    detail = _detail(run, schedule.name) | {"key": key}
-    return enqueue(
-        connection, schedule.owner, FINISHED, now_ms(), detail, webhook_id=webhook_id, **_place(run)
-    )
-
-
 def _settled(connection: Connection, run: ScheduleRun) -> bool:
     values = {"schedule_id": run.schedule_id, "of": run.due_at, "status": run.status}
     if SETTLE.run(connection, **values).rowcount != 1:
@@ -260,21 +220,7 @@ def _enqueue_failed(connection: Connection, run: ScheduleRun) -> None:
     if row is None:  # it was deleted
         return
     owner, name = row
-    enqueue(connection, owner, "schedule.failed", now_ms(), _detail(run, name), **_place(run))
-
-
-def _detail(run: ScheduleRun, name: str) -> dict[str, object]:
-    return {
-        "schedule_id": run.schedule_id,
-        "name": name,
-        "due_at": run.due_at,
-        "status": run.status,
-        "code": run.code,
-    }
-
-
-def _place(run: ScheduleRun) -> dict[str, str | None]:
-    return {"session_id": run.session, "turn_id": run.turn_id}
+    enqueue(connection, owner, "schedule.failed", now_ms(), detail(run, name), **place(run))
 
 
 def _is_noted(connection: Connection, row: ScheduleRow) -> bool:

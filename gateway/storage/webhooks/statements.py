@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import orjson
 from sqlalchemy import (
     Connection,
-    Text,
     bindparam,
     delete,
     exists,
@@ -23,6 +22,7 @@ from gateway.storage.holds.statements import check_not_held
 from gateway.storage.row_codec import Codec, Rows, as_json
 from gateway.storage.schema import PENDING, webhook_deliveries, webhooks
 from gateway.storage.webhooks import Delivery, DeliveryState, Failure, Webhook
+from gateway.storage.webhooks.sweeping import GIVEN_UP, counts, old, sweep
 
 _d, _w = webhook_deliveries.c, webhooks.c
 
@@ -113,11 +113,7 @@ FAILS = Prepared(
     update(webhooks).where(_ID).values(failures=bindparam("times"), rests_until=bindparam("until"))
 )
 DISABLE = Prepared(update(webhooks).where(_ID).values(disabled_at=_NOW))
-_DEAD = {"state": literal_column("'dead'", Text), "ended_at": _NOW, "error": bindparam("why")}
-GIVE_UP_ALL = Prepared(update(webhook_deliveries).where(_OF_WEBHOOK, _d.state == PENDING).values(**_DEAD))
-GIVE_UP = Prepared(
-    update(webhook_deliveries).where(_d.number == bindparam("of"), _d.state == PENDING).values(**_DEAD)
-)
+GIVE_UP_ALL = Prepared(update(webhook_deliveries).where(_OF_WEBHOOK, _d.state == PENDING).values(**GIVEN_UP))
 REPLAY = Prepared(
     update(webhook_deliveries)
     .where(
@@ -127,21 +123,10 @@ REPLAY = Prepared(
     )
     .values(state=PENDING, attempts=literal_column("0"), due_at=_NOW, ended_at=null())
 )
-_LIMIT = bindparam("limit")
-ENDED = Prepared(
-    select(_d.number).where(_d.ended_at < bindparam("before")).order_by(_d.ended_at).limit(_LIMIT)
-)
-ORPHANED = Prepared(select(_d.number).where(~exists().where(_w.id == _d.webhook_id)).limit(_LIMIT))
-OLD = Prepared(select(_d.number).where(_d.state == PENDING, _d.at < bindparam("before")).limit(_LIMIT))
-DROP = Prepared(delete(webhook_deliveries).where(_d.number == bindparam("of")))
-COUNTS = Prepared(
-    select(_d.state, func.count()).where(_d.state != literal_column("'delivered'", Text)).group_by(_d.state)
-)
 LOOKED_AT = 100
 """Due deliveries that a claim looks at: most of a webhook that was away wait for others of their sessions."""
 DEFER_BY = 300_000
 """Milliseconds for which nobody looks at such a one, unless what it waits for ends."""
-TOO_OLD = "It could not be delivered for too long."
 GONE = "Its address is gone (410)."
 
 
@@ -256,28 +241,6 @@ def failed(connection: Connection, delivery: Delivery, failure: Failure, webhook
 
 def release(connection: Connection, delivery: Delivery, now: int) -> None:
     RELEASE.run(connection, **_claimed(delivery), now=now)
-
-
-def old(
-    connection: Connection, *, ended_before: int, pending_before: int, limit: int
-) -> tuple[Sequence[int], Sequence[int]]:
-    """The numbers of what is to be removed, and of what is to be given up."""
-    removed = [
-        *ENDED.all(connection, before=ended_before, limit=limit),
-        *ORPHANED.all(connection, limit=limit),
-    ]
-    given_up = OLD.all(connection, before=pending_before, limit=limit)
-    return [number for (number,) in removed], [number for (number,) in given_up]
-
-
-def sweep(connection: Connection, removed: Sequence[int], given_up: Sequence[int], now: int) -> None:
-    DROP.many(connection, ({"of": number} for number in removed))
-    GIVE_UP.many(connection, ({"of": number, "now": now, "why": TOO_OLD} for number in given_up))
-
-
-def counts(connection: Connection) -> tuple[int, int]:
-    found = dict(COUNTS.all(connection))
-    return found.get("pending", 0), found.get("dead", 0)
 
 
 def _release_next(connection: Connection, delivery: Delivery, now: int) -> None:
