@@ -25,7 +25,8 @@ from examples.home.slack_workspace import (
     slack_workspace,
 )
 from gateway.adapters.messengers import followed_threads
-from gateway.adapters.messengers.base import MessengerRefused
+from gateway.adapters.messengers.base import MessengerRefused, Place
+from gateway.adapters.messengers.bridge import session_id
 from gateway.adapters.messengers.journal import Journal
 from gateway.adapters.slack import slack_web_api
 from gateway.adapters.slack.slack_mrkdwn import escaped
@@ -653,6 +654,24 @@ async def test_a_session_that_was_deleted_begins_anew(slack: Workspace, client: 
     _, message = await slack.answered(CHANNEL, asked, 2)
 
     assert shown(message) == "Two."
+
+
+async def test_a_session_whose_id_another_user_has_is_not_the_threads(
+    workspace: Workspace, demo_url: str, tmp_path: Path
+) -> None:
+    """Who knows where another person will talk makes a session of that id first: the person is answered, in
+    one of their own."""
+    taken = session_id("slack", Place(DIRECT))
+    async with asking_gateway(tmp_path, demo_url) as client:
+        anna = {"authorization": f"Bearer {KEY_OF_ANNA}"}
+        assert (await client.post("/api/sessions", {"id": taken}, **anna)).status_code == 201
+        async with connected(program(workspace, client.url, tmp_path, key=DELEGATE, identity="slack")):
+            for text in ("One.", "Two."):
+                await workspace.say(BEN, DIRECT, f"/say {text}")
+            answers = await workspace.answered(DIRECT, count=2)
+        assert (await client.get(f"/api/sessions/{taken}", **anna)).json()["head"] == 0
+
+    assert [*map(shown, answers)] == ["One.", "Two."]
 
 
 async def test_the_command_tells_and_does(slack: Workspace, client: Client) -> None:

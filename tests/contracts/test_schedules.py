@@ -2,11 +2,9 @@
 
 import asyncio
 from dataclasses import replace
-from typing import cast
 
 import pytest
 from sqlalchemy import Connection
-from sqlalchemy.sql.compiler import SQLCompiler
 
 from gateway.errors import Conflict, NotFound, QueueFull
 from gateway.storage.database import Prepared
@@ -16,6 +14,7 @@ from gateway.storage.schedules.statements import DUE, HELD_UP, OVER, SqlSchedule
 from gateway.storage.turns import NewTurn
 from gateway.storage.webhooks import Webhook
 from gateway.wiring import Storage
+from tests.storage.plans import plan_of
 from tests.storage.saying import finish
 from tests.storage.writing import OWNER, accepted, writer_of
 
@@ -309,16 +308,9 @@ async def test_a_tick_reads_by_indexes(storage: Storage, statement: Prepared, in
             connection.exec_driver_sql("ANALYZE schedules")
             connection.exec_driver_sql("ANALYZE schedule_runs")
 
-    def plan(connection: Connection) -> str:
-        explain = "EXPLAIN" if connection.dialect.name == "postgresql" else "EXPLAIN QUERY PLAN"
-        compiled = cast("SQLCompiler", statement.statement.compile(dialect=connection.dialect))
-        values = {**compiled.params, "now": 10, "before": 10, "after": 0, "after_id": "", "limit": 100}
-        cursor = connection.connection.cursor()
-        cursor.execute(f"{explain} {compiled}", [values[name] for name in compiled.positiontup or ()])
-        return "\n".join(str(row[-1]) for row in cursor.fetchall())
-
     await store.database.write(filled)
-    found = await store.database.read(plan)
+    values = {"now": 10, "before": 10, "after": 0, "after_id": "", "limit": 100}
+    found = await store.database.read(lambda connection: plan_of(connection, statement, values))
 
     assert index in found, found
     assert "Seq Scan on schedule" not in found, found

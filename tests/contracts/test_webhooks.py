@@ -3,11 +3,9 @@
 import asyncio
 from dataclasses import replace
 from functools import partial
-from typing import cast
 
 import pytest
 from sqlalchemy import Connection
-from sqlalchemy.sql.compiler import SQLCompiler
 
 from gateway.errors import Conflict, NotFound
 from gateway.events.lifecycle import Done
@@ -28,6 +26,7 @@ from gateway.storage.webhooks.statements import (
 from gateway.storage.webhooks.sweeping import ENDED
 from gateway.wiring import Storage
 from tests.storage.artifact_rows import add, artifact
+from tests.storage.plans import plan_of
 from tests.storage.writing import OWNER, accepted, running
 
 pytestmark = pytest.mark.anyio
@@ -373,25 +372,17 @@ async def test_deliveries_are_found_by_indexes(storage: Storage, statement: Prep
         if connection.dialect.name == "postgresql":
             connection.exec_driver_sql("ANALYZE webhook_deliveries")
 
-    def plan(connection: Connection) -> str:
-        explain = "EXPLAIN" if connection.dialect.name == "postgresql" else "EXPLAIN QUERY PLAN"
-        compiled = cast("SQLCompiler", statement.statement.compile(dialect=connection.dialect))
-        values = {
-            **compiled.params,
-            "now": 10,
-            "after": "",
-            "limit": 100,
-            "webhook_id": "wh_1",
-            "session_id": "s11",
-            "of": 150,
-            "before": 10,
-        }
-        cursor = connection.connection.cursor()
-        cursor.execute(f"{explain} {compiled}", [values[name] for name in compiled.positiontup or ()])
-        return "\n".join(str(row[-1]) for row in cursor.fetchall())
-
     await store.database.write(filled)
-    found = await store.database.read(plan)
+    values = {
+        "now": 10,
+        "after": "",
+        "limit": 100,
+        "webhook_id": "wh_1",
+        "session_id": "s11",
+        "of": 150,
+        "before": 10,
+    }
+    found = await store.database.read(lambda connection: plan_of(connection, statement, values))
 
     assert index in found, found
     assert "Seq Scan on webhook_deliveries" not in found, found

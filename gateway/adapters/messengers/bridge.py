@@ -89,12 +89,13 @@ class Bridge:
         async with AsyncGatewayClient(self._url, key) as client:
             await client.ask("GET", "/api/me")
 
-    async def begin_anew(self, place: Place, person: str) -> None:
+    async def begin_anew(self, place: Place, person: str) -> Thread:
         """What is said there next is the first message of a new session. Raises errors.RequestRefused."""
         client, thread = await self.client(person), Thread(place, person, new_session_id())
         await client.create_session(id=thread.session_id, role_id=self._messenger.name)
         self._journal.begin(thread, 0)
         await self._follow(place)
+        return thread
 
     def _keep(self, received: Received) -> bool:
         is_new = self._journal.keep(received)
@@ -199,24 +200,26 @@ class Bridge:
 
     async def _begin(self, received: Received, client: AsyncGatewayClient, salt: str = "") -> Thread:
         """The session of a place that has none. It is there already where the journal was lost: what was
-        delivered then is in the messenger."""
-        thread = Thread(received.place, received.person, self.session_id(received.place, salt))
+        delivered then is in the messenger. One that is another user's, who may give sessions ids of their
+        own, is not that of the place."""
+        name, place = self._messenger.name, received.place
+        thread = Thread(place, received.person, session_id(name, place, salt))
         cursor = 0
         try:
-            await client.create_session(id=thread.session_id, role_id=self._messenger.name)
+            await client.create_session(id=thread.session_id, role_id=name)
         except RequestRefused as error:
             if error.code != "conflict":
                 raise
-            head = (await client.session(thread.session_id))["head"]
+            try:
+                head = (await client.session(thread.session_id))["head"]
+            except RequestRefused as unknown:
+                if unknown.code not in _NOT_FOUND:
+                    raise
+                return await self.begin_anew(place, received.person)
             last = await self._messenger.last_seq(thread)
             cursor = head if last is None else min(last, head)
         self._journal.begin(thread, cursor)
         return thread
-
-    def session_id(self, place: Place, salt: str = "") -> str:
-        """The same for the same place."""
-        place_name = "\0".join((place.channel, place.thread, salt))
-        return f"{self._messenger.name}_{hashlib.sha256(place_name.encode()).hexdigest()[:40]}"
 
     async def _decide(self, received: Received, client: AsyncGatewayClient) -> None:
         turn_id, _, call_id = received.about.partition(":")
@@ -250,3 +253,9 @@ class Bridge:
         """Delivers what comes in the session of that place, if it has one."""
         if (thread := self._journal.thread(place)) is not None:
             await self._followed.follow(thread)
+
+
+def session_id(messenger: str, place: Place, salt: str = "") -> str:
+    """The same for the same place."""
+    name = "\0".join((place.channel, place.thread, salt))
+    return f"{messenger}_{hashlib.sha256(name.encode()).hexdigest()[:40]}"
