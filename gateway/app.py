@@ -109,6 +109,8 @@ def _cors(settings: Settings, adapters: Iterable[Adapter]) -> list[Middleware]:
                 "x-session-id",
                 "x-turn-id",
                 "retry-after",
+                "ratelimit",
+                "ratelimit-policy",
                 "server-timing",
                 *(name for adapter in adapters for name in adapter.exposed_headers),
             ],

@@ -22,6 +22,8 @@
     │   ├── BodyTooSlow        the body does not come in, or too slowly
     │   ├── ClientLeft         the client closed the connection before its body was whole
     │   ├── QueueFull          too many turns wait or run already
+    │   ├── LimitReached       a limit of the operator's has no room for it (GATEWAY_LIMITS)
+    │   ├── LimitsUnavailable  what is counted for the limits cannot be read or written
     │   └── Draining           the server is shutting down
     ├── ModelError             the model's endpoint failed; `code` says how
     │   └── TooManyToolCalls   one message calls more tools than it may
@@ -202,6 +204,26 @@ class ClientLeft(RequestRefused):
 
 class QueueFull(RequestRefused):
     code = "queue_full"
+    retryable = True
+
+
+class LimitReached(RequestRefused):
+    """`code` is rate_limited (requests, turns, turns at the same time) or budget_exhausted (tokens, cost);
+    `details` has `retry_after`, in seconds. `standing` is how the
+    limit stands (`storage.limits.Standing`)."""
+
+    code = "rate_limited"
+    retryable = True
+
+    def __init__(
+        self, message: str, *, code: str, retryable: bool, details: dict[str, Any], standing: object
+    ) -> None:
+        super().__init__(message, code=code, retryable=retryable, details=details)
+        self.standing = standing
+
+
+class LimitsUnavailable(RequestRefused):
+    code = "limits_unavailable"
     retryable = True
 
 

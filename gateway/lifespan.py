@@ -30,13 +30,13 @@ from gateway.schedules.schedule_editor import ScheduleEditor
 from gateway.service.archiver import Archiver
 from gateway.service.artifacts import UserArtifacts
 from gateway.service.audit import AuditRecorder, UserAudit
-from gateway.service.dependencies import Dependencies
 from gateway.service.documents import DocumentedMemories
 from gateway.service.gateway import Gateway
 from gateway.service.holds import UserHolds
 from gateway.service.keys import ApiKeys
 from gateway.service.leader import Leader
 from gateway.service.learning_worker import LearningWorker
+from gateway.service.limits import UserLimits
 from gateway.service.memory import UserMemories
 from gateway.service.person_erasure import BeingErased, Erasing, PersonEraser
 from gateway.service.personal_data import PersonalData
@@ -95,8 +95,9 @@ log = structlog.get_logger(__name__)
 
 @asynccontextmanager
 async def lifespan(app: Starlette) -> AsyncGenerator[None]:
-    """Puts what requests need into `app.state`: deps, gateway, telemetry, supervisor, indexer,
-    leader, audit, begin_shutdown, and for /readyz the `checks` by name and `newer_schema`."""
+    """Puts what requests need into `app.state`: deps, gateway, telemetry, supervisor, indexer, leader,
+    audit, request_rates (None: no limits are set), begin_shutdown, and for /readyz the `checks` by name
+    and `newer_schema`."""
     settings: Settings = app.state.settings
     configure_logging(settings.log_level, settings.log_format)
     async with AsyncExitStack() as stack:
@@ -121,7 +122,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
             stack,
         )
         documents = memory.services and open_documents(settings, memory.services, skills, storage.exclusive)
-        suggestions = Suggestions(memory.extractor)
+        suggestions, limits = Suggestions(memory.extractor), _limits(app, storage, telemetry.metrics)
         deps = assemble(
             settings,
             storage,
@@ -132,6 +133,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
             calls=calls,
             memory=memory.services,
             artifact_store=artifact_store,
+            limits=limits.holds,
         )
         learning = LearningWorker(deps, memory.extractor, storage.learned)
         events = SessionEvents(storage.log)
@@ -163,6 +165,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
             projects=UserProjects(storage.projects),
             holds=UserHolds(deps),
             retention=TenantRetention(deps, SessionRetention(deps, archiver, _expired(app))),
+            limits=limits,
         )
         app.state.deps, app.state.gateway, app.state.telemetry, app.state.wheel = (
             deps,
@@ -208,6 +211,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
                 (PurgeWorker(storage.purges).run, "purge of rows"),
                 (webhooks.sweep, "old deliveries"),
                 (gateway.audit.sweep, "old entries of the audit"),
+                *([(limits.sweep, "limits")] if limits.are_set else []),
                 *_counts(telemetry, storage, memory),
                 *([(documents.watch, "documents")] if documents else []),
             ),
@@ -215,7 +219,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         for work, name in (
             (ownership.run, "ownership of turns"),
             (
-                _schedules(app, deps, in_flight, storage, events).run,
+                _schedules(app, gateway, in_flight, storage, events).run,
                 "schedules",
             ),
             (ScheduleResults(storage.schedules, gateway.schedules.destinations).run, "results of schedules"),
@@ -288,7 +292,7 @@ async def _open_personal_data(
 
 def _schedules(
     app: Starlette,
-    deps: Dependencies,
+    gateway: Gateway,
     in_flight: InFlight,
     storage: Storage,
     events: SessionEvents,
@@ -296,11 +300,24 @@ def _schedules(
     authentication: Authentication = app.state.authentication
     metrics: MetricsRegistry = app.state.telemetry.metrics
     worker = ScheduleWorker(
-        deps, in_flight, storage.schedules, events, metrics.schedules, has_key=authentication.knows
+        app.state.deps,
+        in_flight,
+        storage.schedules,
+        events,
+        metrics.schedules,
+        limits=gateway.limits,
+        has_key=authentication.knows,
     )
     metrics.observe(table.SCHEDULE_OVERDUE, lambda: worker.overdue)
     metrics.observe(table.SCHEDULES_HELD_UP, lambda: worker.held_up)
     return worker
+
+
+def _limits(app: Starlette, storage: Storage, metrics: MetricsRegistry) -> UserLimits:
+    limits = UserLimits(app.state.settings, storage.limits, metrics.limits.refused)
+    metrics.observe(table.LIMITS_FAILING, lambda: int(limits.requests.is_down))
+    app.state.request_rates = limits.requests if limits.are_set else None
+    return limits
 
 
 def _webhooks(

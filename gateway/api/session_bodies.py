@@ -15,6 +15,7 @@ from gateway.messages import Usage
 from gateway.service.abandoned_turns import GRACE, MAX_GRACE
 from gateway.service.seeding import MAX_SEEDED, SeedMessage
 from gateway.storage.branches import MAX_BRANCHES
+from gateway.storage.limits import Standing
 from gateway.storage.projects import Sharing
 from gateway.storage.sessions import (
     MarkedText,
@@ -371,9 +372,45 @@ class ModelUsageReply(Reply):
     unpriced: int = Field(description="Turns that used tokens of which no price is known.")
 
 
+class LimitReply(Reply):
+    """One of the operator's limits, as it stands. Cost is in US dollars."""
+
+    policy: str = Field(description="What it is called, as in the header RateLimit: user:turns/minute.")
+    unit: Literal["requests", "turns", "tokens", "dollars"]
+    limit: float
+    used: float = Field(description="What was taken of it in this period.")
+    held: float = Field(description="What open turns may still take.")
+    left: float
+    resets_at: int | None = Field(None, description="When it begins anew; absent: it has no period.")
+
+    @classmethod
+    def of(cls, standing: Standing) -> Self:
+        counter = standing.counter
+        per = 1_000_000 if counter.measure == "cost" else 1
+        return cls(
+            policy=counter.title,
+            unit=_UNITS[counter.measure],
+            limit=counter.most / per,
+            used=standing.used / per,
+            held=standing.held / per,
+            left=standing.left / per,
+            resets_at=counter.ends or None,
+        )
+
+
+_UNITS: dict[str, Literal["requests", "turns", "tokens", "dollars"]] = {
+    "requests": "requests",
+    "turns": "turns",
+    "concurrent": "turns",
+    "tokens": "tokens",
+    "cost": "dollars",
+}
+
+
 class UsageReply(Reply):
     since: int
     models: list[ModelUsageReply]
+    limits: list[LimitReply] = Field(description="Those that hold for you (GATEWAY_LIMITS).")
 
 
 class AcceptedTurn(Reply):

@@ -7,6 +7,7 @@ from gateway.api.session_bodies import (
     ChatBody,
     CursorQuery,
     FeedbackBody,
+    LimitReply,
     ModelUsageReply,
     RegenerateBody,
     ReleaseBody,
@@ -85,11 +86,18 @@ async def find(request: ApiRequest) -> Response:
 
 
 async def usage(request: ApiRequest) -> Response:
-    """What your turns used, by model: those of all sessions that are over. What was done beside turns, as a
-    title or a memory, is not in it."""
+    """What your turns used, by model, and how the limits stand that hold for you. Turns are those of all
+    sessions that are over; what was done beside turns, as a title or a memory, is in neither."""
     since = now_ms() - request.read_query(UsageQuery).days * DAY_MS
     models = await request.gateway.usage(request.principal, since)
-    return json_reply(UsageReply(since=since, models=[ModelUsageReply.from_row(row) for row in models]))
+    standings = await request.gateway.standings(request.principal)
+    return json_reply(
+        UsageReply(
+            since=since,
+            models=[ModelUsageReply.from_row(row) for row in models],
+            limits=[LimitReply.of(standing) for standing in standings],
+        )
+    )
 
 
 async def cancel(request: ApiRequest) -> Response:

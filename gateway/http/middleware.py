@@ -2,9 +2,10 @@
 asks may. Pure ASGI: a stream passes through without a copy."""
 
 import asyncio
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from time import monotonic
+from typing import cast
 from urllib.parse import urlsplit
 
 import structlog
@@ -12,19 +13,27 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from gateway.auth import Principal
 from gateway.auth.authentication import SINGLE, Authentication, needs_user
 from gateway.auth.signed_in import check_same_origin
 from gateway.auth.trusted_proxies import proxy_headers
-from gateway.errors import Draining, Forbidden, GatewayError, InvalidRequest
+from gateway.errors import Draining, Forbidden, GatewayError, InvalidRequest, LimitReached, NotAuthenticated
+from gateway.http.limit_headers import put_limits
 from gateway.http.problems import dialect_of, on_bug, refusal
 from gateway.ids import is_id, new_request_id
+from gateway.service.limits import TOLD
+from gateway.service.request_rates import RequestRates
 from gateway.settings import LOOPBACK_HOSTS, Settings
+from gateway.storage.limits import Standing
 from gateway.telemetry.setup import Telemetry
 
 CONTENT_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
     "connect-src 'self'; frame-src blob:; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
 )
+
+PROBES = frozenset({"/healthz", "/readyz"})
+"""What is asked for by who watches over the gateway: never limited."""
 
 log = structlog.get_logger(__name__)
 
@@ -146,6 +155,11 @@ class Access:
             return
         headers, path = Headers(scope=scope), scope["path"]
         authentication: Authentication = scope["app"].state.authentication
+        rates: RequestRates | None = scope["app"].state.request_rates
+        standings = list[Standing]()
+        if rates is not None:
+            send = _telling(send, standings)
+            TOLD.set(standings)
         try:
             check_single(headers, self._single)
             address = scope["client"][0] if scope.get("client") else None
@@ -154,11 +168,18 @@ class Access:
                 self._check_host(headers)
             self._check_origin(headers)
             check_same_origin(scope["method"], headers)
-            if path not in self._open_paths and not path.startswith(self._open_prefixes):
-                who = await authentication.identify(headers, address, needs_user=needs_user(path))
+            if path in self._open_paths or path.startswith(self._open_prefixes):
+                if rates is not None and path not in PROBES:
+                    standings += await rates.take_address(address)
+            else:
+                who = await _identified(authentication, rates, headers, address, path)
                 scope["app"].state.being_erased.check(who, path)
                 scope["principal"] = replace(who, dialect=scope["dialect"]) if scope["dialect"] else who
+                if rates is not None:
+                    standings += await rates.take(who)
         except GatewayError as error:
+            if isinstance(error, LimitReached):
+                standings[:] = [cast("Standing", error.standing)]
             await refusal(scope, error)(scope, receive, send)
             return
         await self._app(scope, receive, send)
@@ -183,6 +204,33 @@ class Access:
             return
         if _server_of(origin) != headers.get("host", "").lower():
             raise Forbidden("Pages of this origin may not call the gateway. See GATEWAY_CORS_ORIGINS.")
+
+
+async def _identified(
+    authentication: Authentication,
+    rates: RequestRates | None,
+    headers: Headers,
+    address: str | None,
+    path: str,
+) -> Principal:
+    """Who asks. An address from which nobody is known is limited as one that asks for what is open to all."""
+    try:
+        return await authentication.identify(headers, address, needs_user=needs_user(path))
+    except NotAuthenticated:
+        if rates is not None:
+            await rates.take_address(address)
+        raise
+
+
+def _telling(send: Send, standings: Sequence[Standing]) -> Send:
+    """Adds to the answer how the limits stand, as of when it begins."""
+
+    async def told(message: Message) -> None:
+        if message["type"] == "http.response.start" and standings:
+            put_limits(MutableHeaders(scope=message), standings)
+        await send(message)
+
+    return told
 
 
 def check_single(headers: Headers, names: Iterable[str] = SINGLE) -> None:

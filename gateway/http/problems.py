@@ -32,6 +32,8 @@ STATUS: tuple[tuple[type[GatewayError], int], ...] = (
     ),  # nobody reads it: the status is for metrics and spans (nginx has made it common)
     (errors.LockedOut, 429),
     (errors.QueueFull, 429),
+    (errors.LimitReached, 429),
+    (errors.LimitsUnavailable, 503),
     (errors.Draining, 503),
     (errors.ProviderUnavailable, 503),
     (errors.RequestRefused, 400),

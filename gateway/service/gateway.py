@@ -9,7 +9,7 @@ from typing import Literal
 from gateway.artifacts.attached_files import Upload
 from gateway.auth import Principal
 from gateway.cancellation_shield import finish
-from gateway.errors import Draining, NotFound, StorageError, TurnInProgress
+from gateway.errors import Draining, LimitReached, NotFound, StorageError, TurnInProgress
 from gateway.events.envelope import StoredEvent
 from gateway.events.session_changes import Feedback, Rating
 from gateway.history.message_view import messages_of
@@ -35,6 +35,7 @@ from gateway.service.follower import (
 from gateway.service.history import SessionHistory
 from gateway.service.holds import UserHolds
 from gateway.service.keys import ApiKeys
+from gateway.service.limits import UserLimits, tell
 from gateway.service.memory import UserMemories
 from gateway.service.projects import UserProjects
 from gateway.service.prompts import Prompts
@@ -48,6 +49,7 @@ from gateway.service.session_removal import forget_session_memories, remove_sess
 from gateway.service.skills import SkillsOffered
 from gateway.service.webhooks import UserWebhooks
 from gateway.storage.branches import SessionBranches
+from gateway.storage.limits import Standing
 from gateway.storage.projects import Need, Sharing
 from gateway.storage.sessions import MatchedText, Order, SessionRow
 from gateway.storage.turns import Accepted, ModelUsage, NewTurn, OnConflict, TurnRow, TurnState
@@ -76,6 +78,7 @@ class Gateway:
         projects: UserProjects,
         holds: UserHolds,
         retention: TenantRetention,
+        limits: UserLimits,
     ) -> None:
         self._deps = deps
         self._in_flight = in_flight
@@ -96,6 +99,7 @@ class Gateway:
         self.projects = projects
         self.holds = holds
         self.retention = retention
+        self.limits = limits
         schedules.destinations["webhook"] = webhooks.destination
         self.records = SessionRecords(deps, in_flight, archiver)
         self.releases = Releases(deps.turns, deps.signals, self._cancel, shared=deps.settings.is_shared)
@@ -245,6 +249,7 @@ class Gateway:
             errors.NotFound, errors.TurnInProgress while a turn is running or waiting, errors.Conflict
             (legal_hold), errors.StorageError.
         """
+        await self.limits.settle()
         try:
             owner = await self._owner(who, session_id, "manage")
         except NotFound:
@@ -269,8 +274,8 @@ class Gateway:
         """Accepts a turn and starts it; once accepted it runs to its `done` whether anybody listens or not.
 
         Raises:
-            errors.Draining, errors.QueueFull, errors.InvalidRequest (model, instructions, tools), and what
-            `Attachments.attach` and `Turns.accept` raise.
+            errors.Draining, errors.QueueFull, errors.InvalidRequest (model, instructions, tools,
+            price_unknown), and what `Attachments.attach` and `Turns.accept` raise.
         """
         return await self._start(who, request)
 
@@ -328,6 +333,10 @@ class Gateway:
     async def usage(self, who: Principal, since: int) -> Sequence[ModelUsage]:
         """What the principal's turns used that were accepted since that time and are over, by model."""
         return await self._deps.turns.usage(who.user_id, since)
+
+    async def standings(self, who: Principal) -> Sequence[Standing]:
+        """How the limits stand that hold for them. Raises errors.StorageError."""
+        return await self.limits.standings(who)
 
     async def asked_after(self, who: Principal, session_id: str, turn_id: str) -> str:
         """What another turn has to come after, to be asked instead of that one. Raises as `regenerate`."""
@@ -500,6 +509,7 @@ class Gateway:
         if self.is_draining:
             raise Draining("The server is shutting down. Send the message again in a moment.")
         new = new_turn(self._deps, who, request)
+        new = replace(new, charges=self.limits.charges(who, new.model, new.input))
         with self._in_flight.admission(who.user_id, new.session_id):
             tools = tools or await client_tools(self._deps, request.tools)
             new = replace(new, attachments=attached, client_tools=tools)
@@ -524,7 +534,11 @@ class Gateway:
         except TurnInProgress:
             self._in_flight.queue(new.session_id)  # between two turns: see to it that the next one is claimed
             raise
+        except LimitReached as error:
+            self.limits.reached(error)
+            raise
         if not accepted.repeated:
+            tell(accepted.standings)
             if accepted.turn.status == "running":
                 self._in_flight.start(accepted)
             if accepted.interrupts is not None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -31,7 +32,7 @@ from gateway.service.session_events import SessionEvents
 from gateway.storage.memories import Evidence, Filter, MemoryRow, Profile, ProfileKind, Tombstone, Viewer
 from gateway.storage.messages import StoredMessage
 
-MAX_CONCURRENT = 4
+MAX_CONCURRENT, OF_ONE = 4, 2
 """Conversations that are read, and files that are imported, at the same time: those cost model calls, these
 hold up other writers."""
 
@@ -47,7 +48,7 @@ class UserMemories:
         self._events = events
         self._for = MemoryAccess(deps)
         self._extractor = extractor
-        self._busy = 0
+        self._busy = Counter[str]()
 
     @property
     def services(self) -> MemoryServices:
@@ -241,7 +242,7 @@ class UserMemories:
         else:
             session_id = _conversation_id(messages)
             stored = [StoredMessage(number, session_id, each) for number, each in enumerate(messages, 1)]
-        with self._one_of_few():
+        with self._one_of_few(who):
             learned = await self._extractor.learn(
                 scope,
                 stored,
@@ -274,7 +275,7 @@ class UserMemories:
 
         by = Attribution(who.user_id, "Imported from a file.")
         importing = MemoryImport(self._for.services.memories, self._for.all_scopes(who), by, verify)
-        with self._one_of_few():
+        with self._one_of_few(who):
             return await importing.run(lines_of(chunks))
 
     # Profiles
@@ -304,16 +305,19 @@ class UserMemories:
         return await self._deps.sessions.messages(session_id, after=after, branch=branch)
 
     @contextmanager
-    def _one_of_few(self) -> Generator[None]:
-        if self._busy >= MAX_CONCURRENT:
-            raise QueueFull(
-                f"{MAX_CONCURRENT} conversations or files are being read into the memory already."
-            )
-        self._busy += 1
+    def _one_of_few(self, who: Principal) -> Generator[None]:
+        """Half of the places are one user's at most. Raises errors.QueueFull."""
+        what = "conversations or files"
+        if self._busy.total() >= MAX_CONCURRENT:
+            raise QueueFull(f"{MAX_CONCURRENT} {what} are being read into the memory already.")
+        if self._busy[who.user_id] >= OF_ONE:
+            raise QueueFull(f"{OF_ONE} {what} of yours are being read into the memory already.")
+        self._busy[who.user_id] += 1
         try:
             yield
         finally:
-            self._busy -= 1
+            self._busy[who.user_id] -= 1
+            self._busy += Counter()  # forgets whom nothing is left of
 
 
 def _conversation_id(messages: Sequence[Message]) -> str:

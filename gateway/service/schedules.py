@@ -10,6 +10,7 @@ A run is known by its client_message_id, ID-DUE, and lives on as its turn does, 
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from time import monotonic
 from typing import Literal, Protocol
 
@@ -18,7 +19,7 @@ import structlog
 from gateway.auth import Principal
 from gateway.backlog import Failures
 from gateway.cancellation_shield import finish
-from gateway.errors import GatewayError, NotFound, QueueFull, RequestRefused, StorageError
+from gateway.errors import GatewayError, LimitReached, NotFound, QueueFull, RequestRefused, StorageError
 from gateway.events.session_changes import Schedule
 from gateway.ids import new_operation_id, now_ms
 from gateway.schedules.due_times import planned
@@ -26,6 +27,7 @@ from gateway.schedules.schedule_editor import NewSchedule, ScheduleEditor
 from gateway.schedules.tool import changed
 from gateway.service.acceptance import new_turn
 from gateway.service.dependencies import Dependencies
+from gateway.service.limits import UserLimits
 from gateway.service.session_events import SessionEvents
 from gateway.storage.schedules import DIALECT, Planned, ScheduleRow, ScheduleRun, Schedules
 from gateway.storage.turns import NewTurn
@@ -106,6 +108,7 @@ class ScheduleWorker:
         events: SessionEvents,
         observer: ScheduleObserver,
         *,
+        limits: UserLimits,
         has_key: Callable[[str], Awaitable[bool]],
     ) -> None:
         self.overdue = 0.0
@@ -118,6 +121,7 @@ class ScheduleWorker:
         self._store = store
         self._events = events
         self._observer = observer
+        self._limits = limits
         self._has_key = has_key
         self._refused = Failures[str](1, 15, 10_000)
         self._counted_at = -COUNTED_EVERY
@@ -187,6 +191,11 @@ class ScheduleWorker:
             await finish(self._start(row, plan))
         except QueueFull:
             raise
+        except LimitReached as reached:
+            self._limits.reached(reached)
+            if reached.retryable:  # a little later it has room again
+                raise QueueFull(reached.message, code=reached.code) from None
+            await self._skip_run(row, plan, "refused", reached.code)
         except NotFound as gone:  # its session is
             await self._skip_run(row, Planned(None, "paused", gone.code), "refused", gone.code)
         except RequestRefused as refused:
@@ -215,7 +224,9 @@ class ScheduleWorker:
             client_message_id=f"{row.id}-{row.due_at}",
             on_conflict="queue",
         )
-        return new_turn(self._deps, Principal(row.owner, DIALECT), request)
+        who = Principal(row.owner, DIALECT)
+        new = new_turn(self._deps, who, request)
+        return replace(new, charges=self._limits.charges(who, new.model, new.input))
 
     async def _skip_run(
         self, row: ScheduleRow, plan: Planned, status: Literal["missed", "refused"], code: str

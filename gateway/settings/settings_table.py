@@ -18,6 +18,7 @@ from gateway.settings.value_types import (
     Adapters,
     DatabaseUrl,
     Households,
+    LimitRules,
     McpServers,
     Names,
     Policy,
@@ -381,6 +382,17 @@ class Settings(BaseSettings):
     )
 
     # Limits
+    limits: LimitRules = Field(
+        (),
+        description="What users, keys, tenants and models may take: WHO[+model]:WHAT=AMOUNT/PERIOD,… as "
+        "user:turns=20/minute, tenant:cost=50/month, key:requests=600/minute, "
+        "user+model=*opus*:tokens=1M/day. Absent: no limits.",
+    )
+    limits_when_down: Literal["open", "closed"] = Field(
+        "open",
+        description="What becomes of requests while what is counted cannot be read or written: open lets "
+        "them in, closed refuses them. No turn begins meanwhile, either way.",
+    )
     max_iterations: int = Field(16, ge=1, description="Model calls in one turn.")
     max_tool_calls: int = Field(
         128,
@@ -404,7 +416,10 @@ class Settings(BaseSettings):
     body_min_rate: int = Field(16_384, ge=1, description="Bytes a second.")
     max_turns_in_flight: int = Field(1000, ge=1, description="Turns running at the same time.")
     max_turns_per_user: int | None = Field(
-        None, ge=1, description="Turns of one user running at the same time; absent: no limit of their own."
+        None,
+        ge=1,
+        description="Turns of one user running at the same time; absent: half of max_turns_in_flight where "
+        "people have accounts, else all.",
     )
     max_turns_per_key: int | None = Field(
         None, ge=1, description="The same of one of api_keys, with all users that it acts for."

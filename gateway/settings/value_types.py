@@ -16,6 +16,7 @@ from pydantic import (
 from pydantic_settings import NoDecode
 
 from gateway.ids import is_id
+from gateway.settings.limit_rules import check_rules
 
 MAX_SERVER_NAME_LENGTH = 32
 _SERVER_NAME = re.compile(r"[a-z0-9]+([_-][a-z0-9]+)*")
@@ -72,6 +73,7 @@ def _check_globs(rules: tuple[str, ...]) -> tuple[str, ...]:
 
 
 TrustRules = Annotated[Names, AfterValidator(_check_globs)]
+LimitRules = Annotated[Names, AfterValidator(check_rules)]
 
 
 class McpServer(BaseModel):

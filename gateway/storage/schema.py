@@ -742,3 +742,28 @@ Index(
     unique=True,
     **where(_unfinished),
 )
+# What was taken of a limit in one of its periods (see `Counter`).
+limit_counters = Table(
+    "limit_counters",
+    metadata,
+    Column("name", Text, primary_key=True, nullable=False),
+    Column("began", BigInteger, primary_key=True, nullable=False),
+    Column("ends", BigInteger, nullable=False),
+    Column("used", BigInteger, nullable=False),
+)
+Index("limit_counters_by_end", limit_counters.c.ends)
+
+# What a turn holds of it until it is settled: the turn's own row says what it used, once it is over.
+limit_holds = Table(
+    "limit_holds",
+    metadata,
+    Column("turn_id", Text, primary_key=True, nullable=False),
+    Column("name", Text, primary_key=True, nullable=False),
+    Column("began", BigInteger, nullable=False),
+    Column("ends", BigInteger, nullable=False),
+    Column("title", Text, nullable=False),
+    Column("measure", Text, nullable=False),
+    Column("most", BigInteger, nullable=False),
+    Column("amount", BigInteger, nullable=False),
+)
+Index("limit_holds_by_counter", limit_holds.c.name, limit_holds.c.began)

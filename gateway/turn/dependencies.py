@@ -14,6 +14,7 @@ from gateway.settings import Settings
 from gateway.skills.library import SkillLibrary
 from gateway.storage.archives import Summaries
 from gateway.storage.decisions import Approvals, ClientCalls
+from gateway.storage.limits import TurnLimits
 from gateway.storage.log import Bus, EventLog
 from gateway.storage.replica_signals import Signals
 from gateway.storage.replicas import Replicas
@@ -27,7 +28,8 @@ from gateway.turn.suggestions import Suggestions
 class TurnDependencies:
     """Made once by wiring, shared by all turns. `read_archive` is the tool of a session that has been
     compressed: it looks up what was. `memory` is None where it is switched off. `references` put contents of
-    artifacts into arguments, `attachments` into messages. What the service needs besides is in
+    artifacts into arguments, `attachments` into messages. `limits` is None where nothing that turns spend is
+    limited. What the service needs besides is in
     service/dependencies.py."""
 
     settings: Settings
@@ -50,4 +52,5 @@ class TurnDependencies:
     artifact_store: ArtifactStore
     references: References
     attachments: Attachments
+    limits: TurnLimits | None
     prompts: PromptFolder

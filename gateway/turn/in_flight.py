@@ -67,7 +67,8 @@ class InFlight:
                 f"The server runs {most} turns already. Try again in a moment.", code="server_busy"
             )
         entering = (user_id, session_id)
-        self._check_room("user", settings.max_turns_per_user, str, entering)
+        share = -(-most // 2) if settings.has_accounts else None
+        self._check_room("user", settings.max_turns_per_user or share, str, entering)
         self._check_room("key", settings.max_turns_per_key, key_of, entering)
         self._entering.append(entering)
         try:

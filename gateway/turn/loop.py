@@ -8,6 +8,7 @@ from gateway.turn.context import TurnContext
 from gateway.turn.finalize import COMPLETED, Ending, Limits, failed, noted
 from gateway.turn.model_call import ask, next_request
 from gateway.turn.progress import TurnProgress
+from gateway.turn.spending import hold_for
 from gateway.turn.tool_calls import run_tool_calls
 
 CUT_SHORT = {
@@ -41,6 +42,8 @@ async def run_loop(turn: TurnContext) -> Ending | None:
         request = next_request(turn)
         if turn.settings.compress_at is not None and await compress_if_due(turn, request):
             request = next_request(turn)
+        if (ending := await hold_for(turn, request)) is not None:
+            return ending
         shown = await with_files(turn, request)
         try:
             answer = await ask(turn, shown)

@@ -22,6 +22,7 @@ from gateway.service.dependencies import Dependencies
 from gateway.service.session_ids import SessionIds
 from gateway.settings import Settings
 from gateway.skills.library import SkillLibrary
+from gateway.storage.limits import TurnLimits
 from gateway.tools.fetch.webhook_posts import WebhookPosts
 from gateway.turn.suggestions import Suggestions
 from gateway.wiring.storage import Storage
@@ -82,6 +83,7 @@ def assemble(
     calls: ModelCalls | None = None,
     artifact_store: ArtifactStore | None = None,
     memory: MemoryServices | None = None,
+    limits: TurnLimits | None = None,
 ) -> Dependencies:
     """What turns work with. `calls` ask the `model` beside their answers; by `id_key`, a secret of the
     installation, the ids of sessions follow from messages."""
@@ -141,5 +143,6 @@ def assemble(
         artifact_store=artifact_store,
         references=References(artifact_store, most_bytes=settings.artifact_max_size),
         attachments=Attachments(artifact_store, settings),
+        limits=limits,
         prompts=prompts,
     )

@@ -38,6 +38,8 @@ from gateway.storage.installation import Installation
 from gateway.storage.installation.statements import SqlInstallation
 from gateway.storage.keys import Keys
 from gateway.storage.keys.statements import SqlKeys
+from gateway.storage.limits import Limits
+from gateway.storage.limits.statements import SqlLimits
 from gateway.storage.log import Bus, EventLog
 from gateway.storage.log.bus import MemoryBus
 from gateway.storage.log.event_log import EventDatabase, SqlEventLog
@@ -113,6 +115,7 @@ class Storage:
     retention: Retention
     persons: Persons
     person_erasures: PersonErasures
+    limits: Limits
     artifacts: Artifacts
     orphans: Orphans
     exclusive: Exclusive
@@ -271,6 +274,7 @@ def _storage_on(
         retention=SqlRetention(database),
         persons=SqlPersons(database),
         person_erasures=SqlPersonErasures(database),
+        limits=SqlLimits(database),
         artifacts=SqlArtifacts(database),
         orphans=SqlOrphans(database),
         exclusive=exclusive,

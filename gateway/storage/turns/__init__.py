@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple, Protocol
 from gateway.events.lifecycle import Outcome
 from gateway.events.session_changes import Feedback
 from gateway.messages import Attached, ToolSpec, Usage
+from gateway.storage.limits import Charge, Standing
 from gateway.storage.messages import History
 from gateway.storage.replica_signals import Signal
 
@@ -84,7 +85,7 @@ class NewTurn:
     branch where others do already (branches.ROOT: before all turns); None: after the last one of the active
     branch. `instructions` are the client's, from this turn on; None: those of the turn before stay; "": it
     has none any more. `client_tools` are run by the client. By its `mark` a client finds it that sends the
-    whole conversation each time. `dialect`: see `TurnRow`."""
+    whole conversation each time. `dialect`: see `TurnRow`. `charges` are what it takes of limits."""
 
     id: str
     session_id: str
@@ -103,6 +104,7 @@ class NewTurn:
     client_tools: Sequence[ToolSpec] = ()
     mark: str | None = None
     dialect: str | None = None
+    charges: Sequence[Charge] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +113,8 @@ class Accepted:
     session's last seq at that moment, `interrupts` the running turn that has to make way. `history` is the
     session's as of then, without the turn, where it was at hand. `lost`: so many events before `head` had
     been shown and are gone. `recovered`: its former owner was lost. `made_at`: when its session was made,
-    which distinguishes it from others that have had its id."""
+    which distinguishes it from others that have had its id. `standings` are those of the limits that it was
+    charged to."""
 
     turn: TurnRow
     head: int
@@ -121,6 +124,7 @@ class Accepted:
     lost: int = 0
     recovered: bool = False
     made_at: int = 0
+    standings: Sequence[Standing] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +160,7 @@ class TurnQueue(Protocol):
                 parent.
             errors.TurnInProgress: another turn runs and on_conflict is reject; details: turn_id, seq.
             errors.QueueFull: `max_queued` turns wait already.
+            errors.LimitReached: one of its charges is more than its limit has left.
             errors.Conflict: the client_message_id was used with another message or other attachments (by
                 their names and sizes); the session is in another project or role than is given; or
                 create_session and the id belongs to another owner; (no_branch_point) nothing can follow the

@@ -22,6 +22,7 @@ from gateway.storage.branches import ROOT
 from gateway.storage.branches.branch_positions import place_of
 from gateway.storage.branches.forks import Entry, enter
 from gateway.storage.database import Prepared, send
+from gateway.storage.limits.statements import charge
 from gateway.storage.refusals import is_answering
 from gateway.storage.replica_signals import Signal
 from gateway.storage.schema import RUNNING, WAITING, messages, sessions, turns
@@ -149,12 +150,21 @@ def accept(connection: Connection, replica: str, new: NewTurn, max_queued: int) 
     history = view_of(connection, turn.session_id, whole=False).preloaded() if preloaded else None
     take_in(connection, turn)
     TOUCH_SESSION.run(connection, session_id=new.session_id, at=new.at, title=title_of(new.input))
+    # Last, as others wait for what it locks.
+    standings = charge(connection, new.session_id, new.id, new.charges, new.at) if new.charges else ()
     interrupts = running if new.on_conflict == "interrupt" else None
     if waits:
         send(connection, Signal("waiting", new.session_id, to=session.replica or replica))
     if interrupts is not None:
         request_cancel(connection, interrupts)
-    return Accepted(turn, session.head, interrupts=interrupts, history=history, made_at=session.made_at)
+    return Accepted(
+        turn,
+        session.head,
+        interrupts=interrupts,
+        history=history,
+        made_at=session.made_at,
+        standings=standings,
+    )
 
 
 def _entered(connection: Connection, session: Entered, new: NewTurn) -> Entry:

@@ -94,6 +94,18 @@ ADMISSION_WAIT = _histogram(
     "gateway.admission.wait", "s", "How long turns waited for those before them.", buckets.AGENT_SECONDS
 )
 QUEUE_DEPTH = _gauge("gateway.admission.queue_depth", "{turn}", "Turns that wait for those before them.")
+LIMITS_REACHED = _counter(
+    "gateway.limit.refusals",
+    "{refusal}",
+    "Requests and turns that were refused by GATEWAY_LIMITS, by whose limit it was and of what.",
+    (s.LIMIT_OF, s.LIMITED),
+)
+LIMITS_FAILING = _gauge(
+    "gateway.limit.unavailable",
+    "1",
+    "1 while what is counted for the limits cannot be read or written: requests come in uncounted, or are "
+    "refused with GATEWAY_LIMITS_WHEN_DOWN=closed.",
+)
 FEEDBACK = _counter(
     "gateway.feedback",
     "{rating}",

@@ -15,6 +15,7 @@ from gateway.telemetry.metrics.counters import Observed
 from gateway.telemetry.metrics.exemplars import Exemplify, of_span
 from gateway.telemetry.metrics.exposition import Exposition
 from gateway.telemetry.metrics.instrument_table import Instrument
+from gateway.telemetry.metrics.limit_metrics import LimitMetrics
 from gateway.telemetry.metrics.memory_metrics import MemoryMetrics
 from gateway.telemetry.metrics.process_metrics import LogMetrics, LoopMetrics, measured_pools
 from gateway.telemetry.metrics.request_metrics import Requests
@@ -75,6 +76,7 @@ class MetricsRegistry:
         self.artifacts = StoredArtifacts(self.exposition)
         self.deliveries = StoredDeliveries(self.exposition)
         self.schedules = ScheduleMetrics(self.exposition)
+        self.limits = LimitMetrics(self.exposition)
         self.streams = Streams(self.exposition, is_kept)
         self.requests = Requests(self.exposition)
         self.log = LogMetrics(self.exposition)

@@ -1,0 +1,131 @@
+"""What users may take of the operator's limits: the charges of a turn, and how the limits stand."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from typing import cast
+
+from gateway.auth import Principal
+from gateway.errors import InvalidRequest, LimitReached, StorageError
+from gateway.history.tokens import START
+from gateway.ids import now_ms
+from gateway.lexical import estimate_tokens
+from gateway.messages import Usage
+from gateway.model.prices import cost_of
+from gateway.service.request_rates import RequestRates, counted_for
+from gateway.settings import Settings
+from gateway.settings.limit_rules import LimitRule, parse_rules
+from gateway.storage.limits import Charge, Counter, Held, Limits, Standing, microdollars
+
+PROMPT = 2000
+"""Tokens that are taken for the prompt and the tools of a session's first turn: what the bundled ones have.
+What is wrong in that is mended before the turn's first call, when the prompt is known."""
+SWEEP_EVERY = 60.0
+"""Seconds. What is asked of a counter meanwhile settles that one."""
+SETTLED = 200
+"""Counters that are settled in one transaction."""
+FORGOTTEN_AFTER = 172_800_000
+"""Milliseconds after its end for which a counter is kept."""
+
+TOLD: ContextVar[list[Standing] | None] = ContextVar("limits_told", default=None)
+"""Where the standings of the limits of a request are gathered, for the headers of its answer."""
+
+
+class UserLimits:
+    """One per process. `refused` is called with whom and what a limit that was reached is about."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        limits: Limits,
+        refused: Callable[[str, str], None] = lambda _who, _measure: None,
+    ) -> None:
+        rules = parse_rules(settings.limits)
+        self._of_turns = [rule for rule in rules if rule.measure not in {"requests", "artifacts"}]
+        self._limits = limits
+        self._max_tokens = settings.max_tokens
+        self._models = settings.models
+        self._refused = refused
+        self.requests = RequestRates(settings, limits, refused)
+        self.are_set = bool(rules)
+
+    @property
+    def holds(self) -> Limits | None:
+        """What running turns ask; None: nothing that they spend is limited."""
+        return self._limits if any(rule.measure in {"tokens", "cost"} for rule in self._of_turns) else None
+
+    def charges(self, who: Principal, model: str, text: str) -> Sequence[Charge]:
+        """What a turn of theirs with that message takes. Raises errors.InvalidRequest (price_unknown): its
+        cost is limited, and nobody knows what its model costs."""
+        if not self._of_turns:
+            return ()
+        now, tokens = now_ms(), PROMPT + round(START * estimate_tokens(text))
+        return [
+            self._charge(rule, name, model, tokens, now)
+            for rule, name in counted_for(self._of_turns, who, model)
+        ]
+
+    def reached(self, error: LimitReached) -> None:
+        """Notes that a turn was refused."""
+        standing = cast("Standing", error.standing)
+        self._refused(standing.counter.whose, standing.counter.measure)
+        tell([standing])
+
+    async def standings(self, who: Principal) -> Sequence[Standing]:
+        """How the limits stand that hold for them: of limits of one model those of the models that they may
+        ask. Raises errors.StorageError."""
+        now = now_ms()
+        counters = {
+            name: _counter(rule, name, now)
+            for model in self._models
+            for rule, name in counted_for(self._of_turns, who, model)
+        }
+        turns = await self._limits.standings(list(counters.values())) if counters else ()
+        return [*self.requests.standings(who), *turns]
+
+    async def sweep(self) -> None:
+        """Settles what is held for turns that are over, and forgets counters that ended long ago, again and
+        again, until it is cancelled. Raises errors.StorageError."""
+        while True:
+            while await self._limits.settle(SETTLED) == SETTLED:
+                pass
+            await self._limits.forget(now_ms() - FORGOTTEN_AFTER)
+            await asyncio.sleep(SWEEP_EVERY)
+
+    async def settle(self) -> None:
+        """As `sweep`, before a session is deleted, whose turns tell what they used. What cannot be settled
+        counts as it is held."""
+        try:
+            if self.holds is not None:
+                await self._limits.settle(SETTLED)
+        except StorageError:
+            return
+
+    def _charge(self, rule: LimitRule, name: str, model: str, tokens: int, now: int) -> Charge:
+        counter = _counter(rule, name, now)
+        measure = cast("Held", rule.measure)
+        match measure:
+            case "tokens":
+                return Charge(counter, measure, tokens + self._max_tokens, 1.0)
+            case "cost":
+                cost = cost_of(model, Usage(input_tokens=tokens, output_tokens=self._max_tokens))
+                million = cost_of(model, Usage(input_tokens=1_000_000, output_tokens=0))
+                if cost is None or million is None:
+                    raise InvalidRequest(
+                        f"The price of {model} is not known, and the limit {rule.title} is on what it costs: "
+                        "choose another model. Operators can limit its tokens instead.",
+                        code="price_unknown",
+                    )
+                return Charge(counter, measure, microdollars(cost), million)
+            case _:
+                return Charge(counter, measure, 1)
+
+
+def tell(standings: Sequence[Standing]) -> None:
+    """Has the answer to this request tell how the limits stand."""
+    if (told := TOLD.get()) is not None:
+        told += standings
+
+
+def _counter(rule: LimitRule, name: str, now: int) -> Counter:
+    return Counter(name, rule.title, rule.most, *rule.window(now))

@@ -1,0 +1,137 @@
+"""What storage owes about limits: what was taken of each in a period, and what open turns hold of it.
+
+    accept ─▶ hold        the estimate of the turn, in the transaction that accepts it
+    before each call ─▶ raise the hold, where the turn has come near it
+    done   ─▶ nothing     the turn's row has what it used: whoever looks at the counter next settles the hold
+
+A hold whose turn is over is settled from the turn's own row, by whom the counter's row is locked: once, and
+without any writer that could be killed in between.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, Protocol
+
+from gateway.errors import LimitReached
+
+HELD_FOR = 5
+"""Seconds after which what open turns hold is asked for again."""
+
+Held = Literal["turns", "concurrent", "tokens", "cost"]
+
+
+class Counter(NamedTuple):
+    """What counts for a limit: `name` is that of the limit and of whom it is about, from `began` to `ends`
+    (Unix milliseconds; both 0: for ever). `title` is what the limit is called, `most` its amount."""
+
+    name: str
+    title: str
+    most: int
+    began: int = 0
+    ends: int = 0
+
+    @property
+    def whose(self) -> str:
+        """user, key, tenant, address or all."""
+        return self.title.partition(":")[0].partition("+")[0]
+
+    @property
+    def measure(self) -> str:
+        """What is counted: requests, turns, concurrent, tokens or cost."""
+        return self.title.rpartition(":")[2].partition("/")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """What a turn takes of a counter when it is accepted: `amount`, and `per_token` for each token of the
+    session's last model call. Turns are counted at once; of the rest it is held until the turn is
+    over. Tokens are tokens, cost is microdollars."""
+
+    counter: Counter
+    measure: Held
+    amount: int
+    per_token: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a limit stands: `used` is settled, `held` what open turns may still take."""
+
+    counter: Counter
+    used: int
+    held: int = 0
+
+    @property
+    def left(self) -> int:
+        return max(0, self.counter.most - self.used - self.held)
+
+
+class Spent(NamedTuple):
+    """Tokens and microdollars; None: at an unknown price."""
+
+    tokens: int
+    cost: int | None
+
+    def of(self, measure: Held) -> int:
+        return self.tokens if measure == "tokens" else self.cost or 0
+
+
+class TurnLimits(Protocol):
+    """What a running turn asks. Raises errors.StorageError when the database cannot do its work."""
+
+    async def raise_hold(self, turn_id: str, spent: Spent, following: Spent) -> Standing | None:
+        """Holds what the turn has `spent` and may spend in its next call, where it does not already. A limit
+        that has no room for it is returned: the turn then holds no more than it has spent."""
+        ...
+
+
+class Limits(TurnLimits, Protocol):
+    """Every method raises errors.StorageError when the database cannot do its work. Turns are charged where
+    they are accepted (`NewTurn.charges`)."""
+
+    async def take(self, counter: Counter, wanted: int) -> tuple[int, int]:
+        """Takes up to `wanted` of what is left: how much that was, and what has been taken by all."""
+        ...
+
+    async def standings(self, counters: Sequence[Counter]) -> Sequence[Standing]:
+        """How they stand now, turns that are over settled."""
+        ...
+
+    async def settle(self, most: int) -> int:
+        """Settles up to `most` holds of turns that are over; how many there were."""
+        ...
+
+    async def forget(self, before: int) -> None:
+        """Removes counters that ended before that time, and of which nothing is held."""
+        ...
+
+
+def limit_reached(standing: Standing, wanted: int, now: int) -> LimitReached:
+    """The refusal of what would take `wanted` more than there is room for."""
+    counter = standing.counter
+    is_budget = counter.measure in {"tokens", "cost"}
+    unit = 1_000_000 if counter.measure == "cost" else 1
+    amounts = {"limit": counter.most / unit, "left": standing.left / unit, "wanted": wanted / unit}
+    if unit == 1:
+        amounts = {name: int(value) for name, value in amounts.items()}
+    is_held = standing.used + wanted <= counter.most  # there is room once turns are over that are open
+    wait = HELD_FOR if is_held or not counter.ends else max(1, -(-(counter.ends - now) // 1000))
+    message = f"The limit {counter.title} of {amounts['limit']:,} has {amounts['left']:,} left"
+    if is_budget:
+        message += f", and this turn may take {amounts['wanted']:,}"
+    if is_held and is_budget:
+        message += "; turns that are open hold the rest"
+    message += f". Try again in {wait} s." if wanted <= counter.most else "; operators can give more."
+    return LimitReached(
+        message,
+        code="budget_exhausted" if is_budget else "rate_limited",
+        retryable=not is_budget or is_held,
+        details={"policy": counter.title, **amounts, "retry_after": wait},
+        standing=standing,
+    )
+
+
+def microdollars(cost: float) -> int:
+    """Of US dollars, rounded up."""
+    return math.ceil(round(cost * 1_000_000, 6))

@@ -1,0 +1,241 @@
+"""Limits, in SQL. A counter's row is locked before what is held of it is looked at; several are locked in the
+order of their names, and never before a session."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from sqlalchemy import (
+    Connection,
+    and_,
+    bindparam,
+    delete,
+    exists,
+    func,
+    insert,
+    literal_column,
+    or_,
+    select,
+    text,
+    update,
+)
+
+from gateway.storage.database import Prepared, Store, reads, writes
+from gateway.storage.limits import Charge, Counter, Held, Spent, Standing, limit_reached, microdollars
+from gateway.storage.row_codec import usage_of
+from gateway.storage.schema import limit_counters, limit_holds, messages, turns
+
+_c, _h = limit_counters.c, limit_holds.c
+_THIS = (_c.name == bindparam("name"), _c.began == bindparam("start"))
+_OF_THIS = (_h.name == bindparam("name"), _h.began == bindparam("start"))
+_OVER = or_(turns.c.id.is_(None), turns.c.status == literal_column("'done'"))
+
+ENSURE = Prepared(
+    text(
+        "INSERT INTO limit_counters (name, began, ends, used) VALUES (:name, :start, :ends, 0) "
+        "ON CONFLICT (name, began) DO NOTHING"
+    )
+)
+ADD = Prepared(update(limit_counters).where(*_THIS).values(used=_c.used + bindparam("more")))
+TAKE = Prepared(
+    update(limit_counters)
+    .where(*_THIS, _c.used + bindparam("more") <= bindparam("most"))
+    .values(used=_c.used + bindparam("more"))
+)
+USED = Prepared(select(_c.used).where(*_THIS))
+LOCK = Prepared(select(_c.used).where(*_THIS).with_for_update())
+ENDED = Prepared(
+    select(
+        _h.turn_id, _h.measure, _h.amount, turns.c.outcome, turns.c.iterations, turns.c.usage, turns.c.cost
+    )
+    .select_from(limit_holds.outerjoin(turns, turns.c.id == _h.turn_id))
+    .where(*_OF_THIS, _OVER)
+)
+HELD = Prepared(
+    select(func.coalesce(func.sum(_h.amount), 0)).where(*_OF_THIS, _h.turn_id != bindparam("but_of"))
+)
+HOLD = Prepared(
+    insert(limit_holds).values(
+        turn_id=bindparam("turn_id"),
+        name=bindparam("name"),
+        began=bindparam("start"),
+        ends=bindparam("ends"),
+        title=bindparam("title"),
+        measure=bindparam("measure"),
+        most=bindparam("most"),
+        amount=bindparam("amount"),
+    )
+)
+OF_TURN = Prepared(
+    select(_h.name, _h.title, _h.most, _h.began, _h.ends, _h.measure, _h.amount)
+    .where(_h.turn_id == bindparam("turn_id"), or_(_h.measure == "tokens", _h.measure == "cost"))
+    .order_by(_h.name)
+)
+CHANGE = Prepared(
+    update(limit_holds)
+    .where(*_OF_THIS, _h.turn_id == bindparam("of_turn"))
+    .values(amount=bindparam("amount"))
+)
+RELEASE = Prepared(delete(limit_holds).where(*_OF_THIS, _h.turn_id == bindparam("of_turn")))
+TO_SETTLE = Prepared(
+    select(_h.name, _h.began, _h.ends)
+    .select_from(limit_holds.outerjoin(turns, turns.c.id == _h.turn_id))
+    .where(_OVER)
+    .distinct()
+    .limit(bindparam("most"))
+)
+FORGET = Prepared(
+    delete(limit_counters).where(
+        _c.ends > 0,
+        _c.ends < bindparam("before"),
+        ~exists().where(and_(_h.name == _c.name, _h.began == _c.began)),
+    )
+)
+LAST_USAGE = Prepared(
+    select(messages.c.usage)
+    .where(messages.c.session_id == bindparam("session_id"), messages.c.usage.isnot(None))
+    .order_by(messages.c.position.desc())
+    .limit(1)
+)
+
+
+def charge(
+    connection: Connection, session_id: str, turn_id: str, charges: Iterable[Charge], at: int
+) -> Sequence[Standing]:
+    """Takes what a turn takes that is being accepted. Part of that transaction, after all that may refuse it.
+    Raises errors.LimitReached."""
+    taken: list[Standing] = []
+    before: int | None = None
+    for each in sorted(charges, key=lambda each: each.counter.name):
+        counter, amount = each.counter, each.amount
+        if each.measure == "turns":
+            taken.append(_count(connection, counter, amount, at))
+            continue
+        if each.per_token:
+            before = _tokens_before(connection, session_id) if before is None else before
+            amount += round(each.per_token * before)
+        used = _settled(connection, counter)
+        held = HELD.value(connection, **_key(counter), but_of=turn_id)
+        if used + held + amount > counter.most:
+            raise limit_reached(Standing(counter, used, held), amount, at)
+        HOLD.run(
+            connection,
+            turn_id=turn_id,
+            **_key(counter),
+            ends=counter.ends,
+            title=counter.title,
+            measure=each.measure,
+            most=counter.most,
+            amount=amount,
+        )
+        taken.append(Standing(counter, used, held + amount))
+    return taken
+
+
+def raise_hold(connection: Connection, turn_id: str, spent: Spent, following: Spent) -> Standing | None:
+    for name, title, most, began, ends, measure, amount in OF_TURN.all(connection, turn_id=turn_id):
+        wanted = spent.of(measure) + following.of(measure)
+        if measure == "cost" and following.cost is None:
+            wanted = most + 1  # an unknown price is never 0
+        if wanted <= amount:
+            continue
+        counter = Counter(name, title, most, began, ends)
+        used = _settled(connection, counter)
+        others = HELD.value(connection, **_key(counter), but_of=turn_id)
+        has_room = used + others + wanted <= most
+        CHANGE.run(
+            connection, **_key(counter), of_turn=turn_id, amount=wanted if has_room else spent.of(measure)
+        )
+        if not has_room:
+            return Standing(counter, used, others + spent.of(measure))
+    return None
+
+
+def take(connection: Connection, counter: Counter, wanted: int) -> tuple[int, int]:
+    used = _locked(connection, counter)
+    granted = max(0, min(wanted, counter.most - used))
+    if granted:
+        ADD.run(connection, **_key(counter), more=granted)
+    return granted, used + granted
+
+
+def standings(connection: Connection, counters: Sequence[Counter]) -> Sequence[Standing]:
+    found: list[Standing] = []
+    for counter in counters:
+        used = USED.value(connection, **_key(counter)) or 0
+        held = HELD.value(connection, **_key(counter), but_of="")
+        for _, measure, amount, *row in ENDED.all(connection, **_key(counter)):
+            used, held = used + _used_by(measure, amount, *row), held - amount
+        found.append(Standing(counter, used, held))
+    return found
+
+
+def settle(connection: Connection, most: int) -> int:
+    found = sorted(TO_SETTLE.all(connection, most=most))
+    for name, began, ends in found:
+        _settled(connection, Counter(name, "", 0, began, ends))
+    return len(found)
+
+
+def forget(connection: Connection, before: int) -> None:
+    FORGET.run(connection, before=before)
+
+
+def _count(connection: Connection, counter: Counter, amount: int, at: int) -> Standing:
+    for _ in range(2):
+        if TAKE.run(connection, **_key(counter), more=amount, most=counter.most).rowcount:
+            return Standing(counter, USED.value(connection, **_key(counter)))
+        ENSURE.run(connection, **_key(counter), ends=counter.ends)
+    used = USED.value(connection, **_key(counter))
+    raise limit_reached(Standing(counter, used), amount, at)
+
+
+def _settled(connection: Connection, counter: Counter) -> int:
+    """What is used of a counter, whose row is locked from here on, with the turns that are over."""
+    used, more = _locked(connection, counter), 0
+    for turn_id, *row in ENDED.all(connection, **_key(counter)):
+        more += _used_by(*row)
+        RELEASE.run(connection, **_key(counter), of_turn=turn_id)
+    if more:
+        ADD.run(connection, **_key(counter), more=more)
+    return used + more
+
+
+def _locked(connection: Connection, counter: Counter) -> int:
+    """What is used of a counter, whose row is locked from here on."""
+    used = LOCK.value(connection, **_key(counter))
+    if used is None:
+        ENSURE.run(connection, **_key(counter), ends=counter.ends)
+        used = LOCK.value(connection, **_key(counter))
+    return used
+
+
+def _used_by(measure: Held, held: int, *turn: Any) -> int:
+    """What a turn that is over used, by its row: outcome, iterations, usage, cost. What is not known of one
+    that called the model counts as was held for it: unknown is never 0."""
+    outcome, iterations, usage, cost = turn
+    if measure == "concurrent" or (outcome and not usage and (not iterations or outcome == "failed")):
+        return 0
+    used = usage_of(usage)
+    if used is None or (measure == "cost" and cost is None):
+        return held
+    known = used.total if measure == "tokens" else microdollars(cost)
+    return known if outcome == "completed" else max(known, held)
+
+
+def _tokens_before(connection: Connection, session_id: str) -> int:
+    usage = usage_of(LAST_USAGE.value(connection, session_id=session_id))
+    return usage.total if usage is not None else 0
+
+
+def _key(counter: Counter) -> dict[str, Any]:
+    return {"name": counter.name, "start": counter.began}
+
+
+class SqlLimits(Store):
+    """The `Limits` protocol."""
+
+    raise_hold = writes(raise_hold)
+    take = writes(take)
+    standings = reads(standings)
+    settle = writes(settle)
+    forget = writes(forget)

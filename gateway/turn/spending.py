@@ -1,0 +1,39 @@
+"""What a turn may still spend: asked before each model call, so that no call begins that a limit has no room
+for."""
+
+from gateway.history.tokens import overhead_of
+from gateway.messages import Usage
+from gateway.model.base import ModelRequest
+from gateway.model.prices import cost_of
+from gateway.storage.limits import Spent, microdollars
+from gateway.turn.context import TurnContext
+from gateway.turn.finalize import Ending, noted
+
+NOTHING = Usage(input_tokens=0, output_tokens=0)
+
+
+async def hold_for(turn: TurnContext, request: ModelRequest) -> Ending | None:
+    """Holds what the turn has spent and what `request` may cost: its prompt, and `max_tokens` of answer. How
+    the turn ends where a limit has no room for it. Raises errors.StorageError."""
+    limits, model = turn.deps.limits, request.model
+    if limits is None:
+        return None
+    used = turn.progress.usage or NOTHING
+    overhead = overhead_of(turn.prefix.system, turn.prefix.tools)
+    prompt = turn.deps.meter.size(model, turn.history, overhead=overhead)
+    following = Usage(input_tokens=prompt, output_tokens=request.max_tokens)
+    standing = await limits.raise_hold(turn.row.id, _spent(model, used), _spent(model, following))
+    if standing is None:
+        return None
+    return noted(
+        "limit_reached",
+        "budget_exceeded",
+        f"Stopped before the next model call: it may take more than the limit {standing.counter.title} has.",
+    )
+
+
+def _spent(model: str, usage: Usage) -> Spent:
+    """By the list prices of the model that was asked for: what is settled in the end is what the turn's calls
+    told of themselves."""
+    cost = cost_of(model, usage)
+    return Spent(usage.total, None if cost is None else microdollars(cost))
