@@ -10,14 +10,14 @@ from gateway.errors import InvalidRequest, LimitReached, StorageError
 from gateway.history.tokens import START
 from gateway.ids import now_ms
 from gateway.lexical import estimate_tokens
-from gateway.messages import Usage
 from gateway.model.prices import cost_of
 from gateway.service.request_rates import RequestRates, counted_for
 from gateway.settings import Settings
 from gateway.settings.limit_rules import LimitRule, parse_rules
 from gateway.storage.limits import Charge, Counter, Held, Limits, Standing, microdollars
+from gateway.turn.spending import at_most
 
-PROMPT = 2000
+PROMPT = 4000
 """Tokens that are taken for the prompt and the tools of a session's first turn: what the bundled ones have.
 What is wrong in that is mended before the turn's first call, when the prompt is known."""
 SWEEP_EVERY = 60.0
@@ -108,8 +108,8 @@ class UserLimits:
             case "tokens":
                 return Charge(counter, measure, tokens + self._max_tokens, 1.0)
             case "cost":
-                cost = cost_of(model, Usage(input_tokens=tokens, output_tokens=self._max_tokens))
-                million = cost_of(model, Usage(input_tokens=1_000_000, output_tokens=0))
+                cost = cost_of(model, at_most(tokens, self._max_tokens))
+                million = cost_of(model, at_most(1_000_000, 0))
                 if cost is None or million is None:
                     raise InvalidRequest(
                         f"The price of {model} is not known, and the limit {rule.title} is on what it costs: "

@@ -21,7 +21,7 @@ async def hold_for(turn: TurnContext, request: ModelRequest) -> Ending | None:
     used = turn.progress.usage or NOTHING
     overhead = overhead_of(turn.prefix.system, turn.prefix.tools)
     prompt = turn.deps.meter.size(model, turn.history, overhead=overhead)
-    following = Usage(input_tokens=prompt, output_tokens=request.max_tokens)
+    following = at_most(prompt, request.max_tokens)
     standing = await limits.raise_hold(turn.row.id, _spent(model, used), _spent(model, following))
     if standing is None:
         return None
@@ -30,6 +30,12 @@ async def hold_for(turn: TurnContext, request: ModelRequest) -> Ending | None:
         "budget_exceeded",
         f"Stopped before the next model call: it may take more than the limit {standing.counter.title} has.",
     )
+
+
+def at_most(prompt: int, answer: int) -> Usage:
+    """The usage of a call that costs most: a prompt that is written to the cache is dearer than one that is
+    not."""
+    return Usage(input_tokens=0, output_tokens=answer, cache_creation_input_tokens=prompt)
 
 
 def _spent(model: str, usage: Usage) -> Spent:

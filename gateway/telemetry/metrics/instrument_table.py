@@ -102,7 +102,7 @@ LIMITS_REACHED = _counter(
 )
 LIMITS_FAILING = _gauge(
     "gateway.limit.unavailable",
-    "1",
+    "{failure}",
     "1 while what is counted for the limits cannot be read or written: requests come in uncounted, or are "
     "refused with GATEWAY_LIMITS_WHEN_DOWN=closed.",
 )

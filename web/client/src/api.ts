@@ -800,6 +800,21 @@ export interface LayerText {
   readonly parts: readonly PartReport[];
 }
 
+/** One of the operator's limits, as it stands. Cost is in US dollars. */
+export interface LimitReply {
+  /** What it is called, as in the header RateLimit: user:turns/minute. */
+  readonly policy: string;
+  readonly unit: "requests" | "turns" | "tokens" | "dollars";
+  readonly limit: number;
+  /** What was taken of it in this period. */
+  readonly used: number;
+  /** What open turns may still take. */
+  readonly held: number;
+  readonly left: number;
+  /** When it begins anew; absent: it has no period. */
+  readonly resets_at?: number;
+}
+
 /** `from_id` depends on, was merged from, or contradicts `to_id`. */
 export interface LinkItem {
   readonly from_id: string;
@@ -1959,6 +1974,8 @@ export interface UsageQuery {
 export interface UsageReply {
   readonly since: number;
   readonly models: readonly ModelUsageReply[];
+  /** Those that hold for you (GATEWAY_LIMITS). */
+  readonly limits: readonly LimitReply[];
 }
 
 /** What a memory became at one change, by whom and why. */
