@@ -41,7 +41,7 @@ class UserLimits:
         refused: Callable[[str, str], None] = lambda _who, _measure: None,
     ) -> None:
         rules = parse_rules(settings.limits)
-        self._of_turns = [rule for rule in rules if rule.measure not in {"requests", "artifacts"}]
+        self._of_turns = [rule for rule in rules if rule.measure != "requests"]
         self._limits = limits
         self._max_tokens = settings.max_tokens
         self._models = settings.models

@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Literal, cast, get_args
 
 Who = Literal["user", "key", "tenant", "address", "all"]
-Measure = Literal["requests", "turns", "concurrent", "tokens", "cost", "artifacts"]
+Measure = Literal["requests", "turns", "concurrent", "tokens", "cost"]
 Period = Literal["second", "minute", "hour", "day", "month"]
 
 WHO, MEASURES, PERIODS = get_args(Who), get_args(Measure), get_args(Period)
@@ -26,8 +26,8 @@ MICRODOLLARS = 1_000_000
 """What a cost is counted in: a token of a cheap model costs a few of them."""
 MAX_AMOUNT = 2**53
 """The largest number that every reader of JSON knows exactly."""
-_FACTORS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
-_AMOUNT = re.compile(r"(\d{1,15}(?:\.\d{1,6})?)([a-z]{0,2})")
+_FACTORS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
+_AMOUNT = re.compile(r"(\d{1,15}(?:\.\d{1,6})?)([a-z]?)")
 _GLOB = r"[^\s,:+=]{1,200}"
 _RULE = re.compile(
     rf"(?:model=(?P<only>{_GLOB})|(?P<who>[a-z]+)(?:=(?P<name>{_GLOB}))?"
@@ -38,7 +38,7 @@ FORM = "WHO[=GLOB][+model[=GLOB]]:WHAT=AMOUNT/PERIOD, such as user:turns=20/minu
 
 @dataclass(frozen=True, slots=True)
 class LimitRule:
-    """`most` is in requests, turns, tokens, bytes or microdollars. `name` is a glob of whom it holds for,
+    """`most` is in requests, turns, tokens or microdollars. `name` is a glob of whom it holds for,
     `model` one of the models that it is about: "" stands for each by itself, None for all together."""
 
     who: Who
@@ -97,15 +97,9 @@ def parse_rule(text: str) -> LimitRule:
     model = part["only"] or (None if part["each"] is None else part["model"] or "")
     if who == "address" and measure != "requests":
         raise ValueError(f"{text[:100]!r}: of an address only requests are counted")
-    if measure in {"requests", "artifacts"} and model is not None:
-        raise ValueError(f"{text[:100]!r}: {measure} have no model")
-    if who == "all" and part["name"] is not None:
-        raise ValueError(f"{text[:100]!r}: `all` is everybody together and has no names")
-    if measure == "artifacts" and who != "tenant":
-        raise ValueError(
-            f"{text[:100]!r}: artifacts are limited per tenant; per user by GATEWAY_ARTIFACT_QUOTA"
-        )
-    if (period is None) != (measure in {"concurrent", "artifacts"}):
+    if measure == "requests" and model is not None:
+        raise ValueError(f"{text[:100]!r}: requests have no model")
+    if (period is None) != (measure == "concurrent"):
         need = "has no period" if period else f"needs a period: {measure}=…/day"
         raise ValueError(f"{text[:100]!r}: {measure} {need}")
     return LimitRule(
@@ -122,9 +116,7 @@ def _amount(text: str, given: str, measure: str) -> int:
     found = _AMOUNT.fullmatch(given.lower())
     factor = _FACTORS.get(found[2]) if found else None
     if found is None or factor is None:
-        raise ValueError(
-            f"{text[:100]!r}: AMOUNT must be a number, as 20, 0.5, 100k or 2M; bytes also as 5GB"
-        )
+        raise ValueError(f"{text[:100]!r}: AMOUNT must be a number, as 20, 0.5, 100k or 2M")
     amount = Decimal(found[1]) * factor * (MICRODOLLARS if measure == "cost" else 1)
     if amount != int(amount) or not 0 <= amount <= MAX_AMOUNT:
         raise ValueError(f"{text[:100]!r}: AMOUNT must be a whole number of {measure}, at most {MAX_AMOUNT}")

@@ -111,13 +111,19 @@ describe("the timeline", () => {
 });
 
 describe("the usage", () => {
-  it("tells what all turns of the reader used", async () => {
-    vi.spyOn(client, "usage").mockResolvedValue({ since: 0, models: [{ model: "m", turns: 9, usage: { input_tokens: 1000, output_tokens: 234, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 }, cost: 1.5, unpriced: 0 }] });
+  it("tells what all turns of the reader used, and what limits leave", async () => {
+    vi.spyOn(client, "usage").mockResolvedValue({ since: 0, models: [{ model: "m", turns: 9, usage: { input_tokens: 1000, output_tokens: 234, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 }, cost: 1.5, unpriced: 0 }], limits: [
+      { policy: "user:cost/month", unit: "dollars", limit: 20, used: 1.5, held: 0.25, left: 18.25, resets_at: 1796083200000 },
+      { policy: "user:concurrent", unit: "turns", limit: 3, used: 0, held: 1, left: 2 },
+    ] });
     open();
     choose("Usage");
     const mine = (await screen.findByRole("rowheader", { name: "You, 30 days" })).parentElement;
     expect(mine?.textContent).toContain("1,234");
     expect(mine?.textContent).toContain("$1.5");
+    const left = (name: string) => within(screen.getByRole("row", { name: new RegExp(`^${name}`) })).getAllByRole("cell").slice(0, 2).map((cell) => cell.textContent);
+    expect(left("user:cost/month")).toEqual(["$18.25", "$20.00"]);
+    expect(left("user:concurrent")).toEqual(["2", "3"]);
   });
 
   it("tells of each call by class, and never takes what is unknown for 0", () => {

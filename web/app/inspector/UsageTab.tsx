@@ -1,10 +1,10 @@
 // Tokens by class and cost: of each call of a turn, of the turn, and of the session.
 
-import { type Event, type EventPage } from "@chat-gateway/client";
+import type { api, Event, EventPage } from "@chat-gateway/client";
 import { useEffect, useMemo, useState } from "react";
 
 import { client, useApp, useWords } from "../state";
-import { cost, count } from "./numbers";
+import { cost, count, money } from "./numbers";
 import { callsOf, CLASSES, type CallSpent, NOTHING_SPENT, type Spent, spentBy, spentInSession, spentOf, totalOf } from "./usage";
 import { words as table } from "./inspector-words";
 
@@ -21,7 +21,7 @@ export function UsageTab({ session, ofTurn }: UsageTabProps) {
   const events = useApp((state) => state.events);
   const first = useApp((state) => state.conversation.first);
   const { older, state, countAll } = useOlder(session, first);
-  const mine = useMine(session, ofTurn.some(({ type }) => type === "done"));
+  const used = useUsage(session, ofTurn.some(({ type }) => type === "done"));
   const known = useMemo(() => spentInSession(events), [events]);
   const all = useMemo(() => spentInSession([...older ?? [], ...[...events].filter((event) => !older || event.seq >= first)]), [older, events, first]);
   const isPart = first > 1 && older === null;
@@ -46,7 +46,7 @@ export function UsageTab({ session, ofTurn }: UsageTabProps) {
           <tfoot>
             <SumLine name={words.ofTurn} spent={turn} />
             <SumLine name={words.ofSession} spent={total} />
-            {mine && <SumLine name={words.ofReader} spent={mine} />}
+            {used && <SumLine name={words.ofReader} spent={spentBy(used.models)} />}
           </tfoot>
         </table>
       </div>
@@ -57,7 +57,39 @@ export function UsageTab({ session, ofTurn }: UsageTabProps) {
           {state === "loading" ? words.loading : <button type="button" className="small" onClick={countAll}>{words.countAll}</button>}
         </p>
       )}
+      {used && used.limits.length > 0 && <Limits limits={used.limits} />}
     </>
+  );
+}
+
+/** What the operator's limits leave the reader. */
+function Limits({ limits }: { readonly limits: readonly api.LimitReply[] }) {
+  const words = useWords(table);
+  const figure = (limit: api.LimitReply, value: number) => limit.unit === "dollars" ? money(value) : count(value);
+  return (
+    <div className="wide" tabIndex={0} role="region" aria-label={words.limits}>
+      <table className="usage">
+        <caption>{words.limits}</caption>
+        <thead>
+          <tr>
+            <th scope="col">{words.limit}</th>
+            <th scope="col">{words.left}</th>
+            <th scope="col">{words.of}</th>
+            <th scope="col">{words.resets}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {limits.map((limit) => (
+            <tr key={limit.policy}>
+              <th scope="row">{limit.policy}</th>
+              <td>{figure(limit, limit.left)}</td>
+              <td>{figure(limit, limit.limit)}</td>
+              <td>{limit.resets_at === undefined ? "–" : new Date(limit.resets_at).toLocaleString()}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }
 
@@ -94,16 +126,16 @@ function SumLine({ name, spent }: { readonly name: string; readonly spent: Spent
   );
 }
 
-/** What all of the reader's turns of the last month used; asked for anew when a turn is over. */
-function useMine(session: string | null, isOver: boolean): Spent | null {
-  const [mine, setMine] = useState<Spent | null>(null);
+/** What all of the reader's turns of the last month used, and what limits leave; asked for anew when a turn is over. */
+function useUsage(session: string | null, isOver: boolean): api.UsageReply | null {
+  const [used, setUsed] = useState<api.UsageReply | null>(null);
   useEffect(() => {
     if (session === null) return;
     const ending = new AbortController();
-    client.usage({ days: 30 }, { signal: ending.signal }).then(({ models }) => setMine(spentBy(models)), () => undefined); // the other sums are there without
+    client.usage({ days: 30 }, { signal: ending.signal }).then(setUsed, () => undefined); // the other sums are there without
     return () => ending.abort();
   }, [session, isOver]);
-  return session === null ? null : mine;
+  return session === null ? null : used;
 }
 
 /** The ends of the turns before the events that are known: few, however long the session is. */

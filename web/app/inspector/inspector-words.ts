@@ -39,6 +39,7 @@ export const words = table(
     showText: "Show the text", roles: { user: "User", assistant: "Assistant" },
 
     classes: { input: "Input", cacheRead: "From cache", cacheWrite: "To cache", output: "Output" }, total: "Total", call: "Call", ofTurn: "This turn", ofSession: "This chat", ofReader: "You, 30 days",
+    limits: "What your limits leave", limit: "Limit", left: "Left", of: "Of", resets: "Anew at",
     unreported: (number: string) => `${number} calls did not report what they used: these figures are a lower bound.`, ofTurns: (number: string) => `${number} turns`, partOnly: "Older turns are not counted yet.", countAll: "Count all",
     perCall: "Tokens and cost of each call", rated: "Rated", ratings: { up: "good", down: "bad" },
 
@@ -84,6 +85,7 @@ export const words = table(
     showText: "显示文本", roles: { user: "用户", assistant: "助手" },
 
     classes: { input: "输入", cacheRead: "读自缓存", cacheWrite: "写入缓存", output: "输出" }, total: "合计", call: "调用", ofTurn: "本轮", ofSession: "本会话", ofReader: "你，近 30 天",
+    limits: "你的限额还剩多少", limit: "限额", left: "剩余", of: "总额", resets: "重新开始",
     unreported: (number) => `有 ${number} 次调用没有报告用量：以上数字是下限。`, ofTurns: (number) => `${number} 轮`, partOnly: "更早的轮次尚未计入。", countAll: "全部计入",
     perCall: "每次调用的 token 与费用", rated: "评价", ratings: { up: "好", down: "不好" },
 
@@ -129,6 +131,7 @@ export const words = table(
     showText: "顯示文字", roles: { user: "使用者", assistant: "助理" },
 
     classes: { input: "輸入", cacheRead: "讀自快取", cacheWrite: "寫入快取", output: "輸出" }, total: "合計", call: "呼叫", ofTurn: "本輪", ofSession: "本對話", ofReader: "你，近 30 天",
+    limits: "你的限額還剩多少", limit: "限額", left: "剩餘", of: "總額", resets: "重新開始",
     unreported: (number) => `有 ${number} 次呼叫沒有回報用量：以上數字是下限。`, ofTurns: (number) => `${number} 輪`, partOnly: "更早的輪次尚未計入。", countAll: "全部計入",
     perCall: "每次呼叫的 token 與費用", rated: "評價", ratings: { up: "好", down: "不好" },
 
