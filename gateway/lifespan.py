@@ -30,6 +30,7 @@ from gateway.schedules.schedule_editor import ScheduleEditor
 from gateway.service.archiver import Archiver
 from gateway.service.artifacts import UserArtifacts
 from gateway.service.audit import AuditRecorder, UserAudit
+from gateway.service.dependencies import Dependencies
 from gateway.service.documents import DocumentedMemories
 from gateway.service.gateway import Gateway
 from gateway.service.holds import UserHolds
