@@ -123,6 +123,10 @@ bench-scale: $(VENV)/.dev ## Measure PostgreSQL beside SQLite, and replicas besi
 reload: $(VENV)/.dev page ## Reload the page at each single event of a long recorded turn, in Chromium (takes minutes)
 	GATEWAY_TEST_EVERY_RELOAD=1 $(BIN)/python -m pytest tests/ui/conversation/test_reload.py $(ARGS)
 
+.PHONY: fuzz
+fuzz: $(VENV)/.dev ## Send 20,000 requests made from the API's description, well-formed and broken, with keys and without (takes minutes)
+	GATEWAY_TEST_REQUESTS=20000 $(BIN)/python -m pytest -s -n 0 --hypothesis-profile default tests/api/test_generated_requests.py $(ARGS)
+
 .PHONY: kill
 kill: $(VENV)/.dev ## Kill -9 the server, or cut its power, at random moments of 200 turns and check the record (takes minutes)
 	$(BIN)/python -m bench.kill $(ARGS)

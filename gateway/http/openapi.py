@@ -131,7 +131,8 @@ def _response(status: int, answers: tuple[Answer, ...]) -> dict[str, Any]:
     content: dict[str, Any] = {}
     for answer in answers:
         if isinstance(answer, str):
-            content[answer] = {"schema": {"type": "string"}}
+            # JSON without a model is another maker's: theirs say what it has.
+            content[answer] = {"schema": {} if answer.endswith("json") else {"type": "string"}}
         elif answer is not None:
             content["application/json"] = {"schema": {"$ref": REFERENCE.format(model=answer.__name__)}}
     response: dict[str, Any] = {"description": MEANING[status]}
