@@ -39,6 +39,7 @@
     │   └── ArtifactDamaged    likewise, the content of an artifact; the message names its hash
     ├── EmbeddingsFailed       the embeddings API gave no usable vectors; memories are found by words alone
     ├── CompressionFailed      no summary that may stand for the history; the old view is kept
+    │   └── NothingToSummarise     the messages have no content
     ├── LearningFailed         no usable answer to what is worth remembering; nothing was remembered
     └── SettingsError          a setting is missing or wrong; the message says which and what to do
 
@@ -326,6 +327,12 @@ class CompressionFailed(GatewayError):
 
     code = "compression_failed"
     retryable = True
+
+
+class NothingToSummarise(CompressionFailed):
+    """The messages have no content that could be told."""
+
+    code = "summary_empty"
 
 
 class LearningFailed(GatewayError):

@@ -40,6 +40,7 @@ STATUS: tuple[tuple[type[GatewayError], int], ...] = (
     (errors.ArchiveDamaged, 500),
     (errors.ArtifactDamaged, 500),
     (errors.StorageError, 503),
+    (errors.NothingToSummarise, 409),
     (errors.CompressionFailed, 502),
     (errors.LearningFailed, 502),
     (errors.ModelError, 502),

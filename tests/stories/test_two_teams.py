@@ -103,8 +103,8 @@ async def told(admin: Person, **query: Any) -> list[tuple[Any, ...]]:
 
 @on_both_engines
 async def test_two_teams_work_beside_each_other(settings: Settings, provider: str) -> None:
-    """They sign in, chat, and see what is theirs; a service acts for people of its team; keys are made and
-    revoked; the admin looks after all of it and reads nobody's conversations; the audit has each step."""
+    """They sign in, chat, share a project, and see what is theirs; a service acts for people of its team.
+    Keys are made and revoked; the admin looks after it and reads nobody's conversations; the audit has it all."""
     async with running_gateway(given(settings, provider)) as client, browsers(client) as people:
         ada, ben, cleo, dan, olga, guest = (people[name] for name in PEOPLE)
         assert (await ada.get("/api/sessions")).status_code == 401
@@ -149,6 +149,21 @@ async def test_two_teams_work_beside_each_other(settings: Settings, provider: st
         assert (await ada.delete(f"/api/keys/{read_only['id']}")).status_code == 204
         assert (await client.get("/api/me", **report)).status_code == 401
 
+        project = (await ada.post("/api/projects", {"name": "Apollo"})).json()["id"]
+        members = f"/api/projects/{project}/members"
+        added = await ada.browser.http.put(f"{members}/ben", json={"role": "reader"}, headers=OWN)
+        assert added.is_success, added.text
+        shared = {"project_id": project, "shared": "read"}
+        path = f"/api/sessions/{sessions['ada']}"
+        assert (await ada.browser.http.patch(path, json=shared, headers=OWN)).status_code == 200
+        assert [(await each.get(path)).status_code for each in (ben, cleo, olga)] == [200, 404, 404]
+        assert "only for ada" in (await ben.get(f"{path}/messages")).text
+        refused = await ben.post(f"{path}/turns", {"message": "/say mine"})
+        assert (refused.status_code, refused.json()["error"]["code"]) == (403, "session_read_only")
+        assert (await cleo.post(f"{path}/turns", {"message": "/say mine"})).status_code == 404
+        assert (await ada.delete(f"{members}/ben")).is_success
+        assert (await ben.get(path)).status_code == 404
+
         other_site = await ada.browser.post("/api/sessions", {}, **{"sec-fetch-site": "cross-site"})
         assert other_site.status_code == 403
         assert (await ada.get("/api/audit")).status_code == 403
@@ -168,6 +183,9 @@ async def test_two_teams_work_beside_each_other(settings: Settings, provider: st
         ("red/ada", "key.use", read_only["id"], "done"),
         ("red/ada", "turn.start", None, "refused:forbidden"),
         ("red/ben", "key.revoke", read_only["id"], "refused:key_not_found"),
+        ("red/ada", "project.create", project, "done"),
+        ("red/ada", "session.change", sessions["ada"], "done"),
+        ("red/ben", "turn.start", sessions["ada"], "refused:session_read_only"),
         ("red/ada", "key.revoke", read_only["id"], "done"),
         ("red/ada", "access", "GET /api/audit", "refused:forbidden"),
         ("red/ada", "sign_in.end", None, "done"),

@@ -5,7 +5,7 @@ import hashlib
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from gateway.errors import CompressionFailed, ModelError
+from gateway.errors import CompressionFailed, ModelError, NothingToSummarise
 from gateway.history.summaries.answer import usable
 from gateway.history.summaries.dialogue import DialogueEntry, shorten, write_out
 from gateway.history.summaries.kept_facts import complete
@@ -132,7 +132,7 @@ class _Work:
         # In a thread: a long conversation takes a tenth of a second to write out.
         left = await asyncio.to_thread(write_out, messages)
         if not left:
-            raise CompressionFailed("There is nothing to summarise.", code="summary_empty", retryable=False)
+            raise NothingToSummarise("There is nothing to summarise.", retryable=False)
         while left:
             part = _next_part(left, self.budget)
             before = [*questions, *(previous.open_questions if previous else ())]
