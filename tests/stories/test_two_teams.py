@@ -104,7 +104,7 @@ async def told(admin: Person, **query: Any) -> list[tuple[Any, ...]]:
 @on_both_engines
 async def test_two_teams_work_beside_each_other(settings: Settings, provider: str) -> None:
     """They sign in, chat, share a project, and see what is theirs; a service acts for people of its team.
-    Keys are made and revoked; the admin looks after it and reads nobody's conversations; the audit has it all."""
+    Keys are made and revoked; the admin reads nobody's conversations; the audit has each step."""
     async with running_gateway(given(settings, provider)) as client, browsers(client) as people:
         ada, ben, cleo, dan, olga, guest = (people[name] for name in PEOPLE)
         assert (await ada.get("/api/sessions")).status_code == 401
