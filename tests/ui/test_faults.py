@@ -244,7 +244,7 @@ def test_a_browser_whose_clock_is_wrong_shows_the_times_of_the_server(
     row = page.locator(f"[data-chat='{session}']")
     expect(page.locator(".chats-list section").filter(has=row).get_by_role("heading")).to_have_text("Today")
     row.get_by_role("link").click()
-    expect(page.locator(".approval .time")).to_have_text("23 hours left")
+    expect(page.locator(".approval .time")).to_have_text("24 hours left")
     page.locator(".approval").get_by_role("button", name="Approve").click()
     expect(page.locator(".outcome.completed")).to_have_count(3)
     page.get_by_role("button", name="Show inspector").click()

@@ -226,8 +226,11 @@ def test_a_key_is_asked_for_and_kept_in_the_tab(browser: Browser, tmp_path: Path
         gateway_process(tmp_path, GATEWAY_API_KEYS=f"ada:{KEY}") as gateway,
         opened(browser, gateway.url) as page,
     ):
-        for key in ("wrong-wrong-wrong", KEY):
-            expect(page.get_by_role("dialog")).to_be_visible()
+        for key, hint in (
+            ("wrong-wrong-wrong", "It stays in this tab and is forgotten when the tab closes."),
+            (KEY, "That key is not known. Please try another."),
+        ):
+            expect(page.get_by_role("dialog")).to_contain_text(hint)
             page.get_by_label("API key", exact=True).fill(key)
             page.get_by_label("API key", exact=True).press("Enter")
         expect(page.get_by_role("dialog")).to_have_count(0)

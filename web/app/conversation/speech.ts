@@ -53,7 +53,7 @@ export class Speech {
   // "23 hours": the largest unit of which there are two.
   wait(seconds: number): string {
     const [unit, length] = TIMES.find(([, each]) => seconds >= 2 * each) ?? ["second", 1];
-    return new Intl.NumberFormat(this.language, { style: "unit", unit, unitDisplay: "long" }).format(Math.floor(seconds / length));
+    return new Intl.NumberFormat(this.language, { style: "unit", unit, unitDisplay: "long" }).format(Math.round(seconds / length));
   }
 
   time(at: number): string {

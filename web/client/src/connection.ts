@@ -105,7 +105,7 @@ export class Connection {
   private async renewKey(used: string | undefined, refused: Refused): Promise<boolean> {
     if (!this.options.onKeyNeeded) return false;
     if (this.key === used) {
-      this.asking ??= this.options.onKeyNeeded(used !== undefined, refused).finally(() => { this.asking = undefined; });
+      this.asking ??= this.options.onKeyNeeded(Boolean(used), refused).finally(() => { this.asking = undefined; });
       this.key = await this.asking ?? used;
     }
     return this.key !== used;

@@ -163,7 +163,7 @@ describe("a session that is followed", () => {
     await expect(followSession(client, "s", { onEvent })).rejects.toThrow("of the page");
   });
 
-  test("asks for a key once, and for another one when that was wrong", async () => {
+  test.each([undefined, ""])("asks for a key once where there is none (%o), and for another one when that was wrong", async (key) => {
     const answers: Answer = (request, response) => {
       (request.headers.authorization === "Bearer right" ? stream(...framesFrom(1)) : refusing(401, "not_authenticated"))(request, response);
     };
@@ -172,7 +172,7 @@ describe("a session that is followed", () => {
       asked.push(wasWrong);
       return Promise.resolve(wasWrong ? "right" : "wrong");
     };
-    const { client } = await serverOf([answers], { onKeyNeeded });
+    const { client } = await serverOf([answers], { onKeyNeeded, ...key === undefined ? {} : { key } });
     await Promise.all([followed(client, 3), followed(client, 3)]);
     expect(asked).toEqual([false, true]);
   });
