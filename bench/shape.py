@@ -29,7 +29,8 @@ BUDGETS: Mapping[str, int] = {
     "cli": 5900,
     "client": 560,
     "demo": 2306,
-    "events": 535,
+    "encryption": 120,
+    "events": 540,
     "files": 175,
     "history": 3298,
     "http": 1500,
@@ -45,7 +46,7 @@ BUDGETS: Mapping[str, int] = {
     "telemetry": 4800,
     "tools": 3262,
     "turn": 2900,
-    "wiring": 850,
+    "wiring": 880,
 }
 """Lines of code that each package of `gateway` may have, without blank lines, comments and docstrings; "" are
 the modules beside the packages. A budget is raised on purpose, in a commit that says what for, and

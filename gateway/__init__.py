@@ -21,6 +21,7 @@ The map, from the entry points inwards:
     events     the types of all events
     supervisor background tasks that nothing ends but their cancellation
     cancellation_shield  work that is waited for to its end
+    encryption  secrets and contents at rest: keys of the operator, of which the first encrypts
     backlog    work that waits in the background, and for how long after a failure
     bounded_dict  a dict that keeps its newest entries
     bm25       how well a text answers a question

@@ -14,6 +14,7 @@
     │   │   ├── SessionIdTaken     a new session cannot have that id
     │   │   ├── MemoryChanged      a memory is at another version than the caller knows
     │   │   └── DuplicateMemory    the same is remembered already
+    │   ├── EncryptionOff      a secret was to be stored, and there is no key to encrypt it with
     │   ├── MemoryFull         a user's store of memories is at its limit
     │   ├── ArtifactsFull      a user's artifacts use all of their quota
     │   ├── NothingToCompress  a session's history is too short to be worth it
@@ -36,7 +37,8 @@
     │   ├── TurnLost           another owner has taken the turn over: stop writing
     │   ├── BlobMissing        the blob store has nothing under that path
     │   ├── ArchiveDamaged     an archive is missing or not what was written; the message names it
-    │   └── ArtifactDamaged    likewise, the content of an artifact; the message names its hash
+    │   ├── ArtifactDamaged    likewise, the content of an artifact; the message names its hash
+    │   └── DecryptionFailed   what is stored does not open with the keys that there are, or was changed
     ├── EmbeddingsFailed       the embeddings API gave no usable vectors; memories are found by words alone
     ├── CompressionFailed      no summary that may stand for the history; the old view is kept
     │   └── NothingToSummarise     the messages have no content
@@ -172,6 +174,16 @@ class MemoryChanged(Conflict):
 
 class DuplicateMemory(Conflict):
     code = "memory_duplicate"
+
+
+class EncryptionOff(RequestRefused):
+    code = "encryption_off"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This gateway has no key to encrypt secrets with, and stores none: its operator sets "
+            "GATEWAY_ENCRYPTION_KEYS (docs/operations.md)."
+        )
 
 
 class MemoryFull(RequestRefused):
@@ -310,6 +322,11 @@ class ArchiveDamaged(StorageError):
 
 class ArtifactDamaged(StorageError):
     code = "artifact_damaged"
+    retryable = False
+
+
+class DecryptionFailed(StorageError):
+    code = "decryption_failed"
     retryable = False
 
 

@@ -42,10 +42,12 @@ from gateway.service.memory import UserMemories
 from gateway.service.person_erasure import BeingErased, Erasing, PersonEraser
 from gateway.service.personal_data import PersonalData
 from gateway.service.projects import UserProjects
+from gateway.service.provider_keys import StoredCredentials, UserProviderKeys
 from gateway.service.purge_worker import PurgeWorker
 from gateway.service.retention import SessionRetention, TenantRetention
 from gateway.service.schedule_results import ScheduleResults
 from gateway.service.schedules import ScheduleWorker, UserSchedules
+from gateway.service.secrets import SecretRotation
 from gateway.service.session_events import SessionEvents
 from gateway.service.titles import Titles
 from gateway.service.upkeep import Upkeep
@@ -110,7 +112,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
             open_storage(settings, flushed=telemetry.metrics.log.flushed)
         )
         storage.bus.watch(telemetry.observe)
-        model = await _open_model(app, stack)
+        model = await _open_model(app, storage, stack)
         calls = ModelCalls(model, settings, telemetry.model_called)
         schedules = ScheduleEditor(storage.schedules, storage.sessions, settings)
         memory = await _open_memory(app, storage, calls, telemetry, stack)
@@ -167,6 +169,8 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
             holds=UserHolds(deps),
             retention=TenantRetention(deps, SessionRetention(deps, archiver, _expired(app))),
             limits=limits,
+            provider_keys=UserProviderKeys(storage.provider_keys, settings),
+            secrets=SecretRotation(storage.secrets, storage.blobs),
         )
         app.state.deps, app.state.gateway, app.state.telemetry, app.state.wheel = (
             deps,
@@ -355,7 +359,7 @@ class OpenMemory:
     extractor: Extractor | None = None
 
 
-async def _open_model(app: Starlette, stack: AsyncExitStack) -> Model:
+async def _open_model(app: Starlette, storage: Storage, stack: AsyncExitStack) -> Model:
     settings: Settings = app.state.settings
     demo_url: str | None = None
     if app.state.demo:
@@ -364,7 +368,9 @@ async def _open_model(app: Starlette, stack: AsyncExitStack) -> Model:
         demo_url = await stack.enter_async_context(serve_demo())
     if (warning := left_out(settings)) is not None:
         log.warning("setting_left_out", says=warning)
-    model = open_model(settings, demo_url)
+    takes_keys = settings.takes_provider_keys
+    credentials = StoredCredentials(storage.provider_keys, settings) if takes_keys else None
+    model = open_model(settings, demo_url, credentials=credentials)
     stack.push_async_callback(model.close)
     # Loads the prices.
     await asyncio.to_thread(cost_of, settings.model, Usage(input_tokens=1, output_tokens=1))

@@ -2,6 +2,8 @@
 
 from gateway.api import keys_routes as keys
 from gateway.api import projects_routes as projects
+from gateway.api import provider_keys_routes as provider_keys
+from gateway.api import secrets_routes as secrets
 from gateway.api import sign_in_routes as sign_in
 from gateway.api.keys_routes import KeyBody, KeyList, KeysQuery, NewKey
 from gateway.api.projects_routes import (
@@ -12,6 +14,8 @@ from gateway.api.projects_routes import (
     ProjectReply,
     RoleBody,
 )
+from gateway.api.provider_keys_routes import ProviderKeyBody, ProviderKeyReply
+from gateway.api.secrets_routes import RotateBody, RotationReply
 from gateway.api.sign_in_routes import CALLBACK, CallbackQuery, SignedOut, SignInQuery
 from gateway.auth.signed_in import SIGN_IN
 from gateway.http.endpoint import OPEN, Endpoint
@@ -20,6 +24,7 @@ KEYS = "/api/keys"
 PROJECTS = "/api/projects"
 PROJECT = PROJECTS + "/{project_id}"
 MEMBER = PROJECT + "/members/{user}"
+PROVIDER_KEY, TENANTS_PROVIDER_KEY = "/api/provider-key", "/api/tenant/provider-key"
 
 ACCESS = (
     Endpoint(
@@ -41,6 +46,62 @@ ACCESS = (
         {204: (None,)},
         refusals=(404,),
         action="key.revoke",
+    ),
+    Endpoint("GET", PROVIDER_KEY, "read", provider_keys.show_own, {200: (ProviderKeyReply,)}),
+    Endpoint(
+        "PUT",
+        PROVIDER_KEY,
+        "chat",
+        provider_keys.put_own,
+        {200: (ProviderKeyReply,)},
+        ProviderKeyBody,
+        refusals=(403, 409, 413),
+        action="provider_key.set",
+    ),
+    Endpoint(
+        "DELETE",
+        PROVIDER_KEY,
+        "chat",
+        provider_keys.remove_own,
+        {204: (None,)},
+        action="provider_key.remove",
+    ),
+    Endpoint(
+        "GET",
+        TENANTS_PROVIDER_KEY,
+        "admin",
+        provider_keys.show_tenants,
+        {200: (ProviderKeyReply,)},
+        refusals=(403,),
+    ),
+    Endpoint(
+        "PUT",
+        TENANTS_PROVIDER_KEY,
+        "admin",
+        provider_keys.put_tenants,
+        {200: (ProviderKeyReply,)},
+        ProviderKeyBody,
+        refusals=(403, 409, 413),
+        action="provider_key.set",
+    ),
+    Endpoint(
+        "DELETE",
+        TENANTS_PROVIDER_KEY,
+        "admin",
+        provider_keys.remove_tenants,
+        {204: (None,)},
+        refusals=(403,),
+        action="provider_key.remove",
+    ),
+    Endpoint(
+        "POST",
+        "/api/secrets/rotate",
+        "admin",
+        secrets.rotate,
+        {200: (RotationReply,)},
+        RotateBody,
+        refusals=(403, 409, 413),
+        action="secret.rotate",
     ),
     Endpoint(
         "GET", SIGN_IN, OPEN, sign_in.begin, {303: (None,)}, query=SignInQuery, refusals=(401, 403, 404, 503)

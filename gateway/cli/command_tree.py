@@ -21,7 +21,9 @@ def command_tree() -> typer.Typer:
     from gateway.cli import key_commands as keys
     from gateway.cli import memory_commands as memory
     from gateway.cli import project_commands as projects
+    from gateway.cli import provider_key_commands as provider_keys
     from gateway.cli import schedule_commands as schedules
+    from gateway.cli import secret_commands as secrets
     from gateway.cli import session_commands as sessions
     from gateway.cli import skill_commands as skills
     from gateway.cli import tool_commands as tools
@@ -82,6 +84,14 @@ def command_tree() -> typer.Typer:
         "retention": (
             "Retention: when sessions are archived and deleted.",
             (users.show, users.set_, users.preview),
+        ),
+        "provider-keys": (
+            "Provider keys: your own key of the model's provider.",
+            (provider_keys.show, provider_keys.set_, provider_keys.remove),
+        ),
+        "secrets": (
+            "Secrets: the keys that encrypt what is stored, for operators.",
+            (secrets.generate, secrets.rotate, secrets.forget),
         ),
         "webhooks": (
             "Webhooks: addresses that are told what happens.",

@@ -112,6 +112,12 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "retention show": ("gateway retention show",),
     "retention set": ("gateway retention set --archive-days 30 --delete-days 365",),
     "retention preview": ("gateway retention preview", "gateway retention preview --json"),
+    "provider-keys show": ("gateway provider-keys show", "gateway provider-keys show --tenant --json"),
+    "provider-keys set": ("gateway provider-keys set", "gateway provider-keys set --tenant < key.txt"),
+    "provider-keys remove": ("gateway provider-keys remove",),
+    "secrets generate": ("gateway secrets generate",),
+    "secrets rotate": ("gateway secrets rotate",),
+    "secrets forget": ("gateway secrets forget 6f1d0c2b9a3e4857 --yes",),
     "tools list": ("gateway tools list", "gateway tools list --mcp"),
     "tools run": (
         'gateway tools run calculate \'{"expression": "17*23"}\'',

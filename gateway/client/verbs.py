@@ -207,6 +207,20 @@ class Verbs(ABC, Generic[Answer]):
         """What would be deleted and archived now."""
         return self.ask("GET", "/api/retention/preview")
 
+    def provider_key(self, *, of_tenant: bool = False) -> Answer:
+        """Never has the key."""
+        return self.ask("GET", _provider_key(of_tenant))
+
+    def set_provider_key(self, key: str, *, of_tenant: bool = False) -> Answer:
+        return self.ask("PUT", _provider_key(of_tenant), {"key": key}, is_repeatable=True)
+
+    def remove_provider_key(self, *, of_tenant: bool = False) -> Answer:
+        return self.ask("DELETE", _provider_key(of_tenant))
+
+    def rotate_secrets(self, after: str | None = None) -> Answer:
+        """One slice; its `after`, where there is one, is that of the next."""
+        return self.ask("POST", "/api/secrets/rotate", {"after": after} if after else {}, is_repeatable=True)
+
     # Webhooks
 
     def webhooks(self) -> Answer:
@@ -284,6 +298,10 @@ def given(query: Mapping[str, Any] | None) -> dict[str, Any]:
 
 def _user(user: str) -> str:
     return f"/api/users/{quote(user, safe='')}"
+
+
+def _provider_key(of_tenant: bool) -> str:
+    return "/api/tenant/provider-key" if of_tenant else "/api/provider-key"
 
 
 def _webhook(webhook: str) -> str:

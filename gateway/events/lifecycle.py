@@ -18,6 +18,7 @@ ErrorCode = Literal[
     "upstream_auth",
     "upstream_error",
     "upstream_truncated",
+    "provider_key_missing",
     "context_overflow",
     "content_refused",
     "max_iterations",
@@ -29,6 +30,7 @@ ErrorCode = Literal[
     "server_restart",
     "storage_unavailable",
     "archive_damaged",
+    "decryption_failed",
     "internal",
 ]
 
@@ -126,6 +128,10 @@ class IterationEnd(EventData):
     duration_ms: int = Field(ge=0)
     model: str | None = Field(default=None, description="The model that answered, as the endpoint named it.")
     response_id: str | None = Field(default=None, description="The endpoint's id of the answer.")
+    key_of: Literal["user", "tenant", "gateway"] | None = Field(
+        default=None,
+        description="Whose key of the endpoint it was called with, where users may have their own.",
+    )
 
 
 class IterationSuperseded(EventData):

@@ -157,7 +157,7 @@ class Recall:
             message_count=message_count,
             project_id=scope.project_id,
             budget_tokens=budget,
-            context=CallContext(scope.session_id, turn_id),
+            context=CallContext(scope.user_id, scope.session_id, turn_id),
         )
         if decision.budget_tokens <= 0:
             return None

@@ -1,9 +1,9 @@
 """The Anthropic Messages API, or any endpoint that speaks it.
 
-The SDK does authentication, headers and request building, once for each way to ask (`sdk_requests.py`);
-sending is the wire's (`http_client.py`). Retries are ours (`retry.py`), and so is reading the stream
-(`response_chunks.py`): the SDK takes a cut stream and half a tool input for good ones, and costs 20 times as
-much.
+The SDK does authentication, headers and request building, once for each way to ask (`sdk_requests.py`), with
+a place for the key of whoever asks; sending is the wire's (`http_client.py`). Retries are ours (`retry.py`),
+and so is reading the stream (`response_chunks.py`): the SDK takes a cut stream and half a tool input for good
+ones, and costs 20 times as much.
 """
 
 import asyncio
@@ -18,6 +18,7 @@ from gateway.errors import ModelError, SettingsError
 from gateway.model.base import Chunk, ModelRequest, Take
 from gateway.model.body import counted_body, in_way, streamed_body
 from gateway.model.bounds import Bounds
+from gateway.model.credentials import Credential, Credentials, named
 from gateway.model.endpoint_profile import EndpointProfile, Way, refuses_key
 from gateway.model.message_stream import MessageStream
 from gateway.model.response_chunks import chunks_of
@@ -44,10 +45,10 @@ END_TIMEOUT = 0.02
 class AnthropicModel:
     """A `Model` (see base.py). Times are in seconds: `first_byte_timeout` runs from the call to the first
     event, `progress_timeout` between events; pings are not events. Without `api_key` no credential is sent,
-    never those of the environment. `base_url` None means Anthropic's own; `proxy` is the address of an HTTP
-    proxy on the way there. `api_version` None and `key_header` "auto" are found out (see endpoint_profile.py)
-    and reported to `adapted`. `max_answer_size` is in bytes (None: see bounds.py), `max_tool_calls` those of
-    one message.
+    never those of the environment; `credentials` are those of users who have their own. `base_url` None means
+    Anthropic's own; `proxy` is the address of an HTTP proxy on the way there. `api_version` None and
+    `key_header` "auto" are found out (see endpoint_profile.py) and reported to `adapted`. `max_answer_size`
+    is in bytes (None: see bounds.py), `max_tool_calls` those of one message.
 
     Raises:
         SettingsError: `base_url` or `proxy` is not the address of a web server.
@@ -66,6 +67,7 @@ class AnthropicModel:
         proxy: str | None = None,
         max_answer_size: int | None = None,
         max_tool_calls: int = 128,
+        credentials: Credentials | None = None,
         adapted: Callable[[str], None] = lambda _: None,
     ) -> None:
         base_url = base_url or "https://api.anthropic.com"
@@ -76,9 +78,11 @@ class AnthropicModel:
         from gateway.model.http_client import Wire  # noqa: PLC0415
 
         self._wire, self._prepared = Wire(connect_timeout, proxy), {}
-        self._key, self._base_url = api_key, base_url
+        self._own, self._base_url, self._credentials = Credential(api_key or None), base_url, credentials
         self._requests: asyncio.Task[SdkRequests] | None = None
-        self._endpoint = EndpointProfile(api_version, key_header, has_key=bool(api_key), adapted=adapted)
+        self._endpoint = EndpointProfile(
+            api_version, key_header, has_key=bool(api_key or credentials), adapted=adapted
+        )
         self._max_answer_size, self._max_tool_calls = max_answer_size, max_tool_calls
         self._first_byte_timeout, self._progress_timeout = first_byte_timeout, progress_timeout
 
@@ -87,13 +91,14 @@ class AnthropicModel:
         self, request: ModelRequest, take: Take | None = None
     ) -> AsyncGenerator[AsyncIterator[Chunk]]:
         started = asyncio.get_running_loop().time()
-        upstream = await self._open(request)
+        credential = await self._credential(request.owner)
+        upstream = await self._open(request, credential)
         bounds = Bounds.of(request.max_tokens, size=self._max_answer_size, tool_calls=self._max_tool_calls)
-        message = MessageStream(bounds)
+        message = MessageStream(bounds, credential.key_of)
         try:
             # A connection that is closed ends the read that waits for it.
             watchdog = Watchdog(started + self._first_byte_timeout, self._progress_timeout, upstream.close)
-            chunks = chunks_of(upstream, message, watchdog, self._key, take)
+            chunks = chunks_of(upstream, message, watchdog, credential, take)
             async with aclosing(chunks):
                 yield chunks
         finally:
@@ -102,15 +107,19 @@ class AnthropicModel:
             else:
                 upstream.close()
 
-    async def _open(self, request: ModelRequest) -> "HttpResponse":
+    async def _credential(self, owner: str | None) -> Credential:
+        return self._own if self._credentials is None else await self._credentials.of(owner, self._own.key)
+
+    async def _open(self, request: ModelRequest, credential: Credential) -> "HttpResponse":
         # A method of its own, so that no open stream keeps the body it was asked with.
         temperature = request.temperature if request.thinking_budget is None else None
-        upstream, _ = await self._ask(_MESSAGES, streamed_body(request), temperature)
+        upstream, _ = await self._ask(_MESSAGES, streamed_body(request), credential, temperature)
         return upstream
 
     async def count_tokens(self, request: ModelRequest) -> int | None:
         try:
-            _, body = await self._ask(_COUNT, counted_body(request))
+            credential = await self._credential(request.owner)
+            _, body = await self._ask(_COUNT, counted_body(request), credential)
             counted = orjson.loads(body)
         except _NoSuchRoute:
             return None
@@ -130,7 +139,7 @@ class AnthropicModel:
         await self._wire.close()
 
     async def _ask(
-        self, path: str, body: dict[str, Any], temperature: float | None = None
+        self, path: str, body: dict[str, Any], credential: Credential, temperature: float | None = None
     ) -> "tuple[HttpResponse, bytes]":
         """A response that is a success, and its body; that of one that streams is still to come. An endpoint
         that wants to be asked another way is asked once more in that."""
@@ -138,7 +147,7 @@ class AnthropicModel:
         key_refused: ModelError | None = None
         while True:
             try:
-                response = await self._post(path, body, way)
+                response = await self._post(path, body, way, credential)
             except ModelError as refusal:
                 other = self._endpoint.other_way(way, refusal, temperature)
                 if other is None:
@@ -153,7 +162,9 @@ class AnthropicModel:
                 self._endpoint.answered(body["model"], first, way)
                 return response
 
-    async def _post(self, path: str, body: dict[str, Any], way: Way) -> "tuple[HttpResponse, bytes]":
+    async def _post(
+        self, path: str, body: dict[str, Any], way: Way, credential: Credential
+    ) -> "tuple[HttpResponse, bytes]":
         from gateway.model.http_client import whole_body  # noqa: PLC0415 - already imported by now
 
         try:
@@ -163,7 +174,12 @@ class AnthropicModel:
                 f"The request cannot be written as JSON: {why}.", code="upstream_error", retryable=False
             ) from None
         limit = asyncio.timeout(self._first_byte_timeout)
-        request = self._prepared.get((path, way.version, way.key_header)) or await self._prepare(path, way)
+        key_header = way.key_header if credential.key else None
+        request = self._prepared.get((path, way.version, key_header)) or await self._prepare(
+            path, way.version, key_header
+        )
+        if credential.key:
+            request = request.with_key(credential.key)
         try:
             async with limit:
                 upstream = await self._wire.send(request, content)
@@ -173,9 +189,9 @@ class AnthropicModel:
                 answer = await whole_body(upstream)
             if succeeded:
                 return upstream, answer
-            failure = self._refusal(path, upstream, answer)
+            failure = self._refusal(path, upstream, answer, credential)
         except Exception as error:  # noqa: BLE001 - the edge: all that the wire raises becomes ours
-            failure = self._failure_of(error, late=limit.expired())
+            failure = self._failure_of(error, credential, late=limit.expired())
         # Outside of `except`, so that no traceback drags the request along; and this one not the body.
         try:
             raise failure
@@ -185,10 +201,10 @@ class AnthropicModel:
     def _load(self) -> "SdkRequests":
         from gateway.model.sdk_requests import SdkRequests  # noqa: PLC0415 - on a thread, beside the event loop
 
-        return SdkRequests(self._key, self._base_url, self._first_byte_timeout)
+        return SdkRequests(self._base_url, self._first_byte_timeout)
 
-    async def _prepare(self, path: str, way: Way) -> "PreparedRequest":
-        """The request to `path` in that way as the SDK builds it, which is the same for every body."""
+    async def _prepare(self, path: str, version: str, key_header: str | None) -> "PreparedRequest":
+        """The request to `path` in that version as the SDK builds it, the same for every body and key."""
         try:
             await self.prepare()
         except (ImportError, OSError) as why:
@@ -196,24 +212,27 @@ class AnthropicModel:
                 f"The Anthropic SDK cannot be loaded: {why}.", code="upstream_error", retryable=True
             ) from None
         assert self._requests is not None
-        found = await self._requests.result().request(path, way.version, way.key_header)
-        self._prepared[path, way.version, way.key_header] = found
+        found = await self._requests.result().request(path, version, key_header)
+        self._prepared[path, version, key_header] = found
         return found
 
-    def _refusal(self, path: str, upstream: "HttpResponse", body: bytes) -> ModelError:
+    def _refusal(
+        self, path: str, upstream: "HttpResponse", body: bytes, credential: Credential
+    ) -> ModelError:
         """The failure of a response that is not a success."""
         if path == _COUNT and upstream.status in {404, 405, 501}:
             return _NoSuchRoute()
         body_of_failure = decoded_body(body, upstream.charset)
-        return presentable(failure_of_status(upstream.status, upstream.headers, body_of_failure), self._key)
+        failure = failure_of_status(upstream.status, upstream.headers, body_of_failure)
+        return presentable(named(failure, credential), credential.key)
 
-    def _failure_of(self, error: Exception, *, late: bool) -> ModelError:
+    def _failure_of(self, error: Exception, credential: Credential, *, late: bool) -> ModelError:
         """The failure that it is when no whole response came."""
         if late:
             return timed_out(f"The model's endpoint did not answer within {self._first_byte_timeout:g} s.")
         if isinstance(error, TimeoutError):
             return timed_out(f"The model's endpoint {self._where} could not be reached in time.")
-        return presentable(unreachable(self._where, error), self._key)
+        return presentable(unreachable(self._where, error), credential.key)
 
 
 class _NoSuchRoute(ModelError):

@@ -10,7 +10,8 @@ from gateway.messages import Block, Message, ToolSpec, Usage
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """One model call. Everything the model will see, and nothing about how to reach it.
+    """One model call. Everything the model will see, and nothing about how to reach it, but on whose behalf
+    it is: the user `owner`, or (None) the gateway itself.
 
     `system` holds text blocks (with cache breakpoints already placed), `thinking_budget` is in tokens
     (None: no thinking), `temperature` None leaves the endpoint's default.
@@ -24,6 +25,11 @@ class ModelRequest:
     thinking_budget: int | None = None
     temperature: float | None = None
     metadata: dict[str, str] = field(default_factory=dict[str, str])
+    owner: str | None = None
+
+
+KeyOwner = Literal["user", "tenant", "gateway"]
+"""Whose key of the endpoint a call is made with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +39,7 @@ class Started:
     response_id: str | None
     model: str | None
     usage: Usage | None
+    key_of: KeyOwner | None = None
 
 
 class Delta(NamedTuple):
@@ -58,6 +65,7 @@ class Answer:
     model: str | None
     response_id: str | None
     bad_inputs: dict[str, str] = field(default_factory=dict[str, str])
+    key_of: KeyOwner | None = None
 
 
 Chunk = Started | Delta | Answer

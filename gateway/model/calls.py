@@ -7,13 +7,13 @@ into the same record (`ModelCall`).
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from gateway.errors import GatewayError, ModelError
 from gateway.ids import new_operation_id, now_ms, trace_id_of
 from gateway.messages import Message, Usage, text_block
-from gateway.model.base import Answer, Delta, Model, ModelRequest, Started
+from gateway.model.base import Answer, Delta, KeyOwner, Model, ModelRequest, Started
 from gateway.model.prices import cost_of
 from gateway.model.retry_delay import next_delay
 from gateway.model.strict_json import parse_object
@@ -39,15 +39,17 @@ _FENCE = "```"
 
 @dataclass(frozen=True, slots=True)
 class CallContext:
-    """The context of a call: a session and a turn of it, or an `operation` that is no turn and has a
-    trace of its own (`ids.trace_id_of`). Without either the call is a trace by itself."""
+    """On whose behalf a call is made (None: the gateway's own), and what it is a part of: a session and a
+    turn of it, or an `operation` that is no turn and has a trace of its own (`ids.trace_id_of`). Without
+    either the call is a trace by itself."""
 
+    owner: str | None
     session_id: str | None = None
     turn_id: str | None = None
     operation: str | None = None
 
 
-NO_CONTEXT = CallContext()
+NO_CONTEXT = CallContext(None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,7 @@ class ModelCall:
     error: str | None = None
     response_id: str | None = None
     response_model: str | None = None
+    key_of: KeyOwner | None = None
 
     @property
     def seconds(self) -> float:
@@ -217,7 +220,7 @@ class ModelCalls:
         )
         try:
             async with asyncio.timeout(timeout):
-                answer = await self._answer(call, request, attempts)
+                answer = await self._answer(call, replace(request, owner=context.owner), attempts)
             completion = _completion(answer)
             call.error = f"answer_{completion.problem}" if completion.problem else None
         except TimeoutError:
@@ -271,6 +274,7 @@ class ModelCalls:
 def _note(call: ModelCall, chunk: Started | Answer) -> None:
     call.usage = chunk.usage or call.usage
     call.response_id, call.response_model = chunk.response_id, chunk.model
+    call.key_of = chunk.key_of
     if isinstance(chunk, Answer):
         call.stop_reason = chunk.stop_reason or "unknown"
         if chunk.usage is not None:

@@ -23,12 +23,27 @@ _OF_CONNECTION = frozenset({b"connection", b"content-length", b"transfer-encodin
 _KEEPALIVE = 30.0
 
 
+KEY_PLACE = "the-key-goes-here"
+"""Stands in a prepared request for the key of whoever asks."""
+
+
 class PreparedRequest(NamedTuple):
     """A request without its body: its method and address, and its header lines."""
 
     method: str
     url: str
     headers: bytes
+
+    def with_key(self, key: str) -> "PreparedRequest":
+        """With that key in its place. Raises errors.ModelError: it cannot stand in a header."""
+        if "\n" in key or "\r" in key or not key.isascii():
+            raise ModelError(
+                "The key of the model's endpoint has a line break or a sign that no header can have: check "
+                "ANTHROPIC_API_KEY.",
+                code="upstream_error",
+                retryable=False,
+            )
+        return self._replace(headers=self.headers.replace(KEY_PLACE.encode(), key.encode()))
 
 
 def prepared(request: httpx2.Request) -> PreparedRequest:
@@ -40,7 +55,7 @@ def prepared(request: httpx2.Request) -> PreparedRequest:
     fields = [field for field in request.headers.raw if field[0].lower() not in _OF_CONNECTION]
     if any(b"\n" in value or b"\r" in value for _, value in fields):
         raise ModelError(
-            "A header of the request to the model has a line break: check ANTHROPIC_API_KEY.",
+            "A header of the request to the model has a line break: check ANTHROPIC_BASE_URL.",
             code="upstream_error",
             retryable=False,
         )

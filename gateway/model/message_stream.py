@@ -9,7 +9,7 @@ from typing import Any
 
 from gateway.errors import ModelError, TooManyToolCalls
 from gateway.messages import Block
-from gateway.model.base import Answer, Chunk, Delta, Started
+from gateway.model.base import Answer, Chunk, Delta, KeyOwner, Started
 from gateway.model.bounds import Bounds
 from gateway.model.content_block import (
     TEXT_OF,
@@ -47,7 +47,8 @@ class MessageStream:
 
     What is kept is bounded: beyond `bounds`, by at most what arrived together, the stream has failed."""
 
-    def __init__(self, bounds: Bounds | None = None) -> None:
+    def __init__(self, bounds: Bounds | None = None, key_of: KeyOwner | None = None) -> None:
+        self._key_of: KeyOwner | None = key_of
         self.failure: ModelError | None = None
         self.started = self.finished = self.progress = False
         self._bounds = bounds or Bounds()
@@ -121,7 +122,7 @@ class MessageStream:
         self._model = text_or_none(message.get("model"))
         self._stop_reason = text_or_none(message.get("stop_reason"))
         self._usage.take(message)
-        self._chunks.append(Started(self._response_id, self._model, self._usage.now()))
+        self._chunks.append(Started(self._response_id, self._model, self._usage.now(), self._key_of))
 
     def _on_message_delta(self, event: dict[str, Any]) -> None:
         self._expect_between_blocks("message_delta")
@@ -145,6 +146,7 @@ class MessageStream:
                 model=self._model,
                 response_id=self._response_id,
                 bad_inputs=self._bad_inputs,
+                key_of=self._key_of,
             )
         )
 

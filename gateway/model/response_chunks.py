@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gateway.errors import ModelError
 from gateway.model.base import Chunk, Delta, Take
+from gateway.model.credentials import Credential, named
 from gateway.model.message_stream import MessageStream
 from gateway.model.sse import SseParser
 from gateway.model.upstream_failures import presentable, protocol_failure, timed_out, truncated
@@ -22,12 +23,12 @@ async def chunks_of(
     response: "HttpResponse",
     message: MessageStream,
     watchdog: Watchdog,
-    secret: str | None,
+    credential: Credential,
     take: Take | None = None,
 ) -> AsyncGenerator[Chunk]:
     """The chunks of `message` as they arrive, without those that `take` takes (see `Model.stream`).
-    `watchdog` closes the response when it expires, and is stopped at the end; `secret` is shown in no
-    failure.
+    `watchdog` closes the response when it expires, and is stopped at the end; the key of `credential` is
+    shown in no failure.
 
     Raises:
         ModelError: the stream broke off, fell silent, or broke its rules.
@@ -41,7 +42,7 @@ async def chunks_of(
                 for chunk in chunks:
                     yield chunk
             if message.failure is not None:
-                raise presentable(message.failure, secret)
+                raise presentable(named(message.failure, credential), credential.key)
             if chunks:
                 watchdog.progress()
     finally:

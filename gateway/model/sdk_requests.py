@@ -6,7 +6,7 @@ from typing import Any
 import anthropic
 import httpx2
 
-from gateway.model.http_client import PreparedRequest, prepared
+from gateway.model.http_client import KEY_PLACE, PreparedRequest, prepared
 
 # Below these levels they log whole requests, or a line for each.
 logging.getLogger("anthropic").setLevel(logging.INFO)
@@ -14,30 +14,29 @@ logging.getLogger("httpx2").setLevel(logging.WARNING)
 
 
 class SdkRequests:
-    """Requests as the SDK builds them: address, authentication and headers, all but the body. Without
-    `api_key` no credential is in them, also none of the environment. `timeout` is in seconds."""
+    """Requests as the SDK builds them: address, authentication and headers, all but the body, and with a
+    place for the key, which is another one for each user that has their own. Nothing of the environment is
+    in them. `timeout` is in seconds."""
 
-    def __init__(self, api_key: str | None, base_url: str, timeout: float) -> None:
-        self._has_key, self._key = bool(api_key), api_key or ""
-        # An SSE stream that is compressed arrives in lumps.
-        headers: dict[str, Any] = {"accept-encoding": "identity"}
-        if not api_key:
-            headers["authorization"] = anthropic.omit
+    def __init__(self, base_url: str, timeout: float) -> None:
         self._client = anthropic.AsyncAnthropic(
-            api_key=self._key,
+            api_key=KEY_PLACE,
             base_url=base_url,
             max_retries=0,
             timeout=timeout,
-            default_headers=headers,
+            # An SSE stream that is compressed arrives in lumps.
+            default_headers={"accept-encoding": "identity"},
             open_telemetry=False,
             http_client=httpx2.AsyncClient(transport=_Unsent(), trust_env=False),
         )
 
-    async def request(self, path: str, version: str, key_header: str) -> PreparedRequest:
-        """A POST to `path` in that version of the API, with the key in that header."""
+    async def request(self, path: str, version: str, key_header: str | None) -> PreparedRequest:
+        """A POST to `path` in that version of the API, with the key in that header (None: without one)."""
         headers: dict[str, Any] = {"anthropic-version": version}
-        if self._has_key and key_header == "x-api-key":
-            headers |= {"x-api-key": self._key, "authorization": anthropic.omit}
+        if key_header != "bearer":
+            headers["authorization"] = anthropic.omit
+        if key_header == "x-api-key":
+            headers["x-api-key"] = KEY_PLACE
         unsent = await self._client.post(
             path, cast_to=httpx2.Response, content=b"{}", options={"headers": headers}
         )

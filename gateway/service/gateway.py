@@ -39,9 +39,11 @@ from gateway.service.limits import UserLimits, tell
 from gateway.service.memory import UserMemories
 from gateway.service.projects import UserProjects
 from gateway.service.prompts import Prompts
+from gateway.service.provider_keys import UserProviderKeys
 from gateway.service.replay_export_import import SessionRecords
 from gateway.service.retention import TenantRetention
 from gateway.service.schedules import UserSchedules
+from gateway.service.secrets import SecretRotation
 from gateway.service.seeding import SeedMessage, seed
 from gateway.service.sent_prompts import SentPrompts
 from gateway.service.session_access import may_read, owner_of, read_only
@@ -79,6 +81,8 @@ class Gateway:
         holds: UserHolds,
         retention: TenantRetention,
         limits: UserLimits,
+        provider_keys: UserProviderKeys,
+        secrets: SecretRotation,
     ) -> None:
         self._deps = deps
         self._in_flight = in_flight
@@ -100,6 +104,8 @@ class Gateway:
         self.holds = holds
         self.retention = retention
         self.limits = limits
+        self.provider_keys = provider_keys
+        self.secrets = secrets
         schedules.destinations["webhook"] = webhooks.destination
         self.records = SessionRecords(deps, in_flight, archiver)
         self.releases = Releases(deps.turns, deps.signals, self._cancel, shared=deps.settings.is_shared)

@@ -105,7 +105,7 @@ class SessionHistory:
             notify=notify,
             overhead=plain,
             added=offered - plain,
-            context=CallContext(session_id, operation=operation),
+            context=CallContext(who.user_id, session_id, operation=operation),
         )
         return await self._until_shutdown(work, f"compression of {session_id}")
 

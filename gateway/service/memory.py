@@ -67,7 +67,7 @@ class UserMemories:
             message,
             message_count=message_count,
             project_id=scope.project_id,
-            context=CallContext(scope.session_id),
+            context=CallContext(who.user_id, scope.session_id),
         )
 
     async def find(self, who: Principal, scope_ids: ScopeIds, query: MemoryQuery) -> SearchResult:

@@ -257,7 +257,15 @@ class PersonEraser:
     async def _end_keys(self, user_id: str) -> None:
         """Nothing new comes from them, or for them, from then on."""
         ids = [key.id for key in await self._parts.keys.list(user_id=user_id)]
-        for table in ("api_keys", "sign_ins", "schedule_runs", "schedules", "webhook_deliveries", "webhooks"):
+        for table in (
+            "api_keys",
+            "provider_keys",
+            "sign_ins",
+            "schedule_runs",
+            "schedules",
+            "webhook_deliveries",
+            "webhooks",
+        ):
             await self._table(table, user_id)
         for key_id in ids:
             self._parts.revoked(key_id)

@@ -111,7 +111,7 @@ class Titles:
         request = request_of(
             model, INSTRUCTIONS, wrap("conversation", "How it began.", dialogue), max_tokens=_ANSWER_TOKENS
         )
-        context = CallContext(turn.session_id, turn.id)
+        context = CallContext(turn.owner, turn.session_id, turn.id)
         answer = await self._calls.ask("title", request, timeout=CALL_TIMEOUT, context=context, spent=spent)
         title = _title(answer.text())
         if not await self._deps.sessions.entitle(turn.session_id, title, instead_of=former):

@@ -173,6 +173,24 @@ class Settings(BaseSettings):
     proxy_roles: Names = Field(
         (), description="value=role,… for values of that header, as oidc_roles; absent: members."
     )
+    # Encryption at rest
+    encryption_keys: SecretStr = Field(
+        SecretStr(""),
+        description="Keys of 32 bytes in base64, with commas (`gateway secrets generate` makes one): the "
+        "first encrypts stored secrets, all of them decrypt. Absent: provider keys cannot be stored.",
+    )
+    encryption_keys_file: Path | None = Field(
+        None, description="A file with these keys, one a line, in place of encryption_keys."
+    )
+    encrypt_contents: bool = Field(
+        False, description="Whether artifacts and archives are encrypted too; needs such a key."
+    )
+    provider_keys: Literal["optional", "required", "off"] = Field(
+        "optional",
+        description="Whether users and tenants may bring a key of the model's provider along. optional: the "
+        "gateway's serves who has none; required: it does not; off: it serves everybody.",
+    )
+
     cors_origins: Names = Field((), description="Origins of other pages that may call the API.")
     allowed_hosts: Names = Field((), description="Host names accepted besides the loopback ones.")
 
@@ -577,6 +595,12 @@ class Settings(BaseSettings):
     def has_model(self) -> bool:
         """Whether a real endpoint is configured: a key, or the address of one that needs none."""
         return self.anthropic_api_key is not None or self.anthropic_base_url is not None
+
+    @property
+    def takes_provider_keys(self) -> bool:
+        """Whether calls of the model may be made with keys that users bring along."""
+        has_keys = bool(self.encryption_keys.get_secret_value() or self.encryption_keys_file)
+        return self.provider_keys == "required" or (self.provider_keys == "optional" and has_keys)
 
     @property
     def models(self) -> tuple[str, ...]:

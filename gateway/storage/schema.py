@@ -767,3 +767,23 @@ limit_holds = Table(
     Column("amount", BigInteger, nullable=False),
 )
 Index("limit_holds_by_counter", limit_holds.c.name, limit_holds.c.began)
+
+# Keys of the model's provider (see `ProviderKey`), encrypted, bound to their row; user_id '': the tenant's.
+provider_keys = Table(
+    "provider_keys",
+    metadata,
+    Column("tenant", Text, primary_key=True, nullable=False),
+    Column("user_id", Text, primary_key=True, nullable=False),
+    Column("secret", Text, nullable=False),
+    Column("ending", Text, nullable=False),
+    Column("set_at", BigInteger, nullable=False),
+    Column("set_by", Text, nullable=False),
+)
+
+# Ids of the keys with which something may be encrypted, here or in the blobs, and since when.
+encryption_keys = Table(
+    "encryption_keys",
+    metadata,
+    Column("id", Text, primary_key=True, nullable=False),
+    Column("since", BigInteger, nullable=False),
+)

@@ -222,6 +222,7 @@ class Observer:
         call.cost = data.get("cost")
         call.ttft_ms = data.get("ttft_ms")
         call.response_id, call.response_model = data.get("response_id"), data.get("model")
+        call.key_of = data.get("key_of")
         call.ended_at, call.last_seq = at, turn.last_seq
         call.cut = call.stop_reason is None
         if call.stop_reason == "tool_use":  # its tool calls follow and are a part of its message

@@ -84,7 +84,7 @@ async def _compress(turn: TurnContext, trigger: Trigger) -> bool:
             notify=notify,
             overhead=overhead,
             added=overhead_of(then.system, then.tools) - overhead,
-            context=CallContext(session_id, turn.row.id),
+            context=CallContext(turn.row.owner, session_id, turn.row.id),
         )
     except (NothingToCompress, CompressionFailed, Conflict):
         turn.incompressible = True  # not again in this turn

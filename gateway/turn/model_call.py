@@ -42,6 +42,7 @@ def next_request(turn: TurnContext) -> ModelRequest:
         tools=turn.prefix.tools,
         thinking_budget=settings.thinking_budget if thinks else None,
         temperature=settings.temperature,
+        owner=turn.row.owner,
     )
 
 
@@ -190,6 +191,7 @@ def _end(answer: Answer, request: ModelRequest, ttft_ms: int | None, duration_ms
         duration_ms=duration_ms,
         model=answer.model,
         response_id=answer.response_id,
+        key_of=answer.key_of,
     )
 
 

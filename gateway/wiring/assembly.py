@@ -17,6 +17,7 @@ from gateway.memory.services import MemoryServices
 from gateway.model.anthropic import AnthropicModel
 from gateway.model.base import Model
 from gateway.model.calls import ModelCalls
+from gateway.model.credentials import Credentials
 from gateway.prompt.components import PromptFolder
 from gateway.service.dependencies import Dependencies
 from gateway.service.session_ids import SessionIds
@@ -37,9 +38,14 @@ def _log_adapted(warning: str) -> None:
 
 
 def open_model(
-    settings: Settings, demo_url: str | None = None, *, adapted: Callable[[str], None] = _log_adapted
+    settings: Settings,
+    demo_url: str | None = None,
+    *,
+    credentials: Credentials | None = None,
+    adapted: Callable[[str], None] = _log_adapted,
 ) -> Model:
-    """The configured endpoint, or the demo model at `demo_url`. `adapted` is given a sentence whenever the
+    """The configured endpoint, or the demo model at `demo_url`. `credentials` are those of users who have
+    their own. `adapted` is given a sentence whenever the
     endpoint turned out to want to be asked in another way than it is by default."""
     key = settings.anthropic_api_key
     return AnthropicModel(
@@ -53,6 +59,7 @@ def open_model(
         proxy=None if demo_url else settings.model_proxy,
         max_answer_size=settings.max_answer_size,
         max_tool_calls=settings.max_tool_calls,
+        credentials=credentials,
         adapted=adapted,
     )
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from gateway.encryption.keyring import Keyring
 from gateway.errors import SettingsError, StorageError
-from gateway.ids import new_replica_id
+from gateway.ids import new_replica_id, now_ms
 from gateway.settings import Settings
 from gateway.storage.archives import Archives, Compressions, Summaries
 from gateway.storage.archives.compressions import SqlCompressions
@@ -50,6 +51,8 @@ from gateway.storage.persons import PersonErasures, Persons
 from gateway.storage.persons.statements import SqlPersonErasures, SqlPersons
 from gateway.storage.projects import Projects
 from gateway.storage.projects.statements import SqlProjects
+from gateway.storage.provider_keys import ProviderKeys
+from gateway.storage.provider_keys.statements import SqlProviderKeys
 from gateway.storage.replica_signals import Signals
 from gateway.storage.replicas import Replicas
 from gateway.storage.replicas.single_process import SoleReplica
@@ -57,6 +60,8 @@ from gateway.storage.retention import Retention
 from gateway.storage.retention.statements import SqlRetention
 from gateway.storage.schedules import Schedules
 from gateway.storage.schedules.statements import SqlSchedules
+from gateway.storage.secrets import Secrets
+from gateway.storage.secrets.statements import SqlSecrets
 from gateway.storage.sessions import LearnedSessions, Purges, Search, Sessions
 from gateway.storage.sessions.copies import Copies
 from gateway.storage.sessions.imports import SqlCopies
@@ -71,8 +76,9 @@ from gateway.storage.sqlite.sqlite_database import SqliteDatabase
 from gateway.storage.turns import Turns
 from gateway.storage.turns.store import SqlTurns
 from gateway.storage.webhooks import Webhooks
-from gateway.storage.webhooks.statements import SqlWebhooks
+from gateway.storage.webhooks.encrypted import EncryptedWebhooks
 from gateway.wiring.database_server import driver_needed
+from gateway.wiring.encryption import blobs_of, open_keyring
 
 if TYPE_CHECKING:
     from gateway.storage.postgres import PostgresDatabase
@@ -109,6 +115,8 @@ class Storage:
     audit: AuditLog
     keys: Keys
     projects: Projects
+    provider_keys: ProviderKeys
+    secrets: Secrets
     sign_ins: SignIns
     installation: Installation
     holds: Holds
@@ -146,23 +154,29 @@ async def open_storage(settings: Settings, *, flushed: Flushed | None = None) ->
         StorageError: the folder is locked by another process, or the database cannot be used; one on a server
             is older than this version (code database_outdated) or newer (database_too_new).
         SettingsError: `blob_url` is no address of a blob store, or one of a folder that other processes may
-            not have, or psycopg is not installed.
+            not have, or psycopg is not installed; a key to decrypt with is missing, or is none.
     """
     if settings.is_shared:
         async with _server(settings, flushed) as storage:
             yield storage
         return
+    keyring = open_keyring(settings)
     async with await SqliteDatabase.open(
         settings.database_path, flushed=flushed, durability=settings.durability
     ) as database:
-        yield storage_on(database, open_blobs(settings.blob_url, settings.data_dir))
+        storage = storage_on(database, blobs_of(settings, keyring), keyring)
+        await storage.secrets.begin(now_ms())
+        yield storage
 
 
-def storage_on(database: SqliteDatabase, blobs: Blobs | None = None) -> Storage:
+def storage_on(
+    database: SqliteDatabase, blobs: Blobs | None = None, keyring: Keyring | None = None
+) -> Storage:
     """The record in a file that is open; without `blobs` they are kept beside it."""
     return _storage_on(
         database,
         blobs or open_blobs(None, database.path.parent),
+        keyring,
         bus=MemoryBus(),
         index=Fts5TurnWords(),
         replicas=SoleReplica(database),
@@ -190,6 +204,7 @@ async def _server(settings: Settings, flushed: Flushed | None) -> AsyncGenerator
     assert settings.database_url is not None  # it is shared
     if not (settings.blobs_shared or is_bucket(settings.blob_url)):
         raise SettingsError(NOT_SHARED)
+    keyring = open_keyring(settings)
     async with await PostgresDatabase.open(
         settings.database_url,
         direct_url=settings.database_direct_url,
@@ -198,14 +213,15 @@ async def _server(settings: Settings, flushed: Flushed | None) -> AsyncGenerator
         lease=settings.lease,
         flushed=flushed,
     ) as database:
-        blobs = open_blobs(settings.blob_url, settings.data_dir)
-        async with storage_on_server(database, blobs, lease=settings.lease) as storage:
+        blobs = blobs_of(settings, keyring)
+        async with storage_on_server(database, blobs, keyring, lease=settings.lease) as storage:
+            await storage.secrets.begin(now_ms())
             yield storage
 
 
 @asynccontextmanager
 async def storage_on_server(
-    database: "PostgresDatabase", blobs: Blobs, *, lease: float = 10
+    database: "PostgresDatabase", blobs: Blobs, keyring: Keyring | None = None, *, lease: float = 10
 ) -> AsyncGenerator[Storage]:
     """The record in a database on a server. This process is one of its replicas for as long as the context is
     open, and is notified of the others' commits. Raises errors.StorageError."""
@@ -220,6 +236,7 @@ async def storage_on_server(
     storage = _storage_on(
         database,
         blobs,
+        keyring,
         bus=MemoryBus(is_alone=False),
         index=ArrayTurnWords(),
         replicas=replicas,
@@ -236,6 +253,7 @@ async def storage_on_server(
 def _storage_on(
     database: EventDatabase,
     blobs: Blobs,
+    keyring: Keyring | None,
     *,
     bus: Bus,
     index: TurnWords,
@@ -264,10 +282,12 @@ def _storage_on(
         switches=SqlSkillSwitches(database),
         learned=SqlLearnedSessions(database),
         schedules=SqlSchedules(database),
-        webhooks=SqlWebhooks(database),
+        webhooks=EncryptedWebhooks(database, keyring),
         audit=SqlAuditLog(database),
         keys=SqlKeys(database),
         projects=SqlProjects(database),
+        provider_keys=SqlProviderKeys(database, keyring),
+        secrets=SqlSecrets(database, keyring),
         sign_ins=SqlSignIns(database),
         installation=SqlInstallation(database),
         holds=SqlHolds(database),

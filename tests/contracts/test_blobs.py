@@ -15,9 +15,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from moto.server import ThreadedMotoServer
 
+from gateway.encryption.keyring import Keyring
 from gateway.errors import BlobMissing, SettingsError, StorageError
 from gateway.storage.blobs import Blobs
 from gateway.storage.blobs.addresses import open_blobs
+from gateway.storage.blobs.encrypted import EncryptedBlobs
 from gateway.storage.blobs.folder import FolderBlobs
 from gateway.storage.blobs.objects import BULK_WRITERS, CHUNK, PART, WRITERS, checked
 from tests.loopback import TIMEOUT
@@ -41,8 +43,11 @@ def s3() -> Iterator[str]:
         server.stop()
 
 
-@pytest.fixture(params=["folder", "bucket"])
+@pytest.fixture(params=["folder", "bucket", "encrypted"])
 def blobs(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Blobs:
+    if request.param == "encrypted":
+        keyring = Keyring([bytes(range(32))])
+        return EncryptedBlobs(open_blobs(str(tmp_path / "encrypted"), tmp_path), keyring, encrypts=True)
     if request.param == "folder":
         return open_blobs(f"file://{tmp_path}/some%20where", tmp_path)
     return bucket(request.getfixturevalue("s3"), f"prefix/{tmp_path.name}", monkeypatch)

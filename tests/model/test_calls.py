@@ -67,12 +67,12 @@ async def test_a_call_that_succeeds_is_reported_with_what_it_took() -> None:
     """Purpose, context, usage, price, and how it ended."""
     asked = asking("Yes.")
 
-    completion = await asked.ask(context=CallContext("s_1", "t_1"))
+    completion = await asked.ask(context=CallContext("ada", "s_1", "t_1"))
 
     assert completion.text() == "Yes."
     call = asked.call
     assert (call.purpose, call.model, call.max_tokens) == ("memory", PRICED, 100)
-    assert call.context == CallContext("s_1", "t_1")
+    assert call.context == CallContext("ada", "s_1", "t_1")
     assert (call.usage, call.attempts, call.error, call.stop_reason) == (USAGE, 1, None, "end_turn")
     assert call.cost == pytest.approx((100 * 1 + 10 * 5) / 1_000_000)
     assert call.unreported == 0

@@ -9,6 +9,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from gateway.encryption.keyring import Keyring
 from gateway.events.envelope import StoredEvent, encode, encode_scope
 from gateway.messages import Message, Usage
 from gateway.storage.blobs.addresses import open_blobs
@@ -22,24 +23,25 @@ from tests.postgres import database_in, needs_postgres
 OWNER = "ann"
 
 
-Factory = Callable[[Path], AbstractAsyncContextManager[Storage]]
+Factory = Callable[..., AbstractAsyncContextManager[Storage]]
+"""Opens an engine in a folder, with a keyring or without."""
 
 
 @asynccontextmanager
-async def sqlite_storage(folder: Path) -> AsyncGenerator[Storage]:
+async def sqlite_storage(folder: Path, keyring: Keyring | None = None) -> AsyncGenerator[Storage]:
     async with await SqliteDatabase.open(folder / "gateway.db") as database:
-        yield storage_on(database)
+        yield storage_on(database, None, keyring)
 
 
 @asynccontextmanager
-async def postgres_storage(folder: Path) -> AsyncGenerator[Storage]:
+async def postgres_storage(folder: Path, keyring: Keyring | None = None) -> AsyncGenerator[Storage]:
     url = database_in(folder)
     # Who had it open before is gone, as with a file, also where nothing was said.
     with psycopg.connect(url, autocommit=True) as admin:
         admin.execute("DELETE FROM replicas")
     async with (
         await PostgresDatabase.open(url) as database,
-        storage_on_server(database, open_blobs(None, folder)) as storage,
+        storage_on_server(database, open_blobs(None, folder), keyring) as storage,
     ):
         yield storage
 

@@ -142,7 +142,7 @@ class Compressor:
             retryable=True,
         )
         async with self._exclusive.hold(f"compression {session_id}", refusal=busy):
-            context = context or CallContext(session_id)
+            context = context or CallContext(None, session_id)
             attempt = await self._begin(session_id, model, trigger, overhead, added, context=context)
             await self._notify_started(attempt, notify)
             row = await self._carry_out(attempt, notify)

@@ -133,7 +133,7 @@ class SessionSummariser:
         settings = self._settings
         model, spent = settings.summary_model or model, Spent()
         written = await summarise(
-            self._ask("summary", CallContext(), spent),
+            self._ask("summary", CallContext(session.owner), spent),
             model_name=model,
             instructions=self._instructions(),
             messages=[StoredMessage(number, "", each) for number, each in enumerate(messages, 1)],
@@ -163,7 +163,7 @@ class SessionSummariser:
             model=model,
             most_tokens=self._settings.summary_tokens,
             purpose="summary",
-            context=CallContext(session.id),
+            context=CallContext(session.owner, session.id),
             spent=spent,
         )
         return _row(session, written, last, trigger, spent)

@@ -159,7 +159,8 @@ class Extractor:
     ) -> Sequence[GroundedCandidate]:
         report.calls += 1
         known = await self._known(scope, excerpt)
-        context = CallContext(report.session_id, operation=learning_id(report.session_id, report.started_at))
+        operation = learning_id(report.session_id, report.started_at)
+        context = CallContext(scope.user_id, report.session_id, operation=operation)
         candidates, malformed = await find_candidates(
             self._calls, self._instructions(), excerpt, report, known=known, context=context
         )

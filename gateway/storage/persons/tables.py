@@ -21,6 +21,7 @@ from gateway.storage.schema import (
     person_erasures,
     project_members,
     projects,
+    provider_keys,
     retention_rules,
     schedule_runs,
     schedules,
@@ -67,6 +68,7 @@ class PersonalTable(NamedTuple):
 # In this order they are removed: what belongs to a row goes before it.
 PERSONAL: tuple[PersonalTable, ...] = (
     PersonalTable(api_keys, api_keys.c.user_id, secret=frozenset({"digest"})),
+    PersonalTable(provider_keys, provider_keys.c.user_id, secret=frozenset({"secret"})),
     PersonalTable(sign_ins, sign_ins.c.user_id, secret=frozenset({"digest"})),
     PersonalTable(schedule_runs, schedules.c.owner, parent=(schedule_runs.c.schedule_id, schedules.c.id)),
     PersonalTable(schedules, schedules.c.owner),
@@ -89,6 +91,7 @@ PERSONAL: tuple[PersonalTable, ...] = (
 
 ACTORS: tuple[Column[Any], ...] = (
     api_keys.c.created_by,
+    provider_keys.c.set_by,
     skill_switches.c.switched_by,
     projects.c.created_by,
     project_members.c.added_by,

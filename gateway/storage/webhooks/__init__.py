@@ -10,7 +10,7 @@ session to a webhook keep their order: one is due when none before it is pending
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol
 
 WebhookEvent = Literal["turn.finished", "approval.waiting", "limit.near", "schedule.failed"]
@@ -29,7 +29,7 @@ class Webhook:
     owner: str
     url: str
     events: tuple[str, ...]
-    secret: str
+    secret: str = field(repr=False)
     created_at: int
     disabled_at: int | None = None
     failures: int = 0

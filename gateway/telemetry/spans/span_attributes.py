@@ -43,6 +43,7 @@ def call_facts(call: ModelCall, *, dup: bool) -> dict[str, AttributeValue]:
         semconv.RESPONSE_MODEL: call.response_model,
         semconv.TIME_TO_FIRST_CHUNK: call.seconds_to_first_chunk,
         semconv.CALL_COST: call.cost,
+        semconv.KEY_OF: call.key_of,
     }
     return known({**found, **_usage_facts(call.usage, dup=dup)} if call.usage is not None else found)
 

@@ -1264,6 +1264,24 @@ export interface PromptReport {
   readonly warnings: readonly string[];
 }
 
+/** A key of the model's provider. It is stored encrypted, and nobody is shown it again. */
+export interface ProviderKeyBody {
+  readonly key: string;
+}
+
+/** Whether there is a key, and whose serves your calls of the model. */
+export interface ProviderKeyReply {
+  readonly is_set: boolean;
+  /** Its last four characters, of a key with 16 at least. */
+  readonly ending?: string;
+  /** Unix milliseconds. */
+  readonly set_at?: number;
+  /** Whose key your calls of the model are made with; absent: nobody's, they are refused. */
+  readonly serving?: "user" | "tenant" | "gateway";
+  /** Whether a key can be set here. */
+  readonly accepted: boolean;
+}
+
 export interface RefusedLine {
   /** From 1. */
   readonly line: number;
@@ -1435,6 +1453,24 @@ export interface RetrievedMemory {
 
 export interface RoleBody {
   readonly role: "owner" | "editor" | "reader";
+}
+
+/** Where to go on. */
+export interface RotateBody {
+  /** That of the answer before; absent: from the start. */
+  readonly after?: string;
+}
+
+/** What this slice came to. */
+export interface RotationReply {
+  /** Secrets that were encrypted anew with the first key. */
+  readonly rows: number;
+  /** Artifacts and archives, likewise. */
+  readonly blobs: number;
+  /** Those that no key opens; the log names blobs. */
+  readonly unreadable: number;
+  /** For the next slice; absent: this was the last. */
+  readonly after?: string;
 }
 
 /** What is sent, and when: one of `at`, `every` and `cron`. */

@@ -500,6 +500,8 @@ export interface IterationEnd {
   readonly model?: string;
   /** The endpoint's id of the answer. */
   readonly response_id?: string;
+  /** Whose key of the endpoint it was called with, where users may have their own. */
+  readonly key_of?: "user" | "tenant" | "gateway";
 }
 
 /** A model call begins. `iteration` in the envelope counts from 1. */
@@ -695,7 +697,7 @@ export interface ToolProgress {
 
 /** Why the turn failed. Comes before the `done` of a failed turn. */
 export interface TurnError {
-  readonly code: "upstream_overloaded" | "upstream_rate_limited" | "upstream_timeout" | "upstream_auth" | "upstream_error" | "upstream_truncated" | "context_overflow" | "content_refused" | "max_iterations" | "max_tool_calls" | "budget_exceeded" | "tool_timeout" | "tool_failed" | "cancelled" | "server_restart" | "storage_unavailable" | "archive_damaged" | "internal";
+  readonly code: "upstream_overloaded" | "upstream_rate_limited" | "upstream_timeout" | "upstream_auth" | "upstream_error" | "upstream_truncated" | "provider_key_missing" | "context_overflow" | "content_refused" | "max_iterations" | "max_tool_calls" | "budget_exceeded" | "tool_timeout" | "tool_failed" | "cancelled" | "server_restart" | "storage_unavailable" | "archive_damaged" | "decryption_failed" | "internal";
   readonly message: string;
   readonly retryable: boolean;
 }
