@@ -40,7 +40,7 @@ BUDGETS: Mapping[str, int] = {
     "schedules": 351,
     "service": 5200,
     "session_pages": 505,
-    "settings": 810,
+    "settings": 825,
     "skills": 1075,
     "storage": 16_000,
     "telemetry": 4800,

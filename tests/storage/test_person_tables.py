@@ -20,7 +20,8 @@ OF_SESSIONS = {"heads", "outbox", "loose_events", "event_packs", "messages", "pu
 NOBODY = {
     "doubtful_blobs": "paths of blobs, which go with what they belong to",
     "audit_removals": "times",
-    "encryption_keys", "installation_secrets": "the gateway's own",
+    "encryption_keys": "the gateway's own",
+    "installation_secrets": "the gateway's own",
 }
 OF_MEMORIES = {
     "memories.user_id": "erased, or renamed where it is a household's",
