@@ -11,7 +11,7 @@ from gateway.history.tokens import START
 from gateway.ids import now_ms
 from gateway.lexical import estimate_tokens
 from gateway.model.prices import cost_of
-from gateway.service.request_rates import RequestRates, counted_for
+from gateway.service.request_rates import RequestRates, counted_for, user_counted
 from gateway.settings import Settings
 from gateway.settings.limit_rules import LimitRule, parse_rules
 from gateway.storage.limits import Charge, Counter, Held, Limits, Standing, microdollars
@@ -128,4 +128,4 @@ def tell(standings: Sequence[Standing]) -> None:
 
 
 def _counter(rule: LimitRule, name: str, now: int) -> Counter:
-    return Counter(name, rule.title, rule.most, *rule.window(now))
+    return Counter(name, rule.title, rule.most, *rule.window(now), user_counted(rule, name))

@@ -122,7 +122,9 @@ class RequestRates:
             try:
                 if self.is_down:
                     raise StorageError("The limits could not be read a moment ago.")
-                counter = Counter(name, rule.title, rule.most, count.began, count.ends)
+                counter = Counter(
+                    name, rule.title, rule.most, count.began, count.ends, user_counted(rule, name)
+                )
                 granted, count.used = await self._limits.take(counter, max(1, rule.most // LEASE))
             except StorageError as error:
                 if not self.is_down:
@@ -141,6 +143,11 @@ class RequestRates:
     def _standing(rule: LimitRule, count: _Count) -> Standing:
         counter = Counter("", rule.title, rule.most, count.began, count.ends)
         return Standing(counter, count.used - count.left)
+
+
+def user_counted(rule: LimitRule, name: str) -> str | None:
+    """The user whom a counter of that name is about, as `counted_for` names it; None: it is of no user."""
+    return name.removeprefix(rule.title + " ").partition(" ")[0] if rule.who == "user" else None
 
 
 def counted_for(

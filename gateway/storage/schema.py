@@ -750,6 +750,7 @@ limit_counters = Table(
     Column("began", BigInteger, primary_key=True, nullable=False),
     Column("ends", BigInteger, nullable=False),
     Column("used", BigInteger, nullable=False),
+    Column("user_id", Text),
 )
 Index("limit_counters_by_end", limit_counters.c.ends)
 
@@ -765,6 +766,7 @@ limit_holds = Table(
     Column("measure", Text, nullable=False),
     Column("most", BigInteger, nullable=False),
     Column("amount", BigInteger, nullable=False),
+    Column("user_id", Text),
 )
 Index("limit_holds_by_counter", limit_holds.c.name, limit_holds.c.began)
 

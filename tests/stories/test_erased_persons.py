@@ -28,6 +28,7 @@ TEAM: dict[str, Any] = {
     "admins": ("ada",),
     "households": {"home": ["ada", "bob"]},
     "webhook_hosts": ("127.0.0.1",),
+    "limits": ("user:turns=1000/hour", "user:tokens=100M/day", "tenant:tokens=900M/day"),
 }
 WORDS = (
     *("zaubernuss", "quendelduft", "wacholderbeere", "sanddornsaft", "liebstoeckel", "holunderbluete"),
@@ -146,9 +147,9 @@ async def test_everything_about_a_person_is_in_one_file_and_then_nowhere(setting
     assert report["id"] == first["id"]
     assert report["found"]["sessions"] == 3
     assert report["found"]["artifacts"] == 1
-    assert {"memories", "deleted_memories", "profiles", "schedules", "webhooks", "api_keys"} <= set(
-        report["found"]
-    )
+    assert {
+        *("memories", "deleted_memories", "profiles", "schedules", "webhooks", "api_keys", "limit_counters"),
+    } <= set(report["found"])
     assert {each["what"] for each in report["kept"]} >= {"backups", "household_memories", "audit"}
     assert report["person"].startswith("erased:")
     assert again["sessions"] == []

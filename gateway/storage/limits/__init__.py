@@ -23,13 +23,15 @@ Held = Literal["turns", "concurrent", "tokens", "cost"]
 
 class Counter(NamedTuple):
     """What counts for a limit: `name` is that of the limit and of whom it is about, from `began` to `ends`
-    (Unix milliseconds; both 0: for ever). `title` is what the limit is called, `most` its amount."""
+    (Unix milliseconds; both 0: for ever). `title` is what the limit is called, `most` its amount, `user_id`
+    the user whom it is about; None: a key, a tenant, or all."""
 
     name: str
     title: str
     most: int
     began: int = 0
     ends: int = 0
+    user_id: str | None = None
 
     @property
     def whose(self) -> str:

@@ -31,8 +31,8 @@ _OVER = or_(turns.c.id.is_(None), turns.c.status == literal_column("'done'"))
 
 ENSURE = Prepared(
     text(
-        "INSERT INTO limit_counters (name, began, ends, used) VALUES (:name, :start, :ends, 0) "
-        "ON CONFLICT (name, began) DO NOTHING"
+        "INSERT INTO limit_counters (name, began, ends, used, user_id) "
+        "VALUES (:name, :start, :ends, 0, :user_id) ON CONFLICT (name, began) DO NOTHING"
     )
 )
 ADD = Prepared(update(limit_counters).where(*_THIS).values(used=_c.used + bindparam("more")))
@@ -63,10 +63,11 @@ HOLD = Prepared(
         measure=bindparam("measure"),
         most=bindparam("most"),
         amount=bindparam("amount"),
+        user_id=bindparam("user_id"),
     )
 )
 OF_TURN = Prepared(
-    select(_h.name, _h.title, _h.most, _h.began, _h.ends, _h.measure, _h.amount)
+    select(_h.name, _h.title, _h.most, _h.began, _h.ends, _h.user_id, _h.measure, _h.amount)
     .where(_h.turn_id == bindparam("turn_id"), or_(_h.measure == "tokens", _h.measure == "cost"))
     .order_by(_h.name)
 )
@@ -77,7 +78,7 @@ CHANGE = Prepared(
 )
 RELEASE = Prepared(delete(limit_holds).where(*_OF_THIS, _h.turn_id == bindparam("of_turn")))
 TO_SETTLE = Prepared(
-    select(_h.name, _h.began, _h.ends)
+    select(_h.name, _h.began, _h.ends, _h.user_id)
     .select_from(limit_holds.outerjoin(turns, turns.c.id == _h.turn_id))
     .where(_OVER)
     .distinct()
@@ -126,19 +127,21 @@ def charge(
             measure=each.measure,
             most=counter.most,
             amount=amount,
+            user_id=counter.user_id,
         )
         taken.append(Standing(counter, used, held + amount))
     return taken
 
 
 def raise_hold(connection: Connection, turn_id: str, spent: Spent, following: Spent) -> Standing | None:
-    for name, title, most, began, ends, measure, amount in OF_TURN.all(connection, turn_id=turn_id):
+    for *named, measure, amount in OF_TURN.all(connection, turn_id=turn_id):
+        counter = Counter(*named)
+        most = counter.most
         wanted = spent.of(measure) + following.of(measure)
         if measure == "cost" and following.cost is None:
             wanted = most + 1  # an unknown price is never 0
         if wanted <= amount:
             continue
-        counter = Counter(name, title, most, began, ends)
         used = _settled(connection, counter)
         others = HELD.value(connection, **_key(counter), but_of=turn_id)
         has_room = used + others + wanted <= most
@@ -170,9 +173,9 @@ def standings(connection: Connection, counters: Sequence[Counter]) -> Sequence[S
 
 
 def settle(connection: Connection, most: int) -> int:
-    found = sorted(TO_SETTLE.all(connection, most=most))
-    for name, began, ends in found:
-        _settled(connection, Counter(name, "", 0, began, ends))
+    found = sorted(TO_SETTLE.all(connection, most=most), key=lambda row: row[:2])
+    for name, began, ends, user_id in found:
+        _settled(connection, Counter(name, "", 0, began, ends, user_id))
     return len(found)
 
 
@@ -184,7 +187,7 @@ def _count(connection: Connection, counter: Counter, amount: int, at: int) -> St
     for _ in range(2):
         if TAKE.run(connection, **_key(counter), more=amount, most=counter.most).rowcount:
             return Standing(counter, USED.value(connection, **_key(counter)))
-        ENSURE.run(connection, **_key(counter), ends=counter.ends)
+        _ensure(connection, counter)
     used = USED.value(connection, **_key(counter))
     raise limit_reached(Standing(counter, used), amount, at)
 
@@ -204,7 +207,7 @@ def _locked(connection: Connection, counter: Counter) -> int:
     """What is used of a counter, whose row is locked from here on."""
     used = LOCK.value(connection, **_key(counter))
     if used is None:
-        ENSURE.run(connection, **_key(counter), ends=counter.ends)
+        _ensure(connection, counter)
         used = LOCK.value(connection, **_key(counter))
     return used
 
@@ -225,6 +228,10 @@ def _used_by(measure: Held, held: int, *turn: Any) -> int:
 def _tokens_before(connection: Connection, session_id: str) -> int:
     usage = usage_of(LAST_USAGE.value(connection, session_id=session_id))
     return usage.total if usage is not None else 0
+
+
+def _ensure(connection: Connection, counter: Counter) -> None:
+    ENSURE.run(connection, **_key(counter), ends=counter.ends, user_id=counter.user_id)
 
 
 def _key(counter: Counter) -> dict[str, Any]:

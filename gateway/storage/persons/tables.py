@@ -18,6 +18,8 @@ from gateway.storage.schema import (
     audit,
     client_calls,
     holds,
+    limit_counters,
+    limit_holds,
     person_erasures,
     project_members,
     projects,
@@ -86,6 +88,8 @@ PERSONAL: tuple[PersonalTable, ...] = (
     PersonalTable(turns, turns.c.owner, "session", secret=frozenset({"input", "attachments", "mark"})),
     PersonalTable(sessions, sessions.c.owner, "session", is_exported=False),
     PersonalTable(artifact_totals, artifact_totals.c.owner, is_exported=False),
+    PersonalTable(limit_holds, limit_holds.c.user_id, is_exported=False),
+    PersonalTable(limit_counters, limit_counters.c.user_id),
 )
 """What `secret` leaves out of the turns is in the export of their sessions."""
 

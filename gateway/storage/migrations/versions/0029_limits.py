@@ -20,6 +20,7 @@ def upgrade() -> None:
         sa.Column("began", sa.BigInteger, primary_key=True, nullable=False),
         sa.Column("ends", sa.BigInteger, nullable=False),
         sa.Column("used", sa.BigInteger, nullable=False),
+        sa.Column("user_id", TEXT),
     )
     op.create_index("limit_counters_by_end", "limit_counters", ["ends"])
     op.create_table(
@@ -32,5 +33,6 @@ def upgrade() -> None:
         sa.Column("measure", TEXT, nullable=False),
         sa.Column("most", sa.BigInteger, nullable=False),
         sa.Column("amount", sa.BigInteger, nullable=False),
+        sa.Column("user_id", TEXT),
     )
     op.create_index("limit_holds_by_counter", "limit_holds", ["name", "began"])
