@@ -115,6 +115,7 @@ REQUIRED: Mapping[str, Any] = {
     "fields": {},
     "input": "/say hi",
     "jsonrpc": "2.0",
+    "key": "sk-ant-sample-0123456789",
     "message": "/say hi",
     "messages": [MESSAGE],
     "method": "tasks/get",
