@@ -112,6 +112,7 @@ bench: $(VENV)/.dev ## Measure speed beside a bare relay, and where the time goe
 	@$(BIN)/python -m bench.walk $(ARGS)
 	@$(BIN)/python -m bench.adapters $(ARGS)
 	@$(BIN)/python -m bench.authentication
+	@$(BIN)/python -m bench.limits $(ARGS)
 	@$(BIN)/python web/build.py --if-possible --without-checks
 	@$(BIN)/python -m bench.page $(ARGS)
 
