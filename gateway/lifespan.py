@@ -165,7 +165,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
             webhooks=user_webhooks,
             audit=await _open_audit(app, storage, stack),
             keys=_keys(app, settings, storage, stack),
-            projects=UserProjects(storage.projects),
+            projects=UserProjects(deps),
             holds=UserHolds(deps),
             retention=TenantRetention(deps, SessionRetention(deps, archiver, _expired(app))),
             limits=limits,

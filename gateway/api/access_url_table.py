@@ -153,7 +153,7 @@ ACCESS = (
         "chat",
         projects.delete,
         {204: (None,)},
-        refusals=(403, 404),
+        refusals=(403, 404, 409),
         action="project.delete",
     ),
     Endpoint(

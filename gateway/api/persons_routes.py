@@ -50,7 +50,8 @@ class ErasureReply(Reply):
     step: str
     waits_for: str | None = Field(None, description="Why it does not go on; it is tried again by itself.")
     found: dict[str, int] | None = Field(
-        None, description="How many there were of each kind when it began; done: all of them are gone."
+        None,
+        description="How many there were of each kind when it began; done: gone, but for what is kept.",
     )
     kept: list[KeptReply] = Field(description="What stays, and why.")
     finished_at: int | None = None

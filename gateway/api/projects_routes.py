@@ -125,8 +125,8 @@ async def rename(request: ApiRequest) -> Response:
 
 
 async def delete(request: ApiRequest) -> Response:
-    """Removes a project; for its owners. Sessions that were shared in it stay with their owners, and are
-    private again."""
+    """Removes a project with what it remembers; for its owners. Sessions that were shared in it stay with
+    their owners, and are private again."""
     await request.gateway.projects.delete(request.principal, request.path_id("project_id"))
     return Response(status_code=204)
 

@@ -11,9 +11,9 @@ from gateway.history.tokens import START
 from gateway.ids import now_ms
 from gateway.lexical import estimate_tokens
 from gateway.model.prices import cost_of
-from gateway.service.request_rates import RequestRates, counted_for, user_counted
+from gateway.service.request_rates import Counted, RequestRates, counted_for
 from gateway.settings import Settings
-from gateway.settings.limit_rules import LimitRule, parse_rules
+from gateway.settings.limit_rules import parse_rules
 from gateway.storage.limits import Charge, Counter, Held, Limits, Standing, microdollars
 from gateway.turn.spending import at_most
 
@@ -60,10 +60,7 @@ class UserLimits:
         if not self._of_turns:
             return ()
         now, tokens = now_ms(), PROMPT + round(START * estimate_tokens(text))
-        return [
-            self._charge(rule, name, model, tokens, now)
-            for rule, name in counted_for(self._of_turns, who, model)
-        ]
+        return [self._charge(each, model, tokens, now) for each in counted_for(self._of_turns, who, model)]
 
     def reached(self, error: LimitReached) -> None:
         """Notes that a turn was refused."""
@@ -76,9 +73,9 @@ class UserLimits:
         ask. Raises errors.StorageError."""
         now = now_ms()
         counters = {
-            name: _counter(rule, name, now)
+            each.name: _counter(each, now)
             for model in self._models
-            for rule, name in counted_for(self._of_turns, who, model)
+            for each in counted_for(self._of_turns, who, model)
         }
         turns = await self._limits.standings(list(counters.values())) if counters else ()
         return [*self.requests.standings(who), *turns]
@@ -101,8 +98,8 @@ class UserLimits:
         except StorageError:
             return
 
-    def _charge(self, rule: LimitRule, name: str, model: str, tokens: int, now: int) -> Charge:
-        counter = _counter(rule, name, now)
+    def _charge(self, counted: Counted, model: str, tokens: int, now: int) -> Charge:
+        rule, counter = counted.rule, _counter(counted, now)
         measure = cast("Held", rule.measure)
         match measure:
             case "tokens":
@@ -127,5 +124,6 @@ def tell(standings: Sequence[Standing]) -> None:
         told += standings
 
 
-def _counter(rule: LimitRule, name: str, now: int) -> Counter:
-    return Counter(name, rule.title, rule.most, *rule.window(now), user_counted(rule, name))
+def _counter(counted: Counted, now: int) -> Counter:
+    rule, name, user_id = counted
+    return Counter(name, rule.title, rule.most, *rule.window(now), user_id)

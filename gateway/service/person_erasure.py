@@ -25,6 +25,7 @@ from gateway.memory.services import households_of
 from gateway.service.audit import AuditRecorder
 from gateway.service.dependencies import Dependencies
 from gateway.service.gateway import Gateway
+from gateway.service.projects import forget_project_memories
 from gateway.service.purge_worker import PurgeWorker
 from gateway.service.session_removal import remove_session
 from gateway.storage.artifacts import owner_folder
@@ -307,8 +308,10 @@ class PersonEraser:
         await PurgeWorker(self._parts.purges).finish()
 
     async def _rows(self, user_id: str) -> None:
-        for membership in await self._parts.projects.list(user_id):
-            await self._parts.projects.erase_member(membership.project.id, user_id)
+        for project, _ in await self._parts.projects.list(user_id):
+            if len(await self._parts.projects.members(project.id, user_id)) == 1:  # it goes with them
+                await forget_project_memories(self._parts.deps, project.id)
+            await self._parts.projects.erase_member(project.id, user_id)
         for table in self._parts.persons.removed:
             await self._table(table, user_id)
 
@@ -361,6 +364,9 @@ class PersonEraser:
         if in_others:
             why = "What this person wrote in shared sessions of others stays in them, under the pseudonym."
             kept.append(Kept("turns", in_others, why))
+        if counted := (erasure.found or {}).get("limit_counters"):
+            why = "What was counted for limits stays until two days after its period, under the pseudonym."
+            kept.append(Kept("limit_counters", counted, why))
         if renamed:
             why = "Who did what stays for as long as the audit is kept (audit_days), under the pseudonym."
             kept.append(Kept("audit", renamed, why))

@@ -4,26 +4,30 @@ from collections.abc import Sequence
 
 from gateway.auth import Principal, user_id_of
 from gateway.ids import new_project_id, now_ms
+from gateway.service.dependencies import Dependencies
+from gateway.storage.memories import shared_scope
 from gateway.storage.projects import (
     Member,
     Membership,
     Project,
     ProjectKind,
     ProjectRole,
-    Projects,
 )
 
 MAX_PROJECTS = 200
 """That one user has made and that are there."""
 MAX_MEMBERS = 200
 """Of one project."""
+ERASED_PROJECT = "erased:project"
+"""In its place, should another memory name it."""
 
 
 class UserProjects:
     """One per process."""
 
-    def __init__(self, projects: Projects) -> None:
-        self._projects = projects
+    def __init__(self, deps: Dependencies) -> None:
+        self._deps = deps
+        self._projects = deps.projects
 
     async def create(self, who: Principal, name: str, kind: ProjectKind = "project") -> Project:
         """A new one, of which the caller is the owner. Raises errors.Conflict (too_many_projects)."""
@@ -48,9 +52,16 @@ class UserProjects:
         return await self._projects.rename(project_id, name, by=who.user_id)
 
     async def delete(self, who: Principal, project_id: str) -> None:
-        """What was shared in it stays with its owners, and is private again. Raises errors.NotFound,
-        errors.Forbidden (not_project_owner)."""
+        """What was shared in it stays with its owners, and is private again; its memories are erased. Raises
+        errors.NotFound, errors.Forbidden (not_project_owner), errors.Conflict (legal_hold): on a member."""
+        found = await self._projects.get(project_id, who.user_id)
+        if found.role == "owner":
+            for member in await self._projects.members(project_id, who.user_id):
+                await self._deps.holds.check(member.user_id)
+            # Before, as nobody would know of them after a crash; and what a turn saved meanwhile.
+            await forget_project_memories(self._deps, project_id)
         await self._projects.delete(project_id, by=who.user_id)
+        await forget_project_memories(self._deps, project_id)
 
     async def put_member(self, who: Principal, project_id: str, user: str, role: ProjectRole) -> None:
         """Adds a user of the caller's tenant, who need not have come yet, or gives them another role. Raises
@@ -65,3 +76,9 @@ class UserProjects:
         (not_project_owner), errors.Conflict (last_owner)."""
         user_id = user_id_of(who.tenant, user)
         await self._projects.remove_member(project_id, user_id, by=who.user_id)
+
+
+async def forget_project_memories(deps: Dependencies, project_id: str) -> None:
+    """Erases what was remembered in the sessions that the members of a project share."""
+    if deps.memory is not None:
+        await deps.memory.store.erase_person(shared_scope(project_id).user_id, ERASED_PROJECT, ())

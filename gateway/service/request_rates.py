@@ -7,8 +7,10 @@ last one, and cost each of them a commit.
 """
 
 import asyncio
+import hashlib
 import time
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import structlog
 
@@ -29,6 +31,15 @@ DOWN_FOR = 1.0
 """Seconds for which the database is not asked again after it failed."""
 
 log = structlog.get_logger(__name__)
+
+
+class Counted(NamedTuple):
+    """A rule that holds for somebody, the name of its counter, and the user whom that is about; None: it is
+    about a key, a tenant, an address or all."""
+
+    rule: LimitRule
+    name: str
+    user_id: str | None
 
 
 class _Count:
@@ -60,7 +71,7 @@ class RequestRates:
         self._is_closed_when_down = settings.limits_when_down == "closed"
         self._refused = refused
         self._counts = BoundedDict[str, _Count](MAX_COUNTED)
-        self._of = BoundedDict[tuple[str, str | None], Sequence[tuple[LimitRule, str]]](MAX_COUNTED)
+        self._of = BoundedDict[tuple[str, str | None], Sequence[Counted]](MAX_COUNTED)
         self._down_until = 0.0
 
     async def take(self, who: Principal) -> Sequence[Standing]:
@@ -75,7 +86,7 @@ class RequestRates:
         if not self._of_addresses or address is None:
             return ()
         rules = applying(self._of_addresses, address, None)
-        return await self._take([(rule, f"{rule.title} {address}") for rule in rules])
+        return await self._take([Counted(rule, f"{rule.title} {_hashed(address)}", None) for rule in rules])
 
     @property
     def is_down(self) -> bool:
@@ -86,25 +97,26 @@ class RequestRates:
         """How those of a user stand, as far as this process knows."""
         now = now_ms()
         return [
-            self._standing(rule, self._count(rule, name, now)) for rule, name in counted_for(self._rules, who)
+            self._standing(each.rule, self._count(each.rule, each.name, now))
+            for each in counted_for(self._rules, who)
         ]
 
-    async def _take(self, wanted: Sequence[tuple[LimitRule, str]]) -> Sequence[Standing]:
+    async def _take(self, wanted: Sequence[Counted]) -> Sequence[Standing]:
         while True:
             now = now_ms()
-            found = [(rule, name, self._count(rule, name, now)) for rule, name in wanted]
-            short = next((each for each in found if each[2].left <= 0), None)
+            found = [(each, self._count(each.rule, each.name, now)) for each in wanted]
+            short = next((each for each in found if each[1].left <= 0), None)
             if short is None:
                 break
-            if short[2].is_spent:
-                standing = self._standing(short[0], short[2])
-                self._refused(short[0].who, short[0].measure)
+            if short[1].is_spent:
+                rule, standing = short[0].rule, self._standing(short[0].rule, short[1])
+                self._refused(rule.who, rule.measure)
                 raise limit_reached(standing, 1, now)
             if not await self._lease(*short):
                 return ()
-        for _, _, count in found:
+        for _, count in found:
             count.left -= 1
-        return [self._standing(rule, count) for rule, _, count in found]
+        return [self._standing(each.rule, count) for each, count in found]
 
     def _count(self, rule: LimitRule, name: str, now: int) -> _Count:
         count = self._counts.get(name)
@@ -113,7 +125,7 @@ class RequestRates:
             count = self._counts[name] = _Count(*rule.window(now), left, is_spent=alone)
         return count
 
-    async def _lease(self, rule: LimitRule, name: str, count: _Count) -> bool:
+    async def _lease(self, counted: Counted, count: _Count) -> bool:
         """Takes a part of what is left for all. False: that cannot be done, and the request comes in
         uncounted. Raises errors.LimitsUnavailable."""
         async with count.asking:
@@ -122,9 +134,8 @@ class RequestRates:
             try:
                 if self.is_down:
                     raise StorageError("The limits could not be read a moment ago.")
-                counter = Counter(
-                    name, rule.title, rule.most, count.began, count.ends, user_counted(rule, name)
-                )
+                rule, name, user_id = counted
+                counter = Counter(name, rule.title, rule.most, count.began, count.ends, user_id)
                 granted, count.used = await self._limits.take(counter, max(1, rule.most // LEASE))
             except StorageError as error:
                 if not self.is_down:
@@ -145,18 +156,19 @@ class RequestRates:
         return Standing(counter, count.used - count.left)
 
 
-def user_counted(rule: LimitRule, name: str) -> str | None:
-    """The user whom a counter of that name is about, as `counted_for` names it; None: it is of no user."""
-    return name.removeprefix(rule.title + " ").partition(" ")[0] if rule.who == "user" else None
-
-
-def counted_for(
-    rules: Sequence[LimitRule], who: Principal, model: str | None = None
-) -> list[tuple[LimitRule, str]]:
-    """The rules that hold for them, of a turn with that model, each with the name of its counter."""
-    found: list[tuple[LimitRule, str]] = []
+def counted_for(rules: Sequence[LimitRule], who: Principal, model: str | None = None) -> list[Counted]:
+    """What holds for them, of a turn with that model."""
+    found: list[Counted] = []
     for kind, name in (("user", who.user_id), ("key", who.key_id), ("tenant", who.tenant), ("all", "")):
         if name is not None:
             for rule in applying([rule for rule in rules if rule.who == kind], name, model):
-                found.append((rule, " ".join((rule.title, name, (model or "") if rule.model == "" else ""))))
+                of_model = (model or "") if rule.model == "" else ""
+                counter = " ".join((rule.title, _hashed(name), of_model))
+                found.append(Counted(rule, counter, who.user_id if kind == "user" else None))
     return found
+
+
+def _hashed(name: str) -> str:
+    """Who is counted, in the name of a counter. Counters outlive an erasure, which would give a new budget
+    otherwise, and name nobody."""
+    return hashlib.sha256(name.encode()).hexdigest()[:32]

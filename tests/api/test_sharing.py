@@ -289,3 +289,32 @@ async def test_what_is_remembered_in_a_shared_session_is_the_projects(
             own = await team.chat(who, "When is the launch of the rocket?", f"own-{who}")
             listed = await team.ask(who, "GET", "/api/memory")
             assert "in May" not in str(own) + listed.text
+
+
+@pytest.mark.parametrize("way", ["deleted", "erased with its last member"])
+async def test_what_a_project_remembers_goes_with_it(guarded: Client, way: str) -> None:
+    """Nobody could find it any more, nor have it erased. Where a member is held it stays, and the project."""
+    team = await Team(guarded).begin()
+    await team.shared_chat("s")
+    await team.chat("ada", SAVES, "s")
+    store, project = guarded.app.state.deps.memory.store, f"project:{team.project}"
+    assert await store.counts(project, ()) == {"memories": 1, "memory_versions": 1, "memory_evidence": 1}
+    if way == "deleted":
+        body = {"user": "bob", "tenant": "red", "reason": "case 7"}
+        hold = (await guarded.post("/api/holds", body, **ROOT)).json()["id"]
+        path = f"/api/projects/{team.project}"
+        assert code(await team.ask("ada", "DELETE", path)) == (409, "legal_hold")
+        assert code(await team.ask("bob", "DELETE", path)) == (403, "not_project_owner")
+        assert (await store.counts(project, ()))["memories"] == 1
+        await guarded.http.delete(f"/api/holds/{hold}", headers=ROOT)
+        assert (await team.ask("ada", "DELETE", path)).status_code == 204
+    else:
+        for user in ("bob", "carl", "dora"):
+            await team.remove(user)
+        path = "/api/users/ada/erasure?tenant=red"
+        assert (await guarded.post(path, {"confirm": "ada"}, **ROOT)).status_code == 202
+        async with asyncio.timeout(TIMEOUT):
+            while (await guarded.get(path, **ROOT)).json()["state"] != "done":
+                await asyncio.sleep(0.1)
+
+    assert await store.counts(project, ()) == {}

@@ -4,9 +4,10 @@ import asyncio
 import io
 import os
 import signal
+import sqlite3
 import zipfile
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -242,6 +243,23 @@ async def test_a_turn_that_runs_is_cancelled_and_a_person_may_erase_themselves(s
     assert report["state"] == "done"
     assert report["requested_by"] == report["person"]
     assert found_in(settings.data_dir, SAID) == []
+
+
+async def test_an_erasure_gives_no_new_budget_and_no_counter_names_anybody(settings: Settings) -> None:
+    """What was taken of the limits stays until its period is over, under a hash."""
+    rules = ("user:turns=1/month", "user:concurrent=3", "key:tokens=100M/month")
+    async with running_gateway(settings.model_copy(update=TEAM | {"limits": rules})) as client:
+        ada, bob = Person(client, ADA), Person(client, BOB)
+        await bob.say("s", "/say fine")
+        await ada.ask("POST", "/api/users/bob/erasure", {"confirm": "bob"}, status=202)
+        await erased(ada)
+        again = await bob.ask("POST", "/api/chat", {"message": "/say fine"}, status=429)
+        with closing(sqlite3.connect(settings.database_path)) as database:
+            names = [name for (name,) in database.execute("SELECT name FROM limit_counters")]
+
+    assert again["error"]["code"] == "rate_limited"
+    assert len(names) == len(rules)
+    assert not [name for name in names if "bob" in name]
 
 
 MOMENTS = ("keys", "artifacts", "sessions", "memories", "audit", "bytes")

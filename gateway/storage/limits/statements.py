@@ -67,9 +67,9 @@ HOLD = Prepared(
     )
 )
 OF_TURN = Prepared(
-    select(_h.name, _h.title, _h.most, _h.began, _h.ends, _h.user_id, _h.measure, _h.amount)
-    .where(_h.turn_id == bindparam("turn_id"), or_(_h.measure == "tokens", _h.measure == "cost"))
-    .order_by(_h.name)
+    select(_h.name, _h.title, _h.most, _h.began, _h.ends, _h.user_id, _h.measure, _h.amount).where(
+        _h.turn_id == bindparam("turn_id"), or_(_h.measure == "tokens", _h.measure == "cost")
+    )
 )
 CHANGE = Prepared(
     update(limit_holds)
@@ -134,7 +134,9 @@ def charge(
 
 
 def raise_hold(connection: Connection, turn_id: str, spent: Spent, following: Spent) -> Standing | None:
-    for *named, measure, amount in OF_TURN.all(connection, turn_id=turn_id):
+    # In the order of `charge`: the server's order of texts is another.
+    found = sorted(OF_TURN.all(connection, turn_id=turn_id), key=lambda row: row[0])
+    for *named, measure, amount in found:
         counter = Counter(*named)
         most = counter.most
         wanted = spent.of(measure) + following.of(measure)

@@ -106,12 +106,13 @@ def remove(connection: Connection, table: str, user_id: str, limit: int) -> int:
 
 def rename(connection: Connection, user_id: str, pseudonym: str) -> int:
     # What is of a session and was not removed with it belongs to one of somebody else's.
-    in_others = (each.whose for each in PERSONAL if each.removal == "session" and each.table is not sessions)
+    of_sessions = [each for each in PERSONAL if each.removal == "session" and each.table is not sessions]
+    staying = [each.whose for each in PERSONAL if each.removal == "renamed" or each in of_sessions]
     return sum(
         connection.execute(
             update(column.table).where(column == user_id).values({column.name: pseudonym})
         ).rowcount
-        for column in (*ACTORS, *in_others)
+        for column in (*ACTORS, *staying)
     )
 
 

@@ -39,8 +39,9 @@ from gateway.storage.schema import (
 
 USER = bindparam("user_id")
 
-Removal = Literal["rows", "session", "artifact"]
-"""How the rows of a person go: by themselves, with the session that they belong to, or with the artifact."""
+Removal = Literal["rows", "session", "artifact", "renamed"]
+"""How the rows of a person go: by themselves, with the session that they belong to, or with the artifact; or
+they stay, under the pseudonym."""
 
 
 class PersonalTable(NamedTuple):
@@ -88,8 +89,9 @@ PERSONAL: tuple[PersonalTable, ...] = (
     PersonalTable(turns, turns.c.owner, "session", secret=frozenset({"input", "attachments", "mark"})),
     PersonalTable(sessions, sessions.c.owner, "session", is_exported=False),
     PersonalTable(artifact_totals, artifact_totals.c.owner, is_exported=False),
-    PersonalTable(limit_holds, limit_holds.c.user_id, is_exported=False),
-    PersonalTable(limit_counters, limit_counters.c.user_id),
+    # They end with their period: an erasure must give no new budget.
+    PersonalTable(limit_holds, limit_holds.c.user_id, "renamed", is_exported=False),
+    PersonalTable(limit_counters, limit_counters.c.user_id, "renamed"),
 )
 """What `secret` leaves out of the turns is in the export of their sessions."""
 

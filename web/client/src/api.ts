@@ -571,7 +571,7 @@ export interface ErasureReply {
   readonly step: string;
   /** Why it does not go on; it is tried again by itself. */
   readonly waits_for?: string;
-  /** How many there were of each kind when it began; done: all of them are gone. */
+  /** How many there were of each kind when it began; done: gone, but for what is kept. */
   readonly found?: Readonly<Record<string, number>>;
   /** What stays, and why. */
   readonly kept: readonly KeptReply[];
