@@ -169,7 +169,9 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
             holds=UserHolds(deps),
             retention=TenantRetention(deps, SessionRetention(deps, archiver, _expired(app))),
             limits=limits,
-            provider_keys=UserProviderKeys(storage.provider_keys, settings),
+            provider_keys=UserProviderKeys(
+                storage.provider_keys, settings, has_model=app.state.demo or settings.has_model
+            ),
             secrets=SecretRotation(storage.secrets, storage.blobs),
         )
         app.state.deps, app.state.gateway, app.state.telemetry, app.state.wheel = (

@@ -29,12 +29,12 @@ class KeyState(NamedTuple):
 
 
 class UserProviderKeys:
-    """One per process."""
+    """One per process. `has_model`: the gateway answers who has no key, be it with the demo model."""
 
-    def __init__(self, keys: ProviderKeys, settings: Settings) -> None:
+    def __init__(self, keys: ProviderKeys, settings: Settings, *, has_model: bool) -> None:
         self._keys = keys
         self._policy = settings.provider_keys
-        self._gateway_has_model = settings.has_model
+        self._gateway_has_model = has_model
 
     async def set(self, who: Principal, of: For, key: str) -> KeyState:
         """Stores the caller's key, or that of their tenant, in place of the one there was.

@@ -189,6 +189,7 @@ def _dialogs(page: Page, look: Callable[[str], None]) -> None:
     expect(page.locator(".approval")).to_be_visible()
     page.locator(".head button:has(svg.lucide-settings)").click()
     expect(page.locator("dialog fieldset").first).to_be_visible()
+    expect(page.locator("dialog #provider-key")).to_be_visible()
     look("settings")
     page.keyboard.press("Escape")
     page.locator("#input").press("Control+k")

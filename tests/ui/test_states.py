@@ -6,6 +6,7 @@ import httpx2
 import pytest
 from playwright.sync_api import Browser, ViewportSize, expect
 
+from gateway.encryption.keyring import new_key
 from tests.loopback import TIMEOUT
 from tests.running import Running, gateway_process
 from tests.ui.axe import findings
@@ -57,6 +58,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Generator[Running]:
         "GATEWAY_TOOL_POLICY": "forbidden=deny",
         "GATEWAY_RETRY_AFTER_CAP": "0.1",
         "GATEWAY_TURN_TIMEOUT": "3600",
+        "GATEWAY_ENCRYPTION_KEYS": new_key(),  # keys of the provider are taken
     }
     with gateway_process(folder, **settings) as gateway:
         furnish(gateway.url)

@@ -11,7 +11,7 @@ const FILE = '{"kind":"sessions","format":1}\n{"kind":"session"}\n{"kind":"end"}
 const ENDED = '{"kind":"sessions_end","sessions":1,"left_out":[{"session_id":"b","code":"turn_in_progress"}]}\n';
 
 function open(answers: Readonly<Record<string, unknown>> = {}) {
-  const asked = fakeServer({ "GET /api/sessions": { sessions: [] }, ...answers });
+  const asked = fakeServer({ "GET /api/sessions": { sessions: [] }, "GET /api/provider-key": { is_set: false, accepted: false }, ...answers });
   app.set({ settingsOpen: true });
   render(<SettingsDialog />);
   return asked;

@@ -1,11 +1,12 @@
 import { useRef, useState } from "react";
 
 import { Account } from "./Account";
+import { useAttempt } from "./attempt";
 import { exportChats, importChats, inWordsOf } from "./chat-files";
 import { Dialog } from "./Dialog";
 import { LANGUAGES } from "./language";
 import { saveFile } from "./downloads";
-import { inWords } from "./pages/problems";
+import { ProviderKey } from "./ProviderKey";
 import { chats } from "./sidebar/chats";
 import { pickModel, useModel, useModels } from "./caller";
 import { DETAILS, settings, THEMES, useLanguage, useSettings } from "./settings";
@@ -71,6 +72,7 @@ function Choices() {
         </label>
       )}
       <TraceAddress />
+      <ProviderKey />
       <ChatFiles />
       <Account />
     </Dialog>
@@ -100,15 +102,7 @@ function ChatFiles() {
   const words = useWords(table);
   const language = useLanguage();
   const choose = useRef<HTMLInputElement>(null);
-  const [outcome, setOutcome] = useState({ text: "", isFailure: false });
-  const attempt = async (act: () => Promise<string>) => {
-    setOutcome({ text: words.working, isFailure: false });
-    try {
-      setOutcome({ text: await act(), isFailure: false });
-    } catch (error) {
-      setOutcome({ text: inWords(error as Error, language), isFailure: true });
-    }
-  };
+  const [outcome, attempt] = useAttempt();
   const exportAll = async () => {
     const { file, leftOut } = await exportChats();
     saveFile(file, "chats.jsonl");

@@ -25,6 +25,14 @@ export const words = table(
     leftOut: (count: number) => `Exported without ${count} in which an answer is on its way.`,
     importedChats: (count: number) => count === 1 ? "1 chat imported." : `${count} chats imported.`,
     refusedChats: (count: number, why: string) => `${count} not imported: ${why}`,
+    providerKey: "Your own key of the model's provider", noProviderKey: "No key is set.",
+    providerKeySet: (ending: string, since: string) => `A key${ending && ` that ends in ${ending}`} is set, since ${since}.`,
+    servedBy: {
+      user: "Your messages are answered with it.", tenant: "Your messages are answered with your tenant's key.",
+      gateway: "Your messages are answered with the server's key.", nobody: "Without one your messages are not answered.",
+    },
+    otherProviderKey: "Another key", setProviderKey: "Save key", removeProviderKey: "Remove key",
+    providerKeySaved: "The key is saved. It is not shown again.", providerKeyRemoved: "The key is removed.",
     pages: { inbox: "Inbox", memory: "Memory", skills: "Skills", artifacts: "Files", schedules: "Schedules", webhooks: "Webhooks", prompts: "Prompts" },
   },
   {
@@ -49,6 +57,14 @@ export const words = table(
     leftOut: (count: number) => `已导出，另有 ${count} 个会话正在回答，未包含在内。`,
     importedChats: (count: number) => `已导入 ${count} 个会话。`,
     refusedChats: (count: number, why: string) => `${count} 个未导入：${why}`,
+    providerKey: "自己的模型密钥", noProviderKey: "没有设置密钥。",
+    providerKeySet: (ending: string, since: string) => `已设置密钥${ending && `（以 ${ending} 结尾）`}，自 ${since} 起。`,
+    servedBy: {
+      user: "你的消息用它来回答。", tenant: "你的消息用租户的密钥来回答。",
+      gateway: "你的消息用服务器的密钥来回答。", nobody: "没有密钥就无法回答你的消息。",
+    },
+    otherProviderKey: "换一个密钥", setProviderKey: "保存密钥", removeProviderKey: "删除密钥",
+    providerKeySaved: "密钥已保存，不会再显示。", providerKeyRemoved: "密钥已删除。",
     pages: { inbox: "待处理", memory: "记忆", skills: "技能", artifacts: "文件", schedules: "定时任务", webhooks: "Webhook", prompts: "提示词" },
   },
   {
@@ -73,6 +89,14 @@ export const words = table(
     leftOut: (count: number) => `已匯出，另有 ${count} 個對話正在回答，未包含在內。`,
     importedChats: (count: number) => `已匯入 ${count} 個對話。`,
     refusedChats: (count: number, why: string) => `${count} 個未匯入：${why}`,
+    providerKey: "自己的模型金鑰", noProviderKey: "沒有設定金鑰。",
+    providerKeySet: (ending: string, since: string) => `已設定金鑰${ending && `（以 ${ending} 結尾）`}，自 ${since} 起。`,
+    servedBy: {
+      user: "你的訊息用它來回答。", tenant: "你的訊息用租戶的金鑰來回答。",
+      gateway: "你的訊息用伺服器的金鑰來回答。", nobody: "沒有金鑰就無法回答你的訊息。",
+    },
+    otherProviderKey: "換一個金鑰", setProviderKey: "儲存金鑰", removeProviderKey: "刪除金鑰",
+    providerKeySaved: "金鑰已儲存，不會再顯示。", providerKeyRemoved: "金鑰已刪除。",
     pages: { inbox: "待處理", memory: "記憶", skills: "技能", artifacts: "檔案", schedules: "排程", webhooks: "Webhook", prompts: "提示詞" },
   },
 );

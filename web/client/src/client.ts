@@ -445,6 +445,19 @@ export class GatewayClient {
     return this.connection.ask("GET", "/api/me");
   }
 
+  /** Whether you have your own key of the model's provider; nobody is shown it. */
+  providerKey(): Promise<api.ProviderKeyReply> {
+    return this.connection.ask("GET", "/api/provider-key");
+  }
+
+  setProviderKey(key: string): Promise<api.ProviderKeyReply> {
+    return this.connection.ask("PUT", "/api/provider-key", { body: { key } satisfies api.ProviderKeyBody });
+  }
+
+  removeProviderKey(): Promise<void> {
+    return this.connection.ask("DELETE", "/api/provider-key");
+  }
+
   /** Ends the sign-in of this browser; the address where it goes now. */
   async signOut(): Promise<string> {
     return (await this.connection.ask<api.SignedOut>("POST", "/auth/sign-out")).url;
