@@ -190,6 +190,7 @@ async def test_refusals_are_in_the_audit_and_counted(settings: Settings) -> None
     admins = {"admins": ("bob",)}
     async with running_gateway(limited(settings, "user=anna:turns=0/day", **admins)) as client:
         await say(client, as_(ANNA))
+        await client.app.state.audit.flush()
         entries = (await client.get("/api/audit", **as_(BOB))).json()["entries"]
         metrics = (await client.get("/metrics", **as_(BOB))).text
 
