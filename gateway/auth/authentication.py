@@ -8,7 +8,7 @@ from typing import Protocol
 import structlog
 
 from gateway.auth import LOCAL_USER, SCOPES, Principal
-from gateway.auth.failed_attempts import FailedAttempts
+from gateway.auth.failed_attempts import FailedAttempts, network_of
 from gateway.auth.static_keys import given_keys
 from gateway.auth.stored_keys import key_id_in
 from gateway.errors import Forbidden, InvalidRequest, NotAuthenticated
@@ -113,7 +113,7 @@ class Authentication:
             return await self._first(headers, address)
         digest = hashlib.sha256("\n".join(given).encode()).digest()
         ids = {key_id for each in given if (key_id := key_id_in(each)) is not None}
-        sources = [f"address {address}", *(f"key {key_id}" for key_id in ids)]
+        sources = [f"address {network_of(address or '')}", *(f"key {key_id}" for key_id in ids)]
         self._attempts.check(sources, digest)
         try:
             found = await self._first(headers, address)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from ipaddress import AddressValueError, IPv6Address, IPv6Network
 from time import monotonic
 from typing import NamedTuple
 
@@ -21,6 +22,20 @@ HELD_FOR = 600.0
 of many people behind a router."""
 MAX_SOURCES = 10_000
 MAX_HELD = 10_000
+
+
+def network_of(address: str) -> str:
+    """What an address is counted as: itself, or the /64 network of an IPv6 one, since who has one of its
+    addresses has them all."""
+    if ":" not in address:
+        return address
+    try:
+        found = IPv6Address(address)
+    except AddressValueError:
+        return address
+    if (mapped := found.ipv4_mapped) is not None:
+        return str(mapped)
+    return str(IPv6Network((int(found) >> 64 << 64, 64)))
 
 
 class _Failures(NamedTuple):

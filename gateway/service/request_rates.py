@@ -15,6 +15,7 @@ from typing import NamedTuple
 import structlog
 
 from gateway.auth import Principal
+from gateway.auth.failed_attempts import network_of
 from gateway.bounded_dict import BoundedDict
 from gateway.errors import LimitsUnavailable, StorageError
 from gateway.ids import now_ms
@@ -85,8 +86,8 @@ class RequestRates:
         """Counts a request of nobody who is known. Raises as `take`."""
         if not self._of_addresses or address is None:
             return ()
-        rules = applying(self._of_addresses, address, None)
-        return await self._take([Counted(rule, f"{rule.title} {_hashed(address)}", None) for rule in rules])
+        rules, counted = applying(self._of_addresses, address, None), _hashed(network_of(address))
+        return await self._take([Counted(rule, f"{rule.title} {counted}", None) for rule in rules])
 
     @property
     def is_down(self) -> bool:

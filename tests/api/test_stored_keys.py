@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from gateway.auth.failed_attempts import HELD_FOR, MAX_FAILURES, FailedAttempts
+from gateway.auth.failed_attempts import HELD_FOR, MAX_FAILURES, FailedAttempts, network_of
 from gateway.errors import LockedOut
 from gateway.ids import now_ms
 from gateway.settings import Settings
@@ -164,3 +164,20 @@ def test_a_key_is_locked_out_wherever_the_attempts_come_from() -> None:
     for number in range(100_000):
         attempts.failed([f"address {number}"])
     attempts.check(["address 0"], b"wrong")
+
+
+@pytest.mark.parametrize(
+    ("address", "counted"),
+    [
+        ("192.0.2.7", "192.0.2.7"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2::ffff", "2001:db8:1:2::/64"),
+        ("2001:db8:1:3::1", "2001:db8:1:3::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("::ffff:192.0.2.7", "192.0.2.7"),
+        ("a:socket", "a:socket"),
+    ],
+)
+def test_the_addresses_of_a_network_of_ipv6_are_counted_as_one(address: str, counted: str) -> None:
+    """Who has one has 2**64 of them; an IPv4 address is counted alone, also where it is written as IPv6."""
+    assert network_of(address) == counted
