@@ -2,7 +2,7 @@ import { fireEvent, render, screen, waitFor } from "@testing-library/react";
 import { beforeEach, expect, test, vi } from "vitest";
 
 import { chats } from "./sidebar/chats";
-import { fakeServer } from "./fake-server";
+import { fakeServer, Refusal } from "./fake-server";
 import { settings } from "./settings";
 import { SettingsDialog } from "./SettingsDialog";
 import { app } from "./state";
@@ -50,4 +50,24 @@ test("a file with all chats comes back, and the first reason why one was refused
   fireEvent.change(screen.getByLabelText("Import…", { selector: "input" }), { target: { files: [file] } });
   await waitFor(() => expect(asked.some(({ route }) => route === "POST /api/import")).toBe(true));
   await screen.findByText("1 chat imported. 1 not imported: The session id b is taken.");
+});
+
+test("everything about the reader is downloaded under the name that the server gives it", async () => {
+  const headers = { "Content-Type": "application/zip", "Content-Disposition": 'attachment; filename="ada.zip"' };
+  open({ "GET /api/me/export": new Response("PK", { headers }) });
+  const names: string[] = [];
+  vi.spyOn(HTMLAnchorElement.prototype, "click").mockImplementation(function (this: HTMLAnchorElement) { names.push(this.download); });
+  URL.createObjectURL = () => "blob:x";
+  fireEvent.click(screen.getByRole("button", { name: "Download", hidden: true }));
+  await screen.findByText(/^Downloaded\./);
+  expect(names).toEqual(["ada.zip"]);
+});
+
+test("a download that is refused says why", async () => {
+  open({ "GET /api/me/export": new Refusal(503, "draining") });
+  const save = vi.spyOn(HTMLAnchorElement.prototype, "click").mockImplementation(() => undefined);
+  save.mockClear();
+  fireEvent.click(screen.getByRole("button", { name: "Download", hidden: true }));
+  await screen.findByText("The server is restarting. Please try again in a moment.");
+  expect(save).not.toHaveBeenCalled();
 });

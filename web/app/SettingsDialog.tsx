@@ -6,6 +6,7 @@ import { exportChats, importChats, inWordsOf } from "./chat-files";
 import { Dialog } from "./Dialog";
 import { LANGUAGES } from "./language";
 import { saveFile } from "./downloads";
+import { PersonExport } from "./PersonExport";
 import { ProviderKey } from "./ProviderKey";
 import { chats } from "./sidebar/chats";
 import { pickModel, useModel, useModels } from "./caller";
@@ -74,6 +75,7 @@ function Choices() {
       <TraceAddress />
       <ProviderKey />
       <ChatFiles />
+      <PersonExport />
       <Account />
     </Dialog>
   );

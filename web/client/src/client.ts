@@ -445,6 +445,11 @@ export class GatewayClient {
     return this.connection.ask("GET", "/api/me");
   }
 
+  /** Everything about you in one zip archive. */
+  exportMe(): Promise<File> {
+    return this.download("/api/me/export");
+  }
+
   /** Whether you have your own key of the model's provider; nobody is shown it. */
   providerKey(): Promise<api.ProviderKeyReply> {
     return this.connection.ask("GET", "/api/provider-key");
