@@ -13,6 +13,7 @@ from starlette.applications import Starlette
 from gateway.artifacts.artifact_summary import ArtifactSummariser
 from gateway.auth import tenant_of
 from gateway.auth.authentication import Authentication
+from gateway.auth.signed_in import PageSignIn
 from gateway.auth.stored_keys import StoredKeys
 from gateway.history.indexer import Indexer
 from gateway.http.timer_wheel import Wheel
@@ -280,6 +281,7 @@ async def _open_personal_data(
         audit=storage.audit,
         being_erased=being_erased,
     )
+    page: PageSignIn | None = app.state.page_sign_in
     parts = Erasing(
         deps,
         gateway,
@@ -287,6 +289,7 @@ async def _open_personal_data(
         erasures=storage.person_erasures,
         keys=storage.keys,
         revoked=gateway.keys.revoked,
+        signed_out=page.signed_in.forget if page is not None else lambda _user: None,
         projects=storage.projects,
         purges=storage.purges,
         audit=storage.audit,

@@ -106,6 +106,11 @@ class SignedIn:
         await self._sign_ins.remove(digest_of(value))
         self._known.pop(digest_of(value), None)
 
+    def forget(self, user_id: str) -> None:
+        """Looks all sign-ins of a user up again at their next use: they were ended."""
+        for digest in [digest for digest, known in self._known.items() if known.sign_in.user_id == user_id]:
+            del self._known[digest]
+
     async def _look_up(self, digest: str) -> _Known | None:
         known = self._known.get(digest)
         if known is not None and monotonic() - known.looked_at < FRESH:

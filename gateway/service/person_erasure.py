@@ -130,6 +130,7 @@ class Erasing:
     erasures: PersonErasures
     keys: Keys
     revoked: Callable[[str], None]
+    signed_out: Callable[[str], None]
     projects: Projects
     purges: Purges
     audit: AuditLog
@@ -270,6 +271,7 @@ class PersonEraser:
             await self._table(table, user_id)
         for key_id in ids:
             self._parts.revoked(key_id)
+        self._parts.signed_out(user_id)
 
     async def _end_turns(self, user_id: str) -> None:
         who, gateway = Principal(user_id), self._parts.gateway
