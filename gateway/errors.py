@@ -16,7 +16,7 @@
     │   │   └── DuplicateMemory    the same is remembered already
     │   ├── EncryptionOff      a secret was to be stored, and there is no key to encrypt it with
     │   ├── MemoryFull         a user's store of memories is at its limit
-    │   ├── ArtifactsFull      a user's artifacts use all of their quota
+    │   ├── ArtifactsFull      artifacts of a user, or of a tenant, use all of their quota
     │   ├── NothingToCompress  a session's history is too short to be worth it
     │   ├── BadImport          what was to be imported is damaged, or not an export
     │   ├── TooLarge           the body is over the limit

@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from time import monotonic
 from typing import Any
 
@@ -170,17 +171,20 @@ class ArtifactStore:
             row = replace(row, expires_at=min(row.expires_at, expires_at))
         if (known := await self._made_before(row)) is not None:
             return known
-        quota = self._settings.artifact_quota
+        settings = self._settings
+        add = partial(
+            self._store.add, quota=settings.artifact_quota, tenant_quota=settings.artifact_tenant_quota
+        )
         path = await self._store.path_of(row.owner, row.sha256)
         if path is not None and await self._is_whole(replace(row, path=path)):
             with suppress(Conflict):  # it was removed meanwhile
-                await self._store.add(replace(row, path=path), quota=quota)
+                await add(replace(row, path=path))
                 return replace(row, path=path)
             path = None
         await self._orphans.suspect([row.path], row.created_at)
         try:
             await self._blobs.put(row.path, content.chunks())
-            await self._store.add(row, quota=quota, instead_of=path)
+            await add(row, instead_of=path)
         except Exception:
             with suppress(StorageError):  # it stays a candidate, and `sweep` finds it
                 await remove_orphan(self._orphans, self._blobs, row.path, now_ms())

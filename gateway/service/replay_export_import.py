@@ -273,6 +273,7 @@ class SessionRecords:
                 blobs=deps.blobs,
                 orphans=deps.orphans,
                 quota=deps.settings.artifact_quota,
+                tenant_quota=deps.settings.artifact_tenant_quota,
                 ttl=deps.settings.artifact_ttl,
             )
         )

@@ -389,6 +389,12 @@ class Settings(BaseSettings):
     artifact_quota: int = Field(
         1_073_741_824, ge=1024, description="Bytes of all artifacts of one user; each counts 4096 at least."
     )
+    artifact_tenant_quota: int | None = Field(
+        None,
+        ge=1024,
+        description="Bytes of all artifacts of all users of a tenant together; absent: only those of each "
+        "user are bounded.",
+    )
     artifact_ttl: float = Field(
         2_592_000,
         gt=0,

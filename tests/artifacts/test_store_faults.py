@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import structlog
@@ -40,8 +41,8 @@ class Killed(BaseException):
 class DyingStore(SqlArtifacts):
     """Does one thing, and that is the last."""
 
-    async def add(self, row: ArtifactRow, *, quota: int, instead_of: str | None = None) -> None:
-        await super().add(row, quota=quota, instead_of=instead_of)
+    async def add(self, row: ArtifactRow, **given: Any) -> None:
+        await super().add(row, **given)
         raise Killed
 
 
@@ -175,8 +176,8 @@ async def test_who_is_cancelled_while_the_row_is_added_finds_it_whole(backing: S
     added = asyncio.Event()
 
     class Slow(SqlArtifacts):
-        async def add(self, row: ArtifactRow, *, quota: int, instead_of: str | None = None) -> None:
-            adding = asyncio.ensure_future(super().add(row, quota=quota, instead_of=instead_of))
+        async def add(self, row: ArtifactRow, **given: Any) -> None:
+            adding = asyncio.ensure_future(super().add(row, **given))
             await asyncio.sleep(0)  # it is on its way to the database
             added.set()
             await adding
@@ -223,10 +224,10 @@ async def test_a_content_that_goes_while_it_is_stored_again_is_stored_anew(
         async def path_of(self, owner: str, sha256: str) -> str | None:
             return gone.path
 
-        async def add(self, row: ArtifactRow, *, quota: int, instead_of: str | None = None) -> None:
+        async def add(self, row: ArtifactRow, **given: Any) -> None:
             if row.path == gone.path:
                 await artifact_store.delete(OWNER, gone.ref)
-            await super().add(row, quota=quota, instead_of=instead_of)
+            await super().add(row, **given)
 
     row = await backing.artifact_store(Late(backing.database)).put(bytes_content(DATA), ORIGIN)
 

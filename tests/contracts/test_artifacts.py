@@ -1,5 +1,6 @@
 """What every storage engine owes about artifacts: a claim per sentence of `Artifacts`."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -147,6 +148,49 @@ async def test_the_same_content_once_more_takes_a_block(storage: Storage) -> Non
     assert await storage.artifacts.space_used(OWNER) == SpaceUsed(quota, 3)
     with pytest.raises(ArtifactsFull):
         await add(storage, artifact(4, size=size), quota=quota)
+
+
+@pytest.mark.parametrize(
+    ("anna", "bob", "stranger"), [("acme/anna", "acme/bob", "acmes/eve"), ("anna", "bob", "acme/eve")]
+)
+async def test_all_users_of_a_tenant_have_one_room_besides(
+    storage: Storage, anna: str, bob: str, stranger: str
+) -> None:
+    """What the others have counts; what does not fit is refused and changes nothing. Those of another tenant,
+    however like its name is, have their own, and what is deleted makes room."""
+    room = {"quota": 9 * MIN_COUNTED, "tenant_quota": 3 * MIN_COUNTED}
+    await add(storage, artifact(1, owner=anna), artifact(2, "more", owner=anna), **room)
+    await add(storage, artifact(3, owner=stranger, size=3 * MIN_COUNTED), **room)
+    await add(storage, artifact(4, owner=bob), **room)
+
+    with pytest.raises(ArtifactsFull) as refused:
+        await add(storage, artifact(5, "his", owner=bob), **room)
+
+    assert refused.value.details == {"quota": 3 * MIN_COUNTED, "used": 4 * MIN_COUNTED}
+    assert type((refused.value.details or {})["used"]) is int  # as it is written into the answer
+    assert await storage.artifacts.space_used(bob) == SpaceUsed(MIN_COUNTED, 1)
+    await storage.artifacts.delete(anna, artifact(1).ref, 9)
+    await add(storage, artifact(5, "his", owner=bob), **room)
+
+
+@pytest.mark.parametrize("room", [{"quota": 3}, {"quota": 9, "tenant_quota": 3}])
+async def test_a_room_is_not_exceeded_by_who_comes_at_once(storage: Storage, room: dict[str, int]) -> None:
+    """Of ten artifacts as many are added as fit; each of the others is refused."""
+    owners = ["acme/anna"] * 10 if len(room) == 1 else [f"acme/u{number}" for number in range(10)]
+    found = await asyncio.gather(
+        *(
+            add(
+                storage,
+                artifact(number, f"content {number}", owner=owner),
+                **{name: count * MIN_COUNTED for name, count in room.items()},
+            )
+            for number, owner in enumerate(owners)
+        ),
+        return_exceptions=True,
+    )
+
+    assert found.count(None) == 3
+    assert sum(isinstance(each, ArtifactsFull) for each in found) == 7
 
 
 # Sessions

@@ -52,6 +52,7 @@ async def imported(
     *,
     most_rows: int = MAX_ROWS,
     quota: int = QUOTA,
+    tenant_quota: int | None = None,
     ttl: float = TTL,
 ) -> None:
     await import_session(
@@ -62,6 +63,7 @@ async def imported(
         orphans=storage.orphans,
         ttl=ttl,
         quota=quota,
+        tenant_quota=tenant_quota,
         most_rows=most_rows,
     )
 

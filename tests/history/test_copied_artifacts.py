@@ -157,7 +157,10 @@ async def test_the_importers_quota_counts(tmp_path: Path) -> None:
         assert refused.value.details is not None
         assert refused.value.details["quota"] == len(LONG) + 2 * 4096
         assert await is_untouched(storage, tmp_path / "b")
-        await imported(storage, file, quota=len(LONG) + 3 * 4096)
+        with pytest.raises(ArtifactsFull, match="tenant"):
+            await imported(storage, file, tenant_quota=len(LONG) + 2 * 4096)
+        assert await is_untouched(storage, tmp_path / "b")
+        await imported(storage, file, quota=len(LONG) + 3 * 4096, tenant_quota=len(LONG) + 3 * 4096)
 
 
 async def cannot_be_written(storage: Storage, patch: pytest.MonkeyPatch) -> None:

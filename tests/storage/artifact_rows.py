@@ -38,11 +38,13 @@ def artifact(
     )
 
 
-async def add(storage: Storage, *rows: ArtifactRow, quota: int = QUOTA) -> None:
+async def add(
+    storage: Storage, *rows: ArtifactRow, quota: int = QUOTA, tenant_quota: int | None = None
+) -> None:
     """Adds the rows, with their blobs as candidates before, as `ArtifactStore.put` does."""
     for row in rows:
         await storage.orphans.suspect([row.path], row.created_at)
-        await storage.artifacts.add(row, quota=quota)
+        await storage.artifacts.add(row, quota=quota, tenant_quota=tenant_quota)
 
 
 async def begin(storage: Storage, *sessions: str, owner: str = OWNER) -> None:

@@ -61,13 +61,14 @@ async def import_session(
     orphans: Orphans,
     blobs: Blobs,
     quota: int,
+    tenant_quota: int | None = None,
     ttl: float,
     most_rows: int = MAX_ROWS,
 ) -> SessionRow:
     """Adds the session in `file` (seekable, used by nothing else), with its artifacts, for `owner`, who need
     not have exported it. With more than `most_rows` events and messages it is an archived one. `quota` is
-    what all artifacts of the owner may take, in bytes; none stays for longer than `ttl` seconds without a
-    session.
+    what all artifacts of the owner may take, in bytes, `tenant_quota` what those of all users of their
+    tenant may; none stays for longer than `ttl` seconds without a session.
 
     Must not be cancelled: it would be unknown whether the archives it wrote belong to a session.
 
@@ -92,7 +93,7 @@ async def import_session(
             await begin(path)
             await blobs.put(path, content_of(file, checked.contents[sha256]))
         incoming = await _incoming(file, checked, blobs, begin, most_rows, ttl=ttl)
-        return await copies.add(owner, incoming._replace(contents=contents), quota)
+        return await copies.add(owner, incoming._replace(contents=contents), quota, tenant_quota)
     finally:  # of what came to nothing, and contents of which every artifact was there already
         await clear(orphans, blobs, begun)
 

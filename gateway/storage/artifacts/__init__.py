@@ -124,15 +124,23 @@ class ArtifactReader(Protocol):
 class ArtifactWriter(Protocol):
     """Adds and removes artifacts, and stores which sessions use them."""
 
-    async def add(self, row: ArtifactRow, *, quota: int, instead_of: str | None = None) -> None:
+    async def add(
+        self,
+        row: ArtifactRow,
+        *,
+        quota: int,
+        tenant_quota: int | None = None,
+        instead_of: str | None = None,
+    ) -> None:
         """Stores it; from then on its session, if it has one, uses it, and its blob is no orphan (see
         `Orphans`): it was a candidate, or another artifact has it. Those of its owner that have the blob
         `instead_of` have this one then, as that is damaged.
 
         Raises:
             errors.Conflict: (content_removed) neither was it; the blob may be gone.
-            errors.ArtifactsFull: the owner's artifacts would count more than `quota` bytes; details: quota,
-                used. Content that the owner has already counts MIN_COUNTED.
+            errors.ArtifactsFull: the owner's artifacts would count more than `quota` bytes, or those of all
+                users of their tenant more than `tenant_quota`; details: quota, used. Content that the owner
+                has already counts MIN_COUNTED.
             errors.NotFound: (session_not_found) the owner has no such session.
         """
         ...

@@ -17,7 +17,7 @@ from gateway.errors import ArtifactsFull, Conflict, NotFound
 from gateway.storage.artifacts import ArtifactRow, blob_paths
 from gateway.storage.artifacts.removal import end
 from gateway.storage.artifacts.rows import ARTIFACTS
-from gateway.storage.artifacts.totals import count_in, counted, space_used
+from gateway.storage.artifacts.totals import count_in, counted, space_used, used_by_tenant
 from gateway.storage.artifacts.uses import IS_OF, USED, use
 from gateway.storage.database import Prepared
 from gateway.storage.holds.statements import check_not_held
@@ -111,7 +111,14 @@ def summarise(connection: Connection, owner: str, ref: str, summary: str) -> Non
     SUMMARISE.run(connection, owner=owner, ref=ref, summary=summary)
 
 
-def add(connection: Connection, row: ArtifactRow, *, quota: int, instead_of: str | None = None) -> None:
+def add(
+    connection: Connection,
+    row: ArtifactRow,
+    *,
+    quota: int,
+    tenant_quota: int | None = None,
+    instead_of: str | None = None,
+) -> None:
     take_blob(connection, row.owner, row.path)
     if instead_of is not None:
         suspect(connection, [instead_of], row.created_at)
@@ -128,11 +135,23 @@ def add(connection: Connection, row: ArtifactRow, *, quota: int, instead_of: str
             details={"quota": quota, "used": used},
         )
     insert(connection, row)
+    check_tenant(connection, row.owner, tenant_quota)
     if used < NEAR * quota <= used + more:
         told = {"limit": "artifact_quota", "used": used + more, "most": quota}
         enqueue(connection, row.owner, "limit.near", row.created_at, told)
     if row.session_id is not None:
         use(connection, row.owner, row.session_id, [row.ref])
+
+
+def check_tenant(connection: Connection, owner: str, quota: int | None) -> None:
+    """After artifacts of one of its users were added. Raises errors.ArtifactsFull: those of all its users
+    count more than the quota."""
+    if quota is not None and (used := used_by_tenant(connection, owner)) > quota:
+        raise ArtifactsFull(
+            f"With this the artifacts of all users of your tenant would take {used} bytes; they may take "
+            f"{quota}. Delete some, or ask an operator for more room (GATEWAY_ARTIFACT_TENANT_QUOTA).",
+            details={"quota": quota, "used": used},
+        )
 
 
 def take_blob(connection: Connection, owner: str, path: str) -> None:

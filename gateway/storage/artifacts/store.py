@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from gateway.storage.artifacts import removal, statements, totals, uses
+from gateway.storage.artifacts import ArtifactRow, removal, statements, totals, uses
 from gateway.storage.database import Store, reads, writes
 
 BATCH = 50
@@ -12,7 +12,6 @@ BATCH = 50
 class SqlArtifacts(Store):
     """The `Artifacts` protocol."""
 
-    add = writes(statements.add)
     get = reads(statements.get, snapshot=False)
     find = reads(statements.find, snapshot=False)
     path_of = reads(statements.path_of, snapshot=False)
@@ -22,6 +21,21 @@ class SqlArtifacts(Store):
     delete = writes(statements.delete)
     space_used = reads(totals.space_used, snapshot=False)
     stock = reads(totals.stock, snapshot=False)
+
+    async def add(
+        self,
+        row: ArtifactRow,
+        *,
+        quota: int,
+        tenant_quota: int | None = None,
+        instead_of: str | None = None,
+    ) -> None:
+        await self.database.write(
+            lambda connection: statements.add(
+                connection, row, quota=quota, tenant_quota=tenant_quota, instead_of=instead_of
+            ),
+            over=totals.room_of(row.owner, tenant_quota),
+        )
 
     async def use(self, owner: str, session_id: str, refs: Collection[str]) -> None:
         """Notes that the session refers to these artifacts of the owner; those that are gone are left out."""

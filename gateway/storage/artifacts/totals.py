@@ -4,7 +4,7 @@ transactions."""
 from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from gateway.storage.artifacts import MIN_COUNTED, SpaceUsed, Stock
-from gateway.storage.database import Prepared
+from gateway.storage.database import OwnerLock, Prepared
 from gateway.storage.schema import artifact_totals, artifacts, doubtful_blobs
 
 _OWNER = artifact_totals.c.owner == bindparam("of")
@@ -28,6 +28,11 @@ FIRST = Prepared(
     insert(artifact_totals).values(owner=bindparam("of"), artifacts=bindparam("more"), size=_SIZE, used=_USED)
 )
 USED = Prepared(select(artifact_totals.c.used, artifact_totals.c.artifacts).where(_OWNER))
+_OF_ALL = select(func.coalesce(func.sum(artifact_totals.c.used), 0))
+USED_BY_TENANT = Prepared(
+    _OF_ALL.where(artifact_totals.c.owner >= bindparam("first"), artifact_totals.c.owner < bindparam("after"))
+)
+USED_BY_DEFAULT_TENANT = Prepared(_OF_ALL.where(artifact_totals.c.owner.not_like("%/%")))
 STOCK = Prepared(
     select(
         func.coalesce(func.sum(artifact_totals.c.artifacts), 0),
@@ -58,6 +63,28 @@ def count_out(connection: Connection, owner: str, path: str, size: int) -> None:
 def space_used(connection: Connection, owner: str) -> SpaceUsed:
     row = USED.one(connection, of=owner)
     return SpaceUsed(*row) if row is not None else SpaceUsed(0, 0)
+
+
+def used_by_tenant(connection: Connection, owner: str) -> int:
+    """What the artifacts of all users of the owner's tenant count. The rows are few, one for each user: no
+    total of a tenant is kept. PostgreSQL's sum is no integer."""
+    if prefix := _tenant_prefix(owner):
+        # As texts are in the order of their bytes, all with the prefix are before it with the next one.
+        after = prefix[:-1] + chr(ord(prefix[-1]) + 1)
+        return int(USED_BY_TENANT.value(connection, first=prefix, after=after))
+    return int(USED_BY_DEFAULT_TENANT.value(connection))
+
+
+def room_of(owner: str, tenant_quota: int | None) -> OwnerLock:
+    """What a transaction has to itself that adds to the owner's artifacts: whoever shares the room waits."""
+    return OwnerLock(owner if tenant_quota is None else _tenant_prefix(owner) or "/")
+
+
+def _tenant_prefix(owner: str) -> str:
+    """What the ids of all users of the owner's tenant begin with; empty: the default one, whose ids have no
+    slash."""
+    tenant, slash, _ = owner.partition("/")
+    return tenant + slash if slash else ""
 
 
 def stock(connection: Connection) -> Stock:

@@ -302,14 +302,16 @@ class Copies(Protocol):
         """Whether there is a session of that id, of any owner."""
         ...
 
-    async def add(self, owner: str, incoming: Incoming, quota: int) -> SessionRow:
+    async def add(
+        self, owner: str, incoming: Incoming, quota: int, tenant_quota: int | None = None
+    ) -> SessionRow:
         """Adds all of it, in one transaction. An artifact that the owner has already, with this content, is
         used as it is.
 
         Raises:
             errors.Conflict: the id of the session or of one of its turns is taken, or the reference of an
                 artifact is, for another content; or writing the blobs took so long that they were swept.
-            errors.ArtifactsFull: the owner's artifacts would take more than `quota` bytes. In both cases
-                nothing was added.
+            errors.ArtifactsFull: the owner's artifacts would take more than `quota` bytes, or those of all
+                users of their tenant more than `tenant_quota`. In all cases nothing was added.
         """
         ...

@@ -16,7 +16,7 @@ from gateway.storage.archives.summaries import OF_SESSION as SUMMARY
 from gateway.storage.archives.summaries import save
 from gateway.storage.artifacts import ArtifactRow, Chunk, statements
 from gateway.storage.artifacts.rows import ARTIFACTS
-from gateway.storage.artifacts.totals import space_used
+from gateway.storage.artifacts.totals import room_of, space_used
 from gateway.storage.artifacts.uses import refs_used, use
 from gateway.storage.branches.branch_positions import ranges_text, read_ranges
 from gateway.storage.branches.forks import ADD as ADD_BRANCH
@@ -158,7 +158,9 @@ def turn_of(row: Sequence[Any]) -> TurnCopy:
     return TurnCopy.model_construct(**fields)
 
 
-def add(connection: Connection, owner: str, incoming: Incoming, quota: int) -> SessionRow:
+def add(
+    connection: Connection, owner: str, incoming: Incoming, quota: int, tenant_quota: int | None = None
+) -> SessionRow:
     session, versions, summary, _, several = incoming.moment
     if is_there(connection, session.id):
         raise SessionIdTaken(session.id)
@@ -183,7 +185,8 @@ def add(connection: Connection, owner: str, incoming: Incoming, quota: int) -> S
         insert_version(connection, _version(session.id, version, incoming.archives[version.version]))
     if summary is not None:
         save(connection, _summary_row(session, owner, summary))
-    _add_artifacts(connection, session.id, owner, incoming, quota)
+    if _add_artifacts(connection, session.id, owner, incoming, quota):
+        statements.check_tenant(connection, owner, tenant_quota)
     ADD_MESSAGE.many(connection, (own | each._asdict() for each in incoming.messages))
     happened = ((session.id, each.seq, each.turn_id, each.type, each.body) for each in incoming.events)
     ADD_PACK.many(connection, rows_of(packs_of(happened)))
@@ -212,7 +215,8 @@ def _new_turns(
 
 def _add_artifacts(
     connection: Connection, session_id: str, owner: str, incoming: Incoming, quota: int
-) -> None:
+) -> bool:
+    """Whether there are more of the owner's than before."""
     grew = False
     for copy in incoming.artifacts:
         known = statements.ONE.one(connection, owner=owner, ref=copy.ref)
@@ -233,6 +237,7 @@ def _add_artifacts(
             "Delete some.",
             details={"quota": quota, "used": used},
         )
+    return grew
 
 
 def _artifact(owner: str, path: str, copy: ArtifactCopy) -> ArtifactRow:
@@ -262,4 +267,4 @@ class SqlCopies(Store):
     turns = reads(turns_after, snapshot=False)
     instructions = reads(instructions_after, snapshot=False)
     taken = reads(is_there, snapshot=False)
-    add = writes(add)
+    add = writes(add, over=lambda owner, incoming, quota, tenant_quota=None: room_of(owner, tenant_quota))
