@@ -18,6 +18,7 @@ from gateway.service.upload_buffer import UploadBuffer
 from gateway.settings import Settings
 from tests.api.artifacts import part, problem, send
 from tests.harness import TIMEOUT, Client, running_gateway
+from tests.postgres import on_both_engines
 
 pytestmark = pytest.mark.anyio
 
@@ -157,6 +158,22 @@ async def test_a_full_quota_is_told_with_what_there_is(settings: Settings) -> No
     assert problem(full) == (409, "artifacts_full")
     assert full.json()["error"]["details"] == {"quota": 20_000, "used": 15_000}
     assert [same.status_code, after.status_code] == [201, 201]
+
+
+@on_both_engines
+async def test_a_full_room_of_a_tenant_is_told_to_each_of_its_users(settings: Settings) -> None:
+    """Who has nothing yet is refused for what others have."""
+    keys = [f"{name}-secret-0123456789" for name in ("anna", "bob")]
+    limited = {"api_keys": SecretStr(f"anna:{keys[0]},bob:{keys[1]}"), "artifact_tenant_quota": 20_000}
+    async with running_gateway(settings.model_copy(update=limited)) as client:
+        first, other = [
+            await client.http.post("/api/artifacts", content=each * 15_000, headers=RAW | {"x-api-key": key})
+            for each, key in zip((b"a", b"b"), keys, strict=True)
+        ]
+
+    assert first.status_code == 201
+    assert problem(other) == (409, "artifacts_full")
+    assert other.json()["error"]["details"] == {"quota": 20_000, "used": 30_000}
 
 
 async def test_an_empty_upload_is_refused(client: Client) -> None:
