@@ -12,7 +12,9 @@ import psycopg
 import pytest
 
 from gateway.demo.server import serve_demo
+from gateway.encryption.keyring import new_key
 from gateway.errors import StorageError
+from gateway.storage.blobs.encrypted import MAGIC
 from gateway.storage.data_folder_lock import FolderLock
 from gateway.storage.log.packs import Pack, events_of
 from gateway.storage.moving import MoveProgress
@@ -330,6 +332,40 @@ def test_blobs_move_into_a_bucket_and_back(
     assert "damaged" not in out.err + again.err + back.err
     assert shown_there == before
     assert asyncio.run(shown_by(target)) == before
+
+
+def test_what_is_encrypted_moves_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without the keys, which the move does not have, nothing encrypted is taken for damaged, nor copied
+    twice; a gateway with the keys shows the same at the new place."""
+    source, target, keys = tmp_path / "source", tmp_path / "target", new_key()
+    given = {"encryption_keys": keys, "encrypt_contents": True, "artifact_tokens": 500}
+
+    async def use() -> Mapping[str, Any]:
+        async with serve_demo() as url, running_gateway(settings_for(source, url, **given)) as client:
+            for message in MESSAGES:
+                await client.chat(message, session_id="s_0")
+            assert (await client.http.post("/api/sessions/s_0/archive")).is_success
+            return await shown(client)
+
+    async def look() -> Mapping[str, Any]:
+        async with serve_demo() as url, running_gateway(settings_for(target, url, **given)) as client:
+            return await shown(client)
+
+    before = asyncio.run(use())
+    blobs = [path.read_bytes() for path in (source / "blobs").rglob("*") if path.is_file()]
+    command, at = Command(capsys), ("--blobs", f"{source}/blobs", f"{target}/blobs")
+
+    moved = command("move", url_of(source), url_of(target), *at)
+    again = command("move", url_of(source), url_of(tmp_path / "more"), *at)
+
+    count = len(blobs)
+    assert count > 2
+    assert all(blob.startswith(MAGIC) for blob in blobs)
+    assert (moved.code, again.code) == (0, 0), moved.err + again.err
+    assert f"{count} blobs (0 were there already)." in moved.out
+    assert f"{count} blobs ({count} were there already)." in again.out
+    assert "damaged" not in moved.err + again.err
+    assert asyncio.run(look()) == before
 
 
 def test_a_bucket_that_is_away_leaves_a_move_that_goes_on(

@@ -12,6 +12,7 @@ from gateway.errors import ArchiveDamaged, BlobMissing, StorageError
 from gateway.storage import schema
 from gateway.storage.archives.segments import unpacked
 from gateway.storage.blobs import Blobs
+from gateway.storage.blobs.encrypted import MAGIC
 from gateway.storage.blobs.objects import CHUNK
 from gateway.storage.moving import MoveProgress, OnProgress
 
@@ -28,6 +29,15 @@ class MovedBlobs(NamedTuple):
     present: int
     missing: tuple[str, ...]
     damaged: tuple[str, ...]
+
+
+class Digests(NamedTuple):
+    """The hash of what is stored, and that of its row: None where there is no blob, it cannot be unzipped, or
+    it is encrypted, as only its keys tell then."""
+
+    stored: str | None
+    of_row: str | None
+    encrypted: bool = False
 
 
 class Hashed(NamedTuple):
@@ -54,7 +64,8 @@ async def move_blobs(
     named: Mapping[str, Hashed], source: Blobs, target: Blobs, report: OnProgress
 ) -> MovedBlobs:
     """Copies what `target` does not have, and reads it there again. Blobs that are missing or damaged in the
-    source are reported and are no failure: the move leaves them as they were.
+    source are reported and are no failure: the move leaves them as they were. Encrypted ones are
+    copied as they are: whether their contents are damaged is not known without their keys.
 
     Raises:
         StorageError: a store failed, or the target gives back something else; called again it goes on.
@@ -67,7 +78,10 @@ async def move_blobs(
     async def one(path: str, row: Hashed) -> None:
         nonlocal copied, present
         async with places:
-            if (await _digests(target, path, lines=row.lines))[1] == row.sha256:
+            there = await _digests(target, path, lines=row.lines)
+            if there.of_row == row.sha256 or (
+                there.encrypted and there == await _digests(source, path, lines=row.lines)
+            ):
                 present += 1
                 return
             try:
@@ -75,11 +89,11 @@ async def move_blobs(
             except BlobMissing:
                 missing.append(path)
                 return
-            stored, hashed = await _digests(target, path, lines=row.lines)
-            if stored != written:
+            there = await _digests(target, path, lines=row.lines)
+            if there.stored != written:
                 raise StorageError(f"The blob {path} is not what was written to the target.")
             copied += 1
-            if hashed != row.sha256:
+            if there.of_row != row.sha256 and not there.encrypted:
                 damaged.append(path)
         report(MoveProgress("blobs", copied + present, len(named)))
 
@@ -104,8 +118,7 @@ async def _copy(source: Blobs, target: Blobs, path: str) -> str:
     return digest.hexdigest()
 
 
-async def _digests(blobs: Blobs, path: str, *, lines: bool) -> tuple[str | None, str | None]:
-    """The hash of a blob, and that of its row: None where there is no blob, or it cannot be unzipped."""
+async def _digests(blobs: Blobs, path: str, *, lines: bool) -> Digests:
     stored, hashed = hashlib.sha256(), hashlib.sha256()
 
     async def read() -> AsyncIterator[bytes]:
@@ -115,12 +128,16 @@ async def _digests(blobs: Blobs, path: str, *, lines: bool) -> tuple[str | None,
 
     chunks = read()
     try:
+        if await blobs.read(path, length=len(MAGIC)) == MAGIC:
+            async for _ in chunks:
+                pass
+            return Digests(stored.hexdigest(), None, encrypted=True)
         async for piece in unpacked(path, chunks) if lines else chunks:
             hashed.update(piece)
     except BlobMissing:
-        return None, None
+        return Digests(None, None)
     except ArchiveDamaged:
         async for _ in chunks:
             pass
-        return stored.hexdigest(), None
-    return stored.hexdigest(), hashed.hexdigest()
+        return Digests(stored.hexdigest(), None)
+    return Digests(stored.hexdigest(), hashed.hexdigest())
