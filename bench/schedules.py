@@ -24,6 +24,7 @@ from gateway import wiring
 from gateway.ids import new_schedule_id, now_ms
 from gateway.messages import Usage
 from gateway.model.prices import DEFAULT_WINDOW, cost_of
+from gateway.service.limits import UserLimits
 from gateway.service.schedules import ScheduleWorker
 from gateway.service.session_events import SessionEvents
 from gateway.settings import Settings, load_settings
@@ -111,7 +112,10 @@ async def measured(settings: Settings, share: int) -> Sequence[Figure]:
                 settings, storage, model, skills, suggestions=Suggestions(), id_key=bytes(32)
             )
             in_flight, events = InFlight(deps), SessionEvents(storage.log)
-            worker = ScheduleWorker(deps, in_flight, storage.schedules, events, delays, has_key=everybody)
+            limits = UserLimits(settings, storage.limits)
+            worker = ScheduleWorker(
+                deps, in_flight, storage.schedules, events, delays, limits=limits, has_key=everybody
+            )
             await model.prepare()
             cost_of(settings.model, Usage(input_tokens=1, output_tokens=1))  # loads the prices
             ownership = Ownership(deps, in_flight)

@@ -179,11 +179,12 @@ class DuplicateMemory(Conflict):
 class EncryptionOff(RequestRefused):
     code = "encryption_off"
 
-    def __init__(self) -> None:
-        super().__init__(
-            "This gateway has no key to encrypt secrets with, and stores none: its operator sets "
-            "GATEWAY_ENCRYPTION_KEYS (docs/operations.md)."
-        )
+    def __init__(
+        self,
+        message: str = "This gateway has no key to encrypt secrets with, and stores none: its operator sets "
+        "GATEWAY_ENCRYPTION_KEYS (docs/operations.md).",
+    ) -> None:
+        super().__init__(message)
 
 
 class MemoryFull(RequestRefused):

@@ -17,6 +17,7 @@ from gateway.messages import Message, text_block
 from gateway.model import base as model_base
 from gateway.model.anthropic import AnthropicModel
 from gateway.model.base import Delta, ModelRequest
+from gateway.model.credentials import Credential
 from gateway.model.http_client import PreparedRequest, Wire
 from gateway.model.http_response import MAX_HEAD, HttpResponse
 from gateway.model.message_stream import MessageStream
@@ -274,7 +275,7 @@ async def test_an_end_in_the_read_of_a_delta_that_was_taken_is_seen_at_once(end:
         response = await ask()
         watchdog = Watchdog(asyncio.get_running_loop().time() + TIMEOUT, TIMEOUT, response.close)
         with pytest.raises(ModelError) as failed:
-            async for _ in chunks_of(response, MessageStream(), watchdog, None, take):
+            async for _ in chunks_of(response, MessageStream(), watchdog, Credential(None), take):
                 pass
 
     assert (failed.value.code, watchdog.expired) == ("upstream_truncated", False)

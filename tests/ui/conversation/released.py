@@ -65,6 +65,7 @@ class Released(ThreadingHTTPServer):
             status=None,
             shared=None,
             shared_by=None,
+            retention=None,
         )
 
     def release(self, count: int) -> None:
