@@ -35,6 +35,7 @@ NOT_TYPED = {
     "nginx": SCALING,
     "psql": SCALING,
     "gateway serve --port 800$n": SCALING,
+    "gateway provider-keys": "a gateway that encrypts; tests/cli/test_provider_keys.py starts one",
     "gateway memory confirm": "what waits comes from tools; tests/cli/test_memory.py confirms one",
 }
 """Why a block is not typed, by words that stand in it, or by its page."""
