@@ -28,6 +28,7 @@ TASKS = {
     "count of memories",
     "deadlines of approvals",
     "documents",
+    "erasure of persons",
     "leader",
     "learning",
     "memory suggestions",
@@ -46,6 +47,7 @@ TASKS = {
     "upkeep",
     "vectors of memories",
     "webhooks",
+    "who is being erased",
 }
 """All that a gateway starts where everything is switched on."""
 
