@@ -90,7 +90,7 @@ def command_tree() -> typer.Typer:
             (provider_keys.show, provider_keys.set_, provider_keys.remove),
         ),
         "secrets": (
-            "Secrets: the keys that encrypt what is stored, for operators.",
+            "Keys that encrypt what is stored.",
             (secrets.generate, secrets.rotate, secrets.forget),
         ),
         "webhooks": (

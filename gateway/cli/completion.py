@@ -8,7 +8,7 @@ import typer
 def completion(
     shell: Annotated[Literal["bash", "zsh", "fish"], typer.Argument(help="For which shell.")],
 ) -> None:
-    """Print a script that completes commands and options with Tab."""
+    """Print a script that completes with Tab."""
     # typer exports neither this nor completion_init, only an option that edits files of the shell's
     from typer.completion import get_completion_script  # pyright: ignore[reportPrivateImportUsage]
 

@@ -15,16 +15,17 @@ async def remove_session(
     owner: str,
     *,
     only_if: tuple[int, int | None] | None = None,
-    most_cleared: int = CLEARED,
+    most_cleared: int | None = None,
 ) -> None:
-    """Removes it with the memories that are its alone. Raises what `Sessions.delete` raises."""
+    """Removes it with the memories that are its alone, and at most `most_cleared` contents (absent: CLEARED).
+    Raises what `Sessions.delete` raises."""
     try:
         candidates = await deps.sessions.delete(session_id, owner, only_if=only_if)
     except NotFound:
         await forget_session_memories(deps, session_id, owner)
         raise
     await forget_session_memories(deps, session_id, owner)
-    await deps.artifact_store.clear(candidates[:most_cleared], now_ms())
+    await deps.artifact_store.clear(candidates[: CLEARED if most_cleared is None else most_cleared], now_ms())
 
 
 async def forget_session_memories(deps: Dependencies, session_id: str, owner: str) -> None:

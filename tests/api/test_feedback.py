@@ -109,7 +109,7 @@ async def test_only_a_turn_of_ones_own_that_is_over_is_rated(client: Client) -> 
 
     assert (early.status_code, early.json()["error"]["code"]) == (409, "turn_in_progress")
     assert (unknown.status_code, unknown.json()["error"]["code"]) == (404, "turn_not_found")
-    assert (elsewhere.status_code, elsewhere.json()["error"]["code"]) == (404, "turn_not_found")
+    assert (elsewhere.status_code, elsewhere.json()["error"]["code"]) == (404, "session_not_found")
     assert odd == [400] * 4
 
 

@@ -26,6 +26,7 @@ COMMANDS = (
 GROUPS = (
     *("skills", "tools", "memory", "documents", "sessions", "approvals"),
     *("schedules", "webhooks", "keys", "projects", "users", "holds", "retention"),
+    *("provider-keys", "secrets"),
 )
 INNER_COMMANDS = (
     ("skills", "list"),

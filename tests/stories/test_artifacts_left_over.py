@@ -6,7 +6,7 @@ import pytest
 
 from gateway.artifacts.artifact_store import CANDIDATE_TIME
 from gateway.ids import now_ms
-from gateway.service import gateway
+from gateway.service import session_removal
 from gateway.settings import Settings
 from gateway.storage.artifacts import blob_path
 from gateway.storage.blobs.folder import FolderBlobs
@@ -50,7 +50,7 @@ async def test_who_deletes_a_session_waits_for_some_of_its_contents_only(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The others are candidates, and are removed later."""
-    monkeypatch.setattr(gateway, "CLEARED", 2)
+    monkeypatch.setattr(session_removal, "CLEARED", 2)
     session = await client.session()
     for number in range(5):
         await send(client, f"row {number}".encode(), "text/plain", session_id=session)
