@@ -31,6 +31,7 @@ from gateway.schedules.schedule_editor import ScheduleEditor
 from gateway.service.archiver import Archiver
 from gateway.service.artifacts import UserArtifacts
 from gateway.service.audit import AuditRecorder, UserAudit
+from gateway.service.being_erased import BeingErased
 from gateway.service.dependencies import Dependencies
 from gateway.service.documents import DocumentedMemories
 from gateway.service.gateway import Gateway
@@ -40,7 +41,7 @@ from gateway.service.leader import Leader
 from gateway.service.learning_worker import LearningWorker
 from gateway.service.limits import UserLimits
 from gateway.service.memory import UserMemories
-from gateway.service.person_erasure import BeingErased, Erasing, PersonEraser
+from gateway.service.person_erasure import Erasing, PersonEraser
 from gateway.service.personal_data import PersonalData
 from gateway.service.projects import UserProjects
 from gateway.service.provider_keys import StoredCredentials, UserProviderKeys

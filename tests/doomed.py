@@ -4,7 +4,7 @@ import asyncio
 import os
 import signal
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
@@ -23,14 +23,22 @@ from tests.harness import TIMEOUT, running_gateway, settings_for
 Step = Callable[..., Awaitable[Any]]
 
 
-@asynccontextmanager
-async def doomed_gateway(
+def doomed_gateway(
     folder: Path, model_url: str, moment: str | None = None
-) -> AsyncGenerator[tuple[str, ForkServerProcess]]:
+) -> AbstractAsyncContextManager[tuple[str, ForkServerProcess]]:
     """A gateway over `folder` at this URL. With `moment` it dies when a call comes to that moment which has
     it as its argument. Leaving the context kills it."""
+    return served_by(_serve, folder, model_url, moment)
+
+
+@asynccontextmanager
+async def served_by(
+    serve: Callable[..., object], *args: object
+) -> AsyncGenerator[tuple[str, ForkServerProcess]]:
+    """A process that runs `serve`, which sends the URL of its gateway through the last of its arguments, a
+    connection. Leaving the context kills it."""
     ours, theirs = FORKED.Pipe()
-    process = forked(_serve, folder, model_url, moment, theirs)
+    process = forked(serve, *args, theirs)
     theirs.close()
     try:
         if not await asyncio.to_thread(ours.poll, TIMEOUT):

@@ -21,6 +21,16 @@ from gateway.tools.base import FunctionTool
 from tests.loopback import TIMEOUT, served
 
 
+class Clock:
+    """Seconds that pass when the test says so."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
 @dataclass(frozen=True, slots=True)
 class Frame:
     """One SSE frame as it came over the wire."""

@@ -21,7 +21,7 @@ from gateway.errors import Draining, Forbidden, GatewayError, InvalidRequest, Li
 from gateway.http.limit_headers import put_limits
 from gateway.http.problems import dialect_of, on_bug, refusal
 from gateway.ids import is_id, new_request_id
-from gateway.service.limits import TOLD
+from gateway.service.limits import STANDINGS
 from gateway.service.request_rates import RequestRates
 from gateway.settings import LOOPBACK_HOSTS, Settings
 from gateway.storage.limits import Standing
@@ -158,8 +158,8 @@ class Access:
         rates: RequestRates | None = scope["app"].state.request_rates
         standings = list[Standing]()
         if rates is not None:
-            send = _telling(send, standings)
-            TOLD.set(standings)
+            send = _with_limits(send, standings)
+            STANDINGS.set(standings)
         try:
             check_single(headers, self._single)
             address = scope["client"][0] if scope.get("client") else None
@@ -222,15 +222,15 @@ async def _identified(
         raise
 
 
-def _telling(send: Send, standings: Sequence[Standing]) -> Send:
+def _with_limits(send: Send, standings: Sequence[Standing]) -> Send:
     """Adds to the answer how the limits stand, as of when it begins."""
 
-    async def told(message: Message) -> None:
+    async def send_with_limits(message: Message) -> None:
         if message["type"] == "http.response.start" and standings:
             put_limits(MutableHeaders(scope=message), standings)
         await send(message)
 
-    return told
+    return send_with_limits
 
 
 def check_single(headers: Headers, names: Iterable[str] = SINGLE) -> None:

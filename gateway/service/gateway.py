@@ -35,7 +35,7 @@ from gateway.service.follower import (
 from gateway.service.history import SessionHistory
 from gateway.service.holds import UserHolds
 from gateway.service.keys import ApiKeys
-from gateway.service.limits import UserLimits, tell
+from gateway.service.limits import UserLimits, show
 from gateway.service.memory import UserMemories
 from gateway.service.projects import UserProjects
 from gateway.service.prompts import Prompts
@@ -544,7 +544,7 @@ class Gateway:
             self.limits.reached(error)
             raise
         if not accepted.repeated:
-            tell(accepted.standings)
+            show(accepted.standings)
             if accepted.turn.status == "running":
                 self._in_flight.start(accepted)
             if accepted.interrupts is not None:

@@ -27,7 +27,7 @@ SETTLED = 200
 FORGOTTEN_AFTER = 172_800_000
 """Milliseconds after its end for which a counter is kept."""
 
-TOLD: ContextVar[list[Standing] | None] = ContextVar("limits_told", default=None)
+STANDINGS: ContextVar[list[Standing] | None] = ContextVar("limit_standings", default=None)
 """Where the standings of the limits of a request are gathered, for the headers of its answer."""
 
 
@@ -66,7 +66,7 @@ class UserLimits:
         """Notes that a turn was refused."""
         standing = cast("Standing", error.standing)
         self._refused(standing.counter.whose, standing.counter.measure)
-        tell([standing])
+        show([standing])
 
     async def standings(self, who: Principal) -> Sequence[Standing]:
         """How the limits stand that hold for them: of limits of one model those of the models that they may
@@ -118,10 +118,10 @@ class UserLimits:
                 return Charge(counter, measure, 1)
 
 
-def tell(standings: Sequence[Standing]) -> None:
-    """Has the answer to this request tell how the limits stand."""
-    if (told := TOLD.get()) is not None:
-        told += standings
+def show(standings: Sequence[Standing]) -> None:
+    """Has the headers of this request's answer show how the limits stand."""
+    if (shown := STANDINGS.get()) is not None:
+        shown += standings
 
 
 def _counter(counted: Counted, now: int) -> Counter:

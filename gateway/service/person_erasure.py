@@ -10,7 +10,7 @@ one; what is counted, before anything is removed, is stored once. Only who is th
 
 import asyncio
 import hashlib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -23,7 +23,9 @@ from gateway.history.archive import FOLDER, folder_of
 from gateway.ids import now_ms
 from gateway.memory.services import households_of
 from gateway.service.audit import AuditRecorder
+from gateway.service.being_erased import LOOK_EVERY, BeingErased
 from gateway.service.dependencies import Dependencies
+from gateway.service.erasure_report import what_stays
 from gateway.service.gateway import Gateway
 from gateway.service.projects import forget_project_memories
 from gateway.service.purge_worker import PurgeWorker
@@ -36,8 +38,6 @@ from gateway.storage.projects import Projects
 from gateway.storage.sessions import Purges
 from gateway.storage.turns import TurnState
 
-LOOK_EVERY = 2.0
-"""Seconds after which each process knows whom it has to refuse, and a new erasure begins at the latest."""
 UNKNOWN_FOR = 6.0
 """Seconds for which other replicas may let somebody in who is to be erased: keys and sign-ins are looked up
 again after five."""
@@ -52,66 +52,11 @@ CANDIDATES = 10_000
 PASSES = 5
 """How often an attempt goes through all steps: something may have been under way."""
 OPEN: tuple[TurnState, ...] = ("running", "accepted", "awaiting_approval", "awaiting_tool_result")
-ALLOWED_PATHS = frozenset({"/api/me/erasure"})
-"""What somebody may ask for who is being erased."""
-BACKUPS = Kept(
-    "backups",
-    None,
-    "Backups, traces and log lines that were made before have what they have until they are removed.",
-)
-SERVER = Kept(
-    "server", None, "A server's VACUUM frees the bytes; its archived logs have them while they are kept."
-)
-
-NO_MEMORY = Kept(
-    "memories", None, "The memory is switched off: what its database has of this person was not looked at."
-)
-
 log = structlog.get_logger(__name__)
 
 
 class NotYet(Exception):
     """An erasure waits for something, and is tried again."""
-
-
-class BeingErased:
-    """Whom this process refuses, as their erasure is not done."""
-
-    def __init__(self, erasures: PersonErasures) -> None:
-        self._erasures = erasures
-        self.users: frozenset[str] = frozenset()
-        self._added: frozenset[str] = frozenset()
-        self.changed = asyncio.Event()
-
-    async def look(self) -> None:
-        """Raises errors.StorageError."""
-        self._added = frozenset()
-        found = await self._erasures.unfinished()
-        self.users = self._added | {each.person for each in found}  # what came meanwhile may not be in it
-
-    def add(self, user_id: str) -> None:
-        """At once in this process."""
-        self._added |= {user_id}
-        self.users |= {user_id}
-        self.changed.set()
-
-    def check(self, who: Principal, path: str) -> None:
-        """Raises errors.Conflict (being_erased)."""
-        if who.user_id in self.users and path not in ALLOWED_PATHS:
-            raise Conflict(
-                "Everything of this user is being erased: ask again when that is done (GET /api/me/erasure).",
-                code="being_erased",
-                retryable=True,
-            )
-
-    async def run(self) -> None:
-        """Looks again and again, until it is cancelled."""
-        while True:
-            try:
-                await self.look()
-            except StorageError as error:
-                log.warning("erasures_unknown", code=error.code, error=str(error))
-            await asyncio.sleep(LOOK_EVERY)
 
 
 def pseudonym_of(erasure_id: str, user_id: str) -> str:
@@ -192,7 +137,7 @@ class PersonEraser:
     async def _erase(self, erasure: Erasure) -> None:
         if not erasure.person.startswith(ERASED):
             erasure = await self._remove(erasure)
-        await self._scrub()
+        await self._parts.scrub()
         done = replace(erasure, state="done", step="done", waits_for=None, finished_at=now_ms())
         if await self._parts.erasures.put(done):
             await self._being_erased.look()
@@ -225,7 +170,7 @@ class PersonEraser:
             erasure = await self._step(erasure, "audit")
             renamed = await self._pseudonymise(user_id, pseudonym)
             in_others = (await parts.persons.counts(pseudonym)).get("turns", 0)
-            erasure = replace(erasure, kept=self._kept(erasure, renamed, in_others))
+            erasure = replace(erasure, kept=self._stays(erasure, renamed, in_others))
             left = await self._left(user_id)
             if not left:
                 break
@@ -336,6 +281,16 @@ class PersonEraser:
         if left:
             raise NotYet(f"{len(left)} contents cannot be removed from the blob store yet.")
 
+    def _stays(self, erasure: Erasure, renamed: int, in_others: int) -> Sequence[Kept]:
+        deps = self._parts.deps
+        return what_stays(
+            erasure.found or {},
+            renamed=renamed,
+            in_others=in_others,
+            has_memory=deps.memory is not None,
+            has_server=deps.settings.is_shared,
+        )
+
     async def _pseudonymise(self, user_id: str, pseudonym: str) -> int:
         await self._parts.recorder.flush()
         await self._parts.persons.rename(user_id, pseudonym)
@@ -355,27 +310,6 @@ class PersonEraser:
         settings = self._parts.deps.settings
         shared = households_of(settings, user_id)
         return frozenset(name for name in shared if set(settings.households[name]) - {user_id})
-
-    def _kept(self, erasure: Erasure, renamed: int, in_others: int) -> tuple[Kept, ...]:
-        kept = [BACKUPS] if self._parts.deps.memory is not None else [BACKUPS, NO_MEMORY]
-        if self._parts.deps.settings.is_shared:
-            kept.append(SERVER)
-        if shared := (erasure.found or {}).get("household_memories"):
-            why = "Memories of a household with other members stay, without this person's name and quotes."
-            kept.append(Kept("household_memories", shared, why))
-        if in_others:
-            why = "What this person wrote in shared sessions of others stays in them, under the pseudonym."
-            kept.append(Kept("turns", in_others, why))
-        if counted := (erasure.found or {}).get("limit_counters"):
-            why = "What was counted for limits stays until two days after its period, under the pseudonym."
-            kept.append(Kept("limit_counters", counted, why))
-        if renamed:
-            why = "Who did what stays for as long as the audit is kept (audit_days), under the pseudonym."
-            kept.append(Kept("audit", renamed, why))
-        return tuple(kept)
-
-    async def _scrub(self) -> None:
-        await self._parts.scrub()
 
 
 def _entry(erasure: Erasure) -> AuditEntry:

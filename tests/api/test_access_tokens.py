@@ -19,22 +19,12 @@ from gateway.auth.identity_provider import ASKED_EVERY, KEPT_FOR, LIFETIME, Iden
 from gateway.errors import NotAuthenticated, ProviderUnavailable, SettingsError
 from gateway.settings import Settings
 from gateway.wiring.authentication import open_authentication
-from tests.harness import Client, running_gateway
+from tests.harness import Client, Clock, running_gateway
 from tests.identity_provider import AUDIENCE, Issuer, issuing
 
 pytestmark = pytest.mark.anyio
 
 KEY = "bob-secret-0123456789"
-
-
-class Clock:
-    """Seconds that pass when the test says so."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.fixture

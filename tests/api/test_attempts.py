@@ -17,23 +17,13 @@ from gateway.errors import LockedOut, NotAuthenticated
 from gateway.settings import Settings
 from gateway.storage.keys import ApiKey
 from gateway.wiring import open_storage
-from tests.harness import Client, running_gateway
+from tests.harness import Client, Clock, running_gateway
 
 pytestmark = pytest.mark.anyio
 
 SECRET = "ada-secret-0123456789"
 ATTEMPTS = 10_000
 KEY_ID = "0123456789abcdef"
-
-
-class Clock:
-    """Seconds that pass when the test says so."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.fixture

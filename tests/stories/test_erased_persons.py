@@ -6,8 +6,7 @@ import os
 import signal
 import sqlite3
 import zipfile
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager, closing
+from contextlib import closing
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ import pytest
 from pydantic import SecretStr
 
 from gateway.settings import Settings
-from tests.forked import FORKED, forked
+from tests.doomed import served_by
 from tests.harness import TIMEOUT, Client, client_at, running_gateway, settings_for
 from tests.postgres import on_both_engines
 
@@ -271,7 +270,7 @@ async def test_an_erasure_that_is_killed_goes_on_at_the_next_start(
     tmp_path: Path, demo_url: str, moment: str
 ) -> None:
     """With kill -9 before each step. The report counts what was there before the first of them."""
-    async with doomed(tmp_path, demo_url, moment) as (url, process), client_at(url) as client:
+    async with served_by(_serve, tmp_path, demo_url, moment) as (url, process), client_at(url) as client:
         await live(Person(client, BOB))
         ada = Person(client, ADA)
         found = await ada.ask("POST", "/api/users/bob/erasure", {"confirm": "bob"}, status=202)
@@ -286,23 +285,8 @@ async def test_an_erasure_that_is_killed_goes_on_at_the_next_start(
     assert not [file for file in tmp_path.rglob("*.jsonl.gz") if file.is_file()]
 
 
-@asynccontextmanager
-async def doomed(folder: Path, model_url: str, moment: str) -> AsyncGenerator[tuple[str, Any]]:
-    """A gateway in a process that kills itself when the erasure comes to that step."""
-    ours, theirs = FORKED.Pipe()
-    process = forked(_serve, folder, model_url, moment, theirs)
-    theirs.close()
-    try:
-        assert await asyncio.to_thread(ours.poll, TIMEOUT)
-        yield ours.recv(), process
-    finally:
-        ours.close()
-        process.kill()
-        await asyncio.to_thread(process.join)
-        process.close()
-
-
 def _serve(folder: Path, model_url: str, moment: str, ready: Connection) -> None:
+    """A gateway that kills itself when the erasure comes to that step."""
     from gateway.service.person_erasure import PersonEraser
 
     stored = PersonEraser._step  # pyright: ignore[reportPrivateUsage] - the moments between two steps
