@@ -114,7 +114,7 @@ async def measured(settings: Settings, share: int) -> Sequence[Figure]:
             in_flight, events = InFlight(deps), SessionEvents(storage.log)
             limits = UserLimits(settings, storage.limits)
             worker = ScheduleWorker(
-                deps, in_flight, storage.schedules, events, delays, limits=limits, has_key=everybody
+                deps, in_flight, storage.schedule_runs, events, delays, limits=limits, has_key=everybody
             )
             await model.prepare()
             cost_of(settings.model, Usage(input_tokens=1, output_tokens=1))  # loads the prices

@@ -26,7 +26,7 @@ from gateway.tools.base import FunctionTool
 from gateway.tools.function import tool
 from gateway.turn.context import TurnContext
 from gateway.turn.emitter import Emitter
-from gateway.turn.finalize import Limits
+from gateway.turn.finalize import TurnBounds
 from gateway.turn.permission import seek_permission
 from gateway.turn.progress import CallState, TurnProgress
 from gateway.turn.suggestions import Suggestions
@@ -151,7 +151,7 @@ async def calling() -> Sequence[Figure]:
         new = NewTurn("t", "s", OWNER, "hi", "demo", None, "reject", create_session=True, at=1)
         accepted = await storage.turns.accept(new, max_queued=0)
         emitter = Emitter(storage.log, accepted.turn, accepted.head, TurnProgress())
-        turn = TurnContext(deps, emitter, Limits(1, None, 1))
+        turn = TurnContext(deps, emitter, TurnBounds(1, None, 1))
         turn.use(History([]))
         figures = [
             Figure(f"dispatch of {kind}", await dispatched(turn, each) * 1e3, "ms", 1)

@@ -46,7 +46,7 @@ from gateway.service.personal_data import PersonalData
 from gateway.service.projects import UserProjects
 from gateway.service.provider_keys import StoredCredentials, UserProviderKeys
 from gateway.service.purge_worker import PurgeWorker
-from gateway.service.retention import SessionRetention, TenantRetention
+from gateway.service.retention import RetentionSweep, TenantRetention
 from gateway.service.schedule_results import ScheduleResults
 from gateway.service.schedules import ScheduleWorker, UserSchedules
 from gateway.service.secrets import SecretRotation
@@ -169,7 +169,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
             keys=_keys(app, settings, storage, stack),
             projects=UserProjects(deps),
             holds=UserHolds(deps),
-            retention=TenantRetention(deps, SessionRetention(deps, archiver, _expired(app))),
+            retention=TenantRetention(deps, RetentionSweep(deps, archiver, _expired(app))),
             limits=limits,
             provider_keys=UserProviderKeys(
                 storage.provider_keys, settings, has_model=app.state.demo or settings.has_model
@@ -231,7 +231,10 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
                 _schedules(app, gateway, in_flight, storage, events).run,
                 "schedules",
             ),
-            (ScheduleResults(storage.schedules, gateway.schedules.destinations).run, "results of schedules"),
+            (
+                ScheduleResults(storage.result_deliveries, gateway.schedules.destinations).run,
+                "results of schedules",
+            ),
             # Not before: a turn that a deadline wakes has an owner.
             (gateway.approvals.watch_deadlines, "deadlines of approvals"),
             (indexer.run, "search index"),
@@ -313,7 +316,7 @@ def _schedules(
     worker = ScheduleWorker(
         app.state.deps,
         in_flight,
-        storage.schedules,
+        storage.schedule_runs,
         events,
         metrics.schedules,
         limits=gateway.limits,
@@ -335,9 +338,9 @@ def _webhooks(
     settings: Settings, storage: Storage, telemetry: Telemetry
 ) -> tuple[WebhookWorker, UserWebhooks]:
     posts = open_webhook_posts(settings)
-    worker = WebhookWorker(storage.webhooks, storage.turns, posts, settings, telemetry.webhook_tried)
+    worker = WebhookWorker(storage.deliveries, storage.turns, posts, settings, telemetry.webhook_tried)
     storage.bus.watch(worker.watch)
-    return worker, UserWebhooks(storage.webhooks, storage.schedules, posts, settings, worker.look)
+    return worker, UserWebhooks(storage.webhooks, storage.result_deliveries, posts, settings, worker.look)
 
 
 def _keys(app: Starlette, settings: Settings, storage: Storage, stack: AsyncExitStack) -> ApiKeys:
@@ -424,7 +427,7 @@ async def _look_at_documents(app: Starlette, documents: Documents, telemetry: Te
 def _counts(telemetry: Telemetry, storage: Storage, memory: OpenMemory) -> Iterator[tuple[Work, str]]:
     counts = telemetry.metrics
     yield partial(counts.artifacts.run, storage.artifacts), "count of artifacts"
-    yield partial(counts.deliveries.run, storage.webhooks), "count of deliveries"
+    yield partial(counts.deliveries.run, storage.deliveries), "count of deliveries"
     if memory.services is not None:
         yield partial(counts.memories.run, memory.services.store), "count of memories"
 

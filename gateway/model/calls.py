@@ -108,7 +108,7 @@ class ModelCall:
 
 
 @dataclass(slots=True)
-class Spent:
+class UsageSum:
     """The usage of the calls of one piece of work so far. `usage` is None before the first that reported
     any."""
 
@@ -200,7 +200,7 @@ class ModelCalls:
         timeout: float,
         attempts: int = 1,
         context: CallContext = NO_CONTEXT,
-        spent: Spent | None = None,
+        spent: UsageSum | None = None,
     ) -> Completion:
         """Asks, and again after a failure that passes: at most `attempts` times, and for `timeout` seconds
         in all. `spent` is kept up to date, also when this fails.

@@ -66,7 +66,7 @@ def ignore(_: RetainedSession) -> None:
     """Observes nothing."""
 
 
-class SessionRetention:
+class RetentionSweep:
     """One per process; the leader's applies it. `deleted` is called for each session that was."""
 
     def __init__(self, deps: Dependencies, archiver: Archiver, deleted: OnDeleted = ignore) -> None:
@@ -164,7 +164,7 @@ def _ms(seconds: float | None) -> int | None:
 class TenantRetention:
     """The verbs of retention. One per process."""
 
-    def __init__(self, deps: Dependencies, applied: SessionRetention) -> None:
+    def __init__(self, deps: Dependencies, applied: RetentionSweep) -> None:
         self._deps = deps
         self.applied = applied
 

@@ -15,7 +15,7 @@ from gateway.backlog import doubled
 from gateway.errors import StorageError
 from gateway.ids import now_ms
 from gateway.schedules.schedule_editor import Destination
-from gateway.storage.schedules import Schedules, Undelivered
+from gateway.storage.schedules import ResultDeliveries, Undelivered
 
 EVERY = 1.0
 """Seconds between two looks for what is undelivered."""
@@ -33,8 +33,8 @@ log = structlog.get_logger(__name__)
 class ScheduleResults:
     """One per process."""
 
-    def __init__(self, store: Schedules, destinations: Mapping[str, Destination]) -> None:
-        self._store = store
+    def __init__(self, deliveries: ResultDeliveries, destinations: Mapping[str, Destination]) -> None:
+        self._deliveries = deliveries
         self._destinations = destinations
 
     async def run(self) -> None:
@@ -49,7 +49,7 @@ class ScheduleResults:
 
     async def look(self) -> bool:
         """Tries to deliver some of what is due now; whether there may be more. Raises errors.StorageError."""
-        found = await self._store.undelivered(now_ms(), AT_ONCE)
+        found = await self._deliveries.undelivered(now_ms(), AT_ONCE)
         tried = await asyncio.gather(*map(self._tried, found), return_exceptions=True)
         for failure in tried:
             if isinstance(failure, BaseException):
@@ -62,7 +62,7 @@ class ScheduleResults:
         assert schedule.destination is not None  # it is wanted there
         kind, _, address = schedule.destination.partition(":")
         again_at = now_ms() + int(doubled(FIRST_RETRY, tries + 1, LAST_RETRY) * 1000)
-        if not await self._store.claim_delivery(found, again_at):
+        if not await self._deliveries.claim_delivery(found, again_at):
             return
         claimed = found._replace(deliver_at=again_at)
         try:
@@ -75,4 +75,4 @@ class ScheduleResults:
             )
             if tries + 1 < MAX_TRIES:
                 return
-        await self._store.claim_delivery(claimed, None)
+        await self._deliveries.claim_delivery(claimed, None)

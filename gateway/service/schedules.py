@@ -29,7 +29,7 @@ from gateway.service.acceptance import new_turn
 from gateway.service.dependencies import Dependencies
 from gateway.service.limits import UserLimits
 from gateway.service.session_events import SessionEvents
-from gateway.storage.schedules import DIALECT, Planned, ScheduleRow, ScheduleRun, Schedules
+from gateway.storage.schedules import DIALECT, Planned, ScheduleRow, ScheduleRun, ScheduleRuns
 from gateway.storage.turns import NewTurn
 from gateway.turn.in_flight import InFlight
 from gateway.turn.request import TurnRequest
@@ -104,7 +104,7 @@ class ScheduleWorker:
         self,
         deps: Dependencies,
         in_flight: InFlight,
-        store: Schedules,
+        runs: ScheduleRuns,
         events: SessionEvents,
         observer: ScheduleObserver,
         *,
@@ -118,7 +118,7 @@ class ScheduleWorker:
         """How many are late as their run before is under way, by the last count."""
         self._deps = deps
         self._in_flight = in_flight
-        self._store = store
+        self._runs = runs
         self._events = events
         self._observer = observer
         self._limits = limits
@@ -138,14 +138,14 @@ class ScheduleWorker:
 
     async def tick(self) -> None:
         """Notes what has ended, and begins what is due. Raises errors.StorageError."""
-        for run in await self._store.settle(SETTLED):
+        for run in await self._runs.settle(SETTLED):
             self._observer.schedule_noted(run)
             log.info(
                 "schedule_run_ended", schedule_id=run.schedule_id, turn_id=run.turn_id, outcome=run.status
             )
         now, waiting, after = now_ms(), list[int](), (0, "")
         while not self._in_flight.draining.is_set():
-            page = await self._store.due(now, after, PAGE)
+            page = await self._runs.due(now, after, PAGE)
             for first in range(0, len(page), CONCURRENT):
                 part = page[first : first + CONCURRENT]
                 begun = await asyncio.gather(*map(self._tried, part))
@@ -156,7 +156,7 @@ class ScheduleWorker:
         self.overdue = (now - min(waiting)) / 1000 if waiting else 0.0
         if monotonic() - self._counted_at >= COUNTED_EVERY:
             self._counted_at = monotonic()
-            self.held_up = await self._store.held_up(now - self._deps.settings.schedule_grace * 1000)
+            self.held_up = await self._runs.held_up(now - self._deps.settings.schedule_grace * 1000)
 
     async def _tried(self, row: ScheduleRow) -> bool:
         """Whether its due time is done with; if not it is tried again a little later."""
@@ -205,7 +205,7 @@ class ScheduleWorker:
         new = self._turn_of(row)
         with self._in_flight.admission(row.owner, new.session_id):
             most = self._deps.settings.max_queued_turns
-            accepted = await self._store.begin(row, plan, new, max_queued=most)
+            accepted = await self._runs.begin(row, plan, new, max_queued=most)
             if accepted is None or accepted.repeated:
                 return
             if accepted.turn.status == "running":
@@ -233,7 +233,7 @@ class ScheduleWorker:
     ) -> None:
         assert row.due_at is not None  # it was due
         run = ScheduleRun(row.id, row.due_at, status, now_ms(), code=code)
-        if not await self._store.skip_run(row, plan, run):
+        if not await self._runs.skip_run(row, plan, run):
             return
         self._observer.schedule_noted(run)
         log.warning("schedule_did_not_run", schedule_id=row.id, status=status, code=code, due_at=row.due_at)

@@ -11,7 +11,7 @@ from gateway.events.envelope import StoredEvent
 from gateway.events.session_changes import Title
 from gateway.ids import new_operation_id, now_ms
 from gateway.messages import clean_text, shortened
-from gateway.model.calls import CallContext, ModelCalls, Spent, request_of
+from gateway.model.calls import CallContext, ModelCalls, UsageSum, request_of
 from gateway.service.dependencies import Dependencies
 from gateway.service.session_events import SessionEvents
 from gateway.storage.sessions import BESIDE
@@ -105,7 +105,7 @@ class Titles:
         former = title_of(message)
         if former is None or session.title_by is not None or session.title != former:
             return  # a person was faster
-        settings, began, spent = self._deps.settings, now_ms(), Spent()
+        settings, began, spent = self._deps.settings, now_ms(), UsageSum()
         model = settings.title_model or turn.model
         dialogue = f"The user:\n{shortened(message, _SHOWN)}\n\nThe answer:\n{await self._answer(turn)}"
         request = request_of(

@@ -13,7 +13,7 @@ from gateway.ids import now_ms
 from gateway.service.archiver import Archiver, summarise
 from gateway.service.dependencies import Dependencies
 from gateway.service.holds import tell_memory
-from gateway.service.retention import SessionRetention
+from gateway.service.retention import RetentionSweep
 from gateway.storage.turns import OwnedTurn
 
 ROUND = 30.0
@@ -40,11 +40,11 @@ class Upkeep:
     """Looks for sessions that are due, one at a time, for as long as the process lives."""
 
     def __init__(
-        self, deps: Dependencies, archiver: Archiver, retention: SessionRetention | None = None
+        self, deps: Dependencies, archiver: Archiver, retention: RetentionSweep | None = None
     ) -> None:
         self._deps = deps
         self._archiver = archiver
-        self._retention = retention or SessionRetention(deps, archiver)
+        self._retention = retention or RetentionSweep(deps, archiver)
         self._next_retention = 0.0
         self._not_summarised = Failures[str](FIRST_RETRY, LAST_RETRY, MAX_FAILED)
         self._ran_at_erasure: dict[tuple[str, str], frozenset[OwnedTurn]] = {}

@@ -23,7 +23,7 @@ from gateway.ids import DAY_MS, now_ms
 from gateway.service.webhook_messages import body_of, delivery_id, headers
 from gateway.settings import Settings
 from gateway.storage.turns import TurnRecords
-from gateway.storage.webhooks import Delivery, DeliveryAttempt, Failure, Webhook, Webhooks
+from gateway.storage.webhooks import Deliveries, Delivery, DeliveryAttempt, Failure, Webhook
 from gateway.tools.fetch.webhook_posts import MAX_CONNECTIONS, Answered, WebhookPosts
 
 LOOK_EVERY = 2.0
@@ -56,14 +56,14 @@ class WebhookWorker:
 
     def __init__(
         self,
-        webhooks: Webhooks,
+        deliveries: Deliveries,
         turns: TurnRecords,
         posts: WebhookPosts,
         settings: Settings,
         tried: Callable[[DeliveryAttempt], None],
     ) -> None:
         """`tried` is called after each try: it is quick, and never raises."""
-        self._webhooks = webhooks
+        self._deliveries = deliveries
         self._turns = turns
         self._posts = posts
         self._tried = tried
@@ -107,7 +107,7 @@ class WebhookWorker:
         while True:
             now, swept = now_ms(), 0
             try:
-                swept = await self._webhooks.sweep(
+                swept = await self._deliveries.sweep(
                     ended_before=now - KEPT, pending_before=now - GIVEN_UP, now=now, limit=SWEPT
                 )
             except StorageError as error:
@@ -117,7 +117,7 @@ class WebhookWorker:
     async def _begin(self) -> None:
         """Begins to post what is due, as far as there is room. Raises errors.StorageError."""
         while len(self._tasks) < MAX_CONCURRENT:
-            page = await self._webhooks.ready(now_ms(), self._after, PAGE)
+            page = await self._deliveries.ready(now_ms(), self._after, PAGE)
             for webhook in page:
                 await self._claim(webhook)
             is_first, is_last = not self._after, len(page) < PAGE
@@ -134,7 +134,7 @@ class WebhookWorker:
         if room <= 0:
             return
         now = now_ms()
-        claimed = await self._webhooks.claim(webhook.id, now, until=now + self._lease, limit=room)
+        claimed = await self._deliveries.claim(webhook.id, now, until=now + self._lease, limit=room)
         for delivery in claimed:
             self._posting[webhook.id] += 1
             task = asyncio.create_task(self._deliver(webhook, delivery))
@@ -156,7 +156,7 @@ class WebhookWorker:
             )
         except asyncio.CancelledError:
             with suppress(StorageError):
-                await finish(self._webhooks.release(delivery, now_ms()))
+                await finish(self._deliveries.release(delivery, now_ms()))
             raise
         except GatewayError as error:  # the database; or the session is gone, and soon its deliveries are
             log.warning("webhook_not_tried", webhook_id=webhook.id, code=error.code, error=str(error))
@@ -180,10 +180,10 @@ class WebhookWorker:
             failure = self._failure(webhook, delivery, str(error))
         else:
             if answered.is_success:
-                await self._webhooks.delivered(delivery, answered.status, ended := now_ms())
+                await self._deliveries.delivered(delivery, answered.status, ended := now_ms())
                 return DeliveryAttempt(delivery, "delivered", answered.status, began, ended)
             failure = self._failure(webhook, delivery, answered.reason, answered)
-        await self._webhooks.failed(delivery, failure, webhook, ended := now_ms())
+        await self._deliveries.failed(delivery, failure, webhook, ended := now_ms())
         outcome = "failed" if failure.due_at is not None else "dead"
         return DeliveryAttempt(delivery, outcome, failure.status, began, ended)
 

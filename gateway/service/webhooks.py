@@ -12,7 +12,7 @@ from gateway.errors import NotFound, ToolError
 from gateway.ids import new_webhook_id, now_ms
 from gateway.service.webhook_messages import body, headers, new_secret
 from gateway.settings import Settings
-from gateway.storage.schedules import ScheduleRow, ScheduleRun, Schedules
+from gateway.storage.schedules import ResultDeliveries, ScheduleRow, ScheduleRun
 from gateway.storage.webhooks import Delivery, DeliveryState, Webhook, WebhookEvent, Webhooks
 from gateway.tools.fetch.webhook_posts import WebhookPosts
 
@@ -35,9 +35,9 @@ class WebhookDestination:
     """A `Destination` of schedules' results: one webhook of their owner, whatever else it
     subscribed to."""
 
-    def __init__(self, webhooks: Webhooks, schedules: Schedules, due: Callable[[], None]) -> None:
+    def __init__(self, webhooks: Webhooks, results: ResultDeliveries, due: Callable[[], None]) -> None:
         self._webhooks = webhooks
-        self._schedules = schedules
+        self._results = results
         self._due = due
 
     async def check(self, owner: str, address: str) -> None:
@@ -47,7 +47,7 @@ class WebhookDestination:
     async def deliver(self, address: str, schedule: ScheduleRow, run: ScheduleRun, key: str) -> None:
         """Leaves it to the webhook's own tries. Where that is off it is dead and can be replayed; one that is
         deleted gets none."""
-        if not await self._schedules.enqueue_result(schedule, run, address, key):
+        if not await self._results.enqueue_result(schedule, run, address, key):
             log.warning("schedule_result_not_delivered", schedule_id=schedule.id, code="webhook_not_found")
         self._due()
 
@@ -58,7 +58,7 @@ class UserWebhooks:
     def __init__(
         self,
         webhooks: Webhooks,
-        schedules: Schedules,
+        results: ResultDeliveries,
         posts: WebhookPosts,
         settings: Settings,
         due: Callable[[], None],
@@ -67,7 +67,7 @@ class UserWebhooks:
         self._posts = posts
         self._settings = settings
         self._due = due
-        self.destination = WebhookDestination(webhooks, schedules, due)
+        self.destination = WebhookDestination(webhooks, results, due)
 
     async def add(self, who: Principal, url: str, events: Sequence[WebhookEvent]) -> Webhook:
         """With its secret, which no other answer contains.

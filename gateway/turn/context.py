@@ -19,7 +19,7 @@ from gateway.tools.base import Exchange, UserMessage
 from gateway.tools.registry import Tools
 from gateway.turn.dependencies import TurnDependencies
 from gateway.turn.emitter import Emitter
-from gateway.turn.finalize import Limits
+from gateway.turn.finalize import TurnBounds
 from gateway.turn.prompt import Prompt
 
 
@@ -66,7 +66,7 @@ class TurnContext:
         self,
         deps: TurnDependencies,
         emitter: Emitter,
-        limits: Limits,
+        limits: TurnBounds,
         preloaded: History | None = None,
         client_tools: Sequence[ToolSpec] = (),
     ) -> None:

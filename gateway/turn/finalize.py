@@ -60,7 +60,7 @@ def noted(outcome: Outcome, code: str, message: str) -> Ending:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class TurnBounds:
     """Bounds of one turn: model calls, tokens in and out (None: unbounded), seconds."""
 
     iterations: int
@@ -68,7 +68,7 @@ class Limits:
     seconds: float
 
 
-def out_of_time(limits: Limits) -> Ending:
+def out_of_time(limits: TurnBounds) -> Ending:
     return noted("limit_reached", "budget_exceeded", f"Stopped after {limits.seconds:g} seconds.")
 
 

@@ -5,7 +5,7 @@ from gateway.messages import Message
 from gateway.turn.attachments import remember_withheld, with_files, withhold_files
 from gateway.turn.compression import compress_if_due, compress_overflow
 from gateway.turn.context import TurnContext
-from gateway.turn.finalize import COMPLETED, Ending, Limits, failed, noted
+from gateway.turn.finalize import COMPLETED, Ending, TurnBounds, failed, noted
 from gateway.turn.model_call import ask, next_request
 from gateway.turn.progress import TurnProgress
 from gateway.turn.spending import hold_for
@@ -58,7 +58,7 @@ async def run_loop(turn: TurnContext) -> Ending | None:
             turn.add(Message("assistant", answer.content), answer.usage)
 
 
-def limit_reached(progress: TurnProgress, limits: Limits) -> Ending | None:
+def limit_reached(progress: TurnProgress, limits: TurnBounds) -> Ending | None:
     """Whether another model call is over a limit. The owner of the task looks after the seconds."""
     if progress.iteration >= limits.iterations:
         return noted("limit_reached", "max_iterations", f"Stopped after {limits.iterations} model calls.")

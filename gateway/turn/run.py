@@ -12,14 +12,14 @@ from gateway.storage.messages import History
 from gateway.turn.context import TurnContext
 from gateway.turn.dependencies import TurnDependencies
 from gateway.turn.emitter import Emitter
-from gateway.turn.finalize import COMPLETED, Ending, Limits, failed, noted
+from gateway.turn.finalize import COMPLETED, Ending, TurnBounds, failed, noted
 from gateway.turn.loop import run_loop
 from gateway.turn.memories import record_citations
 from gateway.turn.prepare import prepare
 
 
 async def run_turn(
-    deps: TurnDependencies, emitter: Emitter, limits: Limits, preloaded: History | None = None
+    deps: TurnDependencies, emitter: Emitter, limits: TurnBounds, preloaded: History | None = None
 ) -> Ending | None:
     """Runs the turn of `emitter` to its ending; a failure of the model is one. None: it was parked, or
     is left to another replica.

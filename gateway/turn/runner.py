@@ -14,7 +14,7 @@ from gateway.storage.messages import History
 from gateway.storage.turns import Accepted, OwnedTurn, TurnRow
 from gateway.turn.dependencies import TurnDependencies
 from gateway.turn.emitter import Emitter
-from gateway.turn.finalize import CANCELLED, Ending, Limits, failed, finalize_turn, out_of_time
+from gateway.turn.finalize import CANCELLED, Ending, TurnBounds, failed, finalize_turn, out_of_time
 from gateway.turn.observer import Tracing, TurnObserver, ids_of
 from gateway.turn.progress import TurnProgress
 from gateway.turn.recovery import advanced_past_shown, close_from_log, progress_of
@@ -98,7 +98,7 @@ class TurnRunner:
         self._observer = observer
         self._tracing = tracing
         self._draining = draining
-        self._limits = Limits(settings.max_iterations, settings.turn_token_budget, settings.turn_timeout)
+        self._limits = TurnBounds(settings.max_iterations, settings.turn_token_budget, settings.turn_timeout)
         self._troubles: dict[str, StorageError] = {}
         self._emitters: dict[str, Emitter] = {}
         self._cancelled = BoundedDict[str, bool](MAX_CANCELLED)

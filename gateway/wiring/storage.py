@@ -58,7 +58,7 @@ from gateway.storage.replicas import Replicas
 from gateway.storage.replicas.single_process import SoleReplica
 from gateway.storage.retention import Retention
 from gateway.storage.retention.statements import SqlRetention
-from gateway.storage.schedules import Schedules
+from gateway.storage.schedules import ResultDeliveries, ScheduleRuns, Schedules
 from gateway.storage.schedules.statements import SqlSchedules
 from gateway.storage.secrets import Secrets
 from gateway.storage.secrets.statements import SqlSecrets
@@ -75,7 +75,7 @@ from gateway.storage.sqlite.session_search import Fts5TurnWords
 from gateway.storage.sqlite.sqlite_database import SqliteDatabase
 from gateway.storage.turns import Turns
 from gateway.storage.turns.store import SqlTurns
-from gateway.storage.webhooks import Webhooks
+from gateway.storage.webhooks import Deliveries, Webhooks
 from gateway.storage.webhooks.encrypted import EncryptedWebhooks
 from gateway.wiring.database_server import driver_needed
 from gateway.wiring.encryption import blobs_of, open_keyring
@@ -111,7 +111,10 @@ class Storage:
     switches: SkillSwitches
     learned: LearnedSessions
     schedules: Schedules
+    schedule_runs: ScheduleRuns
+    result_deliveries: ResultDeliveries
     webhooks: Webhooks
+    deliveries: Deliveries
     audit: AuditLog
     keys: Keys
     projects: Projects
@@ -265,6 +268,8 @@ def _storage_on(
     database.signals.on("gone", bus.forget)
     search = SqlSearch(database, archived.messages, index)
     purges = SqlPurges(database, index)
+    schedules = SqlSchedules(database)
+    webhooks = EncryptedWebhooks(database, keyring)
     return Storage(
         log=SqlEventLog(database, bus, archived.events),
         sessions=SqlSessions(database, archived.messages, search, purges),
@@ -281,8 +286,11 @@ def _storage_on(
         client_calls=SqlClientCalls(database),
         switches=SqlSkillSwitches(database),
         learned=SqlLearnedSessions(database),
-        schedules=SqlSchedules(database),
-        webhooks=EncryptedWebhooks(database, keyring),
+        schedules=schedules,
+        schedule_runs=schedules,
+        result_deliveries=schedules,
+        webhooks=webhooks,
+        deliveries=webhooks,
         audit=SqlAuditLog(database),
         keys=SqlKeys(database),
         projects=SqlProjects(database),

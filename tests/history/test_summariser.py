@@ -12,7 +12,7 @@ from gateway.history.summaries.summary import SessionSummary
 from gateway.lexical import estimate_tokens
 from gateway.messages import Message, Usage, text_block
 from gateway.model.base import Answer
-from gateway.model.calls import ModelCalls, Spent
+from gateway.model.calls import ModelCalls, UsageSum
 from gateway.settings import load_settings
 from tests.history.scripted import (
     SUMMARY,
@@ -41,7 +41,7 @@ async def summarised(
     model: ScriptedModel,
     *messages: Message,
     bounds: SummaryLimits | None = None,
-    spent: Spent | None = None,
+    spent: UsageSum | None = None,
     attempts: int = 1,
     **more: Any,
 ) -> WrittenSummary:
@@ -81,7 +81,7 @@ async def test_a_conversation_cannot_leave_its_wrapper() -> None:
 
 async def test_a_written_summary_tells_what_it_took() -> None:
     """Parts, text, usage, cost by list price, and the digest of the instructions that were used."""
-    spent = Spent()
+    spent = UsageSum()
     written = await summarised(ScriptedModel(), spent=spent)
 
     assert written.summary.facts == SUMMARY["facts"]
@@ -121,7 +121,7 @@ async def test_what_cannot_stand_for_a_conversation_is_asked_for_once_more(
     outcome: Scripted, code: str
 ) -> None:
     """The model is told what is wrong; a second answer like the first is the end."""
-    mended, spent = ScriptedModel(outcome, summary()), Spent()
+    mended, spent = ScriptedModel(outcome, summary()), UsageSum()
     await summarised(mended, spent=spent)
     assert spent.usage == USAGE + USAGE
     assert "This cannot be used:" in mended.asked[1]
@@ -155,7 +155,7 @@ async def test_instructions_inside_a_summary_stay_data() -> None:
 async def test_a_failure_that_passes_is_waited_for() -> None:
     """An overloaded endpoint gets as many attempts as a turn's call."""
     busy = ModelError("busy", code="upstream_overloaded", retryable=True, retry_after=0.001)
-    model, spent = ScriptedModel(busy, busy, summary()), Spent()
+    model, spent = ScriptedModel(busy, busy, summary()), UsageSum()
     await summarised(model, spent=spent, attempts=3)
 
     assert spent.usage == USAGE
@@ -163,7 +163,7 @@ async def test_a_failure_that_passes_is_waited_for() -> None:
 
 async def test_a_failure_of_the_endpoint_keeps_its_code() -> None:
     """And what was spent until then is known."""
-    spent = Spent()
+    spent = UsageSum()
     model = ScriptedModel("not JSON", ModelError("no", code="upstream_auth", retryable=False))
     with pytest.raises(CompressionFailed) as failed:
         await summarised(model, spent=spent)
@@ -268,7 +268,7 @@ async def test_usage_that_began_counts_even_when_the_answer_broke_off() -> None:
     """What the endpoint reported before it failed was paid for."""
     cut = ModelError("cut", code="upstream_truncated", retryable=False)
     model = ScriptedModel(Broken(Usage(input_tokens=77, output_tokens=0), cut))
-    spent = Spent()
+    spent = UsageSum()
     with pytest.raises(CompressionFailed):
         await summarised(model, spent=spent)
 

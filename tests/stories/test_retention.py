@@ -7,7 +7,7 @@ from sqlalchemy import update
 
 from gateway.ids import DAY_MS, now_ms
 from gateway.service.archiver import Archiver
-from gateway.service.retention import SessionRetention, days_of
+from gateway.service.retention import RetentionSweep, days_of
 from gateway.service.upkeep import Upkeep
 from gateway.settings import Settings
 from gateway.storage.database import Store
@@ -124,7 +124,7 @@ async def test_a_look_is_bounded_and_the_next_goes_on_behind_it(
     await client.http.put("/api/retention", json={"delete_days": 1})
     await used(client, dict.fromkeys(ids, 2))
     deps = client.app.state.deps
-    retention = SessionRetention(deps, Archiver(deps))
+    retention = RetentionSweep(deps, Archiver(deps))
 
     looks = [await retention.look() for _ in range(3)]
 

@@ -7,7 +7,7 @@ from gateway.events.content import Text
 from gateway.events.envelope import EventData, StoredEvent, encode, encode_data, encode_scope
 from gateway.events.lifecycle import Done, IterationEnd, IterationStart, IterationSuperseded, TurnStart
 from gateway.messages import Usage
-from gateway.turn.finalize import Limits
+from gateway.turn.finalize import TurnBounds
 from gateway.turn.loop import limit_reached
 from gateway.turn.progress import TurnProgress
 
@@ -98,12 +98,12 @@ def test_only_a_call_that_began_to_answer_leaves_its_usage_unreported() -> None:
 @pytest.mark.parametrize(
     ("limits", "code"),
     [
-        (Limits(2, None, 60), "max_iterations"),
-        (Limits(9, 45, 60), "budget_exceeded"),
-        (Limits(9, 46, 60), None),
+        (TurnBounds(2, None, 60), "max_iterations"),
+        (TurnBounds(9, 45, 60), "budget_exceeded"),
+        (TurnBounds(9, 46, 60), None),
     ],
 )
-def test_limits_stop_the_next_model_call(limits: Limits, code: str | None) -> None:
+def test_limits_stop_the_next_model_call(limits: TurnBounds, code: str | None) -> None:
     """Reached means: another call would be over it."""
     progress = TurnProgress()
     for event in _stored(STORY[:-1]):

@@ -10,7 +10,7 @@ from gateway.history.compression.weights import Weights
 from gateway.history.summaries.summary import NOTE_TOKENS, render
 from gateway.history.tokens import message_tokens
 from gateway.history.transcript import user_message
-from gateway.model.calls import CallContext, Spent
+from gateway.model.calls import CallContext, UsageSum
 from gateway.storage.archives import Trigger
 from gateway.storage.messages import History, StoredMessage
 
@@ -31,7 +31,7 @@ class Attempt:
     path: str
     context: CallContext
     began: float = field(default_factory=monotonic)
-    spent: Spent = field(default_factory=Spent)
+    spent: UsageSum = field(default_factory=UsageSum)
 
     @property
     def covered(self) -> list[StoredMessage]:

@@ -13,7 +13,7 @@ from gateway.history.summaries.summariser import Ask, SummaryLimits, WrittenSumm
 from gateway.history.summaries.summary import SessionSummary
 from gateway.ids import now_ms
 from gateway.messages import Message
-from gateway.model.calls import CallContext, ModelCalls, Purpose, Spent
+from gateway.model.calls import CallContext, ModelCalls, Purpose, UsageSum
 from gateway.model.prices import window
 from gateway.settings import Settings
 from gateway.storage.archives import Source, Summaries, SummaryRow
@@ -68,7 +68,7 @@ class SessionSummariser:
         most_tokens: int,
         purpose: Purpose,
         context: CallContext,
-        spent: Spent,
+        spent: UsageSum,
     ) -> tuple[Source, WrittenSummary]:
         """A summary of the messages up to position `until`, in at most `most_tokens` (of its text, estimated)
         and never more than is set, and what it was made of. `model` writes it unless another is set for
@@ -131,7 +131,7 @@ class SessionSummariser:
             CompressionFailed: no usable summary came. StorageError: artifacts could not be looked up.
         """
         settings = self._settings
-        model, spent = settings.summary_model or model, Spent()
+        model, spent = settings.summary_model or model, UsageSum()
         written = await summarise(
             self._ask("summary", CallContext(session.owner), spent),
             model_name=model,
@@ -155,7 +155,7 @@ class SessionSummariser:
         last = max(history.messages[-1].position, covered)
         if history.branch is not None:
             last = history.branch.last  # what other branches have is not waited for
-        spent = Spent()
+        spent = UsageSum()
         _, written = await self.write(
             session.id,
             history,
@@ -168,7 +168,7 @@ class SessionSummariser:
         )
         return _row(session, written, last, trigger, spent)
 
-    def _ask(self, purpose: Purpose, context: CallContext, spent: Spent) -> Ask:
+    def _ask(self, purpose: Purpose, context: CallContext, spent: UsageSum) -> Ask:
         return partial(
             self._calls.ask,
             purpose,
@@ -202,7 +202,7 @@ def _row(
     written: WrittenSummary,
     last: int,
     trigger: Literal["manual", "idle", "archive"],
-    spent: Spent,
+    spent: UsageSum,
 ) -> SummaryRow:
     return SummaryRow(
         session_id=session.id,

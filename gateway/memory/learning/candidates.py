@@ -10,7 +10,7 @@ from gateway.errors import LearningFailed, ModelError
 from gateway.memory.learning.report import LearningReport
 from gateway.memory.learning.user_messages import Excerpt
 from gateway.memory.validation import MAX_TAG
-from gateway.model.calls import CallContext, Completion, ModelCalls, Spent, request_of
+from gateway.model.calls import CallContext, Completion, ModelCalls, UsageSum, request_of
 from gateway.model.strict_json import objects_in
 from gateway.storage.memories import MemoryRow, MemoryType
 from gateway.tools.wrapping import wrap
@@ -99,7 +99,7 @@ async def find_candidates(
     beside = [wrap("long_term_memory", KNOWN, lines)] if known else []
     text = "\n\n".join((*beside, wrap("conversation", NOTE, excerpt.text), ASKED))
     request = request_of(report.model, instructions, text, max_tokens=MAX_ANSWER_TOKENS)
-    spent = Spent(report.usage)
+    spent = UsageSum(report.usage)
     try:
         answer = await calls.ask("memory", request, timeout=CALL_TIMEOUT, context=context, spent=spent)
     except ModelError as error:

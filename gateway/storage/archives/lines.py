@@ -8,7 +8,7 @@ import orjson
 from gateway.errors import StorageError
 from gateway.events.envelope import StoredEvent
 from gateway.messages import Message, Usage
-from gateway.storage.archives.segments import Member, damaged, unpack
+from gateway.storage.archives.segments import GzipMember, damaged, unpack
 from gateway.storage.messages import StoredMessage
 
 Read = TypeVar("Read", StoredEvent, StoredMessage)
@@ -59,7 +59,7 @@ def message_of(line: bytes) -> StoredMessage:
 
 
 def read_lines(
-    path: str, member: Member, data: bytes, of: Callable[[bytes], Read], *, first: int, last: int
+    path: str, member: GzipMember, data: bytes, of: Callable[[bytes], Read], *, first: int, last: int
 ) -> list[Read]:
     """The contents of the lines with the keys `first` to `last`, as far as `member` has them; `data` is its
     bytes.

@@ -81,7 +81,7 @@ class Packer:
         return data
 
 
-class Member(NamedTuple):
+class GzipMember(NamedTuple):
     """A member and where it lies: the keys of its first and last line, which have no gap between, its offset,
     and its size in bytes, None when it ends the file."""
 
@@ -91,13 +91,13 @@ class Member(NamedTuple):
     size: int | None
 
 
-def members(index: Index, end: int, first: int, last: int) -> list[Member]:
+def members(index: Index, end: int, first: int, last: int) -> list[GzipMember]:
     """The members that hold the lines `first` to `last`, in order. `end` is the key of the last line of the
     file."""
-    found: list[Member] = []
+    found: list[GzipMember] = []
     for number, (key, offset) in enumerate(index):
         following = index[number + 1] if number + 1 < len(index) else None
-        member = Member(
+        member = GzipMember(
             key,
             following[0] - 1 if following else end,
             offset,

@@ -10,9 +10,9 @@ from gateway.errors import DuplicateMemory, MemoryChanged
 from gateway.storage.database import Prepared
 from gateway.storage.memories import MAX_VERSIONS, Change, Link, MemoryRow, Viewer, audience_of
 from gateway.storage.memories.conditions import DOCUMENT, LIVE, partitions_of, seen
-from gateway.storage.memories.limits import Kind, check, kinds
 from gateway.storage.memories.memory_database import Words
 from gateway.storage.memories.persons import check_not_held, is_held
+from gateway.storage.memories.quota import Kind, check, kinds
 from gateway.storage.memories.rows import ADD, CHANGE, snapshot_of, values_of
 from gateway.storage.memories.schema import LIVE as IS_LIVE
 from gateway.storage.memories.schema import (

@@ -126,6 +126,10 @@ class Schedules(Protocol):
         (legal_hold)."""
         ...
 
+
+class ScheduleRuns(Protocol):
+    """Runs begin and end. Every method raises errors.StorageError when the database cannot do its work."""
+
     async def due(self, now: int, after: tuple[int, str], limit: int) -> Sequence[ScheduleRow]:
         """Those with a due time up to `now` and no run under way, by due time and id, behind `after`."""
         ...
@@ -152,6 +156,11 @@ class Schedules(Protocol):
         """Notes of at most `limit` runs whose turns are over how they ended. Each is returned once, to one
         process. Where the schedule has a destination it is undelivered from then on."""
         ...
+
+
+class ResultDeliveries(Protocol):
+    """Results of runs on their way to the destinations of their schedules. Every method raises
+    errors.StorageError when the database cannot do its work."""
 
     async def undelivered(self, now: int, limit: int) -> Sequence[Undelivered]:
         """Runs that are to be delivered by now, those first that wait longest."""

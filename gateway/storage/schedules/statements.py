@@ -244,7 +244,7 @@ def _not_found(schedule_id: str) -> NotFound:
 
 
 class SqlSchedules(Store):
-    """The `Schedules` protocol."""
+    """The protocols `Schedules`, `ScheduleRuns` and `ResultDeliveries`."""
 
     get = reads(get, snapshot=False)
     list = reads(list_, snapshot=False)

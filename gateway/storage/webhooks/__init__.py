@@ -111,6 +111,11 @@ class Webhooks(Protocol):
         """Makes a delivery that ended pending again, or (None) all that are dead; how many that were."""
         ...
 
+
+class Deliveries(Protocol):
+    """Deliveries on their way. Every method raises errors.StorageError when the database cannot do its
+    work."""
+
     async def ready(self, now: int, after: str, limit: int) -> Sequence[Webhook]:
         """Webhooks that something is due for and that do not rest, by id, behind `after`."""
         ...

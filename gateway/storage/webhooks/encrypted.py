@@ -20,8 +20,8 @@ def bound_to(webhook_id: str, owner: str) -> Sequence[str]:
 
 
 class EncryptedWebhooks(SqlWebhooks):
-    """The `Webhooks` protocol. Secrets from before there was a key are read as they are. What finds webhooks
-    raises errors.DecryptionFailed besides."""
+    """The protocols `Webhooks` and `Deliveries`. Secrets from before there was a key are read as they are.
+    What finds webhooks raises errors.DecryptionFailed besides."""
 
     def __init__(self, database: Database, keyring: Keyring | None) -> None:
         super().__init__(database)

@@ -258,7 +258,7 @@ def _not_found(webhook_id: str) -> NotFound:
 
 
 class SqlWebhooks(Store):
-    """The `Webhooks` protocol."""
+    """The protocols `Webhooks` and `Deliveries`."""
 
     list = reads(list_, snapshot=False)
     get = reads(get, snapshot=False)
