@@ -46,7 +46,7 @@ BUDGETS: Mapping[str, int] = {
     "telemetry": 4800,
     "tools": 3262,
     "turn": 2900,
-    "wiring": 880,
+    "wiring": 890,
 }
 """Lines of code that each package of `gateway` may have, without blank lines, comments and docstrings; "" are
 the modules beside the packages. A budget is raised on purpose, in a commit that says what for, and
