@@ -1,7 +1,6 @@
 """What lives as long as the process: opened before the first request, closed after the last turn."""
 
 import asyncio
-from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from gateway.auth import tenant_of
 from gateway.auth.authentication import Authentication
 from gateway.auth.signed_in import PageSignIn
 from gateway.auth.stored_keys import StoredKeys
+from gateway.gauges import measure_background, measure_documents, measure_gateway
 from gateway.history.indexer import Indexer
 from gateway.http.timer_wheel import Wheel
 from gateway.ids import new_replica_id, now_ms
@@ -109,7 +109,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         telemetry = open_telemetry(settings)
         stack.push_async_callback(telemetry.shutdown)
         supervisor = app.state.supervisor = Supervisor()
-        _measure_background(telemetry.metrics, supervisor)
+        measure_background(telemetry.metrics, supervisor)
         storage = await stack.enter_async_context(
             open_storage(settings, flushed=telemetry.metrics.log.flushed)
         )
@@ -186,7 +186,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
             storage.newer_schema,
             {"storage": storage.check, "timeline": ownership.check},
         )
-        _measure(telemetry, storage, gateway, skills, servers)
+        measure_gateway(telemetry, storage, gateway, skills, servers)
         stack.enter_context(telemetry.metrics.loop)
         app.state.begin_shutdown = begin_shutdown = _shutdown_of(gateway, settings)
         storage.bus.watch(learning.watch)
@@ -421,7 +421,7 @@ async def _look_at_documents(app: Starlette, documents: Documents, telemetry: Te
     """After the skills, whose references are documents too. Raises errors.StorageError as `_open_memory`."""
     with memory_needed(app.state.settings):
         await documents.refresh()
-    _measure_documents(telemetry.metrics, documents)
+    measure_documents(telemetry.metrics, documents)
 
 
 def _counts(telemetry: Telemetry, storage: Storage, memory: OpenMemory) -> Iterator[tuple[Work, str]]:
@@ -430,60 +430,6 @@ def _counts(telemetry: Telemetry, storage: Storage, memory: OpenMemory) -> Itera
     yield partial(counts.deliveries.run, storage.deliveries), "count of deliveries"
     if memory.services is not None:
         yield partial(counts.memories.run, memory.services.store), "count of memories"
-
-
-def _measure(
-    telemetry: Telemetry,
-    storage: Storage,
-    gateway: Gateway,
-    skills: SkillLibrary,
-    servers: McpServers,
-) -> None:
-    """Gives telemetry the sources of its gauges."""
-    storage.measured_by(telemetry.metrics.pools)
-    observe = telemetry.metrics.observe
-    observe(table.LOG_READERS, lambda: storage.bus.readers)
-    observe(table.QUEUE_DEPTH, lambda: gateway.queued)
-    observe(table.TURNS_PARKED, lambda: gateway.approvals.parked)
-    observe(table.SKILLS, lambda: Counter((s.type, s.enabled) for s in skills.catalog.skills))
-    _measure_replicas(telemetry.metrics, storage, gateway.ownership)
-    observe(table.MCP_UP, lambda: {(s.name,): int(s.status == "connected") for s in servers.states})
-
-
-def _measure_replicas(metrics: MetricsRegistry, storage: Storage, ownership: Ownership) -> None:
-    metrics.observe(table.REPLICAS, lambda: len(ownership.peers) + 1)
-    metrics.observe(table.REPLICAS_DIFFER, lambda: len(ownership.differ))
-    metrics.observe(
-        table.TAKEOVERS, lambda: {(why,): count for why, count in dict(ownership.taken_over).items()}
-    )
-    metrics.observe(table.LEASE_AGE, lambda: storage.replicas.lease.age)
-
-    def latencies() -> dict[tuple[()], float]:
-        seconds = storage.notification_time()
-        return {} if seconds is None else {(): seconds}
-
-    metrics.observe(table.NOTIFICATION_TIME, latencies)
-
-
-def _measure_background(metrics: MetricsRegistry, supervisor: Supervisor) -> None:
-    def failing() -> dict[tuple[str], int]:
-        now = supervisor.failing
-        return {(name,): int(name in now) for name in dict(supervisor.failures)}
-
-    metrics.observe(
-        table.BACKGROUND_FAILURES,
-        lambda: {(name,): times for name, times in dict(supervisor.failures).items()},
-    )
-    metrics.observe(table.BACKGROUND_FAILING, failing)
-
-
-def _measure_documents(metrics: MetricsRegistry, documents: Documents) -> None:
-    def states() -> dict[tuple[str], int]:
-        found = documents.found
-        return {("used",): len(found.documents), ("deprecated",): len(found.deprecated)}
-
-    metrics.observe(table.DOCUMENTS, states)
-    metrics.observe(table.DOCUMENT_WARNINGS, lambda: len(documents.found.warnings))
 
 
 def _shutdown_of(gateway: Gateway, settings: Settings) -> Callable[[], asyncio.Task[None]]:

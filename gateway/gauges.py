@@ -1,0 +1,72 @@
+"""The sources of gauges: what a scrape reads from the parts of the process."""
+
+from collections import Counter
+
+from gateway.memory.documents.library import Documents
+from gateway.service.gateway import Gateway
+from gateway.skills.library import SkillLibrary
+from gateway.supervisor import Supervisor
+from gateway.telemetry.metrics import instrument_table as table
+from gateway.telemetry.metrics.registry import MetricsRegistry
+from gateway.telemetry.setup import Telemetry
+from gateway.tools.mcp.configured_servers import McpServers
+from gateway.turn.ownership import Ownership
+from gateway.wiring import Storage
+
+
+def measure_gateway(
+    telemetry: Telemetry,
+    storage: Storage,
+    gateway: Gateway,
+    skills: SkillLibrary,
+    servers: McpServers,
+) -> None:
+    """Pools, streams, turns, skills, replicas and MCP servers."""
+    storage.measured_by(telemetry.metrics.pools)
+    observe = telemetry.metrics.observe
+    observe(table.LOG_READERS, lambda: storage.bus.readers)
+    observe(table.QUEUE_DEPTH, lambda: gateway.queued)
+    observe(table.TURNS_PARKED, lambda: gateway.approvals.parked)
+    observe(table.SKILLS, lambda: Counter((s.type, s.enabled) for s in skills.catalog.skills))
+    _measure_replicas(telemetry.metrics, storage, gateway.ownership)
+    observe(table.MCP_UP, lambda: {(s.name,): int(s.status == "connected") for s in servers.states})
+
+
+def _measure_replicas(metrics: MetricsRegistry, storage: Storage, ownership: Ownership) -> None:
+    metrics.observe(table.REPLICAS, lambda: len(ownership.peers) + 1)
+    metrics.observe(table.REPLICAS_DIFFER, lambda: len(ownership.differ))
+    metrics.observe(
+        table.TAKEOVERS, lambda: {(why,): count for why, count in dict(ownership.taken_over).items()}
+    )
+    metrics.observe(table.LEASE_AGE, lambda: storage.replicas.lease.age)
+
+    def latencies() -> dict[tuple[()], float]:
+        seconds = storage.notification_time()
+        return {} if seconds is None else {(): seconds}
+
+    metrics.observe(table.NOTIFICATION_TIME, latencies)
+
+
+def measure_background(metrics: MetricsRegistry, supervisor: Supervisor) -> None:
+    """Failures of background tasks, by task."""
+
+    def failing() -> dict[tuple[str], int]:
+        now = supervisor.failing
+        return {(name,): int(name in now) for name in dict(supervisor.failures)}
+
+    metrics.observe(
+        table.BACKGROUND_FAILURES,
+        lambda: {(name,): times for name, times in dict(supervisor.failures).items()},
+    )
+    metrics.observe(table.BACKGROUND_FAILING, failing)
+
+
+def measure_documents(metrics: MetricsRegistry, documents: Documents) -> None:
+    """Documents that memories come from, and warnings about them."""
+
+    def states() -> dict[tuple[str], int]:
+        found = documents.found
+        return {("used",): len(found.documents), ("deprecated",): len(found.deprecated)}
+
+    metrics.observe(table.DOCUMENTS, states)
+    metrics.observe(table.DOCUMENT_WARNINGS, lambda: len(documents.found.warnings))
