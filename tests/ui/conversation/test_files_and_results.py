@@ -59,7 +59,8 @@ def give(page: Page, how: str, place: str, name: str, text: str) -> None:
 def kept(page: Page) -> dict[str, str]:
     """The paths of the reader's artifacts by their names."""
     path = page.url.partition("#")[0] + "api/artifacts"
-    return {each["name"]: f"{path}/{each['ref']}" for each in page.request.get(path).json()["artifacts"]}
+    newest_first = page.request.get(path).json()["artifacts"]
+    return {each["name"]: f"{path}/{each['ref']}" for each in reversed(newest_first)}
 
 
 def test_files_go_with_a_message_and_stay_with_it(page: Page) -> None:
