@@ -5,7 +5,7 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Browser, FloatRect, Locator, Page, Route, expect
 
 from tests.running import Running, gateway_process
 from tests.ui.page import ask, in_a_browser, opened
@@ -56,6 +56,16 @@ def give(page: Page, how: str, place: str, name: str, text: str) -> None:
     )
 
 
+def pressed(page: Page, button: Locator) -> FloatRect | None:
+    """Where `button` is while a mouse holds it down."""
+    button.evaluate("element => { element.onpointerdown = () => { element.dataset.pressed = ''; }; }")
+    while button.get_attribute("data-pressed") is None:  # what moves meanwhile is missed
+        button.hover()
+        page.mouse.up()
+        page.mouse.down()
+    return button.bounding_box()
+
+
 def kept(page: Page) -> dict[str, str]:
     """The paths of the reader's artifacts by their names."""
     path = page.url.partition("#")[0] + "api/artifacts"
@@ -65,7 +75,8 @@ def kept(page: Page) -> dict[str, str]:
 
 def test_files_go_with_a_message_and_stay_with_it(page: Page) -> None:
     """Chosen, dropped or pasted: an image is seen, another file is a name, and what they hold stays data; so
-    it is after a reload, and each can be saved as it was. One that was deleted says so."""
+    it is after a reload, and each can be saved as it was. One that was deleted says so, also when it is
+    pressed while an image comes and the answer is set, and when it is drawn anew."""
     attach(page, "点.png", DOT, "image/png")
     give(page, "drop", "main", "spring <b>.txt", HOSTILE)
     give(page, "paste", "#input", "or\u202eders.json", '{"orders": []}')
@@ -76,9 +87,9 @@ def test_files_go_with_a_message_and_stay_with_it(page: Page) -> None:
 
     expect(page.locator(".outcome.completed")).to_be_visible()
     expect(page.locator("#draft-files")).to_be_hidden()
+    question = page.locator(".question")
     for _ in range(2):
         expect(page.locator(".plain")).to_have_count(0)  # else its end comes back to the screen
-        question = page.locator(".question")
         expect(question).to_contain_text("What is in these?")
         expect(question.get_by_role("img", name="点.png")).to_be_visible()
         expect(question.locator(".chip .name")).to_have_text(["点.png", "spring <b>.txt", "orders.json"])
@@ -86,11 +97,47 @@ def test_files_go_with_a_message_and_stay_with_it(page: Page) -> None:
             question.get_by_role("button", name="Download: spring <b>.txt").click()
         assert Path(download.value.path()).read_text() == HOSTILE
         page.reload()
-    assert page.request.delete(kept(page)["orders.json"]).ok
-    page.get_by_role("button", name="Download: orders.json").click()
-    expect(page.locator(".attached .gone")).to_have_text("orders.jsonThis file is no longer there.")
-    expect(page.locator(".attached .gone button")).to_have_count(0)
+    refs = kept(page)
+    assert page.request.delete(refs["orders.json"]).ok
+    coming: list[Route] = []
+
+    def hold(route: Route) -> None:
+        coming.append(route)
+
+    page.route(f"**{refs['点.png'].rpartition('/')[2]}*", hold)
+    with page.expect_request("**/api/artifacts/*"):
+        page.reload()
+    deleted = page.get_by_role("button", name="Download: orders.json")
+    at = pressed(page, deleted)
+    coming.pop().continue_()
+    expect(question.get_by_role("img", name="点.png")).to_be_visible()
+    expect(page.locator(".plain")).to_have_count(0)
+    assert deleted.bounding_box() == at
+    page.mouse.up()
+    gone = page.locator(".attached .gone")
+    expect(gone).to_have_text("orders.jsonThis file is no longer there.")
+    expect(gone.locator("button")).to_have_count(0)
+    page.get_by_role("button", name="New chat").first.click()
+    expect(gone).to_have_count(0)
+    page.go_back()
+    expect(gone).to_have_text("orders.jsonThis file is no longer there.")
     assert page.title().endswith("Chat Gateway")
+
+
+def test_what_is_pressed_stays_under_the_pointer_while_an_answer_grows(page: Page) -> None:
+    """The list follows the answer to its end, but not between the two halves of a click."""
+    page.set_viewport_size({"width": 800, "height": 420})
+    attach(page, "notes.txt", b"notes")
+    ask(page, "/pace 20 /pieces 400")
+    answer = page.locator(".prose")
+    expect(answer).to_contain_text("001")
+    button = page.get_by_role("button", name="Download: notes.txt")
+    at = pressed(page, button)
+    expect(answer).to_contain_text("199")
+    assert button.bounding_box() == at
+    with page.expect_download():
+        page.mouse.up()
+    expect(page.locator(".outcome.completed")).to_be_in_viewport()
 
 
 def test_a_file_that_is_refused_keeps_the_message_back(page: Page) -> None:

@@ -12,7 +12,8 @@ import { useSpeech } from "./speech";
 import { TurnView } from "./TurnView";
 
 const AT_END = 40; // pixels from the end that count as being there
-// Of the newest turns, which are always drawn: a short chat can be searched by the browser.
+// Of the newest turns, which are always drawn: a short chat can be searched by the browser, and what is being written at the
+// newest one, such as other arguments of a call, is still there when the reader comes back to it.
 const MOUNTED = 20;
 const MOUNTED_TEXT = 30_000; // characters of them: an element takes some 2 kB in memory
 const PART_TEXT = 100; // characters that a part counts as, beside what it says
@@ -38,6 +39,7 @@ export function TurnList({ session, children, sent }: Props) {
   const content = useRef<HTMLDivElement>(null);
   const list = useRef<VirtualizerHandle>(null);
   const isStuck = useRef(true);
+  const isPressed = useRef(false);
   const last = useRef({ top: 0, height: 0 });
   const [isAway, setAway] = useState(false);
   const isPrepended = usePrepended(path);
@@ -52,16 +54,27 @@ export function TurnList({ session, children, sent }: Props) {
     if (sent > 0) toEnd();
   }, [sent]);
 
-  // Whatever grows, be it a streamed text or an image that comes late.
+  // Whatever grows, be it a streamed text or an image that comes late. What is pressed stays under the pointer until it
+  // is let go: a button hears of no click that ends elsewhere.
   useEffect(() => {
     const follow = () => {
       const place = scroller.current;
-      if (place && isStuck.current) place.scrollTop = place.scrollHeight;
+      if (place && isStuck.current && !isPressed.current) place.scrollTop = place.scrollHeight;
+    };
+    const release = () => {
+      isPressed.current = false;
+      requestAnimationFrame(follow);
     };
     const observer = new ResizeObserver(follow);
     if (content.current) observer.observe(content.current);
     if (scroller.current) observer.observe(scroller.current);
-    return () => observer.disconnect();
+    addEventListener("pointerup", release);
+    addEventListener("pointercancel", release);
+    return () => {
+      observer.disconnect();
+      removeEventListener("pointerup", release);
+      removeEventListener("pointercancel", release);
+    };
   }, []);
 
   // A turn that began before the first known event, or a page that does not fill the screen.
@@ -102,7 +115,7 @@ export function TurnList({ session, children, sent }: Props) {
 
   return (
     <div className="scroll-frame">
-      <div ref={scroller} className="scroll" onScroll={look} tabIndex={0}
+      <div ref={scroller} className="scroll" onScroll={look} tabIndex={0} onPointerDown={({ button }) => { isPressed.current = button === 0; }}
         onWheel={({ deltaY }) => deltaY < 0 && leave()} onTouchMove={leave} onKeyDown={({ key }) => UPWARDS.has(key) && leave()} role="feed" aria-label={words.conversation} aria-busy={hasOlder && !isFirstWhole}>
         <div ref={content} id="messages">
           {hasOlder && <p className="older">{words.loadingOlder}</p>}
@@ -129,7 +142,7 @@ function alwaysDrawn(path: readonly string[]): number[] {
   for (let place = path.length - 1, room = MOUNTED_TEXT; place >= 0 && places.length < MOUNTED; place -= 1) {
     const turn = turns.get(path[place] ?? "");
     room -= turn ? turn.input.length + answer(turn).length + PART_TEXT * turn.parts.length : 0;
-    if (room < 0) break;
+    if (room < 0 && places.length > 0) break;
     places.unshift(place);
   }
   return places;

@@ -251,14 +251,18 @@ describe("how much is shown of the steps", () => {
 });
 
 describe("what was remembered", () => {
-  it("can be taken back", async () => {
+  const REMEMBERED: Given = ["memory", { op: "remembered", memory_id: "m", kind: "fact", content: "我喜欢简约的设计风格", reason: "said", version: 2 }];
+
+  it("can be taken back, and that stays said where the card is drawn anew", async () => {
     const forget = vi.spyOn(client, "forget").mockResolvedValue();
-    const root = draw(START, ["memory", { op: "remembered", memory_id: "m", kind: "fact", content: "我喜欢简约的设计风格", reason: "said", version: 2 }], done());
+    const root = draw(START, REMEMBERED, done());
     expect(root.querySelector(".memory span")?.textContent).toBe("Remembered: “我喜欢简约的设计风格”");
     await press("Undo");
     expect(forget).toHaveBeenCalledWith("m", 2);
     expect(screen.getByText("Forgotten again")).not.toBeNull();
     expect(root.querySelector(".memory button")).toBeNull();
+    document.body.replaceChildren();
+    expect(draw(START, REMEMBERED, done()).querySelector(".memory")?.textContent.trim()).toBe("Forgotten again");
   });
 });
 

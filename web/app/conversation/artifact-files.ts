@@ -1,9 +1,8 @@
 // Files that are kept aside, as this page knows of them.
 
-import { useSyncExternalStore } from "react";
-
 import { saveFile } from "../downloads";
 import { client } from "../state";
+import { createStore, useStore } from "../store";
 
 const PICTURES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
 export const LARGEST_PICTURE = 20_000_000; // bytes of one that is shown when it is asked for
@@ -31,25 +30,15 @@ export async function saveArtifact({ ref, name }: FileInfo): Promise<void> {
   saveFile(file, name ?? file.name);
 }
 
-const gone = new Set<string>();
-const listeners = new Set<() => void>();
-let version = 0;
+const gone = createStore<Readonly<Record<string, true>>>({});
 
 // A file was deleted: what stands for it says so, and every part of the page that hears of it.
-export function markGone(ref: string): void {
-  gone.add(ref);
-  version += 1;
-  for (const listener of listeners) listener();
-}
+export const markGone = (ref: string): void => gone.set({ [ref]: true });
 
-export function useGone(ref: string): boolean {
-  useSyncExternalStore(onGone, () => version);
-  return gone.has(ref);
-}
+export const useGone = (ref: string): boolean => useStore(gone, isIn(ref));
 
-export const isGone = (ref: string): boolean => gone.has(ref);
+export const isGone = (ref: string): boolean => isIn(ref)(gone.get());
 
-export function onGone(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-}
+export const onGone = gone.subscribe;
+
+const isIn = (ref: string) => (refs: Readonly<Record<string, true>>): boolean => refs[ref] ?? false;
