@@ -368,7 +368,9 @@ class ModelUsageReply(Reply):
     model: str
     turns: int
     usage: Usage
-    cost: float = Field(description="US dollars of the turns whose price is known.")
+    cost: float | None = Field(
+        None, description="US dollars of the turns whose price is known; absent: that of none is."
+    )
     unpriced: int = Field(description="Turns that used tokens of which no price is known.")
 
 

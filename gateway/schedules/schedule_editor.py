@@ -63,10 +63,10 @@ class ScheduleEditor:
         self.destinations: dict[str, Destination] = {}
         """By kind: an adapter that results can be delivered to enters itself."""
 
-    async def create(self, owner: str, new: NewSchedule) -> ScheduleRow:
-        """Raises errors.InvalidRequest (invalid_schedule: it is never due, too often, or for a destination
-        of no known kind), errors.NotFound (the session, the webhook), errors.Conflict
-        (too_many_schedules)."""
+    async def create(self, owner: str, new: NewSchedule, *, key_id: str | None) -> ScheduleRow:
+        """Its turns count for the limits of the key `key_id` too. Raises errors.InvalidRequest
+        (invalid_schedule: it is never due, too often, or for a destination of no known kind),
+        errors.NotFound (the session, the webhook), errors.Conflict (too_many_schedules)."""
         now, message = now_ms(), clean_text(new.message).strip()
         name = clean_text(new.name or "").strip() or title_of(message)
         if name is None or not len(message) <= MAX_MESSAGE:
@@ -88,6 +88,7 @@ class ScheduleEditor:
             now,
             due_at,
             destination=new.destination,
+            key_id=key_id,
         )
         await self._store.add(row, most=self._settings.max_schedules)
         return row

@@ -51,6 +51,7 @@ def new_turn(deps: Dependencies, who: Principal, request: TurnRequest) -> NewTur
         instructions=clean(instructions) if instructions is not None else None,
         mark=request.mark,
         dialect=who.dialect,
+        key_id=who.key_id,
     )
 
 

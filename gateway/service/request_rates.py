@@ -87,7 +87,7 @@ class RequestRates:
         if not self._of_addresses or address is None:
             return ()
         rules, counted = applying(self._of_addresses, address, None), _hashed(network_of(address))
-        return await self._take([Counted(rule, f"{rule.title} {counted}", None) for rule in rules])
+        return await self._take([Counted(rule, f"{rule.counts} {counted}", None) for rule in rules])
 
     @property
     def is_down(self) -> bool:
@@ -164,7 +164,7 @@ def counted_for(rules: Sequence[LimitRule], who: Principal, model: str | None = 
         if name is not None:
             for rule in applying([rule for rule in rules if rule.who == kind], name, model):
                 of_model = (model or "") if rule.model == "" else ""
-                counter = " ".join((rule.title, _hashed(name), of_model))
+                counter = " ".join((rule.counts, _hashed(name), of_model))
                 found.append(Counted(rule, counter, who.user_id if kind == "user" else None))
     return found
 

@@ -64,7 +64,7 @@ class UserSchedules:
         self._events = events
 
     async def create(self, who: Principal, new: NewSchedule) -> ScheduleRow:
-        return await self._told(await self._schedules.create(who.user_id, new), "created")
+        return await self._told(await self._schedules.create(who.user_id, new, key_id=who.key_id), "created")
 
     def preview(self, new: NewSchedule) -> Sequence[int]:
         return self._schedules.preview(new)
@@ -224,7 +224,7 @@ class ScheduleWorker:
             client_message_id=f"{row.id}-{row.due_at}",
             on_conflict="queue",
         )
-        who = Principal(row.owner, DIALECT)
+        who = Principal(row.owner, DIALECT, key_id=row.key_id)
         new = new_turn(self._deps, who, request)
         return replace(new, charges=self._limits.charges(who, new.model, new.input))
 

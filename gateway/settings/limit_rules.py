@@ -49,9 +49,18 @@ class LimitRule:
     period: Period | None
 
     @property
+    def counts(self) -> str:
+        """What it counts: the rule without its amount and whom it is for. The first rule that fits is the one
+        that holds."""
+        return self._without_amount(self.who)
+
+    @property
     def title(self) -> str:
-        """How it is named in answers: the rule without its amount and whom it is for."""
-        about = self.who if self.model is None else f"{self.who}+model" + (self.model and f"={self.model}")
+        """How it is named in answers: the rule without its amount."""
+        return self._without_amount(self.who if self.name is None else f"{self.who}={self.name}")
+
+    def _without_amount(self, who: str) -> str:
+        about = who if self.model is None else f"{who}+model" + (self.model and f"={self.model}")
         return f"{about}:{self.measure}" + (f"/{self.period}" if self.period else "")
 
     def is_for(self, name: str, model: str | None) -> bool:
@@ -133,7 +142,7 @@ def applying(rules: Sequence[LimitRule], name: str, model: str | None) -> list[L
     first: dict[str, LimitRule] = {}
     for rule in rules:
         if rule.is_for(name, model):
-            first.setdefault(rule.title, rule)
+            first.setdefault(rule.counts, rule)
     return list(first.values())
 
 

@@ -150,7 +150,8 @@ Index("outbox_by_session", outbox.c.session_id, outbox.c.number)
 # `instructions` is the digest of those that the turn has; '': none; NULL while it waits: those that the turn
 # before it will have. `client_tools` is the digest of the tools that came with it. `mark` is a hash of
 # all that its client had sent of the conversation, where it sends that each time. `dialect` names the adapter
-# by which it was asked for; NULL: none. `feedback` is what its owner thinks of it, as JSON (see `Feedback`).
+# by which it was asked for; NULL: none. `key_id` is the key. `feedback` is what its owner
+# thinks of it, as JSON (see `Feedback`).
 turns = Table(
     "turns",
     metadata,
@@ -182,6 +183,7 @@ turns = Table(
     Column("client_tools", Text),
     Column("mark", Text),
     Column("dialect", Text),
+    Column("key_id", Text),
     Column("feedback", Text),
 )
 _running = text("status = 'running'")
@@ -506,6 +508,7 @@ schedules = Table(
     Column("due_at", BigInteger),
     Column("reason", Text),
     Column("destination", Text),
+    Column("key_id", Text),
 )
 Index("schedules_by_owner", schedules.c.owner, schedules.c.created_at, schedules.c.id)
 _due = text("due_at IS NOT NULL")

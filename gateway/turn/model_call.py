@@ -18,6 +18,7 @@ from gateway.prompt.prefix import CLIENT
 from gateway.storage.messages import History
 from gateway.turn.client_calls import client_call_ids, expect_results
 from gateway.turn.context import TurnContext
+from gateway.turn.spending import hold_for
 from gateway.turn.tool_calls import record_intents, refuse_bad_inputs
 
 RUNS_TOOLS = frozenset({"tool_use", "end_turn"})
@@ -60,7 +61,7 @@ def may_think(history: History, turn_id: str) -> bool:
 async def ask(turn: TurnContext, request: ModelRequest) -> Answer:
     """Asks until an attempt is complete, emitting iteration_start, the deltas and iteration_end, with which
     the message and the intents of its tool calls are stored. A failed attempt worth repeating is
-    superseded.
+    superseded; none is repeated for which a limit has no room.
 
     Raises:
         ModelError: the last attempt's failure; its iteration is still open, finalize.py keeps what it
@@ -88,7 +89,7 @@ async def ask(turn: TurnContext, request: ModelRequest) -> Answer:
             return await _attempt(turn, request)
         except ModelError as error:
             delay = next_delay(error, attempt, attempts=settings.model_attempts, settings=settings)
-            if delay is None:
+            if delay is None or (progress.attempt_began and await hold_for(turn, request) is not None):
                 raise
             turn.emit(
                 IterationSuperseded(

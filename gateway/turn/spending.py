@@ -13,12 +13,17 @@ NOTHING = Usage(input_tokens=0, output_tokens=0)
 
 
 async def hold_for(turn: TurnContext, request: ModelRequest) -> Ending | None:
-    """Holds what the turn has spent and what `request` may cost: its prompt, and `max_tokens` of answer. How
-    the turn ends where a limit has no room for it. Raises errors.StorageError."""
+    """Holds what the turn has spent and what `request` may cost: its prompt, and `max_tokens` of answer. An
+    attempt that broke off may have cost its `max_tokens` too, whatever it reported. How the turn ends where
+    a limit has no room for it. Raises errors.StorageError."""
     limits, model = turn.deps.limits, request.model
     if limits is None:
         return None
-    used = turn.progress.usage or NOTHING
+    progress = turn.progress
+    used, unreported = progress.usage or NOTHING, progress.unreported
+    if progress.attempt_open and progress.attempt_began:
+        used, unreported = used + (progress.attempt_usage or NOTHING), unreported + 1
+    used += at_most(0, unreported * request.max_tokens)
     overhead = overhead_of(turn.prefix.system, turn.prefix.tools)
     prompt = turn.deps.meter.size(model, turn.history, overhead=overhead)
     following = at_most(prompt, request.max_tokens)

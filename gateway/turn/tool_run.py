@@ -156,6 +156,7 @@ def _context(turn: TurnContext, call_id: str) -> ToolContext:
         exchange=turn.exchange,
         found=lambda: turn.memories.found,
         is_shared=row.is_shared,
+        key_id=row.key_id,
     )
 
 

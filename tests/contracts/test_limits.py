@@ -5,11 +5,14 @@ from dataclasses import replace
 from typing import Literal
 
 import pytest
+from sqlalchemy import select
 
 from gateway.errors import LimitReached
 from gateway.messages import Message, Usage, text_block
 from gateway.storage.limits import Charge, Counter, Held, Spent, Standing
+from gateway.storage.limits.statements import SqlLimits
 from gateway.storage.log import Closing
+from gateway.storage.schema import limit_counters
 from gateway.storage.turns import Accepted, NewTurn, OnConflict
 from gateway.wiring import Storage
 from tests.storage.writing import OWNER, writer_of
@@ -221,6 +224,29 @@ async def test_counters_that_ended_are_forgotten_unless_something_is_held_of_the
     assert await stands(storage) == (0, 60)
     await end(storage, accepted)
     assert await stands(storage) == (30, 0)
+
+
+async def test_counters_of_turns_at_the_same_time_are_kept_as_long_as_there_are_any(storage: Storage) -> None:
+    concurrent = Counter("user:concurrent ann", "user:concurrent", 1)
+    accepted = await begin(storage, charge(concurrent, "concurrent", 1))
+    await storage.limits.forget(5)
+    with pytest.raises(LimitReached):
+        await begin(storage, charge(concurrent, "concurrent", 1), session="x", turn="x")
+
+    await end(storage, accepted)
+    await storage.limits.settle(9)
+    await storage.limits.forget(5)
+
+    assert await counters(storage) == []
+    await begin(storage, charge(concurrent, "concurrent", 1), session="y", turn="y")
+
+
+async def counters(storage: Storage) -> list[str]:
+    """The names of those that are stored."""
+    assert isinstance(storage.limits, SqlLimits)
+    return await storage.limits.database.read(
+        lambda connection: list(connection.execute(select(limit_counters.c.name)).scalars())
+    )
 
 
 async def test_many_at_once_take_no_more_than_there_is(storage: Storage) -> None:

@@ -13,10 +13,12 @@ import pytest
 from pydantic import SecretStr
 
 from gateway.settings import Settings
+from gateway.storage.limits import in_words
 from tests.harness import TIMEOUT, Client, client_at, events, running_gateway, the, types
 from tests.postgres import needs_postgres, new_database
 from tests.running import gateway_process
 from tests.stories.test_replicas import follow, replicas
+from tests.stories.test_schedules import settled
 
 pytestmark = [pytest.mark.anyio, pytest.mark.long]
 
@@ -101,6 +103,57 @@ async def test_a_turn_stops_before_the_call_that_a_budget_has_no_room_for(settin
     used = sum(the(seen, "done")["usage"].values())
     assert (standing["used"], standing["held"]) == (used, 0)
     assert used <= ONE_CALL
+
+
+async def test_an_attempt_that_broke_off_is_repeated_only_where_there_is_room_for_both(
+    settings: Settings,
+) -> None:
+    """Nobody knows what it cost. Without a limit it is repeated, and the turn completes."""
+    found: list[tuple[str, int, int]] = []
+    for rule in (f"user:tokens={ONE_CALL}/day", f"user:tokens={ONE_CALL * 2}/day"):
+        folder = settings.data_dir / rule.partition("=")[2].partition("/")[0]
+        async with running_gateway(limited(settings, rule, data_dir=folder)) as client:
+            client.http.headers.update(as_(ANNA))
+            seen = await client.chat(f"/fault reset_mid_stream once\n/say {rule * 9}", session_id="mine")
+            limit = (await limits_of(client))["user:tokens/day"]
+        attempts = types(seen).count("iteration_start")
+        assert limit["used"] <= limit["limit"]
+        found.append((the(seen, "done")["status"], attempts, limit["held"]))
+
+    assert found == [("failed", 1, 0), ("completed", 2, 0)]
+
+
+async def test_turns_of_schedules_count_for_the_key_that_made_them(settings: Settings) -> None:
+    """Made over HTTP or by the model in a turn: a limit of the key is not passed round."""
+    async with running_gateway(
+        limited(settings, "key=anna:turns=9/day", tool_policy=("manage_schedule=allow",))
+    ) as client:
+        client.http.headers.update(as_(ANNA))
+        own = await client.post("/api/schedules", {"message": "/say fine", "cron": "0 8 1 1 *"})
+        call = '/call manage_schedule {"action": "create", "message": "/say fine", "cron": "0 8 1 1 *"}'
+        await client.chat(call)
+        made = [each["id"] for each in (await client.get("/api/schedules")).json()["schedules"]]
+        statuses: list[str] = []
+        for schedule in (own.json()["id"], next(each for each in made if each != own.json()["id"])):
+            await client.post(f"/api/schedules/{schedule}/run")
+            statuses.append((await settled(client, schedule))[0]["status"])
+        standing = (await limits_of(client))["key=anna:turns/day"]
+
+    assert statuses == ["completed", "completed"]
+    assert standing["used"] == 3
+
+
+async def test_a_limit_is_named_as_its_rule_is_and_the_wait_in_words(settings: Settings) -> None:
+    rules = "user=anna:turns=1/month", "user:turns=5/month"
+    async with running_gateway(limited(settings, *rules)) as client:
+        await say(client, as_(ANNA))
+        refused = await say(client, as_(ANNA))
+        others = await limits_of(client, **as_(BOB))
+
+    error, wait = refused.json()["error"], int(refused.headers["retry-after"])
+    assert error["details"]["policy"] == "user=anna:turns/month"
+    assert f"Try again in {in_words(wait)}." in error["message"]
+    assert set(others) == {"user:turns/month"}
 
 
 async def test_turns_at_the_same_time_are_limited_wherever_they_run(settings: Settings) -> None:

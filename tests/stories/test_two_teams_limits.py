@@ -126,11 +126,12 @@ async def test_two_teams_run_into_each_kind_of_limit_and_one_of_them_is_erased(
 async def _turns(ada: Person) -> None:
     first, second, third = [await say(ada) for _ in range(3)]
     assert [each.status_code for each in (first, second)] == [200, 200]
-    assert '"user:turns/day";q=2;w=86400' in first.headers["ratelimit-policy"]
+    assert '"user=red/ada:turns/day";q=2;w=86400' in first.headers["ratelimit-policy"]
     assert all(
-        f'"user:turns/day";r={left}' in each.headers["ratelimit"] for each, left in ((first, 1), (second, 0))
+        f'"user=red/ada:turns/day";r={left}' in each.headers["ratelimit"]
+        for each, left in ((first, 1), (second, 0))
     )
-    refused(third, "rate_limited", "user:turns/day")
+    refused(third, "rate_limited", "user=red/ada:turns/day")
 
 
 async def _turns_at_the_same_time(ben: Person) -> None:
@@ -139,7 +140,7 @@ async def _turns_at_the_same_time(ben: Person) -> None:
     answer = await say(ben)
     assert (answer.status_code, answer.json()["error"]["code"]) == (429, "rate_limited")
     assert int(answer.headers["retry-after"]) > 0
-    assert '"user:concurrent";r=0' in answer.headers["ratelimit"]
+    assert '"user=red/ben:concurrent";r=0' in answer.headers["ratelimit"]
     await ben.post(f"/api/turns/{begun['turn_id']}/cancel")
     await ben.browser.all_frames(f"/api/sessions/{session}/events?turn_id={begun['turn_id']}")
     assert (await say(ben)).status_code == 200
@@ -151,15 +152,18 @@ async def _tokens(cleo: Person) -> None:
     assert types(seen)[-2:] == ["warning", "done"]
     assert the(seen, "warning")["code"] == "budget_exceeded"
     assert (the(seen, "done")["status"], the(seen, "done")["iterations"]) == ("limit_reached", 1)
-    refused(await say(cleo), "budget_exhausted", "user:tokens/day")
+    refused(await say(cleo), "budget_exhausted", "user=blue/cleo:tokens/day")
     limits = {each["policy"]: each for each in (await cleo.get("/api/usage")).json()["limits"]}
     used = sum(the(seen, "done")["usage"].values())
-    assert (limits["user:tokens/day"]["used"], limits["user:tokens/day"]["held"]) == (used, 0)
+    assert (limits["user=blue/cleo:tokens/day"]["used"], limits["user=blue/cleo:tokens/day"]["held"]) == (
+        used,
+        0,
+    )
 
 
 async def _cost(dan: Person) -> None:
     assert [(await say(dan, f"/say {PLANTED}")).status_code for _ in range(2)] == [200, 200]
-    refused(await say(dan, f"/say {'fine ' * 4000}"), "budget_exhausted", "user:cost/month")
+    refused(await say(dan, f"/say {'fine ' * 4000}"), "budget_exhausted", "user=blue/dan:cost/month")
 
 
 async def _requests(client: Client, olga: Person) -> None:

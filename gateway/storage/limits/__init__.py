@@ -9,6 +9,7 @@ without any writer that could be killed in between.
 """
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
@@ -36,7 +37,7 @@ class Counter(NamedTuple):
     @property
     def whose(self) -> str:
         """user, key, tenant, address or all."""
-        return self.title.partition(":")[0].partition("+")[0]
+        return re.split("[=+:]", self.title, maxsplit=1)[0]
 
     @property
     def measure(self) -> str:
@@ -105,7 +106,8 @@ class Limits(TurnLimits, Protocol):
         ...
 
     async def forget(self, before: int) -> None:
-        """Removes counters that ended before that time, and of which nothing is held."""
+        """Removes counters that ended before that time, and those that never end, of which nothing is
+        held."""
         ...
 
 
@@ -124,7 +126,7 @@ def limit_reached(standing: Standing, wanted: int, now: int) -> LimitReached:
         message += f", and this turn may take {amounts['wanted']:,}"
     if is_held and is_budget:
         message += "; turns that are open hold the rest"
-    message += f". Try again in {wait} s." if wanted <= counter.most else "; operators can give more."
+    message += f". Try again in {in_words(wait)}." if wanted <= counter.most else "; operators can give more."
     return LimitReached(
         message,
         code="budget_exhausted" if is_budget else "rate_limited",
@@ -132,6 +134,14 @@ def limit_reached(standing: Standing, wanted: int, now: int) -> LimitReached:
         details={"policy": counter.title, **amounts, "retry_after": wait},
         standing=standing,
     )
+
+
+def in_words(seconds: int) -> str:
+    """Such a time for people, rounded up: 45 seconds, 12 minutes, 3 hours, 12 days."""
+    for unit, length in (("day", 86_400), ("hour", 3600), ("minute", 60)):
+        if seconds > 2 * length:
+            return f"{-(-seconds // length)} {unit}s"
+    return f"{seconds} second" + ("s" if seconds != 1 else "")
 
 
 def microdollars(cost: float) -> int:

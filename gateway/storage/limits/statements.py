@@ -86,8 +86,7 @@ TO_SETTLE = Prepared(
 )
 FORGET = Prepared(
     delete(limit_counters).where(
-        _c.ends > 0,
-        _c.ends < bindparam("before"),
+        _c.ends < bindparam("before"),  # 0: of concurrent turns, where all that counts is what is held
         ~exists().where(and_(_h.name == _c.name, _h.began == _c.began)),
     )
 )

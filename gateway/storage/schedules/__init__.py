@@ -53,7 +53,8 @@ class Planned(NamedTuple):
 class ScheduleRow:
     """A `message` that is sent for its `owner`: into the session, or (None) into a new one each time. Times
     are Unix milliseconds; for `at`, `every`, `cron`, `timezone` see `Timing`, for `due_at` and `reason`
-    `Planned`. `destination`: where results are delivered beside the session, KIND:ADDRESS."""
+    `Planned`. `destination`: where results are delivered beside the session, KIND:ADDRESS.
+    `key_id`: the key that it was made with, for whose limits its turns count."""
 
     id: str
     owner: str
@@ -70,6 +71,7 @@ class ScheduleRow:
     due_at: int | None = None
     reason: str | None = None
     destination: str | None = None
+    key_id: str | None = None
 
     @property
     def timing(self) -> Timing:

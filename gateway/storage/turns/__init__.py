@@ -35,7 +35,8 @@ class TurnRow:
     before it. `origin` is None for a turn that ran here. `instructions` is the digest (SHA-256 in hex) of
     those of its client; None: it has none, or waits and brought none. `client_tools` names the set of tools
     that came with it (see `Turns.client_tools`). `dialect` names the adapter by which it was asked for; None:
-    the gateway's own routes. `feedback` is what its owner thinks of it. `is_shared`: the members of its
+    the gateway's own routes. `key_id` is the key that it was asked for with, or that made its schedule.
+    `feedback` is what its owner thinks of it. `is_shared`: the members of its
     session's project read it."""
 
     id: str
@@ -65,6 +66,7 @@ class TurnRow:
     instructions: str | None = None
     client_tools: str | None = None
     dialect: str | None = None
+    key_id: str | None = None
     feedback: Feedback | None = None
     is_shared: bool = False
 
@@ -85,7 +87,8 @@ class NewTurn:
     branch where others do already (branches.ROOT: before all turns); None: after the last one of the active
     branch. `instructions` are the client's, from this turn on; None: those of the turn before stay; "": it
     has none any more. `client_tools` are run by the client. By its `mark` a client finds it that sends the
-    whole conversation each time. `dialect`: see `TurnRow`. `charges` are what it takes of limits."""
+    whole conversation each time. `dialect` and `key_id`: see `TurnRow`. `charges` are what it
+    takes of limits."""
 
     id: str
     session_id: str
@@ -104,6 +107,7 @@ class NewTurn:
     client_tools: Sequence[ToolSpec] = ()
     mark: str | None = None
     dialect: str | None = None
+    key_id: str | None = None
     charges: Sequence[Charge] = ()
 
 
@@ -129,13 +133,13 @@ class Accepted:
 
 @dataclass(frozen=True, slots=True)
 class ModelUsage:
-    """What turns with a model used: how many they were, their tokens and cost in US dollars as far as known,
-    and how many are `unpriced`: they used tokens of which no price is known."""
+    """What turns with a model used: how many they were, their tokens, their cost in US dollars as far as
+    known (None: of none), and how many are `unpriced`: they used tokens of which no price is known."""
 
     model: str
     turns: int
     usage: Usage
-    cost: float
+    cost: float | None
     unpriced: int
 
 

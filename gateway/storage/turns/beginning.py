@@ -74,6 +74,7 @@ ADD_TURN = Prepared(
         client_tools=bindparam("client_tools"),
         mark=bindparam("mark"),
         dialect=bindparam("dialect"),
+        key_id=bindparam("key_id"),
     )
 )
 CANCEL = Prepared(update(turns).where(OF_ID, turns.c.status != "done").values(cancel_requested=true()))
@@ -141,6 +142,7 @@ def accept(connection: Connection, replica: str, new: NewTurn, max_queued: int) 
         client_tools=turn.client_tools,
         mark=new.mark,
         dialect=new.dialect,
+        key_id=new.key_id,
     )
     if not waits:
         _put_in_force(connection, turn, before)
@@ -274,6 +276,7 @@ def _row_of(
         instructions=digest or None,
         client_tools=tools,
         dialect=new.dialect,
+        key_id=new.key_id,
         is_shared=session.shared is not None,
     )
 

@@ -71,6 +71,7 @@ TURNS = (
         turns.c.instructions,
         turns.c.client_tools,
         turns.c.dialect,
+        turns.c.key_id,
         turns.c.feedback,
         sessions.c.shared,
         heads.c.head,
@@ -106,7 +107,7 @@ SESSION_OF = Prepared(select(turns.c.session_id).where(OF_ID))
 def turn_of(row: tuple[Any, ...]) -> TurnRow:
     """A row of TURNS. `first_seq` is fixed before the first event is there: until then both bounds are 0."""
     first_seq, last_seq, cancel_requested, project_id, role_id, recoveries, attachments = row[10:17]
-    ended_at, usage, cost, iterations, *place, digest, tools, dialect, feedback, shared = row[17:29]
+    ended_at, usage, cost, iterations, *place, digest, tools, dialect, key_id, feedback, shared = row[17:30]
     if last_seq < first_seq:
         first_seq = last_seq = 0
     values: list[Any] = [*row[:10], first_seq, last_seq, bool(cancel_requested), project_id, role_id]
@@ -118,6 +119,7 @@ def turn_of(row: tuple[Any, ...]) -> TurnRow:
         instructions=digest or None,
         client_tools=tools,
         dialect=dialect,
+        key_id=key_id,
         feedback=rated,
         is_shared=shared is not None,
     )
@@ -191,12 +193,18 @@ def usage_since(connection: Connection, owner: str, since: int) -> Sequence[Mode
     used = cast(turns.c.usage, JSON().with_variant(Text(), "sqlite"))  # which has no type for JSON
     tokens = [func.coalesce(func.sum(used[name].as_integer()), 0) for name in Usage.model_fields]
     unpriced = func.count(turns.c.usage).filter(turns.c.cost.is_(None))
-    sums = select(turns.c.model, func.count(), func.coalesce(func.sum(turns.c.cost), 0.0), unpriced, *tokens)
+    sums = select(turns.c.model, func.count(), func.sum(turns.c.cost), unpriced, *tokens)
     of_owner = (turns.c.owner == owner, turns.c.created_at >= since)
     counted = sums.where(*of_owner, turns.c.status == "done", turns.c.origin.is_(None))
     rows = (tuple(row) for row in connection.execute(counted.group_by(turns.c.model)))
     found = [
-        ModelUsage(model, count, Usage(**dict(zip(Usage.model_fields, used, strict=True))), cost, unpriced)
+        ModelUsage(
+            model,
+            count,
+            Usage(**dict(zip(Usage.model_fields, used, strict=True))),
+            0.0 if cost is None and not unpriced else cost,
+            unpriced,
+        )
         for model, count, cost, unpriced, *used in rows
     ]
     return sorted(found, key=lambda each: each.model)

@@ -53,7 +53,7 @@ describe("what was used", () => {
 it("adds up what all turns of a reader used, whatever the model", () => {
   const usage = { input_tokens: 1, output_tokens: 2, cache_read_input_tokens: 3, cache_creation_input_tokens: 4 };
   const spent = spentBy([
-    { model: "large", turns: 2, usage, cost: 0.5, unpriced: 0 }, { model: "local", turns: 3, usage, cost: 0, unpriced: 3 },
+    { model: "large", turns: 2, usage, cost: 0.5, unpriced: 0 }, { model: "local", turns: 3, usage, unpriced: 3 },
   ]);
   expect(spent).toMatchObject({ calls: 5, cost: 0.5, unpriced: 3, tokens: { input: 2, output: 4, cacheRead: 6, cacheWrite: 8 } });
 });

@@ -130,7 +130,7 @@ function spentOfDone(event: Event): Spent {
 /** What many turns used, as the server has added it up. */
 export function spentBy(models: readonly api.ModelUsageReply[]): Spent {
   return models.reduce((sum, { turns, usage, cost, unpriced }) => ({
-    ...sum, calls: sum.calls + turns, cost: sum.cost + cost, unpriced: sum.unpriced + unpriced,
+    ...sum, calls: sum.calls + turns, cost: sum.cost + (cost ?? 0), unpriced: sum.unpriced + unpriced,
     tokens: {
       input: sum.tokens.input + usage.input_tokens, output: sum.tokens.output + usage.output_tokens,
       cacheRead: sum.tokens.cacheRead + usage.cache_read_input_tokens, cacheWrite: sum.tokens.cacheWrite + usage.cache_creation_input_tokens,

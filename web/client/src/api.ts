@@ -1039,8 +1039,8 @@ export interface ModelUsageReply {
   readonly model: string;
   readonly turns: number;
   readonly usage: Usage;
-  /** US dollars of the turns whose price is known. */
-  readonly cost: number;
+  /** US dollars of the turns whose price is known; absent: that of none is. */
+  readonly cost?: number;
   /** Turns that used tokens of which no price is known. */
   readonly unpriced: number;
 }
