@@ -13,14 +13,14 @@ from gateway.storage.turns import NewTurn
 from gateway.tools.base import FunctionTool
 from gateway.turn.context import TurnContext
 from gateway.turn.emitter import Emitter
-from gateway.turn.finalize import Limits
+from gateway.turn.finalize import TurnBounds
 from gateway.turn.progress import TurnProgress
 from gateway.turn.suggestions import Suggestions
 from gateway.wiring import assemble, function_skills, open_memory, open_skills, storage_on
 from tests.history.scripted import Scripted, ScriptedModel
 from tests.storage.writing import OWNER
 
-LIMITS = Limits(4, None, 60)
+LIMITS = TurnBounds(4, None, 60)
 
 
 @asynccontextmanager
