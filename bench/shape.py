@@ -32,7 +32,7 @@ BUDGETS: Mapping[str, int] = {
     "encryption": 120,
     "events": 540,
     "files": 175,
-    "history": 3299,
+    "history": 3312,
     "http": 1500,
     "memory": 6450,
     "model": 1950,

@@ -160,7 +160,7 @@ class Conflict(RequestRefused):
 
 
 class SessionIdTaken(Conflict):
-    """Somebody has it: the caller, or another user, which is not told."""
+    """The caller has one of that id, or may read it."""
 
     def __init__(self, session_id: str) -> None:
         super().__init__(f"The session id {session_id} cannot be had: choose another one, or none.")

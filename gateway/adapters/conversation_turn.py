@@ -68,7 +68,9 @@ async def ask(
         with suppress(Conflict, NotFound):  # too late: the question counts
             await _until_recorded(request, await _give_results(request, conversation))
     is_beside = filled_in(request, "x-task") is not None
-    naming = Naming(is_beside=True) if is_beside else naming or named(request, conversation.dialect.prefix)
+    naming = (
+        Naming(is_beside=True) if is_beside else naming or await named(request, conversation.dialect.prefix)
+    )
     places = SessionLookup(
         request.gateway,
         request.principal,
@@ -111,12 +113,12 @@ async def worked(request: ApiRequest, work: Callable[[], T]) -> T:
     return work() if is_small else await asyncio.to_thread(work)
 
 
-def named(request: ApiRequest, prefix: str) -> Naming:
+async def named(request: ApiRequest, prefix: str) -> Naming:
     """How the headers name the session."""
     if session := filled_in(request, "x-session-id"):
-        return Naming(session_of(request.principal, session, prefix))
+        return Naming(await session_of(request, session, prefix))
     chat = next(filter(None, (filled_in(request, name) for name in CHATS)), None)
-    return Naming(session_of(request.principal, chat, prefix), is_chat=True) if chat else Naming()
+    return Naming(await session_of(request, chat, prefix), is_chat=True) if chat else Naming()
 
 
 def filled_in(request: ApiRequest, name: str) -> str | None:

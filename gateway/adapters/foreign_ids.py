@@ -3,8 +3,7 @@
 import hashlib
 import re
 
-from gateway.auth import Principal
-from gateway.http.requests import MAX_NAME_LENGTH
+from gateway.http.requests import MAX_NAME_LENGTH, ApiRequest
 from gateway.ids import TURN_PREFIX, is_id
 
 _OF_A_TURN = re.compile(rf"({TURN_PREFIX}[0-9a-f]{{32}})[-:]")
@@ -15,9 +14,12 @@ def id_of(name: str, prefix: str) -> str:
     return name if is_id(name) else f"{prefix}_{hashlib.sha256(name.encode()).hexdigest()[:40]}"
 
 
-def session_of(who: Principal, chat_id: str, prefix: str) -> str:
-    """The session of a chat: the same id, or one that is derived for the user where it cannot be one."""
-    return chat_id if is_id(chat_id) else id_of(f"{who.user_id}:{chat_id}", prefix)
+async def session_of(request: ApiRequest, chat_id: str, prefix: str) -> str:
+    """The session of a chat: by its id, or a name that is derived for the user where that cannot be one.
+    Raises errors.StorageError."""
+    who = request.principal
+    name = chat_id if is_id(chat_id) else id_of(f"{who.user_id}:{chat_id}", prefix)
+    return await request.gateway.session_id(who, name)
 
 
 def call_name(turn_id: str, call_id: str) -> str:

@@ -10,7 +10,7 @@ from gateway.api.session_bodies import Id, UserId
 from gateway.artifacts.artifact_store import EXAMPLES
 from gateway.artifacts.content import ArtifactContent, bytes_content, text_content
 from gateway.artifacts.reading import MAX_TOKENS, MIN_TOKENS, ContentPart
-from gateway.http.json_types import Base64, Body, FileName, FileText, Mime, Query, Reply
+from gateway.http.json_types import Base64, Body, FileName, FileText, Mime, Query, Reply, SessionId
 from gateway.memory.documents.document import milliseconds
 from gateway.storage.artifacts import ArtifactRow, Kind
 
@@ -33,7 +33,7 @@ def _small(metadata: dict[str, Any]) -> dict[str, Any]:
 class PlaceFields(Body):
     """Where an artifact belongs, and until when it is wanted."""
 
-    session_id: Id | None = Field(
+    session_id: SessionId | None = Field(
         None, description="A session of yours that it belongs to, and that keeps it."
     )
     user_id: UserId | None = Field(None, description="You; for another user nothing is kept.")
@@ -87,7 +87,7 @@ class UploadQuery(PlaceFields, Query):
 
 
 class ArtifactsQuery(Query):
-    session_id: Id | None = Field(None, description="Those that this session uses.")
+    session_id: SessionId | None = Field(None, description="Those that this session uses.")
     turn_id: Id | None = Field(None, description="Those that this turn made.")
     limit: int = Field(50, ge=1, le=200)
     before: str | None = Field(None, description="The `next` of the former page.")

@@ -59,7 +59,11 @@ ISOLATED = {
 async def keep(request: ApiRequest) -> Response:
     """Keeps a content. A body of any type but application/json is the content itself, and so is JSON with
     `raw=1`; any other JSON says what is to be kept. A form (multipart) is refused."""
-    query, artifacts, who = (request.read_query(UploadQuery), request.gateway.artifacts, request.principal)
+    query, artifacts, who = (
+        await request.read_query(UploadQuery),
+        request.gateway.artifacts,
+        request.principal,
+    )
     mime = request.content_type
     if mime == "multipart/form-data" and query.raw == "0":
         raise InvalidRequest(
@@ -97,7 +101,7 @@ async def _described(request: ApiRequest) -> ArtifactBody:
 
 async def find(request: ApiRequest) -> Response:
     """Your artifacts, the newest first, and the bytes they use."""
-    query = request.read_query(ArtifactsQuery)
+    query = await request.read_query(ArtifactsQuery)
     page = await request.gateway.artifacts.find(
         request.principal,
         limit=query.limit,
@@ -120,7 +124,7 @@ async def read(request: ApiRequest) -> Response:
     """The content as a file to keep, whole or one range of it; with a query, a part of it as JSON. What
     cannot be read is 400: `bad_range`, `bad_search`, `not_text`, `bad_json_path`, `not_json`,
     `json_path_too_slow`."""
-    ref, query = _ref(request), request.read_query(PartQuery)
+    ref, query = _ref(request), await request.read_query(PartQuery)
     if not query.model_fields_set:
         return await _download(request, ref)
     selector = selector_of(

@@ -70,7 +70,7 @@ class AuditPage(Reply):
 
 async def find(request: ApiRequest) -> Response:
     """Who did what in your tenant, the newest first; for admins."""
-    asked = request.read_query(AuditPageQuery)
+    asked = await request.read_query(AuditPageQuery)
     found = await request.gateway.audit.list(
         request.principal, asked.wanted, before=asked.before, limit=asked.limit
     )
@@ -80,7 +80,7 @@ async def find(request: ApiRequest) -> Response:
 
 async def export(request: ApiRequest) -> Response:
     """The same as a file, one JSON object a line; for admins."""
-    entries = request.gateway.audit.export(request.principal, request.read_query(AuditQuery).wanted)
+    entries = request.gateway.audit.export(request.principal, (await request.read_query(AuditQuery)).wanted)
     return Download(
         with_trouble(_lines(entries), "audit_export_failed"),
         name="audit.jsonl",

@@ -83,7 +83,7 @@ async def create(request: ApiRequest) -> Response:
 
 async def find(request: ApiRequest) -> Response:
     """Your keys, or for admins everybody's."""
-    asked = request.read_query(KeysQuery)
+    asked = await request.read_query(KeysQuery)
     found = await request.gateway.keys.list(request.principal, everybody=asked.everybody)
     return json_reply(KeyList(keys=[KeyReply.of(each) for each in found]))
 

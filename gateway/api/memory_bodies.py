@@ -2,10 +2,10 @@
 
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo
 
 from gateway.api.session_bodies import Body, Id, Query, UserId
-from gateway.http.json_types import no_nul
+from gateway.http.json_types import SessionId, SessionName, no_nul
 from gateway.memory.corrections.corrections import Action
 from gateway.memory.export import MAX_QUOTES
 from gateway.memory.memories import MAX_DEPENDS_ON
@@ -16,6 +16,14 @@ from gateway.storage.memories import Evidence, Filter, MemoryType, OwnerType, St
 
 Text = Annotated[str, AfterValidator(no_nul)]
 Name = Annotated[str, AfterValidator(no_nul), StringConstraints(min_length=1, max_length=256)]
+
+
+def _named_session(owner: str, info: ValidationInfo) -> str:
+    """Where the field before says that the owner of memories is a session, that is what it is called."""
+    return SessionName(owner) if info.data.get("owner_type") == "session" else owner
+
+
+OwnerName = Annotated[Name, AfterValidator(_named_session)]
 Words = Annotated[str, AfterValidator(no_nul), StringConstraints(min_length=1, max_length=500)]
 Importance = Annotated[int, Field(ge=1, le=5)]
 Confidence = Annotated[float, Field(ge=0, le=1)]
@@ -27,7 +35,7 @@ class Placed(Body):
     user_id: UserId | None = Field(None, description="You; another user's memories are refused.")
     role_id: Id | None = Field(None, description="The role, or interface.")
     project_id: Id | None = None
-    session_id: Id | None = Field(
+    session_id: SessionId | None = Field(
         None, description="A session of yours; brings its role and project along where they are absent."
     )
     task_id: Name | None = Field(None, description="The task: what is of other tasks is not seen.")
@@ -43,7 +51,7 @@ class Placed(Body):
 class EvidenceBody(Body):
     """What you said that shows it, word for word."""
 
-    session_id: Id
+    session_id: SessionId
     position: int = Field(ge=1, le=10**9, description="Of your message in the session, from 1.")
     quote: Name = Field(description="A piece of that message.")
 
@@ -57,7 +65,7 @@ class NewMemoryBody(Placed):
     type: MemoryType = "fact"
     summary: Text | None = Field(None, description="Absent: the beginning of the content.")
     owner_type: OwnerType = "user"
-    owner_id: Name | None = Field(
+    owner_id: OwnerName | None = Field(
         None,
         description="Absent: you, your household, or the role, project, session, task or group you ask from.",
     )
@@ -132,11 +140,11 @@ class MemoriesQuery(Query):
     user_id: UserId | None = Field(None, description="You; another user's memories are refused.")
     role_id: Id | None = None
     project_id: Id | None = None
-    session_id: Id | None = None
+    session_id: SessionId | None = None
     type: MemoryType | None = None
     status: Status | None = None
     owner_type: OwnerType | None = None
-    owner_id: Name | None = Field(None, description="With owner_type: of this one alone.")
+    owner_id: OwnerName | None = Field(None, description="With owner_type: of this one alone.")
     tag: Name | None = None
     quarantined: bool | None = Field(None, description="Whether it waits for a person to confirm it.")
     pinned: bool | None = None

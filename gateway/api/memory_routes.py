@@ -36,7 +36,7 @@ async def create(request: ApiRequest) -> Response:
 async def find(request: ApiRequest) -> Response:
     """Your memories, the last changed first; with `q` those with any of its words. With `deleted`, what is
     left of those that were deleted."""
-    query = request.read_query(MemoriesQuery)
+    query = await request.read_query(MemoriesQuery)
     if query.deleted:
         return await _deleted(request, query)
     if query.owner_id is not None and query.owner_type is None:

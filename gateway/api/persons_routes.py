@@ -8,7 +8,7 @@ from starlette.responses import Response
 from gateway.auth import user_id_of
 from gateway.errors import InvalidRequest
 from gateway.http.downloads import Download
-from gateway.http.json_types import Body, Query, Reply, json_reply
+from gateway.http.json_types import Body, Query, Reply, SessionId, json_reply
 from gateway.http.requests import ApiRequest
 from gateway.ids import ID_PATTERN, USER_PATTERN, is_user
 from gateway.service.personal_data import PersonalData
@@ -66,7 +66,7 @@ class HoldBody(Body):
     """A user or a session of which nothing is to be deleted."""
 
     user: UserName | None = None
-    session_id: Id | None = None
+    session_id: SessionId | None = None
     tenant: Id | None = Field(None, description="The user's; absent: yours. Others need an admin of default.")
     reason: str = Field(min_length=1, max_length=1000, description="For admins alone.")
 
@@ -102,12 +102,12 @@ def _data(request: ApiRequest) -> PersonalData:
     return request.app.state.personal_data
 
 
-def _user(request: ApiRequest) -> str:
+async def _user(request: ApiRequest) -> str:
     """The id of the user that the path names."""
     user = request.path_text("user")
     if not is_user(user):
         raise InvalidRequest("user must be 1 to 160 letters, digits, '_', '-' or '.'.")
-    user_id = _data(request).named(request.principal, user, request.read_query(TenantQuery).tenant)
+    user_id = _data(request).named(request.principal, user, (await request.read_query(TenantQuery)).tenant)
     request.concerns("person", user_id)
     return user_id
 
@@ -130,7 +130,7 @@ async def export_own(request: ApiRequest) -> Response:
 
 async def export(request: ApiRequest) -> Response:
     """Everything about a user of your tenant in one zip archive; for admins."""
-    return _file(request, _user(request))
+    return _file(request, await _user(request))
 
 
 async def erase_own(request: ApiRequest) -> Response:
@@ -150,7 +150,7 @@ async def own_erasure(request: ApiRequest) -> Response:
 async def erase(request: ApiRequest) -> Response:
     """Has everything about a user of your tenant erased, for good; for admins. Repeated, it is the erasure
     that is under way."""
-    user_id = _user(request)
+    user_id = await _user(request)
     asked = await request.read_body(ErasureBody)
     erasure = await _data(request).erase(request.principal, user_id, asked.confirm)
     return json_reply(ErasureReply.of(erasure), 202)
@@ -158,7 +158,7 @@ async def erase(request: ApiRequest) -> Response:
 
 async def erasure(request: ApiRequest) -> Response:
     """How far the erasure of a user is, or its report; for admins."""
-    return json_reply(ErasureReply.of(await _data(request).erasure(_user(request))))
+    return json_reply(ErasureReply.of(await _data(request).erasure(await _user(request))))
 
 
 async def place_hold(request: ApiRequest) -> Response:

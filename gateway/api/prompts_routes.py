@@ -6,7 +6,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from gateway.api.session_bodies import Id, Query
-from gateway.http.json_types import json_reply
+from gateway.http.json_types import SessionId, json_reply
 from gateway.http.requests import ApiRequest
 from gateway.prompt.components import MAX_FILE_SIZE
 from gateway.prompt.prompt_report import describe
@@ -17,7 +17,7 @@ from gateway.service.prompts import PreviewRequest
 class PreviewQuery(Query):
     """For which turn; without a session, the first of a new one."""
 
-    session_id: Id | None = Field(None, description="The next turn of this session.")
+    session_id: SessionId | None = Field(None, description="The next turn of this session.")
     role_id: Id | None = Field(None, description="Of a new session.")
     project_id: Id | None = Field(None, description="Of a new session.")
     message: str | None = Field(
@@ -44,7 +44,7 @@ async def components(request: ApiRequest) -> Response:
 
 async def preview(request: ApiRequest) -> Response:
     """The assembled prompt as the model gets it in your next turn, layer by layer, memories included."""
-    query = request.read_query(PreviewQuery)
+    query = await request.read_query(PreviewQuery)
     wanted = PreviewRequest(**query.model_dump())
     shown = await request.gateway.prompts.preview(request.principal, wanted)
     return json_reply(preview_of(shown.prefix, shown.retrieved))

@@ -83,7 +83,7 @@ class ImportedSessions(Reply):
 async def replay(request: ApiRequest) -> Response:
     """The session's events as SSE once more, at their own pace or another: the frames are those that were
     streamed live, also when the session was archived since."""
-    query = request.read_query(ReplayQuery)
+    query = await request.read_query(ReplayQuery)
     gateway = request.gateway
     place = await gateway.records.replaying(
         request.principal,
@@ -112,7 +112,7 @@ async def export(request: ApiRequest) -> Response:
     `markdown` or `html` it is a page to share, of the active branch: what was said, with tools and sources
     folded, and nothing that is remembered of you."""
     gateway, session_id = request.gateway, request.path_id("session_id")
-    form = request.read_query(ExportQuery).format
+    form = (await request.read_query(ExportQuery)).format
     if form != "jsonl":
         session, turns = await gateway.records.shared_turns(request.principal, session_id)
         pages = HTML if form == "html" else MARKDOWN
@@ -144,8 +144,8 @@ async def _drawn(
 
 
 async def import_(request: ApiRequest) -> Response:
-    """Makes a session of an exported file, with its own id. A file that is damaged is refused with the line
-    and the reason, and nothing of it is kept."""
+    """Makes a session of an exported file, which is found by the id in the file too. A file that is damaged
+    is refused with the line and the reason, and nothing of it is kept."""
     row = await request.gateway.records.import_(request.principal, request.read_import())
     request.app.state.indexer.nudge(row.id)
     return json_reply(Session.from_row(row), 201, headers={"location": f"/api/sessions/{row.id}"})
@@ -164,8 +164,8 @@ async def export_all(request: ApiRequest) -> Response:
 
 
 async def import_all(request: ApiRequest) -> Response:
-    """Makes the sessions of a file with all of them, each with its own id. One that is damaged, or there
-    already, is refused with the reason; the others come in."""
+    """Makes the sessions of a file with all of them, each found by the id that it has there. One that is
+    damaged, or there already, is refused with the reason; the others come in."""
     imported, refused, reasons = 0, 0, list[RefusedSession]()
     async with aclosing(
         request.gateway.records.import_all(request.principal, request.read_import())

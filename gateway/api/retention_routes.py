@@ -95,7 +95,7 @@ class RetentionPreview(Reply):
 
 async def read(request: ApiRequest) -> Response:
     """A tenant's rule of retention, and the settings; for admins."""
-    tenant = request.read_query(RetentionQuery).tenant
+    tenant = (await request.read_query(RetentionQuery)).tenant
     rule = await request.gateway.retention.rule(request.principal, tenant)
     return json_reply(RetentionReply.of(request, tenant or request.principal.tenant, rule))
 

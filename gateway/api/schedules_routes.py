@@ -5,8 +5,8 @@ from typing import Literal
 from pydantic import Field
 from starlette.responses import Response
 
-from gateway.api.session_bodies import Body, Id, Message, Reply
-from gateway.http.json_types import json_reply
+from gateway.api.session_bodies import Body, Message, Reply
+from gateway.http.json_types import SessionId, json_reply
 from gateway.http.requests import ApiRequest
 from gateway.schedules.due_times import MAX_CRON
 from gateway.schedules.schedule_editor import (
@@ -43,7 +43,9 @@ class ScheduleBody(TimingBody):
     """What is sent, and when: one of `at`, `every` and `cron`."""
 
     message: Message = Field(max_length=MAX_MESSAGE)
-    session_id: Id | None = Field(None, description="Where it is sent. Absent: to a new session each time.")
+    session_id: SessionId | None = Field(
+        None, description="Where it is sent. Absent: to a new session each time."
+    )
     name: str | None = Field(None, max_length=MAX_NAME, description="Absent: the beginning of the message.")
     late: Late = Field(
         "once",

@@ -87,7 +87,9 @@ class TurnOptions(RegenerateBody):
 
 
 class ChatBody(TurnOptions):
-    session_id: Id | None = Field(None, description="Made if it does not exist; absent for a new session.")
+    session_id: Id | None = Field(
+        None, description="Its id, or what you call it: made if it does not exist. Absent: a new session."
+    )
     project_id: Id | None = Field(
         None, description="The project of a new session; an older one keeps its own."
     )
@@ -110,7 +112,7 @@ class SeedBody(Body):
 
 
 class SessionBody(Body):
-    id: Id | None = Field(None, description="Your own id; absent for a new one.")
+    id: Id | None = Field(None, description="What you call it; absent: only by the id that it gets.")
     title: Title | None = None
     project_id: Id | None = Field(
         None, description="Sessions of a project, in one role, know of each other's summaries."

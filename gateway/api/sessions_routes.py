@@ -37,7 +37,7 @@ TYPES = frozenset(event_types())
 
 
 async def create(request: ApiRequest) -> Response:
-    """Makes a session, under your own id if you like, and with a history that you bring along."""
+    """Makes a session, under a name of yours if you like, and with a history that you bring along."""
     body = await request.read_body(SessionBody)
     place = {"project_id": body.project_id, "role_id": body.role_id}
     if body.messages:
@@ -52,7 +52,7 @@ async def create(request: ApiRequest) -> Response:
 async def find(request: ApiRequest) -> Response:
     """Your sessions, the last used first, without the archived ones; `q` searches what was said, in English
     and Chinese, and tells where. To see what changes, ask again with the ETag: 304 when nothing has."""
-    query = request.read_query(SessionsQuery)
+    query = await request.read_query(SessionsQuery)
     before = decode_cursor(query.before) if query.before is not None else None
     rows = await request.gateway.sessions(
         request.principal,
@@ -136,7 +136,7 @@ async def messages(request: ApiRequest) -> Response:
     """What the model sees of the session now, or would in another branch. A long answer comes in pieces, as
     it is read: one that breaks off is not whole."""
     history, principal = request.gateway.history, request.principal
-    branch = request.read_query(BranchQuery).branch
+    branch = (await request.read_query(BranchQuery)).branch
     stored = await history.messages(principal, request.path_id("session_id"), branch)
     return await messages_reply(request, Messages(messages=[]), stored)
 
@@ -153,7 +153,7 @@ async def snapshot(request: ApiRequest) -> Response:
 async def events(request: ApiRequest) -> Response:
     """The session's events after a cursor, as SSE, then live. With `Accept: application/json` a page of
     them."""
-    query = request.read_query(EventsQuery)
+    query = await request.read_query(EventsQuery)
     gateway, who = request.gateway, request.principal
     session_id = request.path_id("session_id")
     cursor = request.read_cursor(query.after)

@@ -44,7 +44,7 @@ class SignedOut(Reply):
 
 async def begin(request: ApiRequest) -> Response:
     """Sends the browser to the identity provider."""
-    asked = request.read_query(SignInQuery)
+    asked = await request.read_query(SignInQuery)
     page = _page(request)
     url, begun = await _ways(request).flow.begin(asked.to, page + CALLBACK)
     response = _leaving(RedirectResponse(url, 303))
@@ -54,7 +54,7 @@ async def begin(request: ApiRequest) -> Response:
 
 async def finish(request: ApiRequest) -> Response:
     """Signs the browser in that comes back, and sends it to the page."""
-    asked, ways, page = request.read_query(CallbackQuery), _ways(request), _page(request)
+    asked, ways, page = await request.read_query(CallbackQuery), _ways(request), _page(request)
     kept = named_in(request.headers.get("cookie", ""), _named(page, BEGUN)) or ""
     try:
         who, to = await ways.flow.finish(

@@ -47,7 +47,7 @@ class SkillList(Reply):
 
 async def find(request: ApiRequest) -> Response:
     """All skills, or those of one type."""
-    query = request.read_query(SkillsQuery)
+    query = await request.read_query(SkillsQuery)
     return json_reply(_listed(request.gateway.skills.catalog, query.type))
 
 

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from gateway.api.conversation_body import Conversation
 from gateway.api.session_bodies import Body, Id, Query, Reply, UserId
 from gateway.errors import Forbidden
-from gateway.http.json_types import json_reply
+from gateway.http.json_types import SessionId, json_reply
 from gateway.http.requests import ApiRequest
 from gateway.messages import Message, Usage, text_block
 
@@ -17,7 +17,7 @@ from gateway.messages import Message, Usage, text_block
 class SummaryBody(Body):
     """A session of yours, or a conversation: its messages, and what was done in it."""
 
-    session_id: Id | None = Field(
+    session_id: SessionId | None = Field(
         None, description="With messages: the session that the summary is of; made if it does not exist."
     )
     user_id: UserId | None = Field(None, description="You; for another user nothing is summarised.")
@@ -103,7 +103,7 @@ async def read(request: ApiRequest) -> Response:
 
 async def find(request: ApiRequest) -> Response:
     """Your newest summaries, newest first."""
-    query = request.read_query(SummariesQuery)
+    query = await request.read_query(SummariesQuery)
     rows = await request.gateway.history.summaries(
         request.principal,
         user_id=query.user_id,

@@ -32,7 +32,7 @@ from gateway.turn.request import TurnRequest
 async def chat(request: ApiRequest) -> Response:
     """Starts a turn and streams it; makes the session if there is none. Repeated with the same
     client_message_id, it streams the same turn, from the cursor on."""
-    cursor = _read_cursor(request)
+    cursor = await _read_cursor(request)
     body = await request.read_body(ChatBody)
     accepted = await _start(
         request, body, body.session_id, create_session=True, project_id=body.project_id, role_id=body.role_id
@@ -43,7 +43,7 @@ async def chat(request: ApiRequest) -> Response:
 async def start(request: ApiRequest) -> Response:
     """Starts a turn in a session. `Accept: text/event-stream` streams it, otherwise 202 has its address.
     Repeated with the same client_message_id, it is the same turn, and streamed from the cursor on."""
-    cursor = _read_cursor(request)
+    cursor = await _read_cursor(request)
     body = await request.read_body(TurnOptions)
     accepted = await _start(request, body, request.path_id("session_id"), create_session=False)
     return _reply(request, accepted, cursor, body)
@@ -52,7 +52,7 @@ async def start(request: ApiRequest) -> Response:
 async def regenerate(request: ApiRequest) -> Response:
     """Asks the message of a turn anew, with its files, in a branch of its own, which is active from then on;
     otherwise as `POST …/turns`."""
-    cursor = _read_cursor(request)
+    cursor = await _read_cursor(request)
     body = await request.read_body(RegenerateBody)
     accepted = await request.gateway.regenerate(
         request.principal,
@@ -77,7 +77,7 @@ async def read_any(request: ApiRequest) -> Response:
 
 async def find(request: ApiRequest) -> Response:
     """Your turns of all sessions, the newest first."""
-    query = request.read_query(TurnsQuery)
+    query = await request.read_query(TurnsQuery)
     before = decode_cursor(query.before) if query.before is not None else None
     rows = await request.gateway.turns(request.principal, query.status, limit=query.limit + 1, before=before)
     page = rows[: query.limit]
@@ -88,7 +88,7 @@ async def find(request: ApiRequest) -> Response:
 async def usage(request: ApiRequest) -> Response:
     """What your turns used, by model, and how the limits stand that hold for you. Turns are those of all
     sessions that are over; what was done beside turns, as a title or a memory, is in neither."""
-    since = now_ms() - request.read_query(UsageQuery).days * DAY_MS
+    since = now_ms() - (await request.read_query(UsageQuery)).days * DAY_MS
     models = await request.gateway.usage(request.principal, since)
     standings = await request.gateway.standings(request.principal)
     return json_reply(
@@ -181,8 +181,8 @@ def _path_ids(request: ApiRequest) -> tuple[str | None, str]:
     return session_id, request.path_id("turn_id")
 
 
-def _read_cursor(request: ApiRequest) -> int:
-    return request.read_cursor(request.read_query(CursorQuery).after)
+async def _read_cursor(request: ApiRequest) -> int:
+    return request.read_cursor((await request.read_query(CursorQuery)).after)
 
 
 def _stream(request: ApiRequest, accepted: Accepted, cursor: int, body: RegenerateBody) -> Response:

@@ -157,7 +157,7 @@ async def test(request: ApiRequest) -> Response:
 
 async def deliveries(request: ApiRequest) -> Response:
     """Deliveries of a webhook, the newest first."""
-    query = request.read_query(DeliveriesQuery)
+    query = await request.read_query(DeliveriesQuery)
     found = await request.gateway.webhooks.deliveries(
         request.principal, _id(request), state=query.state, before=query.before, limit=query.limit
     )

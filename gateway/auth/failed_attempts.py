@@ -48,8 +48,7 @@ class FailedAttempts:
     """Counts the failures of sources: addresses, and ids of keys. Each process counts for itself, in bounded
     memory: with n replicas n times as many attempts are looked at."""
 
-    def __init__(self, of: str = "keys that do not hold") -> None:
-        self._of = of
+    def __init__(self) -> None:
         self._failures = BoundedDict[str, _Failures](MAX_SOURCES)
         self._held = BoundedDict[bytes, float](MAX_HELD)
 
@@ -62,13 +61,9 @@ class FailedAttempts:
         if until > now and now - self._held.get(digest, -HELD_FOR) >= HELD_FOR:
             seconds = math.ceil(until - now)
             raise LockedOut(
-                f"Too many attempts with {self._of}: try again in {seconds} s.",
+                f"Too many attempts with keys that do not hold: try again in {seconds} s.",
                 details={"retry_after": seconds},
             )
-
-    def has_failed(self, source: str) -> bool:
-        """Whether anything is counted of it."""
-        return source in self._failures
 
     def held(self, digest: bytes) -> None:
         """Notes that credentials held."""

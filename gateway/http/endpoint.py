@@ -60,7 +60,9 @@ class Endpoint:
         closures more for as long as a stream is open."""
         if self.needs is not None:
             scope["principal"].check(self.needs)
-        response = await self.handler(ApiRequest(scope, receive, send))
+        request = ApiRequest(scope, receive, send)
+        await request.find_session()
+        response = await self.handler(request)
         await response(scope, receive, send)
 
     def route(self) -> Route:

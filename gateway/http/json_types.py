@@ -11,7 +11,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import core_schema
 from starlette.responses import Response
 
-from gateway.ids import ARTIFACT_PATTERN
+from gateway.ids import ARTIFACT_PATTERN, ID_PATTERN
 
 NULL = {"type": "null"}
 
@@ -51,6 +51,14 @@ def _is_base64(text: str) -> str:
     return text
 
 
+class SessionName(str):
+    """What a client calls a session, its id or a name of the client's own. What `ApiRequest` reads has the
+    id in its place."""
+
+    __slots__ = ()
+
+
+SessionId = Annotated[str, Field(pattern=ID_PATTERN), AfterValidator(SessionName)]
 FileName = Annotated[
     str,
     AfterValidator(no_nul),

@@ -4,7 +4,7 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from time import monotonic
-from typing import Literal, TypeVar
+from typing import Literal, TypeVar, cast
 
 import orjson
 from pydantic import BaseModel, ValidationError
@@ -13,6 +13,7 @@ from starlette.requests import Request
 
 from gateway.auth import Principal
 from gateway.errors import BodyTooSlow, ClientLeft, InvalidRequest, TooLarge, plain_words
+from gateway.http.json_types import SessionName
 from gateway.ids import is_id
 from gateway.service.gateway import Gateway
 from gateway.settings import Settings
@@ -81,6 +82,12 @@ class ApiRequest(Request):
         """Whether the client asks for `media_type` by name."""
         return media_type in self.headers.get("accept", "").lower()
 
+    async def find_session(self) -> None:
+        """Has the id in the path of the session that the caller calls what stands there. Raises
+        errors.StorageError."""
+        if "session_id" in self.path_params and is_id(name := self.path_params["session_id"]):
+            self.path_params["session_id"] = await self.gateway.session_id(self.principal, name)
+
     def path_id(self, name: str) -> str:
         """An id of the path."""
         if not is_id(value := self.path_params[name]):
@@ -101,12 +108,13 @@ class ApiRequest(Request):
             raise InvalidRequest(f"{name} must be a whole number from 0 to {most}.")
         return int(value)
 
-    def read_query(self, model: type[B]) -> B:
-        """The query parameters as `model`; `traceparent`, which any request may carry, is not one of them."""
+    async def read_query(self, model: type[B]) -> B:
+        """The query parameters as `model`, with the ids of the sessions that they name; `traceparent`, which
+        any request may carry, is not one of them."""
         pairs = [pair for pair in self.query_params.multi_items() if pair[0] != "traceparent"]
         if len({name for name, _ in pairs}) < len(pairs):
             raise InvalidRequest("A query parameter is given twice.")
-        return _validate(dict(pairs), model)
+        return await self._with_sessions(_validate(dict(pairs), model))
 
     def read_cursor(self, after: int) -> int:
         """The cursor: the Last-Event-ID header wins over `after`, the query's."""
@@ -128,7 +136,8 @@ class ApiRequest(Request):
         return int(version)
 
     async def read_body(self, model: type[B], limit: BodyLimit = "max_body_size") -> B:
-        """The JSON body as `model`; an absent body counts as {}. `limit` is the setting of its greatest size.
+        """The JSON body as `model`, with the ids of the sessions that it names; an absent body counts as {}.
+        `limit` is the setting of its greatest size.
 
         Raises:
             InvalidRequest: not JSON, or not of that shape; the message names the fields.
@@ -150,7 +159,24 @@ class ApiRequest(Request):
             raise InvalidRequest(f"The body is not valid JSON: {error}") from None
         if not isinstance(value, dict):
             raise InvalidRequest("The body must be a JSON object.")
-        return _validate(value, model)
+        return await self._with_sessions(_validate(value, model))
+
+    async def _with_sessions(self, asked: B) -> B:
+        """The same, with the id of each session in the place of its `SessionName`."""
+        found: dict[str, object] = {}
+        for name, value in asked:
+            if isinstance(value, SessionName):
+                found[name] = await self.gateway.session_id(self.principal, value)
+            elif isinstance(value, BaseModel):
+                found[name] = await self._with_sessions(value)
+            elif isinstance(value, list):
+                values = cast("list[object]", value)
+                if any(isinstance(each, BaseModel) for each in values):
+                    found[name] = [
+                        await self._with_sessions(each) if isinstance(each, BaseModel) else each
+                        for each in values
+                    ]
+        return asked.model_copy(update=found) if found else asked
 
     def read_import(self) -> AsyncGenerator[bytes]:
         """The body as it comes in, at most `max_import_size` bytes of it.

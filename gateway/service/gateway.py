@@ -9,7 +9,7 @@ from typing import Literal
 from gateway.artifacts.attached_files import Upload
 from gateway.auth import Principal
 from gateway.cancellation_shield import finish
-from gateway.errors import Draining, LimitReached, NotFound, StorageError, TurnInProgress
+from gateway.errors import Draining, LimitReached, NotFound, SessionIdTaken, StorageError, TurnInProgress
 from gateway.events.envelope import StoredEvent
 from gateway.events.session_changes import Feedback, Rating
 from gateway.history.message_view import messages_of
@@ -134,16 +134,14 @@ class Gateway:
         project_id: str | None = None,
         role_id: str | None = None,
     ) -> SessionRow:
-        """Raises errors.SessionIdTaken, and errors.LockedOut after many of them."""
-        async with self._deps.session_ids.trying(who.user_id, session_id):
+        """Raises errors.SessionIdTaken: the caller has one of that id."""
+        new_id = await self._new_id(who, session_id)
+        try:
             return await self._deps.sessions.create(
-                session_id or new_session_id(),
-                who.user_id,
-                title,
-                now_ms(),
-                project_id=project_id,
-                role_id=role_id,
+                new_id, who.user_id, title, now_ms(), project_id=project_id, role_id=role_id
             )
+        except SessionIdTaken:
+            raise SessionIdTaken(session_id or new_id) from None
 
     async def seed(
         self,
@@ -159,13 +157,17 @@ class Gateway:
         Raises errors.Draining as well."""
         if self.is_draining:
             raise Draining("The server is shutting down. Make the session again in a moment.")
-        now = now_ms()
-        session = SessionRow(
-            session_id or new_session_id(), who.user_id, title, now, now, 0, project_id, role_id
-        )
-        # To its end: else it would be unknown whether archives that were written belong to a session.
-        async with self._deps.session_ids.trying(who.user_id, session_id):
+        now, new_id = now_ms(), await self._new_id(who, session_id)
+        session = SessionRow(new_id, who.user_id, title, now, now, 0, project_id, role_id)
+        try:
+            # To its end: else it would be unknown whether archives that were written belong to a session.
             return await finish(seed(self._deps, session, messages))
+        except SessionIdTaken:
+            raise SessionIdTaken(session_id or new_id) from None
+
+    async def session_id(self, who: Principal, name: str) -> str:
+        """The id of the session that the caller calls so: see `SessionIds.find`."""
+        return await self._deps.session_ids.find(who.user_id, name)
 
     async def session(self, who: Principal, session_id: str) -> SessionRow:
         """Also one that its owner shares with the caller. Raises errors.NotFound."""
@@ -485,6 +487,11 @@ class Gateway:
         for follower in self._followers:
             follower.close()
 
+    async def _new_id(self, who: Principal, name: str | None) -> str:
+        if name is None:
+            return new_session_id()
+        return await self._deps.session_ids.new(who.user_id, name)
+
     async def _owner(self, who: Principal, session_id: str, need: Need = "read") -> str:
         return await owner_of(self._deps.projects, who, session_id, need)
 
@@ -514,15 +521,15 @@ class Gateway:
         """`attached` was before, in the same session; `tools` were brought along before."""
         if self.is_draining:
             raise Draining("The server is shutting down. Send the message again in a moment.")
+        if request.create_session and request.session_id is not None:
+            request = replace(request, session_id=await self._new_id(who, request.session_id))
         new = new_turn(self._deps, who, request)
         new = replace(new, charges=self.limits.charges(who, new.model, new.input))
         with self._in_flight.admission(who.user_id, new.session_id):
             tools = tools or await client_tools(self._deps, request.tools)
             new = replace(new, attachments=attached, client_tools=tools)
             # A client that leaves now must not leave a turn that is accepted and never started.
-            chosen = request.session_id if request.create_session else None
-            async with self._deps.session_ids.trying(who.user_id, chosen):
-                return await finish(self._accept(new, request.attachments))
+            return await finish(self._accept(new, request.attachments))
 
     async def _accept(self, new: NewTurn, given: Sequence[str | Upload]) -> Accepted:
         try:

@@ -210,7 +210,11 @@ class SessionHistory:
         project_id: str | None,
         role_id: str | None,
     ) -> SummaryRow:
-        deps, session_id, last, now = self._deps, session_id or new_session_id(), 0, now_ms()
+        deps, last, now = self._deps, 0, now_ms()
+        if session_id is None:
+            session_id = new_session_id()
+        else:
+            session_id = await deps.session_ids.new(owner, session_id)
         session = SessionRow(session_id, owner, None, now, now, 0, project_id, role_id)
         try:
             known = await deps.sessions.outline(session_id, owner)

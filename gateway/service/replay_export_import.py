@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, AsyncIterable
 from contextlib import aclosing
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, BinaryIO
 
 import structlog
@@ -246,7 +247,7 @@ class SessionRecords:
             yield error
 
     async def import_(self, who: Principal, chunks: AsyncIterable[bytes]) -> SessionRow:
-        """Makes a session of an exported file, with its id, for the caller.
+        """Makes a session of an exported file, under its id, for the caller.
 
         Raises:
             errors.BadImport: the file is damaged or no export; nothing was imported.
@@ -259,8 +260,7 @@ class SessionRecords:
         async with self._files.received(chunks, who.user_id) as file:
             if not file.tell():
                 raise BadImport("The file is empty.", details={"line": 1, "reason": "The file is empty."})
-            async with self._deps.session_ids.trying(who.user_id, ""):
-                return await self._import(who, file)
+            return await self._import(who, file)
 
     async def _import(self, who: Principal, file: BinaryIO) -> SessionRow:
         # To its end: the file stays open, and what was begun is finished or undone.
@@ -269,6 +269,7 @@ class SessionRecords:
             import_session(
                 file,
                 who.user_id,
+                new_id=partial(deps.session_ids.new, who.user_id),
                 copies=deps.copies,
                 blobs=deps.blobs,
                 orphans=deps.orphans,

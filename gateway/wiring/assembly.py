@@ -92,8 +92,8 @@ def assemble(
     memory: MemoryServices | None = None,
     limits: TurnLimits | None = None,
 ) -> Dependencies:
-    """What turns work with. `calls` ask the `model` beside their answers; by `id_key`, a secret of the
-    installation, the ids of sessions follow from messages."""
+    """What turns work with. `calls` ask the `model` beside their answers; from `id_key`, a secret of the
+    installation, ids of sessions follow."""
     prompts, meter = PromptFolder(settings.prompts_dir), TokenMeter()
     artifact_store = artifact_store or open_artifact_store(settings, storage)
     summariser = SessionSummariser(
@@ -143,7 +143,7 @@ def assemble(
         artifacts=storage.artifacts,
         orphans=storage.orphans,
         exclusive=storage.exclusive,
-        session_ids=SessionIds(storage.sessions, id_key),
+        session_ids=SessionIds(storage.projects, id_key),
         projects=storage.projects,
         holds=storage.holds,
         retention=storage.retention,

@@ -251,10 +251,12 @@ async def test_threads_of_others_are_not_found(settings: Settings) -> None:
         shown = await client.post("/ag-ui/connect", input_of(), **bob)
         added = await client.post("/ag-ui", input_of(question("/say ho", "m2")), **bob)
         stopped = await client.post("/ag-ui/stop", {"threadId": "c"}, **bob)
+        again = await client.post("/ag-ui/connect", input_of(), **bob)
         unknown = await client.post("/ag-ui", input_of(question("/say hi")))
 
     assert (shown.status_code, shown.content, stopped.status_code) == (200, b"", 204)
-    assert added.status_code in {404, 409}
+    assert "ho" in added.text
+    assert "hi" not in again.text
     assert (unknown.status_code, unknown.json()["error"]["code"]) == (401, "unauthorized")
 
 

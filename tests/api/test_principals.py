@@ -89,8 +89,10 @@ async def test_another_users_session_is_as_absent_as_one_that_never_was(guarded:
     assert (await guarded.get("/api/session/summaries?user_id=anna", **bert)).status_code == 403
     summary = await guarded.post("/api/session/summary", {"session_id": "hers"}, **bert)
     assert summary.status_code == 404
-    taken = await guarded.post("/api/chat", {"message": "hi", "session_id": "hers"}, **bert)
-    assert taken.status_code in {404, 409}
+    own = await guarded.post("/api/sessions", {"id": "hers"}, **bert)
+    assert own.status_code == 201
+    (listed,) = (await guarded.get("/api/sessions", **bert)).json()["sessions"]
+    assert listed["id"] == own.json()["id"]
 
 
 async def test_the_keys_appear_nowhere(guarded: Client, settings: Settings) -> None:

@@ -408,8 +408,8 @@ async def test_an_export_of_a_damaged_row_ends_with_the_reason(
 
 
 async def test_another_users_session_is_not_there(settings: Settings) -> None:
-    """Replay, export and archive of a foreign session are 404; an import of its id is a conflict that tells
-    nothing; and a file that is imported belongs to whoever imports it."""
+    """Replay, export and archive of a foreign session are 404; and a file that is imported belongs to whoever
+    imports it, under an id of their own: all of it names that. Of two sessions no turn is the same."""
     keyed = settings_for(settings.data_dir, str(settings.anthropic_base_url), api_keys=f"ann:{ANN},bob:{BOB}")
     ann, bob = {"x-api-key": ANN}, {"x-api-key": BOB}
     async with running_gateway(keyed) as client:
@@ -424,7 +424,15 @@ async def test_another_users_session_is_not_there(settings: Settings) -> None:
         await client.http.delete("/api/sessions/s", headers=ann)
         made = await upload(client, file, **bob)
         gone = await client.get("/api/sessions/s", **ann)
+        again = await client.get(f"/api/sessions/{orjson.loads(file.splitlines()[0])['id']}/export", **bob)
 
     assert [problem(response) for response in foreign] == [(404, "session_not_found")] * 3
     assert problem(taken) == (409, "conflict")
     assert (made.status_code, gone.status_code) == (201, 404)
+    session_id = made.json()["id"]
+    assert session_id != orjson.loads(file.splitlines()[0])["id"]
+    events = [
+        line["body"] for line in map(orjson.loads, again.content.splitlines()) if line["kind"] == "event"
+    ]
+    assert events
+    assert {each["session_id"] for each in events} == {session_id}

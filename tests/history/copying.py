@@ -45,6 +45,10 @@ async def exported(storage: Storage, session_id: str = "s", owner: str = OWNER) 
     return b"".join([chunk async for chunk in export.chunks()])
 
 
+async def as_it_is(session_id: str) -> str:
+    return session_id
+
+
 async def imported(
     storage: Storage,
     file: bytes,
@@ -58,6 +62,7 @@ async def imported(
     await import_session(
         io.BytesIO(file),
         owner,
+        new_id=as_it_is,
         copies=storage.copies,
         blobs=storage.blobs,
         orphans=storage.orphans,

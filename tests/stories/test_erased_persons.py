@@ -187,7 +187,9 @@ async def test_a_legal_hold_stops_every_deletion_until_it_is_lifted(settings: Se
         assert "case 7" not in refused.text
 
         await ada.ask("DELETE", f"/api/holds/{hold['id']}", status=204)
-        one = await ada.ask("POST", "/api/holds", {"session_id": "old", "reason": "case 8"}, status=201)
+        await ada.ask("POST", "/api/holds", {"session_id": "old", "reason": "case 8"}, status=404)  # her name
+        old = (await bob.ask("GET", "/api/sessions/old"))["id"]
+        one = await ada.ask("POST", "/api/holds", {"session_id": old, "reason": "case 8"}, status=201)
         await bob.ask("DELETE", "/api/sessions/plain", status=204)
         await bob.ask("DELETE", "/api/sessions/old", status=409)
         await ada.ask("POST", "/api/users/bob/erasure", {"confirm": "bob"}, status=409)

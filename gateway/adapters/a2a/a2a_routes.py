@@ -164,6 +164,8 @@ async def _begun(request: ApiRequest, body: SendBody) -> tuple[TurnRow, frozense
     session_id = message.context_id or None
     if session_id is not None and not is_id(session_id):
         raise InvalidRequest("contextId must be 1 to 64 letters, digits, '_' or '-', such as a UUID.")
+    if session_id is not None:
+        session_id = await gateway.session_id(who, session_id)
     text, files = await worked(request, lambda: content_of(message))
     model = body.metadata.get("model")
     accepted = await gateway.start(
@@ -188,7 +190,8 @@ async def _begun(request: ApiRequest, body: SendBody) -> tuple[TurnRow, frozense
 async def _decided(request: ApiRequest, message: A2aMessage) -> tuple[TurnRow, frozenset[str], int | None]:
     gateway, who = request.gateway, request.principal
     turn = await _turn(request, message.task_id)
-    if message.context_id not in {"", turn.session_id}:
+    context_id = message.context_id
+    if context_id and await gateway.session_id(who, context_id) != turn.session_id:
         raise InvalidRequest("The task is of another context.")
     decisions = decisions_of(message)
     if turn.status == "done" and not decisions:

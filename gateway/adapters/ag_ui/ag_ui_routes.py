@@ -38,7 +38,7 @@ async def run(request: ApiRequest) -> Response:
     """Starts a turn with the newest message, or carries out what the client says of a turn that waits, and
     streams the answer. Where it asks for nothing new, it gets its last turn from the beginning."""
     body = await request.read_body(RunBody, "adapter_body_size")
-    session_id = _session_of(request, body.thread_id)
+    session_id = await _session_of(request, body.thread_id)
     is_question = bool(body.messages) and body.messages[-1]["role"] == "user"
     sent = await _sent(request, session_id, body.messages[-1]) if is_question else None
     answered, known = await _carry_out(request, session_id, body, goes_on=not is_question)
@@ -66,7 +66,7 @@ async def connect(request: ApiRequest) -> Response:
     thread has none."""
     body = await request.read_body(RunBody, "adapter_body_size")
     gateway, who = request.gateway, request.principal
-    session_id = _session_of(request, body.thread_id)
+    session_id = await _session_of(request, body.thread_id)
     running = await open_turn(request, session_id)
     try:
         shown = await gateway.active_turns(who, session_id)
@@ -81,7 +81,7 @@ async def connect(request: ApiRequest) -> Response:
 async def stop(request: ApiRequest) -> Response:
     """Stops the running turn of a thread; closing the connection does not."""
     body = await request.read_body(StopBody)
-    return await stop_turn(request, _session_of(request, body.thread_id))
+    return await stop_turn(request, await _session_of(request, body.thread_id))
 
 
 class AgUiThread:
@@ -280,8 +280,8 @@ def _run(body: RunBody, known: Collection[str] = ()) -> AgUiRun:
     return AgUiRun(body.thread_id, body.run_id, body.protocol_version is not None, body.messages, known)
 
 
-def _session_of(request: ApiRequest, thread_id: str) -> str:
-    return session_of(request.principal, thread_id, "ag")
+async def _session_of(request: ApiRequest, thread_id: str) -> str:
+    return await session_of(request, thread_id, "ag")
 
 
 def _differs() -> Conflict:

@@ -42,7 +42,7 @@ async def chat(request: ApiRequest) -> Response:
         raise InvalidRequest("messages must not be empty.")
     last = read_message(given[-1])
     if last.role == "assistant" and body.id:
-        return await _go_on(request, _session_of(request, body.id), last)
+        return await _go_on(request, await _session_of(request, body.id), last)
     if last.role != "user":
         raise InvalidRequest("The last message must be a user's, or have answers to approvals.")
     try:
@@ -64,7 +64,7 @@ async def chat(request: ApiRequest) -> Response:
 
 async def resume(request: ApiRequest) -> Response:
     """The running turn of a chat, from its first event on; 204 where none runs."""
-    turn = await open_turn(request, _session_of(request, request.path_text("chat_id")))
+    turn = await open_turn(request, await _session_of(request, request.path_text("chat_id")))
     if turn is None:
         return Response(status_code=204, headers={"cache-control": "no-store"})
     return await _follow(request, turn)
@@ -72,13 +72,13 @@ async def resume(request: ApiRequest) -> Response:
 
 async def stop(request: ApiRequest) -> Response:
     """Stops the running turn of a chat; closing the connection does not."""
-    return await stop_turn(request, _session_of(request, request.path_text("chat_id")))
+    return await stop_turn(request, await _session_of(request, request.path_text("chat_id")))
 
 
 async def messages(request: ApiRequest) -> Response:
     """The messages of a chat, to begin a page with; of a turn that runs the user's alone, as `resume` brings
     the answer. An unknown chat has none."""
-    session_id = _session_of(request, request.path_text("chat_id"))
+    session_id = await _session_of(request, request.path_text("chat_id"))
     try:
         await request.gateway.session(request.principal, session_id)
     except NotFound:
@@ -120,7 +120,7 @@ async def _follow(
 async def _start(request: ApiRequest, body: UiChatBody, given: Sequence[Mapping[str, Any]]) -> Accepted:
     """The turn that the newest message asks for, where the messages before it say."""
     gateway, who, last = request.gateway, request.principal, read_message(given[-1])
-    session_id = _session_of(request, body.id) if body.id else None
+    session_id = await _session_of(request, body.id) if body.id else None
     if session_id is not None and body.trigger == "regenerate-message":
         turn_id = await _answered(request, session_id, body.message_id)
         return await gateway.regenerate(who, session_id, turn_id, model=body.model)
@@ -155,7 +155,7 @@ async def _begin_with_history(
     history = seeds_of(given[:-1]) if is_new and body.id and body.message_id is None else []
     if not history:
         raise Conflict("The messages are not those of this chat. Load it anew.", code="history_differs")
-    await request.gateway.seed(request.principal, _session_of(request, body.id or ""), None, history)
+    await request.gateway.seed(request.principal, await _session_of(request, body.id or ""), None, history)
     return await _start(request, body, given[-1:])
 
 
@@ -204,8 +204,8 @@ async def _encoded(found: AsyncGenerator[UiMessage]) -> AsyncGenerator[bytes]:
     yield b"[]" if before == b"[" else b"]"
 
 
-def _session_of(request: ApiRequest, chat_id: str) -> str:
-    return session_of(request.principal, chat_id, "ai")
+async def _session_of(request: ApiRequest, chat_id: str) -> str:
+    return await session_of(request, chat_id, "ai")
 
 
 def _version(request: ApiRequest) -> int:

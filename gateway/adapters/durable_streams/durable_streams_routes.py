@@ -55,7 +55,7 @@ class StreamQuery(BaseModel):
 async def read(request: ApiRequest) -> Response:
     """The events of a session from an offset on, as a JSON array or as server-sent events."""
     gateway, session_id = request.gateway, request.path_id("session_id")
-    query = request.read_query(StreamQuery)
+    query = await request.read_query(StreamQuery)
     if query.offset is None and query.live is not None:
         raise InvalidRequest("offset must be given with live.")
     after = read_offset(BEGINNING if query.offset is None else query.offset)

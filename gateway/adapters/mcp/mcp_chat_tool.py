@@ -195,7 +195,7 @@ async def _begun(
     if session_id:
         if not is_id(session_id):  # a database may refuse it with an error of its own
             raise NotFound("There is no such session.", code="session_not_found")
-        await gateway.session(who, session_id)
+        session_id = (await gateway.session(who, await gateway.session_id(who, session_id))).id
     if not message:
         assert session_id is not None
         turn = await gateway.turn(who, session_id, await _newest(request, session_id))

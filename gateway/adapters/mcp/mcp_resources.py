@@ -68,7 +68,8 @@ async def read(request: ApiRequest, uri: str) -> ReadResourceResult:
         row = (await request.gateway.memory.read(request.principal, name)).row
         text, mime_type = orjson.dumps(_memory_json(row)).decode(), "application/json"
     else:
-        text, mime_type = await _transcript(request, name), "text/markdown"
+        session_id = await request.gateway.session_id(request.principal, name)
+        text, mime_type = await _transcript(request, session_id), "text/markdown"
     return ReadResourceResult(contents=[TextResourceContents(uri=uri, text=text, mime_type=mime_type)])
 
 

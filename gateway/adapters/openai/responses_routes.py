@@ -86,7 +86,7 @@ async def _ask(request: ApiRequest, body: ResponseBody, given: Input) -> AskedTu
         with suppress(NotFound):
             after = await request.gateway.turn(request.principal, None, given.after)
     conversation = conversation_id(body)
-    naming = Naming(session_of(request.principal, conversation, RESPONSES.prefix)) if conversation else None
+    naming = Naming(await session_of(request, conversation, RESPONSES.prefix)) if conversation else None
     tools = client_tools_of(body)
     return await ask(request, given.conversation, model=body.model, tools=tools, naming=naming, after=after)
 

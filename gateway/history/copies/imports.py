@@ -39,6 +39,7 @@ from gateway.storage.sessions.copies import (
     Incoming,
     InstructionsCopy,
     MessageCopy,
+    SessionCopy,
     TurnCopy,
     VersionArchive,
 )
@@ -47,6 +48,7 @@ MAX_ROWS, MAX_ROWS_SIZE = 2_000, 1_048_576
 """Events and messages, and bytes of the file, of a session that becomes rows. So many are inserted in some
 20 ms; the database has one writer, for which every running turn waits meanwhile."""
 
+_NAMES = b'"session_id":"%s"'
 OLDER_TURN = {name: then for _, name, then in LATER_FIELDS["turn"]}
 
 Begin = Callable[..., Awaitable[None]]
@@ -57,6 +59,7 @@ async def import_session(
     file: BinaryIO,
     owner: str,
     *,
+    new_id: Callable[[str], Awaitable[str]],
     copies: Copies,
     orphans: Orphans,
     blobs: Blobs,
@@ -66,9 +69,10 @@ async def import_session(
     most_rows: int = MAX_ROWS,
 ) -> SessionRow:
     """Adds the session in `file` (seekable, used by nothing else), with its artifacts, for `owner`, who need
-    not have exported it. With more than `most_rows` events and messages it is an archived one. `quota` is
-    what all artifacts of the owner may take, in bytes, `tenant_quota` what those of all users of their
-    tenant may; none stays for longer than `ttl` seconds without a session.
+    not have exported it; `new_id` says which id it gets in the place of its own. With more than `most_rows`
+    events and messages it is an archived one. `quota` is what all artifacts of the owner may take, in bytes,
+    `tenant_quota` what those of all users of their tenant may; none stays for longer than `ttl` seconds
+    without a session.
 
     Must not be cancelled: it would be unknown whether the archives it wrote belong to a session.
 
@@ -78,9 +82,10 @@ async def import_session(
         errors.StorageError: the database or the blob store failed. In all cases nothing was added.
     """
     checked = await asyncio.to_thread(check, file)
-    session = checked.moment.session
+    moment = checked.moment
+    session = moment.session.model_copy(update={"id": await new_id(moment.session.id)})
     if await copies.taken(session.id):
-        raise SessionIdTaken(session.id)
+        raise SessionIdTaken(moment.session.id)
     begun: list[str] = []
 
     async def begin(*paths: str) -> None:
@@ -92,17 +97,24 @@ async def import_session(
         for sha256, path in contents.items():
             await begin(path)
             await blobs.put(path, content_of(file, checked.contents[sha256]))
-        incoming = await _incoming(file, checked, blobs, begin, most_rows, ttl=ttl)
+        incoming = await _incoming(file, checked, blobs, begin, most_rows, session=session, ttl=ttl)
         return await copies.add(owner, incoming._replace(contents=contents), quota, tenant_quota)
     finally:  # of what came to nothing, and contents of which every artifact was there already
         await clear(orphans, blobs, begun)
 
 
 async def _incoming(
-    file: BinaryIO, checked: Checked, blobs: Blobs, begin: Begin, most_rows: int, *, ttl: float
+    file: BinaryIO,
+    checked: Checked,
+    blobs: Blobs,
+    begin: Begin,
+    most_rows: int,
+    *,
+    session: SessionCopy,
+    ttl: float,
 ) -> Incoming:
-    """The copy that is to be added; its archives are written by then."""
-    session_id = checked.moment.session.id
+    """The copy that is to be added as `session`; its archives are written by then."""
+    session_id = session.id
     stored: dict[int, VersionArchive] = {}
     for version in checked.moment.versions:
         path = version_path(session_id, version.version)
@@ -113,23 +125,23 @@ async def _incoming(
         archive = await store_lines(blobs, path, lines)
         stored[version.version] = VersionArchive(archive.path, archive.size)
     incoming = Incoming(
-        checked.moment,
+        checked.moment._replace(session=session),
         stored,
         _turns(file, checked),
         _instructions(file, checked),
-        _artifacts(file, checked, ttl),
+        _artifacts(file, checked, session_id, ttl),
         began=checked.began,
         feedback=checked.feedback,
     )
     rows = checked.counts["message"] + checked.counts["event"]
     if rows <= most_rows and checked.size <= MAX_ROWS_SIZE:
-        return incoming._replace(messages=_messages(file, checked), events=_events(file, checked))
+        return incoming._replace(messages=_messages(file, checked), events=_events(file, checked, session_id))
     paths = archive_paths(session_id, 1)
     await begin(*paths)
     messages = _message_lines(file, checked, 1, checked.moment.session.last_position)
     to_write = ToWrite(session_id, 1, paths)
     return incoming._replace(
-        archived=await write_archive(blobs, to_write, _event_lines(file, checked), messages)
+        archived=await write_archive(blobs, to_write, _event_lines(file, checked, session_id), messages)
     )
 
 
@@ -143,10 +155,10 @@ def _message_lines(file: BinaryIO, checked: Checked, first: int, last: int) -> I
         yield position, archived(next(lines))
 
 
-def _event_lines(file: BinaryIO, checked: Checked) -> Iterator[Line]:
+def _event_lines(file: BinaryIO, checked: Checked, session_id: str) -> Iterator[Line]:
     lines = ExportLines(file, checked.starts.get("event", 0))
     for _ in range(checked.counts["event"]):
-        body = _body(next(lines))
+        body = _body(next(lines), checked, session_id)
         yield orjson.loads(body)["seq"], body
 
 
@@ -163,14 +175,15 @@ def _turns(file: BinaryIO, checked: Checked) -> Iterator[TurnCopy]:
         yield TurnCopy.model_validate_json(_part(OLDER_TURN | value))
 
 
-def _artifacts(file: BinaryIO, checked: Checked, ttl: float) -> Iterator[ArtifactCopy]:
+def _artifacts(file: BinaryIO, checked: Checked, session_id: str, ttl: float) -> Iterator[ArtifactCopy]:
     """As they are in the file, but that none is newer, or stays for longer, than one that is made now."""
     now = now_ms()
     latest = now + int(ttl * 1000)
     for at in checked.artifacts_at:
         copy = ArtifactCopy.model_validate_json(_part(orjson.loads(next(ExportLines(file, at)))))
-        times = {"created_at": min(copy.created_at, now), "expires_at": min(copy.expires_at, latest)}
-        yield copy.model_copy(update=times)
+        here = {"created_at": min(copy.created_at, now), "expires_at": min(copy.expires_at, latest)}
+        made_in = {"session_id": session_id} if copy.session_id is not None else {}
+        yield copy.model_copy(update=here | made_in)
 
 
 def _part(value: dict[str, object]) -> bytes:
@@ -186,13 +199,15 @@ def _messages(file: BinaryIO, checked: Checked) -> Iterator[MessageCopy]:
         yield MessageCopy(value["position"], value["turn_id"], value["role"], content, usage)
 
 
-def _events(file: BinaryIO, checked: Checked) -> Iterator[EventCopy]:
+def _events(file: BinaryIO, checked: Checked, session_id: str) -> Iterator[EventCopy]:
     lines = ExportLines(file, checked.starts.get("event", 0))
     for _ in range(checked.counts["event"]):
-        body = _body(next(lines))
+        body = _body(next(lines), checked, session_id)
         value = cast("dict[str, str]", orjson.loads(body))
         yield EventCopy(int(value["seq"]), value["type"], value["turn_id"], body)
 
 
-def _body(line: bytes) -> bytes:
-    return line[len(EVENT_HEAD) : -len(EVENT_TAIL)]
+def _body(line: bytes, checked: Checked, session_id: str) -> bytes:
+    """An event byte for byte but for the session, which it names before all that could look alike."""
+    body, before = line[len(EVENT_HEAD) : -len(EVENT_TAIL)], checked.moment.session.id
+    return body.replace(_NAMES % before.encode(), _NAMES % session_id.encode(), 1)

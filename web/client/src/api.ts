@@ -291,7 +291,7 @@ export interface ChatBody {
   readonly tools?: readonly ClientToolBody[];
   /** What the client application tells the model, from this turn on, below the gateway's own prompt: at most 131072 characters. Absent: those of the turn before stay. Empty: none. */
   readonly instructions?: string;
-  /** Made if it does not exist; absent for a new session. */
+  /** Its id, or what you call it: made if it does not exist. Absent: a new session. */
   readonly session_id?: string;
   /** The project of a new session; an older one keeps its own. */
   readonly project_id?: string;
@@ -1669,7 +1669,7 @@ export interface Session {
 }
 
 export interface SessionBody {
-  /** Your own id; absent for a new one. */
+  /** What you call it; absent: only by the id that it gets. */
   readonly id?: string;
   readonly title?: string;
   /** Sessions of a project, in one role, know of each other's summaries. */
