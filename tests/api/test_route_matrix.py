@@ -199,7 +199,7 @@ async def test_nothing_of_somebody_is_told_or_done_to_anybody_else(settings: Set
 async def _walk(caller: Caller, ids: Mapping[str, str]) -> Walk:
     walk = Walk()
     # What the caller made under a name, they have in the same requests under a name that nobody has.
-    ways = [(ids, nobodys()), (ids | {"session": NAMED}, nobodys())]
+    ways = [(ids, nobodys()), ({**ids, "session": NAMED}, nobodys())]
     for route in ROUTES:
         for case in cases(route):
             for theirs, unknown in ways if "session" in case.kinds else ways[:1]:
