@@ -49,7 +49,7 @@ async def replicas(folder: Path, demo_url: str, **given: str) -> AsyncGenerator[
         "GATEWAY_DATABASE_URL": new_database(),
         "GATEWAY_BLOB_URL": f"file://{folder}/blobs",
         "GATEWAY_BLOBS_SHARED": "true",
-        "GATEWAY_LEASE": "2",
+        "GATEWAY_LEASE": "6",
         "GATEWAY_SHUTDOWN_GRACE": "10",
         "GATEWAY_TOOL_POLICY": "*=allow",
         "GATEWAY_SKILL_MODULES": "tests.stories.replica_tools",

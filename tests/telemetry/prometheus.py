@@ -21,7 +21,7 @@ from tests.loopback import free_port
 
 WITHOUT = "GATEWAY_TEST_WITHOUT_PROMETHEUS"
 CONFIG = """
-global: {{scrape_interval: 500ms, scrape_timeout: 500ms, evaluation_interval: 1s}}
+global: {{scrape_interval: 2s, scrape_timeout: 2s, evaluation_interval: 1s}}
 rule_files: {rules}
 scrape_configs:
   - job_name: chat-gateway
