@@ -116,18 +116,22 @@ async def test_what_a_lock_guards_is_done_one_after_the_other(
 
 
 async def test_transactions_that_wait_for_each_other_are_both_done(database: PostgresDatabase) -> None:
-    """The one that the server chose is tried again, as often as it is chosen: before the other wakes it may have
-    taken its row back."""
+    """The one that the server chose is tried again, as often as it is chosen: before the other wakes it may
+    have taken its row back."""
     await database.write(lambda c: (add("a", c), add("b", c)))
     both = threading.Barrier(2)
     attempts: list[str] = []
 
     def touch(first: str, second: str, connection: Connection) -> None:
         attempts.append(first)
-        connection.exec_driver_sql("UPDATE skill_switches SET switched_at = switched_at + 1 WHERE name = %s", (first,))
+        connection.exec_driver_sql(
+            "UPDATE skill_switches SET switched_at = switched_at + 1 WHERE name = %s", (first,)
+        )
         if len(attempts) <= 2:
             both.wait()
-        connection.exec_driver_sql("UPDATE skill_switches SET switched_at = switched_at + 1 WHERE name = %s", (second,))
+        connection.exec_driver_sql(
+            "UPDATE skill_switches SET switched_at = switched_at + 1 WHERE name = %s", (second,)
+        )
 
     await asyncio.gather(
         database.write(lambda c: touch("a", "b", c)), database.write(lambda c: touch("b", "a", c))
