@@ -60,7 +60,7 @@ def furnish(url: str) -> None:
             http.post(
                 "/api/sessions/long/turns", json={"message": message}, headers={"Accept": "text/event-stream"}
             ).raise_for_status()
-        http.post("/api/sessions/long/compress")
+        http.post("/api/sessions/long/compress").raise_for_status()
         http.post("/api/sessions/waits/turns", json={"message": WATER}).raise_for_status()
         http.post("/api/memory", json={"content": LONG, "type": "preference"}).raise_for_status()
         http.post("/api/sessions/slow/turns", json={"message": SLOW}).raise_for_status()
@@ -118,9 +118,16 @@ def walk(page: Page, look: Callable[[str], None]) -> None:
     _dialogs(page, look)
 
 
-def _conversation(page: Page, look: Callable[[str], None]) -> None:
+def _open_long(page: Page) -> None:
+    """The chat with everything in it, its end on the screen and nothing moving any more."""
     go(page, "s=long")
+    expect(page.locator(".note.compression .choices")).to_be_visible()  # nothing comes after it
     expect(page.locator(".outcome.failed")).to_be_visible()
+    expect(page.locator(".plain")).to_have_count(0)
+
+
+def _conversation(page: Page, look: Callable[[str], None]) -> None:
+    _open_long(page)
     look("error")
     for step in page.locator("details.step, details.steps").all():
         step.evaluate("step => { step.open = true; }")
@@ -154,8 +161,7 @@ def _waiting(page: Page, look: Callable[[str], None]) -> None:
 
 
 def _inspector(page: Page, look: Callable[[str], None]) -> None:
-    go(page, "s=long")
-    expect(page.locator(".outcome.failed")).to_be_visible()
+    _open_long(page)
     page.keyboard.press("Control+Shift+E")
     tabs = page.locator(".inspect [role=tab]")
     tabs.first.wait_for()
