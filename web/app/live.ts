@@ -6,6 +6,7 @@ import { type EventList, EventLog } from "./event-log";
 import { app, client, live, NOTHING, setLive } from "./state";
 
 const PAGE = 500;
+const FRAME_MS = 16;
 
 let opened: { readonly session: string; readonly ending: AbortController } | null = null;
 let older: Promise<void> | null = null;
@@ -44,6 +45,7 @@ export function loadOlder(): Promise<void> {
   older ??= (async () => {
     try {
       const events = await client.eventsBefore(here.session, first, PAGE, { signal: here.ending.signal });
+      await new Promise((resolve) => setTimeout(resolve, FRAME_MS)); // a frame for reading the page, another for drawing it
       if (here !== opened) return;
       const { conversation, events: known } = live();
       setLive({ conversation: prepend(conversation, events), events: logOf(known).behind(events) });
@@ -99,7 +101,6 @@ function pause(ms: number, signal: AbortSignal): Promise<boolean> {
   });
 }
 
-const FRAME_MS = 16;
 let waiting: Event[] = [];
 
 // One update of the screen for all that came within a frame.

@@ -13,6 +13,23 @@ export function fill(text: string, values: Readonly<Record<string, string | numb
   return text.replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
 }
 
+// One of each for all that is drawn: making one takes longer than all of its figures.
+const numberFormats = new Map<string, Intl.NumberFormat>();
+const timeFormats = new Map<string, Intl.DateTimeFormat>();
+
+function numbersIn(language: string, options: Intl.NumberFormatOptions): Intl.NumberFormat {
+  const key = `${language} ${JSON.stringify(options)}`;
+  const format = numberFormats.get(key) ?? new Intl.NumberFormat(language, options);
+  numberFormats.set(key, format);
+  return format;
+}
+
+function timesIn(language: string): Intl.DateTimeFormat {
+  const format = timeFormats.get(language) ?? new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short" });
+  timeFormats.set(language, format);
+  return format;
+}
+
 const UNITS = [[1e9, "GB"], [1e6, "MB"], [1e3, "KB"]] as const;
 const TIMES = [["day", 86_400], ["hour", 3600], ["minute", 60]] as const;
 
@@ -23,7 +40,7 @@ export class Speech {
   fill = fill;
 
   number(value: number, options: Intl.NumberFormatOptions = {}): string {
-    return value.toLocaleString(this.language, options);
+    return numbersIn(this.language, options).format(value);
   }
 
   // "1 line", "52,301 lines".
@@ -53,11 +70,11 @@ export class Speech {
   // "23 hours": the largest unit of which there are two.
   wait(seconds: number): string {
     const [unit, length] = TIMES.find(([, each]) => seconds >= 2 * each) ?? ["second", 1];
-    return new Intl.NumberFormat(this.language, { style: "unit", unit, unitDisplay: "long" }).format(Math.round(seconds / length));
+    return numbersIn(this.language, { style: "unit", unit, unitDisplay: "long" }).format(Math.round(seconds / length));
   }
 
   time(at: number): string {
-    return new Date(at).toLocaleString(this.language, { dateStyle: "medium", timeStyle: "short" });
+    return timesIn(this.language).format(at);
   }
 
   // What went wrong, for people: by the server's code where there are words for it, else as the server says it.

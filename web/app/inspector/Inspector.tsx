@@ -1,7 +1,7 @@
 // What happened in the session on the screen, turn by turn: its events are in the page's state.
 
 import { X } from "lucide-react";
-import { type KeyboardEvent, useId, useMemo, useState } from "react";
+import { type KeyboardEvent, useDeferredValue, useId, useMemo, useState } from "react";
 
 import { useApp, useWords } from "../state";
 import { EventsTab } from "./EventsTab";
@@ -27,15 +27,16 @@ const OFFERED = 100; // turns
 export function Inspector({ session, onClose }: InspectorProps) {
   const words = useWords(table);
   const id = useId();
-  const conversation = useApp((state) => state.conversation);
-  const events = useApp((state) => state.events);
+  // Drawn after the conversation, in a frame of its own: there is much of both where a chat is long.
+  const conversation = useDeferredValue(useApp((state) => state.conversation));
+  const events = useDeferredValue(useApp((state) => state.events));
   const isReplay = useApp((state) => state.replay !== null);
   const [tab, setTab] = useState<Tab>(isReplay ? "replay" : "timeline");
   // eslint-disable-next-line react-hooks/exhaustive-deps -- what happened beside the turns stays that, and asked no model
   const turns = useMemo(() => conversation.path.filter((id) => conversation.turns.get(id)?.isOperation !== true), [conversation.path]);
   const [turnId, chooseTurn] = useTurn(turns);
   const turn = turnId === null ? undefined : conversation.turns.get(turnId);
-  const former = turnId === null ? undefined : turns[turns.indexOf(turnId) - 1];
+  const former = turnId === null ? undefined : turns[turns.lastIndexOf(turnId) - 1];
   const ofTurn = useMemo(() => eventsOf(events, turn), [events, turn]);
   const before = useMemo(() => eventsOf(events, former === undefined ? undefined : conversation.turns.get(former)), [events, conversation, former]);
 
@@ -47,9 +48,10 @@ export function Inspector({ session, onClose }: InspectorProps) {
           <label>
             <span className="unseen">{words.turn}</span>
             <select value={turnId ?? ""} onChange={(event) => chooseTurn(event.target.value)}>
-              {offered(turns, turnId).map((each) => (
-                <option key={each} value={each}>{`${turns.indexOf(each) + 1}. ${shortened(conversation.turns.get(each)?.input ?? each)}`}</option>
-              ))}
+              {offered(turns, turnId).map((place) => {
+                const each = turns[place] ?? "";
+                return <option key={each} value={each}>{`${place + 1}. ${shortened(conversation.turns.get(each)?.input ?? each)}`}</option>;
+              })}
             </select>
           </label>
         )}
@@ -88,10 +90,12 @@ function Tabs({ id, chosen, onChoose }: { readonly id: string; readonly chosen: 
   );
 }
 
-/** The newest turns, and the one that is looked at; a link in the conversation leads to older ones. */
-function offered(path: readonly string[], chosen: string | null): readonly string[] {
-  const newest = path.slice(-OFFERED);
-  return chosen === null || newest.includes(chosen) ? newest : [chosen, ...newest];
+/** The places of the newest turns, and of the one that is looked at; a link in the conversation leads to older ones. */
+function offered(turns: readonly string[], chosen: string | null): readonly number[] {
+  const first = Math.max(0, turns.length - OFFERED);
+  const newest = Array.from({ length: turns.length - first }, (_, at) => first + at);
+  const place = chosen === null ? -1 : turns.lastIndexOf(chosen);
+  return place < 0 || place >= first ? newest : [place, ...newest];
 }
 
 /** The turn that is looked at: the one of the address, or the one that was chosen since; else the newest, also when

@@ -14,7 +14,7 @@ export const isExact = ENGINE.rawJSON !== undefined;
  * (`JSON.rawJSON`), and `String(value.rawJSON)` are these. */
 export function parseExact(text: string): unknown {
   const { rawJSON } = ENGINE;
-  if (!rawJSON || !/\d{16}/.test(text)) return JSON.parse(text);
+  if (!rawJSON || !/(?:^|[:,[])\s*-?\d{16}/.test(text)) return JSON.parse(text);
   return ENGINE.parse(text, (_key, value, { source }) =>
     typeof value === "number" && source !== undefined && /^-?\d+$/.test(source) && !Number.isSafeInteger(value)
       ? rawJSON(source) : value);

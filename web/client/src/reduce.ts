@@ -56,7 +56,8 @@ export function prepend(conversation: Conversation, older: readonly Event[]): Co
   const before = reduceAll(EMPTY, events);
   if (!before.last || !conversation.last) return before.last ? before : conversation;
   const next: Draft = { ...conversation, first: before.first, partial: before.partial };
-  next.order = [...before.order, ...conversation.order.filter((id) => !before.turns.has(id))];
+  const known = new Set(before.order);
+  next.order = [...before.order, ...conversation.order.filter((id) => !known.has(id))];
   next.compressing = conversation.compressing ?? before.compressing;
   if (next.compressing === undefined) delete next.compressing;
   if (next.title === undefined && before.title !== undefined) next.title = before.title;
