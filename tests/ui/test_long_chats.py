@@ -16,6 +16,7 @@ from tests.ui.page import in_a_browser, opened
 
 pytestmark = in_a_browser
 
+UNDONE = "Undone: the model is not sent this summary any more."
 FILLER = "The garden has many trees and a river runs through it. " * 14
 
 
@@ -57,7 +58,7 @@ def test_a_chat_is_compressed_and_everything_stays_on_the_screen(
     browser: Browser, running: Running, http: httpx2.Client
 ) -> None:
     """A card tells of it, with the summary and the messages; the same after a reload, and a second one has a
-    card and messages of its own. The versions are undone, and put in force again."""
+    card and messages of its own. The versions are undone, which the cards say, and put in force again."""
     converse(http, "long1", *(f"My flight number is CA98{number}. {FILLER}" for number in (1, 2, 3)))
     with opened(browser, f"{running.url}/#s=long1") as page:
         drawn(page, 3)
@@ -88,8 +89,13 @@ def test_a_chat_is_compressed_and_everything_stays_on_the_screen(
         page.get_by_role("button", name="Every message, word for word").click()
         expect(dialog.get_by_role("status")).to_have_text("The model sees every message again.")
         assert "active" not in http.get("/api/sessions/long1/compressions").json()
+        expect(cards.filter(has_text=UNDONE)).to_have_count(2)
+        page.reload()
+        expect(cards.filter(has_text=UNDONE)).to_have_count(2)
+        choose(page, "What the model sees")
         page.get_by_role("button", name="Version 2").click()
         expect(dialog.locator("[aria-pressed=true]")).to_contain_text("Version 2")
+        expect(cards.filter(has_text=UNDONE)).to_have_count(0)
 
 
 def test_a_compression_that_fails_says_why(

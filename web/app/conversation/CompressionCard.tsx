@@ -3,6 +3,7 @@
 import type { Compression } from "@chat-gateway/client";
 import { useState } from "react";
 
+import { useUndone } from "../compressions";
 import { saveFile } from "../downloads";
 import { client } from "../state";
 import { ActionButton, Trouble } from "./ActionButton";
@@ -46,12 +47,14 @@ function Summary({ session, version }: { readonly session: string; readonly vers
   const [summary, setSummary] = useState<Sections | null>(null);
   const [isShown, setShown] = useState(false);
   const [trouble, setTrouble] = useState<unknown>(null);
+  const isUndone = useUndone(session, version);
   const show = async () => {
     if (summary === null) setSummary((await client.compression(session, version)).summary);
     setShown(!isShown);
   };
   return (
     <>
+      {isUndone && <span>{words.summaryUndone}</span>}
       <span className="choices">
         <ActionButton act={show} onTrouble={setTrouble} expanded={isShown}>{words.showSummary}</ActionButton>
         <ActionButton onTrouble={setTrouble}
@@ -60,7 +63,7 @@ function Summary({ session, version }: { readonly session: string; readonly vers
       <Trouble>{trouble !== null && speech.problem(trouble)}</Trouble>
       {isShown && summary !== null && (
         <div className="summary">
-          <p>{words.summaryShown}</p>
+          {!isUndone && <p>{words.summaryShown}</p>}
           {Object.entries(summary).map(([name, said]) => <Section key={name} name={name} said={said} />)}
         </div>
       )}

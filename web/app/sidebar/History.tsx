@@ -1,8 +1,9 @@
 // What the model is sent of a chat: everything, or a summary in the place of older messages; compress, and undo it.
 
 import type { api } from "@chat-gateway/client";
-import { useEffect, useState } from "react";
+import { useCallback, useEffect, useState } from "react";
 
+import { noteInForce } from "../compressions";
 import { Dialog } from "../Dialog";
 import { localeOf, useTime } from "../pages/locale-formats";
 import { inWords } from "../pages/problems";
@@ -19,7 +20,11 @@ export function History({ session, onClose }: Props) {
   const words = useWords(table);
   const language = useLanguage();
   const time = useTime();
-  const [known, setKnown] = useState<api.CompressionList | null>(null);
+  const [known, setList] = useState<api.CompressionList | null>(null);
+  const setKnown = useCallback((list: api.CompressionList) => {
+    setList(list);
+    noteInForce(session, list);
+  }, [session]);
   const [note, setNote] = useState("");
   const [isBusy, setBusy] = useState(false);
   const run = async (meanwhile: string, act: () => Promise<string>) => {
@@ -36,7 +41,7 @@ export function History({ session, onClose }: Props) {
     let isHere = true;
     client.compressions(session).then((list) => isHere && setKnown(list), (error: unknown) => isHere && setNote(inWords(error as Error, language)));
     return () => { isHere = false; };
-  }, [session, language]);
+  }, [session, language, setKnown]);
   const count = (tokens: number) => tokens.toLocaleString(localeOf(language));
   const tokens = ({ tokens_before: before, tokens_after: after }: api.CompressionVersion) => words.tokensFromTo(count(before), count(after));
   const compress = () => run(words.compressing, async () => {
