@@ -12,7 +12,6 @@ from starlette.applications import Starlette
 from gateway.artifacts.artifact_summary import ArtifactSummariser
 from gateway.auth import tenant_of
 from gateway.auth.authentication import Authentication
-from gateway.auth.signed_in import PageSignIn
 from gateway.auth.stored_keys import StoredKeys
 from gateway.gauges import measure_background, measure_documents, measure_gateway
 from gateway.history.indexer import Indexer
@@ -142,7 +141,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         )
         learning = LearningWorker(deps, memory.extractor, storage.learned)
         events = SessionEvents(storage.log)
-        titles = Titles(deps, calls, events)
+        titles, keys = Titles(deps, calls, events), _keys(app, settings, storage, stack)
         in_flight = InFlight(
             deps,
             CompositeObserver(telemetry, learning, titles),
@@ -166,13 +165,13 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
             schedules=UserSchedules(schedules, events),
             webhooks=user_webhooks,
             audit=await _open_audit(app, storage, stack),
-            keys=_keys(app, settings, storage, stack),
+            keys=keys,
             projects=UserProjects(deps),
             holds=UserHolds(deps),
             retention=TenantRetention(deps, RetentionSweep(deps, archiver, _expired(app))),
             limits=limits,
             provider_keys=UserProviderKeys(
-                storage.provider_keys, settings, has_model=app.state.demo or settings.has_model
+                storage.provider_keys, keys, settings, has_model=app.state.demo or settings.has_model
             ),
             secrets=SecretRotation(storage.secrets, storage.blobs),
         )
@@ -285,15 +284,11 @@ async def _open_personal_data(
         audit=storage.audit,
         being_erased=being_erased,
     )
-    page: PageSignIn | None = app.state.page_sign_in
     parts = Erasing(
         deps,
         gateway,
         persons=storage.persons,
         erasures=storage.person_erasures,
-        keys=storage.keys,
-        revoked=gateway.keys.revoked,
-        signed_out=page.signed_in.forget if page is not None else lambda _user: None,
         projects=storage.projects,
         purges=storage.purges,
         audit=storage.audit,
@@ -349,10 +344,12 @@ def _keys(app: Starlette, settings: Settings, storage: Storage, stack: AsyncExit
     app.state.page_sign_in = page = open_page_sign_in(settings, provider, storage.sign_ins)
     if page is not None:
         app.state.authentication.add(page.signed_in)
+        storage.signals.on("revoked", page.signed_in.forget)
     stored = StoredKeys(storage.keys)
     authentication: Authentication = app.state.authentication
     authentication.add(stored)
-    return ApiKeys(storage.keys, settings, revoked=stored.forget)
+    storage.signals.on("revoked", stored.forget)
+    return ApiKeys(storage.keys, settings)
 
 
 async def _prepare(model: Model) -> None:

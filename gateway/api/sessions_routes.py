@@ -30,6 +30,7 @@ from gateway.http.ranges import unless_known
 from gateway.http.requests import ApiRequest
 from gateway.http.stream import stream_response
 from gateway.service.follower import StreamRange
+from gateway.storage.retention import SessionDays
 from gateway.storage.sessions import MatchedText
 
 ARCHIVED = {"false": False, "true": True, "all": None}
@@ -106,13 +107,7 @@ async def change(request: ApiRequest) -> Response:
     """Gives a session another title or retention, pins or archives it, moves it into a project, shares it
     with the members, or takes that back."""
     body = await request.read_body(SessionChanges)
-    if body.retention is not None:
-        await request.gateway.retention.set_session(
-            request.principal,
-            request.path_id("session_id"),
-            archive_days=body.retention.archive_days,
-            delete_days=body.retention.delete_days,
-        )
+    given = body.retention
     row = await request.gateway.change_session(
         request.principal,
         request.path_id("session_id"),
@@ -121,6 +116,7 @@ async def change(request: ApiRequest) -> Response:
         archived=body.archived,
         project_id=body.project_id,
         shared=body.shared,
+        retention=SessionDays(given.archive_days, given.delete_days) if given is not None else None,
     )
     return json_reply(Session.seen_by(request.principal, row))
 

@@ -101,14 +101,14 @@ class SignedIn:
         return value
 
     async def end(self, value: str) -> None:
-        """Signs the browser with that cookie out; at once here, and within FRESH on other replicas. Raises
+        """Signs the browser with that cookie out; within FRESH also on replicas that are not told. Raises
         errors.StorageError."""
         await self._sign_ins.remove(digest_of(value))
-        self._known.pop(digest_of(value), None)
 
-    def forget(self, user_id: str) -> None:
-        """Looks all sign-ins of a user up again at their next use: they were ended."""
-        for digest in [digest for digest, known in self._known.items() if known.sign_in.user_id == user_id]:
+    def forget(self, revoked: str) -> None:
+        """Looks a sign-in up again at its next use, by its digest, or all of a user, by their id."""
+        self._known.pop(revoked, None)
+        for digest in [digest for digest, known in self._known.items() if known.sign_in.user_id == revoked]:
             del self._known[digest]
 
     async def _look_up(self, digest: str) -> _Known | None:

@@ -22,7 +22,7 @@ PREFIX = "cgk_"
 _KEY = re.compile(r"cgk_([0-9a-f]{16})_[A-Za-z0-9_-]{43}")
 FRESH = 5.0
 """Seconds for which a key that held is not looked up again: so much later, at most, other replicas know that
-it was revoked."""
+it was revoked, should they not be told."""
 USED_EVERY = 60_000
 """Milliseconds between two notes that a key is used."""
 MAX_KNOWN = 10_000
@@ -74,9 +74,11 @@ class StoredKeys:
         await self._note_use(known.key)
         return known.principal
 
-    def forget(self, key_id: str) -> None:
-        """Looks that key up again at its next use: it was revoked."""
-        self._known.pop(key_id, None)
+    def forget(self, revoked: str) -> None:
+        """Looks a key up again at its next use, by its id, or all of a user, by theirs."""
+        self._known.pop(revoked, None)
+        for key_id in [key_id for key_id, known in self._known.items() if known.key.user_id == revoked]:
+            del self._known[key_id]
 
     async def _look_up(self, key_id: str) -> _Known | None:
         known = self._known.get(key_id)

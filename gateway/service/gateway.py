@@ -53,6 +53,7 @@ from gateway.service.webhooks import UserWebhooks
 from gateway.storage.branches import SessionBranches
 from gateway.storage.limits import Standing
 from gateway.storage.projects import Need, Sharing
+from gateway.storage.retention import SessionDays
 from gateway.storage.sessions import MatchedText, Order, SessionRow
 from gateway.storage.turns import Accepted, ModelUsage, NewTurn, OnConflict, TurnRow, TurnState
 from gateway.turn.in_flight import InFlight
@@ -214,22 +215,28 @@ class Gateway:
         archived: bool | None = None,
         project_id: str | None = None,
         shared: Sharing | None = None,
+        retention: SessionDays | None = None,
     ) -> SessionRow:
-        """Another title, pinned or archived, in another project, shared with its members; None: that stays.
-        An owner of the project may give it another title, and unshare it. Raises errors.NotFound,
-        errors.Forbidden, and what `Projects.share` raises."""
+        """Another title, pinned or archived, in another project, shared with its members, with other days of
+        its own; None: that stays. All of it is done, or nothing. An owner of the project may give it another
+        title, and unshare it. Raises errors.NotFound, errors.Forbidden, errors.Conflict (retention_fixed),
+        and what `Sessions.change` raises."""
         owner = await self._owner(who, session_id, "manage")
-        if owner != who.user_id and (project_id, pinned, archived, shared or "none") != (
-            None,
-            None,
-            None,
-            "none",
-        ):
+        owners_alone = project_id, pinned, archived, retention, None if shared == "none" else shared
+        if owner != who.user_id and any(each is not None for each in owners_alone):
             raise read_only()
-        if project_id is not None or shared is not None:
-            await self._deps.projects.share(session_id, owner, project_id=project_id, shared=shared)
+        if retention is not None:
+            await self.retention.check(who, retention)
         return await self._deps.sessions.change(
-            session_id, owner, now_ms(), title=title, pinned=pinned, archived=archived
+            session_id,
+            owner,
+            now_ms(),
+            title=title,
+            pinned=pinned,
+            archived=archived,
+            project_id=project_id,
+            shared=shared,
+            retention=retention,
         )
 
     async def branches(self, who: Principal, session_id: str) -> SessionBranches:

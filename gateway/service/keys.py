@@ -1,6 +1,6 @@
 """The verbs of stored API keys: who may make which, list and revoke them."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 
 from gateway.auth import (
     DEFAULT_TENANT,
@@ -26,11 +26,9 @@ class ApiKeys:
     """One per process. An admin of the default tenant is the operator, and makes keys for users of any
     tenant; one of another tenant for its users; anybody else for themselves, with scopes that they have."""
 
-    def __init__(self, keys: Keys, settings: Settings, *, revoked: Callable[[str], None]) -> None:
-        """`revoked` is called with the id of each key that is."""
+    def __init__(self, keys: Keys, settings: Settings) -> None:
         self._keys = keys
         self._settings = settings
-        self.revoked = revoked
 
     async def create(
         self,
@@ -97,20 +95,32 @@ class ApiKeys:
         return await self._keys.list(tenant=None if is_operator(who) else who.tenant)
 
     async def revoke(self, who: Principal, key_id: str) -> None:
-        """Ends a key for good: here at once, on other replicas within seconds. Raises errors.NotFound: there
-        is none, or it is somebody else's."""
+        """Ends a key for good: at once on this replica and on others that are told, else within seconds.
+        Raises errors.NotFound: there is none, or it is somebody else's."""
         key = await self._keys.find(key_id)
         if key is None or not (key.user_id == who.user_id or is_admin_of(who, key.tenant)):
             raise NotFound(f"There is no key {key_id}.", code="key_not_found")
         await self._keys.revoke(key_id, now_ms())
-        self.revoked(key_id)
+
+    async def check_in_person(self, who: Principal) -> None:
+        """Of what cannot be undone, or takes something over. Raises errors.Forbidden (not_with_this_key): a
+        stored key that does not have the scope admin may have been found by anybody."""
+        if await self._is_bounded(who):
+            raise Forbidden(
+                "A stored key without the scope admin does not do that: sign in, or use another key.",
+                code="not_with_this_key",
+            )
 
     async def _check_maker(self, who: Principal) -> None:
         if "service" in who.roles:
             raise Forbidden("A service makes no keys.", code="key_makes_no_keys")
-        if "admin" in who.scopes or who.key_id is None or await self._keys.find(who.key_id) is None:
-            return
-        raise Forbidden("A stored key without the scope admin makes no keys.", code="key_makes_no_keys")
+        if await self._is_bounded(who):
+            raise Forbidden("A stored key without the scope admin makes no keys.", code="key_makes_no_keys")
+
+    async def _is_bounded(self, who: Principal) -> bool:
+        if "admin" in who.scopes or who.key_id is None:
+            return False
+        return await self._keys.find(who.key_id) is not None
 
 
 def is_operator(who: Principal) -> bool:

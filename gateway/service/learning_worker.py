@@ -9,6 +9,7 @@ sessions too.
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 
 import structlog
 
@@ -253,7 +254,8 @@ class LearningWorker:
             # Of what others read along nothing is learned: the changes would show them what was known.
             if newest > after and session.shared is None:
                 changed = await self._learn(session_id, scope, messages, after)
-                await publish(session_id, scope.user_id, changed)
+                if changed and await self._is_private(session_id, scope.user_id):
+                    await publish(session_id, scope.user_id, changed)
                 self._backlog.go_on()
         except MemoryFull as full:
             # Its message contains memories.
@@ -281,7 +283,13 @@ class LearningWorker:
             model=await deps.turns.model(session_id) or deps.settings.model,
             after=after,
             turn_times=turn_times(deps, session_id, scope.user_id),
+            may_keep=partial(self._is_private, session_id, scope.user_id),
         )
+
+    async def _is_private(self, session_id: str, owner: str) -> bool:
+        """Whether it is still read by its owner alone: it may be shared while the model is asked. Raises
+        errors.NotFound, errors.StorageError."""
+        return (await self._deps.sessions.get(session_id, owner)).shared is None
 
     def _gives_up(self, session_id: str, scope: Scope, error: GatewayError) -> bool:
         """Whether these messages are skipped, because they or the model's answer cannot be used. Failures of

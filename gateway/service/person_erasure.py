@@ -32,9 +32,9 @@ from gateway.service.purge_worker import PurgeWorker
 from gateway.service.session_removal import remove_session
 from gateway.storage.artifacts import owner_folder
 from gateway.storage.audit import ERASED, AuditEntry, AuditLog
-from gateway.storage.keys import Keys
 from gateway.storage.persons import Erasure, Kept, PersonErasures, Persons
 from gateway.storage.projects import Projects
+from gateway.storage.replica_signals import Signal
 from gateway.storage.sessions import Purges
 from gateway.storage.turns import TurnState
 
@@ -73,9 +73,6 @@ class Erasing:
     gateway: Gateway
     persons: Persons
     erasures: PersonErasures
-    keys: Keys
-    revoked: Callable[[str], None]
-    signed_out: Callable[[str], None]
     projects: Projects
     purges: Purges
     audit: AuditLog
@@ -203,7 +200,6 @@ class PersonEraser:
 
     async def _end_keys(self, user_id: str) -> None:
         """Nothing new comes from them, or for them, from then on."""
-        ids = [key.id for key in await self._parts.keys.list(user_id=user_id)]
         for table in (
             "api_keys",
             "provider_keys",
@@ -214,9 +210,7 @@ class PersonEraser:
             "webhooks",
         ):
             await self._table(table, user_id)
-        for key_id in ids:
-            self._parts.revoked(key_id)
-        self._parts.signed_out(user_id)
+        await self._parts.deps.turns.notify(Signal("revoked", user_id))
 
     async def _end_turns(self, user_id: str) -> None:
         who, gateway = Principal(user_id), self._parts.gateway

@@ -192,7 +192,9 @@ class PersonalData:
         Raises:
             errors.InvalidRequest: (not_confirmed) another id was typed.
             errors.Conflict: (legal_hold).
+            errors.Forbidden: (not_with_this_key).
         """
+        await self._gateway.keys.check_in_person(who)
         if typed not in {user_id, user_id.rpartition("/")[2]}:
             raise InvalidRequest(
                 "Nothing was erased: confirm it with the id of the user who is to be erased.",

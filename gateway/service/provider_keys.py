@@ -8,6 +8,7 @@ from gateway.errors import EncryptionOff, Forbidden, ModelError, StorageError
 from gateway.ids import now_ms
 from gateway.model.base import KeyOwner
 from gateway.model.credentials import Credential
+from gateway.service.keys import ApiKeys
 from gateway.settings import Settings
 from gateway.storage.provider_keys import TENANT, ProviderKey, ProviderKeys
 
@@ -31,8 +32,9 @@ class KeyState(NamedTuple):
 class UserProviderKeys:
     """One per process. `has_model`: the gateway answers who has no key, be it with the demo model."""
 
-    def __init__(self, keys: ProviderKeys, settings: Settings, *, has_model: bool) -> None:
+    def __init__(self, keys: ProviderKeys, api_keys: ApiKeys, settings: Settings, *, has_model: bool) -> None:
         self._keys = keys
+        self._api_keys = api_keys
         self._policy = settings.provider_keys
         self._gateway_has_model = has_model
 
@@ -40,10 +42,12 @@ class UserProviderKeys:
         """Stores the caller's key, or that of their tenant, in place of the one there was.
 
         Raises:
-            errors.Forbidden: the gateway takes none (provider_keys_off), or the caller may not.
+            errors.Forbidden: the gateway takes none (provider_keys_off), or the caller may not, or not with
+                the key that they came with (not_with_this_key).
             errors.EncryptionOff: it could not be encrypted.
         """
         place = _place(who, of)
+        await self._api_keys.check_in_person(who)
         if self._policy == "off":
             raise Forbidden(
                 "This gateway takes no keys of its users (GATEWAY_PROVIDER_KEYS=off).",
@@ -67,7 +71,8 @@ class UserProviderKeys:
         return KeyState(key, owner, accepted)
 
     async def remove(self, who: Principal, of: For) -> bool:
-        """Whether there was one. Raises errors.Forbidden."""
+        """Whether there was one. Raises errors.Forbidden as `set`."""
+        await self._api_keys.check_in_person(who)
         return await self._keys.remove(*_place(who, of))
 
 

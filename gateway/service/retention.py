@@ -21,7 +21,7 @@ from gateway.service.dependencies import Dependencies
 from gateway.service.keys import is_admin_of, is_operator
 from gateway.service.session_removal import remove_session
 from gateway.settings import Settings
-from gateway.storage.retention import FOR_GOOD, RetainedSession, RetentionRule
+from gateway.storage.retention import FOR_GOOD, RetainedSession, RetentionRule, SessionDays
 
 PAGE = 500
 """Sessions that are read at a time."""
@@ -205,21 +205,16 @@ class TenantRetention:
                 found.append(due)
         return Preview(counts["delete"], counts["archive"], counts["held"], found)
 
-    async def set_session(
-        self, who: Principal, session_id: str, *, archive_days: int | None, delete_days: int | None
-    ) -> None:
-        """Gives a session of the caller's its own days; both None: it has the tenant's again. Raises
-        errors.NotFound, errors.Conflict (retention_fixed): the tenant's rule is."""
+    async def check(self, who: Principal, days: SessionDays) -> None:
+        """Raises errors.Conflict (retention_fixed): a session of the caller's may not have these of its own,
+        as the tenant's rule is fixed."""
         rules = {rule.tenant: rule for rule in await self._deps.retention.rules()}
         rule = rules.get(who.tenant)
-        if rule is not None and rule.fixed and (archive_days, delete_days) != (None, None):
+        if rule is not None and rule.fixed and days != (None, None):
             raise Conflict(
                 "The retention of your tenant is fixed: sessions have none of their own.",
                 code="retention_fixed",
             )
-        await self._deps.retention.set_session(
-            session_id, who.user_id, archive_days=archive_days, delete_days=delete_days
-        )
 
     def _tenant(self, who: Principal, tenant: str | None) -> str:
         who.check("admin")

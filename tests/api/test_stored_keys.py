@@ -100,6 +100,26 @@ async def test_nobody_makes_a_key_that_may_more_than_they_do(guarded: Client) ->
     assert (response.status_code, response.json()["error"]["code"]) == (403, "key_makes_no_keys")
 
 
+async def test_who_finds_a_key_neither_erases_its_user_nor_takes_their_calls_over(guarded: Client) -> None:
+    """That needs the scope admin, a key that is not stored, or a sign-in; a service's may no more."""
+    stored = with_key((await made(guarded, BOB))["key"])
+    service = with_key((await made(guarded, user="desk", role="service"))["key"]) | {"x-user-id": "eva"}
+    asked = (
+        ("POST", "/api/me/erasure", {"confirm": "bob"}),
+        ("PUT", "/api/provider-key", {"key": "sk-ant-of-somebody-else-01"}),
+        ("DELETE", "/api/provider-key", None),
+    )
+
+    for who in (stored, service):
+        for method, path, body in asked:
+            refused = await guarded.http.request(method, path, json=body, headers=who)
+            assert (refused.status_code, refused.json()["error"]["code"]) == (403, "not_with_this_key"), path
+    admins = with_key((await made(guarded, role="admin"))["key"])
+    own = await guarded.http.request(*asked[0][:2], json={"confirm": "bob"}, headers=with_key(BOB))
+    assert (await guarded.http.delete("/api/provider-key", headers=admins)).status_code == 204
+    assert own.status_code == 202
+
+
 async def test_an_admin_of_a_tenant_makes_and_ends_keys_of_that_tenant_alone(guarded: Client) -> None:
     lead = (await made(guarded, user="lead", tenant="team", role="admin"))["key"]
     other = await made(guarded, user="eva", tenant="others")

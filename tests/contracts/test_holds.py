@@ -7,7 +7,7 @@ import pytest
 from gateway.errors import Conflict, NotFound
 from gateway.storage.audit import AuditEntry, AuditFilter
 from gateway.storage.holds import Hold
-from gateway.storage.retention import RetentionRule
+from gateway.storage.retention import RetentionRule, SessionDays
 from gateway.wiring import Storage
 from tests.storage.artifact_rows import artifact
 from tests.storage.saying import add_turn
@@ -83,10 +83,10 @@ async def test_idle_sessions_are_listed_with_what_retention_has_to_know(storage:
     """In the order of their ids, a page at a time; busy ones are left out."""
     for number in range(3):
         await add_turn(storage, f"s{number}", f"t{number}", "hello", "yes")
-    await storage.retention.set_session("s1", OWNER, archive_days=3, delete_days=0)
+    await storage.sessions.change("s1", OWNER, 1, retention=SessionDays(3, 0))
     await storage.holds.place(replace(ON_SESSION, subject_id="s2"))
     with pytest.raises(NotFound):
-        await storage.retention.set_session("s1", "bob", archive_days=None, delete_days=None)
+        await storage.sessions.change("s1", "bob", 1, retention=SessionDays(None, None))
 
     first = await storage.retention.idle(before=LATE, after="", limit=2)
     second = await storage.retention.idle(before=LATE, after=first[-1].id, limit=2)
@@ -103,7 +103,7 @@ async def test_a_session_that_was_used_meanwhile_is_not_deleted(storage: Storage
     await add_turn(storage, "s", "t", "hello", "yes")
     (seen,) = await storage.retention.idle(before=LATE, after="", limit=2)
     await add_turn(storage, "s", "t2", "and?", "yes")
-    await storage.retention.set_session("s", OWNER, archive_days=None, delete_days=7)
+    await storage.sessions.change("s", OWNER, 1, retention=SessionDays(None, 7))
 
     with pytest.raises(Conflict) as error:
         await storage.sessions.delete("s", OWNER, only_if=(seen.updated_at, seen.delete_days))

@@ -56,6 +56,18 @@ async def test_a_user_has_no_more_keys_than_they_may(storage: Storage) -> None:
     await storage.keys.add(replace(KEY, id="c" * 16), most=1)
 
 
+async def test_whoever_knows_a_key_or_a_sign_in_is_told_that_it_ended(storage: Storage) -> None:
+    """In each process: what it remembers of it holds no longer than it takes to be told."""
+    ended: list[str] = []
+    storage.signals.on("revoked", ended.append)
+    await storage.keys.add(KEY, most=1)
+
+    await storage.keys.revoke(KEY.id, 9)
+    await storage.sign_ins.remove("digest")
+
+    assert ended == [KEY.id, "digest"]
+
+
 async def test_a_key_is_revoked_once_and_for_good(storage: Storage) -> None:
     await storage.keys.add(KEY, most=1)
     await storage.keys.used(KEY.id, 7)

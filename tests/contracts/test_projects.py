@@ -2,11 +2,13 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
 from gateway.errors import Conflict, Forbidden, NotFound
 from gateway.storage.projects import Member, Membership, Project, ProjectRole, SessionAccess
+from gateway.storage.retention import SessionDays
 from gateway.wiring import Storage
 
 pytestmark = pytest.mark.anyio
@@ -128,7 +130,7 @@ async def test_a_shared_session_is_something_to_members_of_its_project(storage: 
     access = storage.projects.access
     assert [await access("s", user) for user in (ADA, BOB)] == [SessionAccess(ADA), None]
 
-    await storage.projects.share("s", ADA, project_id=APOLLO.id, shared="read")
+    await storage.sessions.change("s", ADA, 6, project_id=APOLLO.id, shared="read")
     assert [await access("s", user) for user in (ADA, BOB, EVE)] == [
         SessionAccess(ADA),
         SessionAccess(ADA, "reader"),
@@ -151,19 +153,46 @@ async def test_a_session_that_moves_is_private_until_it_is_shared_again(storage:
     for project in (APOLLO, other):
         await storage.projects.add(project, most=MOST)
     await storage.sessions.create("s", ADA, None, 5, project_id="a label")
-    share = storage.projects.share
+    share = partial(storage.sessions.change, "s", ADA, 6)
     with pytest.raises(Conflict) as refused:
-        await share("s", ADA, shared="read")
+        await share(shared="read")
     assert refused.value.code == "session_in_no_project"
-    await share("s", ADA, project_id=APOLLO.id, shared="read")
+    await share(project_id=APOLLO.id, shared="read")
     with pytest.raises(NotFound) as absent:
-        await share("s", ADA, project_id=other.id)
+        await share(project_id=other.id)
     assert absent.value.code == "project_not_found"
 
     await storage.projects.put_member(replace(member(ADA, "editor", BOB), project_id=other.id), most=MOST)
-    await share("s", ADA, project_id=other.id)
+    await share(project_id=other.id)
 
     moved = await storage.sessions.get("s", ADA)
     assert (moved.project_id, moved.shared) == (other.id, None)
     with pytest.raises(NotFound):
-        await share("s", BOB, shared="read")
+        await storage.sessions.change("s", BOB, 6, shared="read")
+
+
+async def test_what_is_changed_together_is_changed_together_or_not_at_all(storage: Storage) -> None:
+    """A title, days and a project that are given with a sharing that is refused stay as they were."""
+    await storage.projects.add(APOLLO, most=MOST)
+    await storage.sessions.create("s", ADA, "before", 5)
+    before = await storage.sessions.get("s", ADA)
+    days = SessionDays(archive=3, delete=9)
+
+    for place in ({"shared": "read"}, {"project_id": "p_none", "shared": "none"}):
+        with pytest.raises((Conflict, NotFound)):
+            await storage.sessions.change(  # pyright: ignore[reportCallIssue]
+                "s",
+                ADA,
+                6,
+                title="after",
+                pinned=True,
+                retention=days,
+                **place,  # pyright: ignore[reportArgumentType]
+            )
+        assert await storage.sessions.get("s", ADA) == before
+    changed = await storage.sessions.change(
+        "s", ADA, 6, title="after", project_id=APOLLO.id, shared="read", retention=days
+    )
+
+    assert (changed.title, changed.shared) == ("after", "read")
+    assert (changed.archive_days, changed.delete_days) == (3, 9)

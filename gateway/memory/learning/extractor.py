@@ -102,6 +102,7 @@ class Extractor:
         model: str,
         after: int = 0,
         turn_times: TurnTimes | None = None,
+        may_keep: Callable[[], Awaitable[bool]] | None = None,
     ) -> Sequence[Changed]:
         """Stores the durable facts that the user states in `messages` (in the order of their positions).
 
@@ -109,7 +110,8 @@ class Extractor:
         messages are context. A known memory is reinforced, once by each message; one that is plainly
         contradicted by a later statement is replaced; one that was forgotten or replaced after the statement
         stays so. A repetition changes nothing. `turn_times` gives the beginning of a turn (None: all
-        statements are of now); `model` is asked unless the settings name another.
+        statements are of now); `model` is asked unless the settings name another. `may_keep` is asked after
+        it, right before each memory is written: False ends it.
 
         Raises:
             LearningFailed: the model gave no usable answer. What was learned from earlier excerpts stays.
@@ -123,6 +125,9 @@ class Extractor:
         try:
             for excerpt in found[-MAX_CALLS:]:
                 for candidate in await self._accepted(scope, excerpt, retracted, report):
+                    if may_keep is not None and not await may_keep():
+                        report.dropped["shared"] += 1
+                        continue
                     turn_id = excerpt.messages[candidate.position].turn_id
                     await reconciler.reconcile(candidate, Attribution(ACTOR, _reason(candidate), turn_id))
             if reconciler.full is not None and not report.changed:

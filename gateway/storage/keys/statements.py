@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from sqlalchemy import Connection, bindparam, func, or_, select, true, update
 
 from gateway.errors import Conflict
-from gateway.storage.database import OwnerLock, Prepared, Store, reads, writes
+from gateway.storage.database import OwnerLock, Prepared, Store, reads, send, writes
 from gateway.storage.keys import ApiKey
+from gateway.storage.replica_signals import Signal
 from gateway.storage.row_codec import TEXTS, Rows
 from gateway.storage.schema import api_keys
 
@@ -51,6 +52,7 @@ def list_(
 
 def revoke(connection: Connection, key_id: str, now: int) -> None:
     REVOKE.run(connection, key_id=key_id, now=now)
+    send(connection, Signal("revoked", key_id))
 
 
 def used(connection: Connection, key_id: str, now: int) -> None:

@@ -96,20 +96,6 @@ class Projects(Protocol):
         errors.NotFound (member_not_found), errors.Conflict (last_owner)."""
         ...
 
-    async def share(
-        self, session_id: str, owner: str, *, project_id: str | None = None, shared: Sharing | None = None
-    ) -> None:
-        """Moves a session of `owner` into another project, where it is private, and then shares it with the
-        members, or with nobody; None: that stays. Where it is shared from now on, its prompt forgets the
-        memories and summaries that it had from its owner.
-
-        Raises:
-            errors.NotFound: (session_not_found); (project_not_found) they may not write in that project.
-            errors.Conflict: (session_in_no_project) to be shared, it has to be in a project.
-            errors.TurnInProgress: a turn runs or waits, with what its owner alone may see.
-        """
-        ...
-
     async def artifact_owner(self, ref: str, user_id: str) -> str | None:
         """Whose artifact of that reference is used by a session that the user may read, and that is its
         owner's; None: nobody's."""

@@ -6,10 +6,9 @@ from dataclasses import replace
 from sqlalchemy import Connection, bindparam, delete, func, null, select, update
 
 from gateway.errors import Conflict, Forbidden, NotFound
-from gateway.storage.database import OwnerLock, Prepared, SessionLock, Store, reads, send, writes
-from gateway.storage.projects import Member, Membership, Project, Sharing
+from gateway.storage.database import OwnerLock, Prepared, Store, reads, send, writes
+from gateway.storage.projects import Member, Membership, Project
 from gateway.storage.projects.access import access, artifact_owner
-from gateway.storage.projects.sharing import share
 from gateway.storage.replica_signals import Signal
 from gateway.storage.row_codec import Rows
 from gateway.storage.schema import project_members, projects, sessions
@@ -139,12 +138,6 @@ def _project(project_id: str, by: str) -> OwnerLock:
     return OwnerLock(project_id)
 
 
-def _session(
-    session_id: str, owner: str, *, project_id: str | None = None, shared: Sharing | None = None
-) -> SessionLock:
-    return SessionLock(session_id)
-
-
 class SqlProjects(Store):
     """The `Projects` protocol."""
 
@@ -153,7 +146,6 @@ class SqlProjects(Store):
     members = reads(members)
     access = reads(access, snapshot=False)
     artifact_owner = reads(artifact_owner, snapshot=False)
-    share = writes(share, over=_session)
     add = writes(add, over=lambda project, most: OwnerLock(project.created_by))
     rename = writes(rename, over=lambda project_id, name, by: OwnerLock(project_id))
     delete = writes(remove, over=_project)

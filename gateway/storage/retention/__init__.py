@@ -6,7 +6,7 @@ that is fixed goes before a session's own.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 FOR_GOOD = 0
 """In place of days: never."""
@@ -23,6 +23,13 @@ class RetentionRule:
     fixed: bool
     changed_by: str
     changed_at: int
+
+
+class SessionDays(NamedTuple):
+    """A session's own: days, FOR_GOOD, or None: its tenant's hold."""
+
+    archive: int | None
+    delete: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +55,6 @@ class Retention(Protocol):
 
     async def put(self, rule: RetentionRule) -> None:
         """In place of the tenant's former one."""
-        ...
-
-    async def set_session(
-        self, session_id: str, owner: str, *, archive_days: int | None, delete_days: int | None
-    ) -> None:
-        """Gives a session days of its own, in place of those it had. Raises errors.NotFound."""
         ...
 
     async def idle(self, *, before: int, after: str, limit: int) -> Sequence[RetainedSession]:

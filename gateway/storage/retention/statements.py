@@ -7,7 +7,7 @@ from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, not_,
 from gateway.storage.database import Prepared, Store, reads, writes
 from gateway.storage.holds.statements import session_is_held, user_is_held
 from gateway.storage.refusals import no_session
-from gateway.storage.retention import RetainedSession, RetentionRule
+from gateway.storage.retention import RetainedSession, RetentionRule, SessionDays
 from gateway.storage.row_codec import FLAG, Rows
 from gateway.storage.schema import heads, retention_rules, session_archives, sessions
 from gateway.storage.sessions.busy import BUSY
@@ -47,15 +47,8 @@ def put(connection: Connection, rule: RetentionRule) -> None:
     RULES.add(connection, rule)
 
 
-def set_session(
-    connection: Connection,
-    session_id: str,
-    owner: str,
-    *,
-    archive_days: int | None,
-    delete_days: int | None,
-) -> None:
-    values = {"session_id": session_id, "of": owner, "archive": archive_days, "erase": delete_days}
+def set_session(connection: Connection, session_id: str, owner: str, days: SessionDays) -> None:
+    values = {"session_id": session_id, "of": owner, "archive": days.archive, "erase": days.delete}
     if SET.run(connection, **values).rowcount != 1:
         raise no_session(session_id)
 
@@ -73,5 +66,4 @@ class SqlRetention(Store):
 
     rules = reads(rules, snapshot=False)
     put = writes(put)
-    set_session = writes(set_session)
     idle = reads(idle, snapshot=False)

@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple, Protocol
 
 from gateway.storage.branches import Branch
 from gateway.storage.messages import History, PromptMemories, StoredMessage
+from gateway.storage.retention import SessionDays
 from gateway.storage.turns import TurnRow
 
 BESIDE = "side"
@@ -141,8 +142,20 @@ class SessionDirectory(Protocol):
         title: str | None = None,
         pinned: bool | None = None,
         archived: bool | None = None,
+        project_id: str | None = None,
+        shared: Shared | Literal["none"] | None = None,
+        retention: SessionDays | None = None,
     ) -> SessionRow:
-        """Changes a session for its owner; None: that stays. Raises errors.NotFound."""
+        """Changes a session for its owner, all of it or nothing; None: that stays. It is moved into another
+        project, where it is private, and then shared with the members, or with nobody. Where it is shared
+        from now on, its prompt forgets the memories and summaries that it had from its owner. `retention` is
+        in place of the days it had.
+
+        Raises:
+            errors.NotFound: (session_not_found); (project_not_found) they may not write in that project.
+            errors.Conflict: (session_in_no_project) to be shared, it has to be in a project.
+            errors.TurnInProgress: a turn runs or waits, with what its owner alone may see.
+        """
         ...
 
     async def entitle(self, session_id: str, title: str, *, instead_of: str) -> bool:

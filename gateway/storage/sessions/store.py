@@ -24,12 +24,16 @@ from gateway.ids import now_ms
 from gateway.storage.archives.statements import suspect_archives
 from gateway.storage.branches import Branch
 from gateway.storage.branches.branch_positions import branch_of
-from gateway.storage.database import Database, Prepared, Store, reads, send, writes
+from gateway.storage.database import Database, Prepared, SessionLock, Store, reads, send, writes
 from gateway.storage.holds.statements import check_not_held
 from gateway.storage.messages import History, PromptMemories, StoredMessage
+from gateway.storage.projects import Sharing
 from gateway.storage.projects.access import SHARED_WITH
+from gateway.storage.projects.sharing import share
 from gateway.storage.refusals import no_session
 from gateway.storage.replica_signals import Signal
+from gateway.storage.retention import SessionDays
+from gateway.storage.retention.statements import set_session
 from gateway.storage.row_codec import as_json
 from gateway.storage.schema import heads, sessions
 from gateway.storage.sessions import Order, Outline, SessionRow
@@ -233,8 +237,11 @@ class SqlSessions(Store):
         title: str | None = None,
         pinned: bool | None = None,
         archived: bool | None = None,
+        project_id: str | None = None,
+        shared: Sharing | None = None,
+        retention: SessionDays | None = None,
     ) -> SessionRow:
-        """Changes what is not None and returns the session as it is then. Raises errors.NotFound."""
+        """Changes what is not None and returns the session as it is then. Raises as the protocol says."""
         values: dict[str, Any] = {"title": title, "title_by": "user"} if title is not None else {}
         for name, wanted in (("pinned_at", pinned), ("archived_at", archived)):
             if wanted is not None:
@@ -242,15 +249,18 @@ class SqlSessions(Store):
         words = await asyncio.to_thread(self._index.words, title) if title is not None else None
 
         def work(connection: Connection) -> SessionRow:
-            row = session_of(connection, session_id, owner)
+            session_of(connection, session_id, owner)
+            if project_id is not None or shared is not None:
+                share(connection, session_id, owner, project_id=project_id, shared=shared)
+            if retention is not None:
+                set_session(connection, session_id, owner, retention)
             if values:
                 connection.execute(update(sessions).where(sessions.c.id == session_id).values(values))
-                row = session_of(connection, session_id, owner)
             if words is not None:
                 self._index.put_title(connection, session_id, owner, words)
-            return row
+            return session_of(connection, session_id, owner)
 
-        return await self.database.write(work)
+        return await self.database.write(work, over=SessionLock(session_id))
 
     async def entitle(self, session_id: str, title: str, *, instead_of: str) -> bool:
         """Replaces the title made of the first message, `instead_of`; False when it has another one by

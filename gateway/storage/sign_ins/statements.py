@@ -2,7 +2,8 @@
 
 from sqlalchemy import Connection, bindparam, delete, select, update
 
-from gateway.storage.database import OwnerLock, Prepared, Store, reads, writes
+from gateway.storage.database import OwnerLock, Prepared, Store, reads, send, writes
+from gateway.storage.replica_signals import Signal
 from gateway.storage.row_codec import TEXTS, Rows
 from gateway.storage.schema import sign_ins
 from gateway.storage.sign_ins import SignIn
@@ -42,6 +43,7 @@ def used(connection: Connection, digest: str, now: int) -> None:
 
 def remove(connection: Connection, digest: str) -> None:
     REMOVE.run(connection, key=digest)
+    send(connection, Signal("revoked", digest))
 
 
 class SqlSignIns(Store):

@@ -183,7 +183,7 @@ class TurnQueue(Protocol):
         ...
 
     async def notify(self, signal: Signal) -> None:
-        """Sends a signal about a turn to the processes that it is for, and changes nothing."""
+        """Sends a signal to the processes that it is for, and changes nothing."""
         ...
 
     async def count_waiting(self) -> int:

@@ -63,6 +63,25 @@ async def test_an_answer_of_another_form_is_a_named_failure(learner: Learner, of
     assert await learner.all() == []
 
 
+async def test_of_a_session_that_is_shared_while_the_model_answers_no_more_is_learned(
+    learner: Learner,
+) -> None:
+    """It is asked after the answer, before each memory."""
+    asked: list[int] = []
+
+    async def may_keep() -> bool:
+        assert len(learner.model.requests) == 1
+        asked.append(len(await learner.all()))
+        return len(asked) == 1
+
+    found = offers(offer(STYLE), offer("我住在上海", type="fact"))
+    changed = await learner.learn(user(f"{STYLE}。我住在上海"), answer=found, may_keep=may_keep)
+
+    assert asked == [0, 1]
+    assert [each.row.content for each in changed] == [each.content for each in await learner.all()] == [STYLE]
+    assert learner.read[-1].dropped["shared"] == 1
+
+
 @pytest.mark.parametrize("stop_reason", ["max_tokens", "end_turn", None])
 async def test_of_half_an_answer_the_whole_memories_are_kept(
     learner: Learner, stop_reason: str | None
