@@ -34,7 +34,7 @@ BUDGETS: Mapping[str, int] = {
     "files": 175,
     "history": 3312,
     "http": 1500,
-    "memory": 6450,
+    "memory": 6455,
     "model": 1950,
     "prompt": 591,
     "schedules": 352,
