@@ -103,7 +103,7 @@ class UserLimits:
         measure = cast("Held", rule.measure)
         match measure:
             case "tokens":
-                return Charge(counter, measure, tokens + self._max_tokens, 1.0)
+                return Charge(counter, measure, tokens + self._max_tokens, 1.0, self._max_tokens)
             case "cost":
                 cost = cost_of(model, at_most(tokens, self._max_tokens))
                 million = cost_of(model, at_most(1_000_000, 0))

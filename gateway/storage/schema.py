@@ -142,7 +142,8 @@ Index("outbox_by_session", outbox.c.session_id, outbox.c.number)
 # `number` is the order of arrival. `first_seq` is fixed when a turn starts to run, as nothing but the running
 # turn can add to its session. `last_seq` is fixed when it ends; until then the session's head tells it. A
 # turn that was cancelled while it waited is done at once and has both when its events leave the outbox.
-# `recoveries` counts the owners that were lost. `attachments` are those of its message, as JSON (see
+# `recoveries` counts the owners that were lost, `unreported` the model calls that began to answer and never
+# said what they used. `attachments` are those of its message, as JSON (see
 # `Attached`). Its messages come after `after_position`, fixed as `first_seq` is (NULL: unknown, older than
 # branches), and before the turn that ran next. `parent` is what it was asked after, a turn or ROOT: NULL
 # where that is the one that ran before it. `branch` is the one that it belongs to. `origin` is NULL for turns
@@ -174,6 +175,7 @@ turns = Table(
     Column("iterations", NUMBER, nullable=False),
     Column("usage", Text),
     Column("cost", Float),
+    Column("unreported", NUMBER),
     Column("attachments", Text),
     Column("branch", NUMBER, nullable=False, server_default="0"),
     Column("after_position", BigInteger),
@@ -769,6 +771,7 @@ limit_holds = Table(
     Column("measure", Text, nullable=False),
     Column("most", BigInteger, nullable=False),
     Column("amount", BigInteger, nullable=False),
+    Column("answer", BigInteger, nullable=False, server_default="0"),
     Column("user_id", Text),
 )
 Index("limit_holds_by_counter", limit_holds.c.name, limit_holds.c.began)

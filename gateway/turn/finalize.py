@@ -125,7 +125,13 @@ async def finalize_turn(emitter: Emitter, ending: Ending) -> None:
     emitter.iteration = None
     now = now_ms()
     closing = Closing(
-        ending.outcome, progress.iteration, progress.usage, _cost(progress), now, progress.prefix_hash
+        ending.outcome,
+        progress.iteration,
+        progress.usage,
+        _cost(progress),
+        now,
+        progress.prefix_hash,
+        progress.unreported,
     )
     emitter.emit(
         Done(

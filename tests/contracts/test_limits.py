@@ -47,8 +47,9 @@ async def end(
     *,
     outcome: Literal["completed", "failed", "cancelled"] = "completed",
     iterations: int = 1,
+    unreported: int = 0,
 ) -> None:
-    closing = Closing(outcome, iterations, usage, cost, 9)
+    closing = Closing(outcome, iterations, usage, cost, 9, unreported=unreported)
     assert await writer_of(storage, accepted).append("done", sync=True, outcome=closing) is None
 
 
@@ -153,6 +154,34 @@ async def test_what_is_not_known_counts_as_it_was_held(  # noqa: PLR0917 - a row
     await end(storage, accepted, usage, cost, outcome=outcome, iterations=iterations)
 
     assert (await stands(storage), await stands(storage, month)) == ((tokens, 0), (microdollars, 0))
+
+
+@pytest.mark.parametrize(
+    ("outcome", "usage", "taken"),
+    [
+        ("failed", None, 60),  # the endpoint began to answer, and told nothing: as it was held
+        ("completed", USED, 30 + 7),  # an attempt broke off before the one that told this
+        ("failed", USED, 60),
+    ],
+)
+async def test_a_call_that_began_and_never_told_what_it_used_counts_as_a_whole_answer(
+    storage: Storage, outcome: Literal["completed", "failed"], usage: Usage | None, taken: int
+) -> None:
+    accepted = await begin(storage, Charge(DAY, "tokens", 60, answer=7))
+
+    await end(storage, accepted, usage, None, outcome=outcome, unreported=1)
+
+    assert await stands(storage) == (taken, 0)
+
+
+async def test_a_turn_that_one_limit_stops_raises_what_it_holds_of_no_other(storage: Storage) -> None:
+    """The call is not made: nothing more is taken of those that had room for it."""
+    large = Counter("all:tokens/day", "all:tokens/day", 1_000, 0, 86_400_000)
+    await begin(storage, charge(large, "tokens", 20), charge(DAY, "tokens", 20), turn="a")
+
+    assert await storage.limits.raise_hold("a", Spent(10, 0), Spent(95, 0)) == Standing(DAY, 0, 10)
+
+    assert (await stands(storage), await stands(storage, large)) == ((0, 10), (0, 20))
 
 
 async def test_a_turn_that_waits_and_is_cancelled_takes_nothing(storage: Storage) -> None:

@@ -49,12 +49,14 @@ class Counter(NamedTuple):
 class Charge:
     """What a turn takes of a counter when it is accepted: `amount`, and `per_token` for each token of the
     session's last model call. Turns are counted at once; of the rest it is held until the turn is
-    over. Tokens are tokens, cost is microdollars."""
+    over. Tokens are tokens, cost is microdollars. A call that began to answer and never reported what it
+    used counts as `answer` tokens beside what is known."""
 
     counter: Counter
     measure: Held
     amount: int
     per_token: float = 0.0
+    answer: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,15 @@ USED = Prepared(select(_c.used).where(*_THIS))
 LOCK = Prepared(select(_c.used).where(*_THIS).with_for_update())
 ENDED = Prepared(
     select(
-        _h.turn_id, _h.measure, _h.amount, turns.c.outcome, turns.c.iterations, turns.c.usage, turns.c.cost
+        _h.turn_id,
+        _h.measure,
+        _h.amount,
+        _h.answer,
+        turns.c.outcome,
+        turns.c.iterations,
+        turns.c.usage,
+        turns.c.cost,
+        turns.c.unreported,
     )
     .select_from(limit_holds.outerjoin(turns, turns.c.id == _h.turn_id))
     .where(*_OF_THIS, _OVER)
@@ -63,6 +71,7 @@ HOLD = Prepared(
         measure=bindparam("measure"),
         most=bindparam("most"),
         amount=bindparam("amount"),
+        answer=bindparam("answer"),
         user_id=bindparam("user_id"),
     )
 )
@@ -126,6 +135,7 @@ def charge(
             measure=each.measure,
             most=counter.most,
             amount=amount,
+            answer=each.answer,
             user_id=counter.user_id,
         )
         taken.append(Standing(counter, used, held + amount))
@@ -135,6 +145,7 @@ def charge(
 def raise_hold(connection: Connection, turn_id: str, spent: Spent, following: Spent) -> Standing | None:
     # In the order of `charge`: the server's order of texts is another.
     found = sorted(OF_TURN.all(connection, turn_id=turn_id), key=lambda row: row[0])
+    raised: list[tuple[Counter, int]] = []
     for *named, measure, amount in found:
         counter = Counter(*named)
         most = counter.most
@@ -145,12 +156,12 @@ def raise_hold(connection: Connection, turn_id: str, spent: Spent, following: Sp
             continue
         used = _settled(connection, counter)
         others = HELD.value(connection, **_key(counter), but_of=turn_id)
-        has_room = used + others + wanted <= most
-        CHANGE.run(
-            connection, **_key(counter), of_turn=turn_id, amount=wanted if has_room else spent.of(measure)
-        )
-        if not has_room:
+        if used + others + wanted > most:
+            CHANGE.run(connection, **_key(counter), of_turn=turn_id, amount=spent.of(measure))
             return Standing(counter, used, others + spent.of(measure))
+        raised.append((counter, wanted))
+    for counter, wanted in raised:
+        CHANGE.run(connection, **_key(counter), of_turn=turn_id, amount=wanted)
     return None
 
 
@@ -213,16 +224,17 @@ def _locked(connection: Connection, counter: Counter) -> int:
     return used
 
 
-def _used_by(measure: Held, held: int, *turn: Any) -> int:
-    """What a turn that is over used, by its row: outcome, iterations, usage, cost. What is not known of one
-    that called the model counts as was held for it: unknown is never 0."""
-    outcome, iterations, usage, cost = turn
-    if measure == "concurrent" or (outcome and not usage and (not iterations or outcome == "failed")):
+def _used_by(measure: Held, held: int, answer: int, *turn: Any) -> int:
+    """What a turn that is over used, by its row: outcome, iterations, usage, cost, unreported. What is not
+    known of one that called the model counts as was held for it: unknown is never 0."""
+    outcome, iterations, usage, cost, unreported = turn
+    never_began = outcome and not usage and not unreported and (not iterations or outcome == "failed")
+    if measure == "concurrent" or never_began:
         return 0
     used = usage_of(usage)
     if used is None or (measure == "cost" and cost is None):
         return held
-    known = used.total if measure == "tokens" else microdollars(cost)
+    known = microdollars(cost) if measure == "cost" else used.total + (unreported or 0) * answer
     return known if outcome == "completed" else max(known, held)
 
 

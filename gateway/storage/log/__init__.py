@@ -23,7 +23,8 @@ class Page(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Closing:
     """How a turn ended; stored together with its `done` event. `prefix_hash` identifies the prompt before the
-    messages that its last model call had."""
+    messages that its last model call had. `unreported` counts the calls that began to answer and never
+    reported what they used."""
 
     outcome: Outcome
     iterations: int
@@ -31,6 +32,7 @@ class Closing:
     cost: float | None
     at: int
     prefix_hash: str | None = None
+    unreported: int = 0
 
 
 FORMER_TURN = OPERATION_PREFIX + "of_"

@@ -33,7 +33,7 @@ class Chain(NamedTuple):
     holds: str = "sessions"
 
 
-HEAD = "0031"
+HEAD = "0032"
 """The newest revision of the sessions, in versions/."""
 SESSIONS = Chain("versions", HEAD, "0009")
 

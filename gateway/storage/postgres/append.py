@@ -65,12 +65,14 @@ _MORE = f"""
     ended AS (
         SELECT moved.session_id, moved.turn_id, moved.last, closing.*
         FROM unnest(
-            $18::int[], $19::text[], $20::bigint[], $21::text[], $22::float8[], $23::bigint[], $24::text[]
-        ) AS closing (n, outcome, iterations, usage, cost, at, prefix_hash) JOIN moved USING (n)
+            $18::int[], $19::text[], $20::bigint[], $21::text[], $22::float8[], $23::bigint[], $24::text[],
+            $25::int[]
+        ) AS closing (n, outcome, iterations, usage, cost, at, prefix_hash, unreported) JOIN moved USING (n)
     ),
     closed AS (
         UPDATE turns SET status = 'done', outcome = ended.outcome, iterations = ended.iterations,
-            usage = ended.usage, cost = ended.cost, ended_at = ended.at, last_seq = ended.last
+            usage = ended.usage, cost = ended.cost, unreported = ended.unreported, ended_at = ended.at,
+            last_seq = ended.last
         FROM ended WHERE turns.id = ended.turn_id
     ),
     touched AS (
@@ -89,7 +91,7 @@ _MORE = f"""
             AND sessions.role_id IS DISTINCT FROM '{BESIDE}'
     ),
     entries AS (
-        SELECT entry.* FROM unnest($25::int[], $26::bigint[], $27::text[], $28::bigint[], $29::bigint[])
+        SELECT entry.* FROM unnest($26::int[], $27::bigint[], $28::text[], $29::bigint[], $30::bigint[])
             AS entry (n, number, turn_id, first, last) JOIN moved USING (n)
     ),
     delivered AS (DELETE FROM outbox USING entries WHERE outbox.number = entries.number),
@@ -111,6 +113,7 @@ _MORE_TYPES = (
     binary_arrays.FLOAT8S,
     binary_arrays.INT8S,
     binary_arrays.TEXTS,
+    binary_arrays.INT4S,
     binary_arrays.INT4S,
     binary_arrays.INT8S,
     binary_arrays.TEXTS,
@@ -192,9 +195,9 @@ def _closings(runs: Sequence[Run]) -> Iterator[bytes]:
     for n, run in enumerate(runs, 1):
         last = run.parts[-1]
         if (end := last.batch.closing) is not None:
-            row = (n, end.outcome, end.iterations, last.turn_usage, end.cost, end.at, end.prefix_hash)
-            rows.append(row)
-    return _columns(rows, int4s, texts, int8s, texts, float8s, int8s, texts)
+            used = last.turn_usage, end.cost
+            rows.append((n, end.outcome, end.iterations, *used, end.at, end.prefix_hash, end.unreported))
+    return _columns(rows, int4s, texts, int8s, texts, float8s, int8s, texts, int4s)
 
 
 def _entries(runs: Sequence[Run]) -> Iterator[bytes]:

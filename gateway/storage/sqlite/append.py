@@ -52,7 +52,8 @@ INSERT_MESSAGE = """
 """
 CLOSE_TURN = """
     UPDATE turns
-    SET status = 'done', outcome = ?, iterations = ?, usage = ?, cost = ?, ended_at = ?, last_seq = ?
+    SET status = 'done', outcome = ?, iterations = ?, usage = ?, cost = ?, unreported = ?,
+        ended_at = ?, last_seq = ?
     WHERE id = ?
 """
 FREE_HEAD = "UPDATE heads SET turn_id = NULL, replica = NULL WHERE session_id = ?"
@@ -117,6 +118,7 @@ def write_parts(connection: sqlite3.Connection, run: Run) -> None:
                     closing.iterations,
                     part.turn_usage,
                     closing.cost,
+                    closing.unreported,
                     closing.at,
                     run.end,
                     run.turn_id,
