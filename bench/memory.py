@@ -233,7 +233,7 @@ async def writing(share: int) -> Sequence[Figure]:
         began = perf_counter()
         await asyncio.gather(*(start_writer(settings.data_dir, writer, each) for writer in range(WRITERS)))
         took = perf_counter() - began
-        count, _ = await services.store.count(AllScopes(OWNER), Filter())
+        count = await services.store.count(AllScopes(OWNER), Filter())
         wanted = WRITERS * (each - SHARED) + SHARED
         found = await services.store.list(AllScopes(OWNER), Filter(), limit=count + 1)
     doubled = len(found) - len({row.content for row in found})

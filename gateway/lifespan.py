@@ -72,6 +72,7 @@ from gateway.turn.observer import CompositeObserver
 from gateway.turn.ownership import Ownership
 from gateway.turn.suggestions import Suggestions
 from gateway.wiring import (
+    MemoryRotation,
     Storage,
     artifact_skill,
     assemble,
@@ -173,7 +174,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
             provider_keys=UserProviderKeys(
                 storage.provider_keys, keys, settings, has_model=app.state.demo or settings.has_model
             ),
-            secrets=SecretRotation(storage.secrets, storage.blobs),
+            secrets=SecretRotation(storage.secrets, MemoryRotation(settings), storage.blobs),
         )
         app.state.deps, app.state.gateway, app.state.telemetry, app.state.wheel = (
             deps,

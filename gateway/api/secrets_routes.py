@@ -19,7 +19,8 @@ class RotationReply(Reply):
     """What this slice came to."""
 
     rows: int = Field(description="Secrets that were encrypted anew with the first key.")
-    blobs: int = Field(description="Artifacts and archives, likewise.")
+    memories: int = Field(0, description="Memories that were not encrypted before.")
+    blobs: int = Field(description="Artifacts and archives that were encrypted anew.")
     unreadable: int = Field(description="Those that no key opens; the log names blobs.")
     after: str | None = Field(None, description="For the next slice; absent: this was the last.")
 

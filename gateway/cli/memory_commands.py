@@ -67,7 +67,7 @@ def list_(
             show_deleted(await store.tombstones(stored.all_scopes, limit=limit), as_json=as_json)
             return
         rows = await stored.memories.list(stored.viewer, which, limit=limit)
-        count, _ = await store.count(stored.viewer, which)
+        count = await store.count(stored.viewer, which)
         filtered = bool(kind or status or tag or unconfirmed or role or project)
         show_rows(rows, count, user, filtered=filtered, as_json=as_json)
 

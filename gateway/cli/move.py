@@ -25,9 +25,11 @@ def move(
     archives and artifacts. No gateway may run on either side. What was interrupted goes on when it is called
     again; the source stays as it is."""
     from gateway.cli.terminal import to_stderr
+    from gateway.settings import load_settings
     from gateway.wiring.database_move import move_everything
+    from gateway.wiring.encryption import open_keyring
 
-    moved = move_everything(source, target, blobs, _ProgressLine().show)
+    moved = move_everything(source, target, blobs, _ProgressLine().show, open_keyring(load_settings()))
     if moved.blobs is not None:
         print(f"{moved.blobs.copied + moved.blobs.present} blobs ({moved.blobs.present} were there already).")
         for what, paths in (("missing", moved.blobs.missing), ("damaged", moved.blobs.damaged)):

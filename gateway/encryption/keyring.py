@@ -86,7 +86,7 @@ class Keyring:
 
     def encrypt(self, secret: str, *bound_to: str) -> str:
         """As text, bound to these words in their order."""
-        key_id, sealed = self.seal(secret.encode(), _bound(bound_to))
+        key_id, sealed = self.seal(secret.encode(), bound(bound_to))
         return f"{MARK}{key_id}.{urlsafe_b64encode(sealed).decode()}"
 
     def decrypt(self, text: str, *bound_to: str) -> str:
@@ -101,7 +101,7 @@ class Keyring:
             raise changed() from None
         if urlsafe_b64encode(sealed).decode() != written:  # of several ways to write the same
             raise changed()
-        return self.open(key_id, sealed, _bound(bound_to)).decode()
+        return self.open(key_id, sealed, bound(bound_to)).decode()
 
 
 def key_id_of(text: str) -> str | None:
@@ -130,5 +130,6 @@ def _id_of(key: bytes) -> str:
     return hashlib.sha256(_KEY_ID + key).hexdigest()[:16]
 
 
-def _bound(words: Sequence[str]) -> bytes:
+def bound(words: Sequence[str]) -> bytes:
+    """The words as they are authenticated: no two lists of words are the same."""
     return b"".join(len(word.encode()).to_bytes(4, "big") + word.encode() for word in words)

@@ -120,7 +120,7 @@ async def _new(
     new = [row for row in rows if row.id not in known]
     if len(rows) < MAX_NEW:
         return new, 0
-    count, _ = await store.count(scope, which)
+    count = await store.count(scope, which)
     listed = {row.id for row in rows}
     changed = (row for row in known.values() if row and row.recallable and row.source != "document")
     before = sum(row.updated_at > as_of and row.id not in listed for row in changed)

@@ -48,7 +48,7 @@ async def load(
     """The snapshot of what `scope` sees now; its lines take at most so many tokens. Raises
     errors.StorageError."""
     newest = await store.list(scope, SNAPSHOT_FILTER, limit=1)
-    count, _ = await store.count(scope, SNAPSHOT_FILTER)
+    count = await store.count(scope, SNAPSHOT_FILTER)
     rows = await store.weighed(scope, SNAPSHOT_FILTER, limit=tokens // MIN_LINE_TOKENS + 1)
     full, brief = fit(rows, tokens)
     omitted = max(0, count - len(full) - len(brief))

@@ -174,7 +174,7 @@ class MemoryCall:
         rows = await self.memories.list(self.scope, which, limit=LISTED)
         if not rows:
             return f"Nothing of the type {type} is remembered." if type else "Nothing is remembered yet."
-        count, _ = await self.memories.store.count(self.scope, which)
+        count = await self.memories.store.count(self.scope, which)
         shown = (
             f"{count} in all." if count <= len(rows) else f"The newest {len(rows)} of {count}: search them."
         )

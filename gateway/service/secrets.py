@@ -27,10 +27,29 @@ class RotatingBlobs(Protocol):
         ...
 
 
+class RotatedMemories(NamedTuple):
+    """What one slice came to: whether their key was stored anew (1), memories that were encrypted, whether
+    nothing of them opens (1), and the number behind which to go on; None: that was all."""
+
+    keys: int
+    memories: int
+    unreadable: int
+    after: int | None
+
+
+class RotatingMemories(Protocol):
+    """The memories, of which some may be encrypted."""
+
+    async def rotate(self, after: int) -> RotatedMemories:
+        """Their key first, then those behind the number `after` that are not encrypted and are to be."""
+        ...
+
+
 class RotationSlice(NamedTuple):
     """What was encrypted anew, what did not open, and where to go on; None: that was all."""
 
     rows: int
+    memories: int
     blobs: int
     unreadable: int
     after: str | None
@@ -39,14 +58,15 @@ class RotationSlice(NamedTuple):
 class SecretRotation:
     """One per process."""
 
-    def __init__(self, secrets: Secrets, blobs: Blobs) -> None:
+    def __init__(self, secrets: Secrets, memories: RotatingMemories, blobs: Blobs) -> None:
         self._secrets = secrets
+        self._memories = memories
         self._blobs = blobs
 
     async def rotate(self, who: Principal, after: str | None) -> RotationSlice:
-        """One slice, rows first, then blobs: what is under the first key already is passed over, so that it
-        can be begun anew at any time. When a whole round found nothing that does not open, the other keys
-        count as unused.
+        """One slice, rows first, then memories, then blobs: what is under the first key already is passed
+        over, so that it can be begun anew at any time. When a whole round found nothing that does not open,
+        the other keys count as unused.
 
         Raises:
             errors.Forbidden: the caller is not the operator. errors.EncryptionOff.
@@ -54,19 +74,27 @@ class SecretRotation:
         if not is_operator(who):
             raise Forbidden("Only an admin of the tenant default can do this.", details={"scope": "admin"})
         place = _Place.of(after)
-        if place.blobs is None:
-            done = await self._secrets.rotate(place.rows, ROWS)
+        if place.blobs is not None:
+            return await self._blobs_from(place.blobs, place)
+        if place.memories is not None:
+            done = await self._memories.rotate(place.memories)
             unreadable = place.unreadable + done.unreadable
-            following = _Place(done.after, "" if done.after is None else None, unreadable)
-            return RotationSlice(done.rows, 0, done.unreadable, following.text())
-        paths = await self._secrets.blob_paths(place.blobs, BLOBS)
+            following = _Place(None, done.after, "" if done.after is None else None, unreadable)
+            return RotationSlice(done.keys, done.memories, 0, done.unreadable, following.text())
+        rotated = await self._secrets.rotate(place.rows, ROWS)
+        unreadable = place.unreadable + rotated.unreadable
+        following = _Place(rotated.after, 0 if rotated.after is None else None, None, unreadable)
+        return RotationSlice(rotated.rows, 0, 0, rotated.unreadable, following.text())
+
+    async def _blobs_from(self, path: str, place: "_Place") -> RotationSlice:
+        paths = await self._secrets.blob_paths(path, BLOBS)
         rotated, unreadable = await self._rotate(paths)
         if len(paths) == BLOBS:
-            following = _Place(None, paths[-1], place.unreadable + unreadable)
-            return RotationSlice(0, rotated, unreadable, following.text())
+            following = _Place(None, None, paths[-1], place.unreadable + unreadable)
+            return RotationSlice(0, 0, rotated, unreadable, following.text())
         if not place.unreadable + unreadable:
             await self._secrets.end_rotation()
-        return RotationSlice(0, rotated, unreadable, None)
+        return RotationSlice(0, 0, rotated, unreadable, None)
 
     async def _rotate(self, paths: Sequence[str]) -> tuple[int, int]:
         """How many were encrypted anew, and how many do not open."""
@@ -85,23 +113,29 @@ class SecretRotation:
 
 
 class _Place(NamedTuple):
-    """Where a round is: behind which row, or (not None) behind which blob."""
+    """Where a round is: behind which row, or (not None) behind which memory, or behind which blob."""
 
     rows: str | None
+    memories: int | None
     blobs: str | None
     unreadable: int
 
     @classmethod
     def of(cls, text: str | None) -> "_Place":
         if text is None:
-            return cls(None, None, 0)
+            return cls(None, None, None, 0)
         try:
-            rows, blobs, unreadable = orjson.loads(text)
+            rows, memories, blobs, unreadable = orjson.loads(text)
         except (ValueError, TypeError):
             raise InvalidRequest("after is not one that this route gave.") from None
-        if not (isinstance(rows or "", str) and isinstance(blobs or "", str) and isinstance(unreadable, int)):
+        texts, numbers = (rows or "", blobs or ""), (memories or 0, unreadable)
+        if not (all(isinstance(each, str) for each in texts) and all(map(_is_number, numbers))):
             raise InvalidRequest("after is not one that this route gave.")
-        return cls(rows, blobs, unreadable)
+        return cls(rows, memories, blobs, unreadable)
 
     def text(self) -> str:
         return orjson.dumps([*self]).decode()
+
+
+def _is_number(given: object) -> bool:
+    return isinstance(given, int) and 0 <= given < 2**62

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from gateway.wiring.database_server import inspect_server
     from gateway.wiring.memory import memory_needed, open_documents, open_extractor, open_memory
     from gateway.wiring.memory_database import open_stored_memories
+    from gateway.wiring.memory_encryption import MemoryRotation
     from gateway.wiring.skills import (
         TAKEN,
         artifact_skill,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "TAKEN",
+    "MemoryRotation",
     "Storage",
     "artifact_skill",
     "assemble",
@@ -55,6 +57,7 @@ _FILES = {
     "database_server": "inspect_server",
     "memory": "memory_needed open_documents open_extractor open_memory",
     "memory_database": "open_stored_memories",
+    "memory_encryption": "MemoryRotation",
     "skills": "TAKEN artifact_skill find_functions function_skills look_at_skills memory_skill open_skills "
     "schedule_skills",
     "storage": "Storage open_storage storage_on storage_on_server try_bucket",

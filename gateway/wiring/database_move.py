@@ -6,13 +6,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from gateway.encryption.keyring import Keyring
 from gateway.errors import SettingsError
 from gateway.memory.validation import indexed
 from gateway.settings.value_types import check_database_url
 from gateway.storage.blobs.addresses import open_blobs
+from gateway.storage.memories.encrypted_rows import BlindTerms, RowCipher
+from gateway.storage.memories.memory_key import opened_key, stored_key
+from gateway.storage.memories.terms import PLAIN, Terms
 from gateway.storage.moving import MovingDatabase, OnProgress
 from gateway.storage.moving.blobs import MovedBlobs, move_blobs, named_blobs
-from gateway.storage.moving.move import begin, move
+from gateway.storage.moving.move import Index, begin, move
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,23 +31,43 @@ class MoveReport:
 
 
 def move_everything(
-    source_url: str, target_url: str, blobs: tuple[str, str] | None, report: OnProgress
+    source_url: str,
+    target_url: str,
+    blobs: tuple[str, str] | None,
+    report: OnProgress,
+    keyring: Keyring | None = None,
 ) -> MoveReport:
-    """Sessions and memories, and with the addresses of two stores the blobs that they name.
+    """Sessions and memories, and with the addresses of two stores the blobs that they name. `keyring` opens
+    the key of encrypted memories, whose words are made again.
 
     Raises:
-        SettingsError: an address is of no engine or store that is known.
+        SettingsError: an address is of no engine or store that is known, or a key is missing.
         StorageError: see `begin` and `move`; a database is in use, or of another version.
     """
     with opened(source_url) as source, opened(target_url, is_target=True) as target:
+        index, terms = _index_of(source, keyring)
         begin(source, target)
         named = named_blobs(source.connection)
         moved = None
         if blobs is not None:
             here, there = (open_blobs(address, Path()) for address in blobs)
             moved = asyncio.run(move_blobs(named, here, there, report))
-        rows = move(source, target, indexed, report)
+        rows = move(source, target, index, report, terms)
         return MoveReport(source.name, target.name, rows, len(named), moved)
+
+
+def _index_of(source: MovingDatabase, keyring: Keyring | None) -> tuple[Index, Terms]:
+    stored = stored_key(source.connection)
+    if stored is None:
+        return indexed, PLAIN
+    if keyring is None:
+        raise SettingsError(
+            "The memories may be encrypted, and their words are made again in a move: set "
+            "GATEWAY_ENCRYPTION_KEYS as the gateway has it."
+        )
+    key = opened_key(stored, keyring)
+    cipher = RowCipher(key)
+    return lambda row: indexed(cipher.opened(row)), BlindTerms(key, encrypts=True)
 
 
 @contextmanager

@@ -22,8 +22,7 @@ from gateway.skills.library import SkillLibrary
 from gateway.storage.database import ConnectionPools
 from gateway.storage.exclusive import Exclusive
 from gateway.storage.memories import AllScopes
-from gateway.storage.memories.store import SqlMemories
-from gateway.wiring.memory_database import open_memory_database
+from gateway.wiring.memory_database import memories_in, open_memory_database
 
 DAMAGED = (
     "If the file {} is damaged, move it away with its -wal and -shm files, and put a backup in its place or "
@@ -47,12 +46,13 @@ async def open_memory(
 
     Raises:
         StorageError: the file, or the database, cannot be used.
-        SettingsError: vectors or PostgreSQL are configured, and what they need is not installed.
+        SettingsError: vectors or PostgreSQL are configured, and what they need is not installed; or a key
+            that memories may be encrypted with is missing.
     """
     async with open_memory_database(settings) as database:
         if pools is not None:
             database.measured_by(pools)
-        store = SqlMemories(database)
+        store = await memories_in(database, settings)
         searcher = Searcher(store, embeddings_of(settings), exclusive)
 
         def changed(change: Changed) -> None:

@@ -5,10 +5,13 @@ from contextlib import asynccontextmanager
 
 from gateway.memory.memories import Memories
 from gateway.settings import Settings
+from gateway.storage.memories.encrypted import EncryptedMemories
 from gateway.storage.memories.memory_database import MemoryDatabase
+from gateway.storage.memories.memory_key import memory_key
 from gateway.storage.memories.store import SqlMemories
 from gateway.storage.sqlite.shared import SharedDatabase
 from gateway.wiring.database_server import driver_needed
+from gateway.wiring.encryption import open_keyring
 
 CONNECTIONS = 4
 """To a PostgreSQL server for the memories, made as they are needed."""
@@ -18,7 +21,16 @@ CONNECTIONS = 4
 async def open_stored_memories(settings: Settings) -> AsyncGenerator[Memories]:
     """The memories to be listed and read, without what `open_memory` has beside them. Raises as that."""
     async with open_memory_database(settings) as database:
-        yield Memories(SqlMemories(database), most=settings.memory_limit)
+        yield Memories(await memories_in(database, settings), most=settings.memory_limit)
+
+
+async def memories_in(database: MemoryDatabase, settings: Settings) -> SqlMemories:
+    """Those of an open database, which are encrypted where there are keys. Raises errors.SettingsError: a key
+    is missing."""
+    key = await memory_key(database, open_keyring(settings))
+    if key is None:
+        return SqlMemories(database)
+    return EncryptedMemories(database, key, encrypts=settings.encrypt_contents)
 
 
 @asynccontextmanager

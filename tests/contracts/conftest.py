@@ -8,7 +8,13 @@ import pytest
 from gateway.storage.memories.contract import MemoryStore
 from gateway.wiring import Storage
 from tests.postgres import needs_postgres
-from tests.storage.remembering import MemoryFactory, postgres_memories, sqlite_memories
+from tests.storage.remembering import (
+    MemoryFactory,
+    encrypted_postgres_memories,
+    encrypted_sqlite_memories,
+    postgres_memories,
+    sqlite_memories,
+)
 from tests.storage.writing import ENGINES, Factory
 
 
@@ -24,7 +30,14 @@ async def storage(factory: Factory, tmp_path: Path) -> AsyncGenerator[Storage]:
         yield opened
 
 
-@pytest.fixture(params=[sqlite_memories, pytest.param(postgres_memories, marks=needs_postgres)])
+@pytest.fixture(
+    params=[
+        sqlite_memories,
+        encrypted_sqlite_memories,
+        pytest.param(postgres_memories, marks=needs_postgres),
+        pytest.param(encrypted_postgres_memories, marks=needs_postgres),
+    ]
+)
 def opens(request: pytest.FixtureRequest) -> MemoryFactory:
     """Opens a store of memories in a folder; opening the same folder again finds what was there."""
     return request.param

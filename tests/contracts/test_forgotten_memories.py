@@ -20,7 +20,7 @@ async def test_what_was_deleted_or_replaced_since_is_told_the_last_first(store: 
     ]
     await store.write(changes, most=100)
 
-    gone = [Forgotten(row.content, row.digest, at) for row, at in ((rows[1], 20), (rows[0], 10))]
+    gone = [Forgotten(row.id, row.content, row.digest, at) for row, at in ((rows[1], 20), (rows[0], 10))]
     assert await store.forgotten(ANN, since=9, limit=9) == gone
     assert await store.forgotten(ANN, since=10, limit=9) == gone[:1]
     assert await store.forgotten(AllScopes("ann"), since=9, limit=1) == gone[:1]

@@ -6,10 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from gateway.encryption.keyring import Keyring
 from gateway.lexical import query_tokens, tokens
 from gateway.memory.validation import digest_of, indexed
 from gateway.storage.memories import Change, Filter, Indexed, MemoryRow, Operation, Scope, Viewer
 from gateway.storage.memories.contract import MemoryStore
+from gateway.storage.memories.encrypted import EncryptedMemories
+from gateway.storage.memories.memory_database import MemoryDatabase
+from gateway.storage.memories.memory_key import memory_key
 from gateway.storage.memories.store import SqlMemories
 from gateway.storage.postgres.memory_dialect import PostgresMemoryDatabase
 from gateway.storage.sqlite.shared import SharedDatabase
@@ -31,6 +35,27 @@ async def sqlite_memories(folder: Path) -> AsyncGenerator[MemoryStore]:
 async def postgres_memories(folder: Path) -> AsyncGenerator[MemoryStore]:
     async with await PostgresMemoryDatabase.open(database_in(folder)) as database:
         yield SqlMemories(database)
+
+
+KEYRING = Keyring([bytes(range(32))])
+
+
+async def encrypted_in(database: MemoryDatabase, *, encrypts: bool = True) -> EncryptedMemories:
+    key = await memory_key(database, KEYRING)
+    assert key is not None
+    return EncryptedMemories(database, key, encrypts=encrypts)
+
+
+@asynccontextmanager
+async def encrypted_sqlite_memories(folder: Path) -> AsyncGenerator[MemoryStore]:
+    async with await SharedDatabase.open(folder / "memory.db") as database:
+        yield await encrypted_in(database)
+
+
+@asynccontextmanager
+async def encrypted_postgres_memories(folder: Path) -> AsyncGenerator[MemoryStore]:
+    async with await PostgresMemoryDatabase.open(database_in(folder)) as database:
+        yield await encrypted_in(database)
 
 
 def memory(memory_id: str, content: str = "", **fields: Any) -> MemoryRow:

@@ -14,7 +14,7 @@ from gateway.errors import Conflict, InvalidRequest, NotFound, StorageError
 from gateway.files.polling import poll
 from gateway.ids import now_ms
 from gateway.memory.documents import file_changes
-from gateway.memory.documents.document import NO_USER, Document, document_of
+from gateway.memory.documents.document import Document, document_of
 from gateway.memory.documents.folder import (
     DOCUMENT,
     SETTLING,
@@ -26,7 +26,7 @@ from gateway.memory.documents.folder import (
 from gateway.memory.documents.selection import DocumentFile
 from gateway.memory.validation import indexed
 from gateway.storage.exclusive import Exclusive, LocalExclusive
-from gateway.storage.memories import Indexed, MemoryRow, Scope
+from gateway.storage.memories import Indexed, MemoryRow
 from gateway.storage.memories.contract import MemoryStore
 
 T = TypeVar("T")
@@ -199,7 +199,7 @@ async def _has(store: MemoryStore, documents: Sequence[DocumentFile]) -> bool:
     """Whether as many documents are stored, with as much in them: by their number and characters, which is
     quick. A store in which others have put documents is at another pair in all likelihood."""
     characters = sum(len(each.document.content) for each in documents)
-    return await store.count(Scope(NO_USER)) == (len(documents), characters)
+    return await store.documented() == (len(documents), characters)
 
 
 def _rows(filed: Sequence[DocumentFile]) -> list[tuple[MemoryRow, Sequence[Indexed]]]:

@@ -225,6 +225,8 @@ class Change:
     """Makes a repetition of the same request harmless: a change with a key that was used is refused as a
     duplicate of what that made or reinforced."""
     turn_id: str | None = None
+    other_digest: str | None = None
+    """The digest in another form that rows may have it in, encrypted or not: that is the same content too."""
 
     @property
     def deletes(self) -> bool:
@@ -257,6 +259,7 @@ class Tombstone:
 class Forgotten:
     """The last content of a memory that was deleted, or replaced by another, at that time (Unix ms)."""
 
+    id: str
     content: str
     digest: str
     at: int
@@ -271,6 +274,8 @@ class Filter:
     owner_type: OwnerType | None = None
     owner_id: str | None = None
     tag: str | None = None
+    tag_sealed: Sequence[str] = ()
+    """Also these tags: `tag` as it is stored where memories are encrypted."""
     since: int | None = None
     quarantined: bool | None = None
     pinned: bool | None = None

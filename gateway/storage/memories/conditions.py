@@ -34,7 +34,7 @@ def partitions_of(row: MemoryRow) -> Sequence[str]:
     project or session, with all that is theirs. What is not recalled is aside."""
     alone = row.source == DOCUMENT or row.owner_type == "household"
     names = (row.audience,) if alone else (row.audience, _all_of(row.user_id))
-    return names if row.recallable else _aside(names)
+    return names if row.recallable else aside(names)
 
 
 def partitions(viewer: Viewer, which: Filter) -> Sequence[str]:
@@ -43,10 +43,11 @@ def partitions(viewer: Viewer, which: Filter) -> Sequence[str]:
         names = viewer.audiences
     else:
         names = (_all_of(viewer.user_id), *(audience_of("household", name) for name in viewer.households))
-    return names if which.recallable else (*names, *_aside(names))
+    return names if which.recallable else (*names, *aside(names))
 
 
-def _aside(names: Sequence[str]) -> tuple[str, ...]:
+def aside(names: Sequence[str]) -> tuple[str, ...]:
+    """The partitions of what is in these, and not recalled."""
     return tuple(f"{name} aside" for name in names)
 
 
@@ -67,7 +68,7 @@ def asked(which: Filter, viewer: Viewer) -> Condition:
     if which.owner_id is not None:
         found.append(c.owner_id == which.owner_id)
     if which.tag is not None:
-        found.append(literal(which.tag).in_(texts_in(c.tags)))
+        found.append(or_(*(literal(tag).in_(texts_in(c.tags)) for tag in (which.tag, *which.tag_sealed))))
     if which.since is not None:
         found.append(c.updated_at >= which.since)
     if which.quarantined is not None:

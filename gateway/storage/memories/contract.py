@@ -69,8 +69,8 @@ class MemoryRecords(Protocol):
         """Newest first by (updated_at, id), strictly before that pair."""
         ...
 
-    async def count(self, viewer: Viewer, which: Filter | None = None) -> tuple[int, int]:
-        """How many there are, and the characters of their contents together."""
+    async def count(self, viewer: Viewer, which: Filter | None = None) -> int:
+        """How many there are."""
         ...
 
     async def census(self) -> Mapping[tuple[MemoryType, Status, bool], int]:
@@ -232,6 +232,10 @@ class MemoryStore(
 
     async def put_documents(self, rows: Sequence[tuple[MemoryRow, Sequence[Indexed]]]) -> None:
         """Makes `rows`, each with by what it is found, all the documented memories there are."""
+        ...
+
+    async def documented(self) -> tuple[int, int]:
+        """How many of those there are, and the characters of their contents together."""
         ...
 
     async def state(self) -> int:

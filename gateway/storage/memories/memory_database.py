@@ -1,16 +1,21 @@
 """The words of memories in an engine's full-text index, and its database."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, Self
 
 from sqlalchemy import Connection, Subquery
 
 from gateway.storage.database import Database
 from gateway.storage.memories import Indexed, Passage
+from gateway.storage.memories.terms import Terms
 
 
 class Words(Protocol):
     """A full text index over the memories, by their number. Each memory is in one partition or several."""
+
+    def spelled(self, terms: Terms) -> Self:
+        """The same index, with its terms in that spelling."""
+        ...
 
     def put(
         self, connection: Connection, number: int, partitions: Sequence[str], index: Sequence[Indexed]

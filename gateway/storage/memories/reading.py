@@ -33,7 +33,7 @@ MAX_HISTORY = 500
 EVERYTHING = Filter()
 
 EVIDENCE = Prepared(
-    select(*(memory_evidence.c[name] for name in ("session_id", "position", "quote", "author")))
+    select(*(memory_evidence.c[name] for name in ("session_id", "position", "quote", "author", "digest")))
     .join(memories, memories.c.number == memory_evidence.c.memory)
     .where(
         memories.c.id == bindparam("id"),
@@ -119,10 +119,15 @@ def weighed(
     return _numbered(connection, some)
 
 
-def count(connection: Connection, viewer: Viewer, which: Filter | None = None) -> tuple[int, int]:
-    characters = func.coalesce(func.sum(func.length(memories.c.content)), 0)
-    statement = select(func.count(), characters).where(asked(which or EVERYTHING, viewer))
-    found, size = connection.execute(statement).one()
+def count(connection: Connection, viewer: Viewer, which: Filter | None = None) -> int:
+    found = select(func.count()).select_from(memories).where(asked(which or EVERYTHING, viewer))
+    return connection.execute(found).scalar_one()
+
+
+def documented(connection: Connection) -> tuple[int, int]:
+    c = memories.c
+    characters = func.coalesce(func.sum(func.length(c.content)), 0)
+    found, size = connection.execute(select(func.count(), characters).where(c.source == DOCUMENT)).one()
     return found, size
 
 
@@ -192,7 +197,15 @@ def last_turns(connection: Connection, viewer: Viewer, *ids: str) -> Mapping[str
 def evidence(connection: Connection, viewer: Viewer, memory_id: str) -> Sequence[Evidence]:
     """At most MAX_HISTORY, the newest, the oldest of them first."""
     rows = EVIDENCE.all(connection, id=memory_id, user_id=viewer.user_id)
-    return [Evidence(*row) for row in reversed(rows)]
+    return [Evidence(*row[:4]) for row in reversed(rows)]
+
+
+def evidence_and_digests(
+    connection: Connection, viewer: Viewer, memory_id: str
+) -> Sequence[tuple[Evidence, str]]:
+    """The same, each with the digest of the content whose evidence it is."""
+    rows = EVIDENCE.all(connection, id=memory_id, user_id=viewer.user_id)
+    return [(Evidence(*row[:4]), row[4]) for row in reversed(rows)]
 
 
 def links(connection: Connection, memory_id: str) -> Sequence[Link]:
@@ -216,7 +229,7 @@ def forgotten(connection: Connection, viewer: Viewer, *, since: int, limit: int)
     at = case((c.deleted_at.is_not(None), c.deleted_at), else_=c.updated_at)
     gone = or_(c.deleted_at > since, and_(c.status == "replaced", c.updated_at > since))
     rows = connection.execute(
-        select(c.content, c.digest, at)
+        select(c.id, c.content, c.digest, at)
         .where(gone, c.source != DOCUMENT, seen(viewer))
         .order_by(at.desc(), c.number.desc())
         .limit(limit)

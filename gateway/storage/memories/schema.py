@@ -203,3 +203,11 @@ held_users = Table(
     metadata,
     Column("user_id", Text, primary_key=True, nullable=False),
 )
+
+# The key of encrypted memories, itself encrypted with one of the operator's: one row, named `memories`.
+memory_keys = Table(
+    "memory_keys",
+    metadata,
+    Column("name", Text, primary_key=True, nullable=False),
+    Column("secret", Text, nullable=False),
+)

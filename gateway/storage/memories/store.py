@@ -32,6 +32,7 @@ class SqlMemories(Store):
     weighed = reads(reading.weighed)
     containing = reads(reading.containing)
     count = reads(reading.count, snapshot=False)
+    documented = reads(reading.documented, snapshot=False)
     census = reads(reading.census, snapshot=False)
     use = writes(writing.use)
     versions = reads(reading.versions, snapshot=False)

@@ -8,7 +8,7 @@ changes neither its time nor its result.
 import hashlib
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import orjson
 
@@ -35,9 +35,9 @@ def entry_of(number: int, passage: int) -> int:
     return number * PASSAGES + passage
 
 
-def marks_of(partitions: Sequence[str]) -> list[str]:
-    """A mark for each."""
-    return [hashlib.sha256(partition.encode()).hexdigest()[:12] for partition in partitions]
+def mark_of(partition: str) -> str:
+    """What each term of it begins with."""
+    return hashlib.sha256(partition.encode()).hexdigest()[:12]
 
 
 def kept(words: Sequence[str]) -> list[str]:
@@ -45,35 +45,42 @@ def kept(words: Sequence[str]) -> list[str]:
     return [word for word in words if _WORD.fullmatch(word)]
 
 
-def marked(partitions: Sequence[str], words: Sequence[str]) -> list[str]:
-    """The words as the index has them, in each of the partitions."""
-    some = kept(words)
-    return [mark + word for mark in marks_of(partitions) for word in some]
+class Terms:
+    """How an index spells what it has: as it is."""
+
+    def made(self, partition: str, words: Sequence[str]) -> list[str]:
+        """The terms of these words in that partition, one of each."""
+        mark = mark_of(partition)
+        return [mark + word for word in words]
+
+    def sought(self, partition: str, words: Sequence[str]) -> list[str]:
+        """The terms that are looked for there."""
+        return self.made(partition, words)
+
+    def queried(self, partitions: Sequence[str], words: Sequence[str]) -> list[str]:
+        """The terms that a query of these words looks for."""
+        some = kept(list(dict.fromkeys(words))[:QUERY_WORDS])
+        return [term for partition in partitions for term in self.sought(partition, some)]
+
+    def written(self, passage: Passage, entry: int, partitions: Sequence[str]) -> str:
+        """The passage of an entry in these partitions, as an index keeps it."""
+        return orjson.dumps(tuple(passage)).decode()
+
+    def read(self, text: str, entry: int) -> Passage:
+        """What `written` made."""
+        *numbers, headings = orjson.loads(text)
+        return Passage(*numbers, headings=tuple(headings))
 
 
-def queried(partitions: Sequence[str], words: Sequence[str]) -> list[str]:
-    """The terms that a query of these words looks for."""
-    return marked(partitions, list(dict.fromkeys(words))[:QUERY_WORDS])
+PLAIN = Terms()
 
 
-def split(known: Sequence[tuple[str, int]]) -> tuple[list[str], list[str]]:
-    """Those of `known` (terms and how many entries have them, the rarest first) that are worth their hits,
-    and the others."""
-    hits = itertools.accumulate(count for _, count in known)
+def split(known: Mapping[str, int], asked: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Those of `asked` (terms, of which `known` says how many entries have them, if any do) that are worth
+    their hits, the rarest first, and the others."""
+    ranked = sorted((term for term in asked if term in known), key=lambda term: known[term])
+    hits = itertools.accumulate(known[term] for term in ranked)
     some = [
-        term
-        for number, ((term, _), total) in enumerate(zip(known, hits, strict=True))
-        if number < ALWAYS or total <= HITS
+        term for n, (term, total) in enumerate(zip(ranked, hits, strict=True)) if n < ALWAYS or total <= HITS
     ]
-    return some, [term for term, _ in known[len(some) :]]
-
-
-def as_text(passage: Passage) -> str:
-    """A passage as an index keeps it."""
-    return orjson.dumps(tuple(passage)).decode()
-
-
-def passage_of(text: str) -> Passage:
-    """What `as_text` made."""
-    *numbers, headings = orjson.loads(text)
-    return Passage(*numbers, headings=tuple(headings))
+    return some, ranked[len(some) :]

@@ -50,7 +50,7 @@ SAME_KEY = Prepared(
 SAME_CONTENT = Prepared(
     select(memories.c.id).where(
         memories.c.audience == bindparam("audience"),
-        memories.c.digest == bindparam("digest"),
+        memories.c.digest.in_((bindparam("digest"), bindparam("other_digest"))),
         memories.c.id != bindparam("id"),
         IS_LIVE,
     )
@@ -181,6 +181,13 @@ def remove(connection: Connection, words: Words, number: int, memory_id: str) ->
     POINT_NOWHERE.run(connection, id=memory_id)
 
 
+def same_content(connection: Connection, row: MemoryRow, other_digest: str) -> Sequence[Any] | None:
+    """The id of another live memory of the audience with the row's digest, or the other one."""
+    return SAME_CONTENT.one(
+        connection, audience=row.audience, digest=row.digest, other_digest=other_digest, id=row.id
+    )
+
+
 def _stays(change: Change) -> bool:
     return not change.deletes and change.row.status in LIVE
 
@@ -196,7 +203,7 @@ def _apply(connection: Connection, words: Words, change: Change) -> Sequence[Kin
             raise _duplicate(same[0], "key")
     known = KNOWN.one(connection, id=row.id)
     if _stays(change):
-        same = SAME_CONTENT.one(connection, audience=row.audience, digest=row.digest, id=row.id)
+        same = same_content(connection, row, change.other_digest or row.digest)
         if same is not None:
             raise _duplicate(same[0], "digest")
     number, before = _store(connection, change, known)

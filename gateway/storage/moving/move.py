@@ -9,8 +9,10 @@ from sqlalchemy import Connection, exists, func, select, text
 from gateway.errors import StorageError
 from gateway.storage.memories import Indexed, MemoryRow
 from gateway.storage.memories.conditions import partitions_of
+from gateway.storage.memories.memory_database import Words
 from gateway.storage.memories.rows import COLUMNS, memory_of
 from gateway.storage.memories.schema import memories
+from gateway.storage.memories.terms import PLAIN, Terms
 from gateway.storage.migrations import HEAD, MEMORY_HEAD, MOVING
 from gateway.storage.moving import MoveProgress, MovingDatabase, OnProgress, Values
 from gateway.storage.moving.steps import STEPS, TABLES, Sum, TableCopy
@@ -28,7 +30,7 @@ State = dict[str, Any]
 the last row that was added in it."""
 
 Index = Callable[[MemoryRow], Sequence[Indexed]]
-"""By what a memory is found."""
+"""By what a memory is found, as it is stored."""
 
 
 def begin(source: MovingDatabase, target: MovingDatabase) -> bool:
@@ -55,8 +57,11 @@ def begin(source: MovingDatabase, target: MovingDatabase) -> bool:
     return False
 
 
-def move(source: MovingDatabase, target: MovingDatabase, index: Index, report: OnProgress) -> int:
-    """Adds everything, from where `begin` found it. Returns how many rows it is.
+def move(
+    source: MovingDatabase, target: MovingDatabase, index: Index, report: OnProgress, terms: Terms = PLAIN
+) -> int:
+    """Adds everything, from where `begin` found it; words of memories in the spelling of `terms`. Returns how
+    many rows it is.
 
     Raises:
         StorageError: the databases differ in the end (code move_differs), or one of them failed; called again
@@ -69,7 +74,7 @@ def move(source: MovingDatabase, target: MovingDatabase, index: Index, report: O
         if name != state["step"]:
             state = state | {"step": name, "after": None}
         if name == WORDS:
-            _add_words(target, state, index, report)
+            _add_words(target, target.words.spelled(terms), state, index, report)
         elif name != CHECK:
             _add_rows(source, target, STEPS[names.index(name)], state, report)
     rows = _check(source.connection, target, report)
@@ -97,7 +102,7 @@ def _add_rows(
         report(MoveProgress(step.name, done, total))
 
 
-def _add_words(target: MovingDatabase, state: State, index: Index, report: OnProgress) -> None:
+def _add_words(target: MovingDatabase, words: Words, state: State, index: Index, report: OnProgress) -> None:
     connection = target.connection
     present = memories.c.deleted_at.is_(None)
     after: int = state["after"] or 0
@@ -120,7 +125,7 @@ def _add_words(target: MovingDatabase, state: State, index: Index, report: OnPro
                 return
             for number, *fields in rows:
                 row = memory_of(fields)
-                target.words.put(connection, number, partitions_of(row), index(row))
+                words.put(connection, number, partitions_of(row), index(row))
             after, done = rows[-1][0], done + len(rows)
             _save(connection, state | {"after": after})
 

@@ -11,21 +11,12 @@ and how long. So nothing that a viewer may not see has a part in what they find.
 import math
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from sqlalchemy import BigInteger, Connection, Double, Subquery, column, text
 
 from gateway.storage.memories import Indexed, Passage
-from gateway.storage.memories.terms import (
-    PASSAGES,
-    as_text,
-    entry_of,
-    kept,
-    marks_of,
-    passage_of,
-    queried,
-    split,
-)
+from gateway.storage.memories.terms import PASSAGES, PLAIN, Terms, entry_of, kept, mark_of, split
 from gateway.storage.postgres.connections import raw_of
 
 # As FTS5 has them: sqlite.org/fts5.html#the_bm25_function.
@@ -54,7 +45,7 @@ KNOWN = """
         SELECT count(*) AS entries, sum(length) AS words
         FROM (SELECT length FROM memory_postings AS p WHERE p.term = asked.term LIMIT %s) AS counted
     ) AS known
-    WHERE known.entries > 0 ORDER BY known.entries, asked.term COLLATE "C"
+    WHERE known.entries > 0
 """
 # Term by term: a planner that knows nothing of the table yet would rather read all of it.
 FOUND = text("""
@@ -78,22 +69,29 @@ class Known(NamedTuple):
 class PostingWords:
     """The `Words` protocol."""
 
+    def __init__(self, terms: Terms = PLAIN) -> None:
+        self._terms = terms
+
+    def spelled(self, terms: Terms) -> Self:
+        """The same index, in that spelling."""
+        return type(self)(terms)
+
     def put(
         self, connection: Connection, number: int, partitions: Sequence[str], index: Sequence[Indexed]
     ) -> None:
         """Indexes a memory's tokens, and its passages, in these partitions in place of what was there."""
         self.remove(connection, number)
-        marks = marks_of(partitions)
         postings = list[tuple[str, int, int, int]]()
         passages = list[tuple[int, str]]()
         for tokens, passage in index:
             words = kept(tokens)
-            entry, counts = entry_of(number, passage.number if passage else 0), {"": 1, **Counter(words)}
-            postings += [
-                (mark + word, entry, times, len(words)) for mark in marks for word, times in counts.items()
-            ]
+            entry, counts = entry_of(number, passage.number if passage else 0), Counter(words)
+            for each in partitions:
+                postings.append((mark_of(each), entry, 1, len(words)))
+                terms = zip(self._terms.made(each, list(counts)), counts.values(), strict=True)
+                postings += [(term, entry, times, len(words)) for term, times in terms]
             if passage is not None:
-                passages.append((entry, as_text(passage)))
+                passages.append((entry, self._terms.written(passage, entry, partitions)))
         if postings:
             raw_of(connection).execute(PUT, _columns(postings))
         if passages:
@@ -113,19 +111,19 @@ class PostingWords:
     ) -> Sequence[Subquery]:
         """Subqueries of the memories with any of `words`, by BM25, the rarer words first. At most QUERY_WORDS
         of them count."""
-        marks, terms = marks_of(partitions), queried(partitions, words)
+        marks, terms = list(map(mark_of, partitions)), self._terms.queried(partitions, words)
         rows = raw_of(connection).execute(KNOWN, ([*marks, *terms], MAX_COUNTED)).fetchall()
         known = {term: Known(entries, words) for term, entries, words in rows}
         there = [known.pop(mark) for mark in marks if mark in known]
         entries, length = sum(each.entries for each in there), sum(each.words for each in there)
         weights = {term: _weight(entries, each.entries) for term, each in known.items()}
-        asked = split([(term, each.entries) for term, each in known.items()])
+        asked = split({term: each.entries for term, each in known.items()}, terms)
         return [_having({term: weights[term] for term in some}, length / entries) for some in asked if some]
 
     def passages(self, connection: Connection, entries: Sequence[int]) -> Sequence[Passage | None]:
         """The passage of each index entry; None for a whole memory."""
         found = dict[int, str](raw_of(connection).execute(PASSAGE, (list(entries),)).fetchall())
-        return [passage_of(found[entry]) if entry in found else None for entry in entries]
+        return [self._terms.read(found[entry], entry) if entry in found else None for entry in entries]
 
 
 def _weight(entries: int, having: int) -> float:

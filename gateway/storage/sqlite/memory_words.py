@@ -7,12 +7,13 @@ BM25 is FTS5's: how rare a term is follows from all rows there are.
 """
 
 from collections.abc import Sequence
+from typing import Self
 
 import orjson
 from sqlalchemy import Connection, Float, Integer, Subquery, column, text
 
 from gateway.storage.memories import Indexed, Passage
-from gateway.storage.memories.terms import PASSAGES, as_text, entry_of, marked, passage_of, queried, split
+from gateway.storage.memories.terms import PASSAGES, PLAIN, Terms, entry_of, kept, split
 from gateway.storage.sqlite.sqlite_database import raw_of
 
 PUT = "INSERT INTO memory_words (rowid, words, passage) VALUES (?, ?, ?)"
@@ -21,7 +22,7 @@ REMOVE = "DELETE FROM memory_words WHERE rowid BETWEEN ? AND ?"
 MERGE = "INSERT INTO memory_words (memory_words) VALUES ('optimize')"
 KNOWN = """
     SELECT term, doc FROM memory_words_known
-    WHERE term IN (SELECT value FROM json_each(?)) ORDER BY doc, term
+    WHERE term IN (SELECT value FROM json_each(?))
 """
 PASSAGE = "SELECT rowid, passage FROM memory_words WHERE rowid IN (SELECT value FROM json_each(?))"
 # FTS5's better ranks are smaller. Of a group with one maximum, SQLite takes the other columns of its row.
@@ -36,20 +37,25 @@ FOUND = text("""
 class Fts5Words:
     """The `Words` protocol."""
 
+    def __init__(self, terms: Terms = PLAIN) -> None:
+        self._terms = terms
+
+    def spelled(self, terms: Terms) -> Self:
+        """The same index, in that spelling."""
+        return type(self)(terms)
+
     def put(
         self, connection: Connection, number: int, partitions: Sequence[str], index: Sequence[Indexed]
     ) -> None:
         """Indexes a memory's tokens, and its passages, in these partitions in place of what was there."""
         self.remove(connection, number)
-        rows = (
-            (
-                entry_of(number, passage.number if passage else 0),
-                " ".join(marked(partitions, tokens)),
-                as_text(passage) if passage else None,
-            )
-            for tokens, passage in index
-        )
-        raw_of(connection).executemany(PUT, rows)
+        raw_of(connection).executemany(PUT, (self._row(number, partitions, each) for each in index))
+
+    def _row(self, number: int, partitions: Sequence[str], indexed: Indexed) -> tuple[int, str, str | None]:
+        words, passage = kept(indexed.tokens), indexed.passage
+        terms = " ".join(term for each in partitions for term in self._terms.made(each, words))
+        entry = entry_of(number, passage.number if passage else 0)
+        return entry, terms, self._terms.written(passage, entry, partitions) if passage else None
 
     def remove(self, connection: Connection, number: int) -> None:
         """Removes the memory from the index."""
@@ -64,14 +70,14 @@ class Fts5Words:
     ) -> Sequence[Subquery]:
         """Subqueries of the memories with any of `words`, by BM25, the rarer words first. At most QUERY_WORDS
         of them count."""
-        terms = queried(partitions, words)
-        known = raw_of(connection).execute(KNOWN, (orjson.dumps(terms).decode(),)).fetchall()
-        return [_having(some) for some in split(known) if some]
+        terms = self._terms.queried(partitions, words)
+        known = dict(raw_of(connection).execute(KNOWN, (orjson.dumps(terms).decode(),)).fetchall())
+        return [_having(some) for some in split(known, terms) if some]
 
     def passages(self, connection: Connection, entries: Sequence[int]) -> Sequence[Passage | None]:
         """The passage of each index entry; None for a whole memory."""
         rows = raw_of(connection).execute(PASSAGE, (orjson.dumps(entries).decode(),))
-        found = {entry: passage_of(stored) for entry, stored in rows if stored is not None}
+        found = {entry: self._terms.read(stored, entry) for entry, stored in rows if stored is not None}
         return [found.get(entry) for entry in entries]
 
 
