@@ -29,7 +29,7 @@ BUDGETS: Mapping[str, int] = {
     "cli": 5900,
     "client": 560,
     "demo": 2306,
-    "encryption": 120,
+    "encryption": 160,
     "events": 540,
     "files": 175,
     "history": 3312,
@@ -42,11 +42,11 @@ BUDGETS: Mapping[str, int] = {
     "session_pages": 505,
     "settings": 825,
     "skills": 1075,
-    "storage": 16_000,
+    "storage": 16_500,
     "telemetry": 4800,
     "tools": 3263,
     "turn": 2900,
-    "wiring": 890,
+    "wiring": 970,
 }
 """Lines of code that each package of `gateway` may have, without blank lines, comments and docstrings; "" are
 the modules beside the packages. A budget is raised on purpose, in a commit that says what for, and

@@ -183,7 +183,7 @@ class Settings(BaseSettings):
         None, description="A file with these keys, one a line, in place of encryption_keys."
     )
     encrypt_contents: bool = Field(
-        False, description="Whether artifacts and archives are encrypted too; needs such a key."
+        False, description="Whether artifacts, archives and memories are encrypted too; needs such a key."
     )
     provider_keys: Literal["optional", "required", "off"] = Field(
         "optional",

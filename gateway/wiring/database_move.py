@@ -12,7 +12,7 @@ from gateway.memory.validation import indexed
 from gateway.settings.value_types import check_database_url
 from gateway.storage.blobs.addresses import open_blobs
 from gateway.storage.memories.encrypted_rows import BlindTerms, RowCipher
-from gateway.storage.memories.memory_key import opened_key, stored_key
+from gateway.storage.memories.memory_key import has_sealed, opened_key, stored_key
 from gateway.storage.memories.terms import PLAIN, Terms
 from gateway.storage.moving import MovingDatabase, OnProgress
 from gateway.storage.moving.blobs import MovedBlobs, move_blobs, named_blobs
@@ -58,11 +58,11 @@ def move_everything(
 
 def _index_of(source: MovingDatabase, keyring: Keyring | None) -> tuple[Index, Terms]:
     stored = stored_key(source.connection)
-    if stored is None:
+    if stored is None or not has_sealed(source.connection):
         return indexed, PLAIN
     if keyring is None:
         raise SettingsError(
-            "The memories may be encrypted, and their words are made again in a move: set "
+            "There are encrypted memories, and their words are made again in a move: set "
             "GATEWAY_ENCRYPTION_KEYS as the gateway has it."
         )
     key = opened_key(stored, keyring)

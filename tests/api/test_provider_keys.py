@@ -187,7 +187,7 @@ async def test_keys_are_rotated_while_the_gateway_serves(tmp_path: Path) -> None
             if after is None:
                 break
         await say(client, BOB)
-    assert (rows, endpoint.keys) == (1, [OWN, OWN])
+    assert (rows, endpoint.keys) == (2, [OWN, OWN]), "the key of the memories is the other one"
     async with gateway(tmp_path, encryption_keys=new) as (client, endpoint):
         await say(client, BOB)
     assert endpoint.keys == [OWN]

@@ -104,7 +104,7 @@ def test_a_rotated_gateway_needs_no_former_key(command: Command, tmp_path: Path)
 
     assert (refused.code, rotated.code, again.code) == (1, 0, 0), rotated.err
     counts = [each.out.splitlines()[0] for each in (rotated, again)]
-    assert counts == [f"Encrypted anew: {n} secrets, 0 artifacts and archives." for n in (1, 0)]
+    assert counts == [f"Encrypted anew: {n} secrets, 0 memories, 0 artifacts and archives." for n in (2, 0)]
     assert "Nothing needs a former key any more." in rotated.out
     assert "ends in 0001" in shown.out
     (secret,) = stored(tmp_path)
@@ -129,6 +129,8 @@ def test_a_lost_key_is_forgotten_with_what_it_encrypts(command: Command, tmp_pat
 
     assert (in_use.code, asked.code, kept) == (1, 1, 1)
     assert "in use" in in_use.err
-    assert (forgotten.code, forgotten.out.split(".")[0]) == (0, "1 secrets are removed"), forgotten.err
+    assert (forgotten.code, forgotten.out.split(".")[0]) == (0, "1 secrets and 0 memories are removed"), (
+        forgotten.err
+    )
     assert shown.out.startswith("No key is set.")
     assert stored(tmp_path) == []

@@ -3,7 +3,7 @@ something is refused."""
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -12,8 +12,8 @@ import psycopg
 import pytest
 
 from gateway.demo.server import serve_demo
-from gateway.encryption.keyring import new_key
-from gateway.errors import StorageError
+from gateway.encryption.keyring import Keyring, new_key, read_keys
+from gateway.errors import SettingsError, StorageError
 from gateway.storage.blobs.encrypted import MAGIC
 from gateway.storage.data_folder_lock import FolderLock
 from gateway.storage.log.packs import Pack, events_of
@@ -126,6 +126,32 @@ def test_a_gateway_shows_the_same_after_a_move(
 
     assert moved.blobs == MovedBlobs(copied=moved.named_blobs, present=0, missing=(), damaged=())
     assert asyncio.run(shown_by(target)) == before
+
+
+def test_encrypted_memories_are_found_after_a_move(empty: Callable[[], str], tmp_path: Path) -> None:
+    """Rows as they are, their words made again with the key that opens them; without it nothing is moved."""
+    text = new_key()
+    keys: dict[str, Any] = {"encryption_keys": text, "encrypt_contents": True}
+    source, there, target = tmp_path / "source", empty(), tmp_path / "target"
+    source.mkdir()
+
+    async def found(folder: Path, *contents: str) -> Sequence[str]:
+        async with serve_demo() as url, running_gateway(settings_for(folder, url, **keys)) as client:
+            for content in contents:
+                assert (await client.post("/api/memory", {"content": content})).status_code == 201
+            rows = (await client.get("/api/memory?q=leaking")).json()["memories"]
+            return [row["content"] for row in rows]
+
+    boat = "Ann's boat leaks."
+    assert asyncio.run(found(source, boat, "The tea is green.")) == [boat]
+    opened_by = Keyring(read_keys(text))
+    with pytest.raises(SettingsError, match="GATEWAY_ENCRYPTION_KEYS"):
+        move_everything(url_of(source), there, None, quiet)
+    move_everything(url_of(source), there, None, quiet, opened_by)
+    move_everything(there, url_of(target), None, quiet, opened_by)
+
+    assert b"boat" not in (target / "memory.db").read_bytes()
+    assert asyncio.run(found(target)) == [boat]
 
 
 @on_postgres

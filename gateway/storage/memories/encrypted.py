@@ -34,7 +34,7 @@ from gateway.storage.memories.store import SqlMemories
 
 T = TypeVar("T")
 
-MAX_INLINE = 50
+MAX_INLINE = 25
 """Memories that are decrypted on the event loop: about a millisecond."""
 PAGE = 500
 """Memories that `containing` reads at a time."""

@@ -24,6 +24,7 @@ from gateway.storage.memories import (
     Profile,
 )
 from gateway.storage.memories.conditions import DOCUMENT, aside
+from gateway.storage.memories.schema import memory_versions, profiles
 from gateway.storage.memories.terms import Terms, mark_of
 
 SECRET = ("content", "summary", "context", "decisions", "refs", "metadata", "flagged")
@@ -31,6 +32,11 @@ _LISTS = ("decisions", "refs")
 _OPEN = frozenset((EVERYBODY, *aside((EVERYBODY,))))
 _PROFILE = ""
 """The key of an encrypted profile's one field: no profile has such a key of its own."""
+
+SEALED = f"{FIXED}%"
+"""LIKE this are digests of what is encrypted."""
+SEALED_PROFILE = profiles.c.fields.like('{"":%')
+SEALED_VERSION = memory_versions.c.row.contains(f'"digest":"{FIXED}', autoescape=True)
 
 
 def is_sealed(digest: str) -> bool:

@@ -2,15 +2,21 @@
 transactions."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import orjson
 from sqlalchemy import Connection, and_, delete, select, update
 
-from gateway.encryption.data_key import FIXED
 from gateway.storage.memories import Evidence, Indexed, MemoryRow, Profile
 from gateway.storage.memories.conditions import DOCUMENT, partitions_of
-from gateway.storage.memories.encrypted_rows import RowCipher, is_sealed
+from gateway.storage.memories.encrypted_rows import (
+    SEALED,
+    SEALED_PROFILE,
+    SEALED_VERSION,
+    RowCipher,
+    is_sealed,
+)
 from gateway.storage.memories.memory_database import Words
 from gateway.storage.memories.rows import COLUMNS, memory_from, memory_of, snapshot_of, values_of
 from gateway.storage.memories.schema import (
@@ -22,8 +28,6 @@ from gateway.storage.memories.schema import (
 )
 from gateway.storage.memories.writing import remove
 
-_SEALED = f"{FIXED}%"
-
 
 class Encrypted(NamedTuple):
     """How many memories were encrypted, and the number behind which to go on; None: that was all."""
@@ -32,7 +36,8 @@ class Encrypted(NamedTuple):
     after: int | None
 
 
-class IndexingCipher(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class IndexingCipher:
     """How a memory is encrypted, and where and by what it is found then."""
 
     cipher: RowCipher
@@ -42,7 +47,7 @@ class IndexingCipher(NamedTuple):
 
 def encrypt(connection: Connection, by: IndexingCipher, after: int, limit: int) -> Encrypted:
     """As `EncryptedMemories.encrypt`."""
-    (cipher, words, index), c = by, memories.c
+    cipher, c = by.cipher, memories.c
     found = connection.execute(
         select(c.number, c.deleted_at, *COLUMNS)
         .where(c.number > after, c.source != DOCUMENT)
@@ -51,19 +56,18 @@ def encrypt(connection: Connection, by: IndexingCipher, after: int, limit: int) 
         .with_for_update()
     ).all()
     done = 0
-    for each in found:
-        number, deleted_at, row = each[0], each[1], memory_of(each[2:])
+    for number, row, deleted_at in [(each.number, memory_of(each[2:]), each.deleted_at) for each in found]:
         changed = _encrypt_history(connection, cipher, number, row.id)
         if not is_sealed(row.digest):
             _encrypt_row(connection, cipher, number, row)
             if deleted_at is None:
-                words.put(connection, number, partitions_of(row), index(row))
+                by.words.put(connection, number, partitions_of(row), by.index(row))
             changed = True
         done += changed
     if len(found) == limit:
         return Encrypted(done, found[-1][0])
     _encrypt_profiles(connection, cipher)
-    words.purge(connection)
+    by.words.purge(connection)
     return Encrypted(done, None)
 
 
@@ -98,7 +102,7 @@ def form_evidence(connection: Connection, cipher: RowCipher, memory_id: str, *, 
     not. Whether any had the other one."""
     e = memory_evidence.c
     of_memory = e.memory == select(memories.c.number).where(memories.c.id == memory_id).scalar_subquery()
-    has_other = e.digest.not_like(_SEALED) if encrypts else e.digest.like(_SEALED)
+    has_other = e.digest.not_like(SEALED) if encrypts else e.digest.like(SEALED)
     quotes = connection.execute(
         select(e.number, e.session_id, e.position, e.quote, e.author, e.digest).where(of_memory, has_other)
     ).all()
@@ -128,12 +132,12 @@ def _encrypt_profiles(connection: Connection, cipher: RowCipher) -> None:
 
 def forget(connection: Connection, words: Words) -> int:
     """Removes everything that is encrypted; how many memories and profiles that were."""
-    c, v, e = memories.c, memory_versions.c, memory_evidence.c
-    lost = connection.execute(select(c.number, c.id).where(c.digest.like(_SEALED))).all()
+    c, e = memories.c, memory_evidence.c
+    lost = connection.execute(select(c.number, c.id).where(c.digest.like(SEALED))).all()
     for number, memory_id in lost:
         remove(connection, words, number, memory_id)
     words.purge(connection)
-    connection.execute(delete(memory_evidence).where(e.digest.like(_SEALED)))
-    connection.execute(delete(memory_versions).where(v.row.contains(f'"digest":"{FIXED}', autoescape=True)))
-    removed = connection.execute(delete(profiles).where(profiles.c.fields.like('{"":%')))
+    connection.execute(delete(memory_evidence).where(e.digest.like(SEALED)))
+    connection.execute(delete(memory_versions).where(SEALED_VERSION))
+    removed = connection.execute(delete(profiles).where(SEALED_PROFILE))
     return len(lost) + removed.rowcount

@@ -1465,7 +1465,9 @@ export interface RotateBody {
 export interface RotationReply {
   /** Secrets that were encrypted anew with the first key. */
   readonly rows: number;
-  /** Artifacts and archives, likewise. */
+  /** Memories that were not encrypted before. */
+  readonly memories: number;
+  /** Artifacts and archives that were encrypted anew. */
   readonly blobs: number;
   /** Those that no key opens; the log names blobs. */
   readonly unreadable: number;
