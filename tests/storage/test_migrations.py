@@ -32,6 +32,7 @@ from gateway.storage.memories import Filter, as_json
 from gateway.storage.memories import schema as memory_schema
 from gateway.storage.memories.conditions import partitions_of
 from gateway.storage.memories.store import SqlMemories
+from gateway.storage.memories.terms import PLAIN
 from gateway.storage.migrations import (
     HEAD,
     MEMORIES,
@@ -44,7 +45,6 @@ from gateway.storage.migrations import (
     upgrade,
 )
 from gateway.storage.sqlite import SqliteDatabase
-from gateway.storage.sqlite.memory_words import marked
 from gateway.storage.sqlite.shared import SharedDatabase
 from gateway.wiring import storage_on
 from tests.newer import newer, next_revision
@@ -216,7 +216,13 @@ async def test_memories_of_an_older_database_are_found(tmp_path: Path, anyio_bac
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(OLDER_MEMORIES, (json.dumps(stored),))
         words = (
-            (n, " ".join(marked(partitions_of(row), tokens(row.content)))) for n, row in enumerate(rows, 1)
+            (
+                n,
+                " ".join(
+                    term for each in partitions_of(row) for term in PLAIN.made(each, tokens(row.content))
+                ),
+            )
+            for n, row in enumerate(rows, 1)
         )
         connection.executemany("INSERT INTO memory_words (rowid, words) VALUES (?, ?)", words)
         vectors = [(number, "model", row.digest, b"") for number, row in enumerate(rows, 1)]
