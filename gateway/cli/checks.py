@@ -10,7 +10,7 @@ from time import monotonic
 from gateway import wiring
 from gateway.auth.static_keys import StaticKeys
 from gateway.cli.banner import ANTHROPIC
-from gateway.cli.config import unknown_variables, without_secrets
+from gateway.cli.config import without_secrets
 from gateway.cli.findings import Finding, State
 from gateway.demo.server import serve_demo
 from gateway.errors import EmbeddingsFailed, ModelError, SettingsError, StorageError
@@ -20,6 +20,7 @@ from gateway.messages import Message, text_block
 from gateway.model.base import Answer, ModelRequest
 from gateway.model.endpoint_profile import left_out
 from gateway.settings import Settings
+from gateway.settings.environment import unknown_variables
 from gateway.storage.blobs.addresses import NOT_SHARED, is_bucket, open_blobs, try_blobs
 from gateway.storage.data_folder_lock import FolderLock
 from gateway.storage.migrations import MEMORIES, SESSIONS, Chain, schema_of

@@ -2,13 +2,11 @@
 
 import re
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 if TYPE_CHECKING:
-    from pydantic.fields import FieldInfo
-
     from gateway.settings.value_types import McpServer
 
 MASK = "********"
@@ -51,6 +49,7 @@ def _show(origins: "list[EffectiveSetting]", as_json: bool) -> None:
     from rich.text import Text
 
     from gateway.cli.terminal import console
+    from gateway.settings.environment import unknown_variables
 
     if as_json:
         print(json.dumps([origin._asdict() for origin in origins], ensure_ascii=False, indent=2))
@@ -81,6 +80,7 @@ def list_origins() -> list[EffectiveSetting]:
     import tomllib
 
     from gateway.settings import Settings, config_file, environment_name, load_settings
+    from gateway.settings.environment import sets, variables_of
 
     settings = load_settings()
     file = config_file()
@@ -88,10 +88,10 @@ def list_origins() -> list[EffectiveSetting]:
     variables = {name.upper(): name for name in os.environ}
     origins: list[EffectiveSetting] = []
     for name, field in Settings.model_fields.items():
-        whole = [each for each in _variables_of(name, field) if each in variables][:1]
-        if found := whole or sorted(each for each in variables if _sets(each, name, field)):
+        whole = [each for each in variables_of(name, field) if each in variables][:1]
+        if found := whole or sorted(each for each in variables if sets(each, name, field)):
             origin, source = "environment", ", ".join(variables[each] for each in found)
-        elif {name, *_variables_of(name, field)} & in_file:
+        elif {name, *variables_of(name, field)} & in_file:
             origin, source = "file", str(file)
         else:
             origin, source = "default", None
@@ -100,42 +100,6 @@ def list_origins() -> list[EffectiveSetting]:
             EffectiveSetting(name, environment_name(name, field), value, origin, source, field.description)
         )
     return origins
-
-
-def unknown_variables() -> list[str]:
-    """Variables that look like settings and are none: most often a slip of the pen."""
-    import os
-
-    from gateway.settings import Settings
-
-    known = {"GATEWAY_CONFIG", "GATEWAY_URL", "GATEWAY_KEY"}
-    return sorted(
-        name
-        for name in os.environ
-        if name.upper().startswith("GATEWAY_")
-        and not name.upper().startswith("GATEWAY_TEST_")
-        and name.upper() not in known
-        and not any(_sets(name.upper(), *each) for each in Settings.model_fields.items())
-    )
-
-
-def _sets(variable: str, name: str, field: "FieldInfo") -> bool:
-    """Whether an environment variable, in capitals, holds the setting, or a part of it after `__`."""
-    names = _variables_of(name, field)
-    return variable in names or (
-        get_origin(field.annotation) is dict and variable.startswith(tuple(f"{each}__" for each in names))
-    )
-
-
-def _variables_of(name: str, field: "FieldInfo") -> list[str]:
-    from pydantic import AliasChoices
-
-    alias = field.validation_alias
-    return (
-        [str(each) for each in alias.choices]
-        if isinstance(alias, AliasChoices)
-        else [f"GATEWAY_{name.upper()}"]
-    )
 
 
 def without_secrets(address: str) -> str:

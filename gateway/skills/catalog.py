@@ -9,7 +9,7 @@ from typing import Any
 
 from gateway.lexical import estimate_tokens
 from gateway.skills.definition import MarkdownSkill
-from gateway.skills.names import MARKED, named
+from gateway.skills.name_conflicts import MARKED, named
 from gateway.skills.skill import READ_SKILL, CatalogSkill, FunctionSkill, ServerTool
 from gateway.skills.snapshot import TOKENS_PER_SKILL, SkillsSnapshot, snapshot
 from gateway.tools.base import Tool

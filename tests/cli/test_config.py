@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from gateway.cli.config import EffectiveSetting, list_origins, unknown_variables, without_secrets
+from gateway.cli.config import EffectiveSetting, list_origins, without_secrets
 from gateway.settings import load_settings
+from gateway.settings.environment import unknown_variables
 from gateway.settings.value_types import check_database_url
 from tests.cli.calling import Command
 from tests.running import ROOT

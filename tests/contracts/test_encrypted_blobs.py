@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gateway.encryption.keyring import Keyring
-from gateway.encryption.pieces import PIECE, STORED_PIECE
+from gateway.encryption.piecewise_cipher import PIECE, STORED_PIECE
 from gateway.errors import DecryptionFailed
 from gateway.storage.blobs import Blobs
 from gateway.storage.blobs.encrypted import HEADER, MAGIC, STREAMED, EncryptedBlobs

@@ -1,7 +1,7 @@
 """Blobs with their contents encrypted, in any store.
 
-    magic, id of the operator's key, key of this blob encrypted with that one    76 bytes
-    pieces of 65,536 bytes and a tag each; the last one may be shorter           encryption/pieces.py
+    magic, id of the operator's key, key of this blob encrypted with that one   76 bytes
+    pieces of 65,536 bytes and a tag each; the last one may be shorter          encryption/piecewise_cipher.py
 
 The key of a blob is bound to its path: under another one it does not open. Rotation writes another beginning
 of the same length and leaves the pieces as they are.
@@ -13,7 +13,7 @@ from contextlib import aclosing
 from itertools import chain
 
 from gateway.encryption.keyring import KEY_SIZE, NONCE_SIZE, TAG_SIZE, Keyring, changed
-from gateway.encryption.pieces import PIECE, STORED_PIECE, Pieces
+from gateway.encryption.piecewise_cipher import PIECE, STORED_PIECE, Pieces
 from gateway.storage.blobs import Blobs
 
 MAGIC = b"\0gwenc1\0"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from gateway.skills.definition import MAX_REFERENCE, TIERS, MarkdownSkill, Tier
 from gateway.skills.files import MAX_LISTED
 from gateway.skills.folders import SkillFolders
-from gateway.skills.names import named
+from gateway.skills.name_conflicts import named
 from gateway.skills.skill import FunctionSkill
 from tests.skills.writing import catalog_of, function, served, skill, write_skill
 
