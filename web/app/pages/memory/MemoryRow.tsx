@@ -92,7 +92,7 @@ export function MemoryRow({ memory, attempt, onChanged, onGone, onReplaced }: Pr
           return undefined;
         });
       }}>
-        <summary id={head}><Head memory={shown} /></summary>
+        <summary id={head}><Head memory={shown} isToldBelow={isOpen && asked === null && whole !== null && whole.content !== whole.summary} /></summary>
         {asked === "edit" || asked === "replace" ? (
           <MemoryForm
             key={asked} fields={asked === "edit" ? ["content", "importance", "type"] : ["content"]}
@@ -114,7 +114,13 @@ export function MemoryRow({ memory, attempt, onChanged, onGone, onReplaced }: Pr
   );
 }
 
-function Head({ memory: { summary, type, importance, pinned, status, quarantined, origin, tools } }: { readonly memory: api.MemoryItem }) {
+interface HeadProps {
+  readonly memory: api.MemoryItem;
+  /** Its whole text is shown there. */
+  readonly isToldBelow: boolean;
+}
+
+function Head({ memory: { summary, type, importance, pinned, status, quarantined, origin, tools }, isToldBelow }: HeadProps) {
   const { memory: words } = useWords(table);
   const facts = [
     words.types[type], words.importance(importance), pinned && words.pinnedMark, status !== "active" && words.states[status],
@@ -123,7 +129,7 @@ function Head({ memory: { summary, type, importance, pinned, status, quarantined
   ].filter((each): each is string => typeof each === "string");
   return (
     <>
-      <span className="gist" dir="auto">{summary}</span>
+      {!isToldBelow && <span className="gist" dir="auto">{summary}</span>}
       <small>{facts.join(" · ")}</small>
       {quarantined && <span className="badge-waits">{words.waits}</span>}
     </>
@@ -133,6 +139,7 @@ function Head({ memory: { summary, type, importance, pinned, status, quarantined
 function About({ memory: { content, summary, flagged, tags, evidence, versions } }: { readonly memory: api.MemoryDetails }) {
   const { memory: words } = useWords(table);
   const time = useTime();
+  const wasOther = versions.some((each) => each.content !== content);
   return (
     <div className="about">
       {content !== summary && <p className="content" dir="auto">{content}</p>}
@@ -157,7 +164,7 @@ function About({ memory: { content, summary, flagged, tags, evidence, versions }
           <li key={each.version}>
             {words.version(each.version, words.operations[each.operation], each.actor, time(each.at))}
             <small dir="auto">{each.reason}</small>
-            {each.content !== versions[at - 1]?.content && <p className="was" dir="auto">{each.content}</p>}
+            {wasOther && each.content !== versions[at - 1]?.content && <p className="was" dir="auto">{each.content}</p>}
           </li>
         ))}
       </ol>
