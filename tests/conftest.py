@@ -7,8 +7,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import AsyncGenerator, Iterator
-from functools import lru_cache
-from importlib.metadata import EntryPoints, entry_points
 from pathlib import Path
 
 import pytest
@@ -18,16 +16,17 @@ from hypothesis.internal.conjecture import providers
 
 from gateway.artifacts.reading import json_path
 from gateway.settings import Settings
-from gateway.skills import functions
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.wiring import Storage, storage_on
 from tests.blank import copy_blanks
 from tests.harness import TIMEOUT, Client, running_gateway, settings_for
+from tests.known import remember
 from tests.postgres import database_in, drop_databases
 
 ROOT = Path(__file__).parent.parent
 
 copy_blanks()
+remember()
 
 # A shell's background job ignores Ctrl-C, and so would every process that a test starts and interrupts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -56,15 +55,6 @@ gc.disable()
 def pytest_collection_finish() -> None:
     gc.freeze()
     gc.enable()
-
-
-@lru_cache(maxsize=1)
-def _installed(group: str, path: tuple[str, ...]) -> EntryPoints:
-    return entry_points(group=group)
-
-
-# Every gateway asks for the tools of installed packages, and each time the metadata of all of them are read.
-functions.entry_points = lambda *, group: _installed(group, tuple(sys.path))  # type: ignore[assignment]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -1,0 +1,61 @@
+"""What each gateway finds out anew when it starts, always the same: known since the first of a process."""
+
+import os
+import sys
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from importlib.metadata import EntryPoints, entry_points
+from typing import Any
+
+from opentelemetry.sdk import resources
+from pydantic import BaseModel, create_model
+from starlette import routing
+
+from gateway.skills import functions
+from gateway.tools import function
+
+_models: dict[str, type[BaseModel]] = {}
+_judged: dict[int, tuple[dict[str, Any], bool]] = {}
+_explodes = function.explodes
+_aggregated = resources.get_aggregated_resources
+
+
+def remember() -> None:
+    """From now on, in this process."""
+    # The metadata of all installed packages are read for the tools in them.
+    functions.entry_points = lambda *, group: _installed(group, tuple(sys.path))  # type: ignore[assignment]
+    resources.get_aggregated_resources = _resource  # type: ignore[assignment]
+    routing.compile_path = cache(routing.compile_path)
+    function.create_model = _model  # type: ignore[assignment]
+    function.explodes = _judgement
+
+
+@lru_cache(maxsize=1)
+def _installed(group: str, path: tuple[str, ...]) -> EntryPoints:
+    return entry_points(group=group)
+
+
+def _resource(detectors: Sequence[Any], initial: Any) -> resources.Resource:
+    return _detected(tuple(sorted(item for item in os.environ.items() if item[0].startswith("OTEL_"))))
+
+
+@cache
+def _detected(_environment: tuple[tuple[str, str], ...]) -> resources.Resource:
+    return _aggregated(resources._build_resource_detectors(), resources._DEFAULT_RESOURCE)  # pyright: ignore[reportPrivateUsage]
+
+
+def _model(name: str, **fields: Any) -> type[BaseModel]:
+    """The arguments of a tool. Functions in functions may have parameters that only look alike."""
+    told = repr((name, fields))
+    if "<locals>" in told or " at 0x" in told:
+        return create_model(name, **fields)
+    if told not in _models:
+        made = _models[told] = create_model(name, **fields)
+        made.model_json_schema = cache(made.model_json_schema)  # type: ignore[method-assign]
+    return _models[told]
+
+
+def _judgement(schema: dict[str, Any]) -> bool:
+    if id(schema) not in _judged:
+        _judged[id(schema)] = (schema, _explodes(schema))
+    return _judged[id(schema)][1]
