@@ -10,7 +10,7 @@ from gateway.errors import InvalidRequest
 from gateway.http.json_types import Body, Reply, json_reply, not_blank
 from gateway.http.requests import ApiRequest
 from gateway.ids import is_user
-from gateway.storage.projects import Member, Membership, ProjectKind, ProjectRole
+from gateway.storage.projects import Member, Membership, ProjectKind, ProjectRole, member_handle
 
 
 def _on_one_line(text: str) -> str:
@@ -64,6 +64,7 @@ class ProjectReply(Reply):
 
 class MemberReply(Reply):
     user: str
+    handle: str = Field(description="What stands for them in events of the project's shared sessions (`by`).")
     role: Literal["owner", "editor", "reader"]
     added_by: str
     added_at: int
@@ -72,6 +73,7 @@ class MemberReply(Reply):
     def of(cls, member: Member) -> "MemberReply":
         return cls(
             user=user_of(member.user_id),
+            handle=member_handle(member.project_id, member.user_id),
             role=member.role,
             added_by=user_of(member.added_by),
             added_at=member.added_at,

@@ -27,6 +27,7 @@ from gateway.settings import Settings
 from gateway.storage.artifacts import CHUNK, EXAMPLES, ArtifactRow, Artifacts, blob_path
 from gateway.storage.blobs import Blobs
 from gateway.storage.orphans import Orphans, remove_orphan
+from gateway.storage.refusals import no_artifact
 
 log = structlog.get_logger(__name__)
 
@@ -97,9 +98,15 @@ class ArtifactStore:
         self.on_event(Stored(row, source, monotonic() - began))
         return row
 
-    async def get(self, owner: str, ref: str) -> ArtifactRow:
-        """Raises errors.NotFound (artifact_not_found), errors.StorageError."""
-        return await self._store.get(owner, ref)
+    async def get(self, owner: str, ref: str, *, within: str | None = None) -> ArtifactRow:
+        """`within`: one that this session uses, which is the owner's. Raises errors.NotFound
+        (artifact_not_found), errors.StorageError."""
+        if within is None:
+            return await self._store.get(owner, ref)
+        row = (await self._store.used(within, [ref])).get(ref)
+        if row is None or row.owner != owner:
+            raise no_artifact(ref)
+        return row
 
     async def use(self, owner: str, session_id: str, refs: Collection[str]) -> None:
         """The session refers to these from now on: they stay as long as it does."""

@@ -102,8 +102,11 @@ class Attachments:
         self._settings = settings
         self._refused = BoundedDict[tuple[str, str, str], None](MAX_REFUSED)
 
-    async def attach(self, given: Sequence[str | Upload], origin: Origin) -> AttachedFiles:
-        """Uploads become artifacts of that origin, references name such as are there. All or nothing.
+    async def attach(
+        self, given: Sequence[str | Upload], origin: Origin, *, within: str | None = None
+    ) -> AttachedFiles:
+        """Uploads become artifacts of that origin, references name such as are there, and (`within`) are used
+        by that session. All or nothing.
 
         Raises:
             errors.NotFound: (artifact_not_found) a reference is none of the owner's.
@@ -119,7 +122,7 @@ class Attachments:
                     row = await self._store.put(bytes_content(each.data, each.name, each.mime), origin)
                     made.append(row.ref)
                 else:
-                    row = await self._store.get(origin.owner, each)
+                    row = await self._store.get(origin.owner, each, within=within)
                 attached = await self._attached(row, budget)
                 budget -= estimate_tokens(attached.text) if attached.shown == "text" else 0
                 files.append(attached)

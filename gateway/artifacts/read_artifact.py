@@ -45,11 +45,12 @@ def read_artifact(store: ArtifactStore | None) -> FunctionTool:
             raise ToolError("No artifacts are open here: a gateway that runs has them, at /api/artifacts.")
         try:
             selector = _wanted(lines, bytes, json_path, search)
-            row = await store.get(context.owner, ref)
+            owner, guest_of = context.host or context.owner, context.session_id if context.host else None
+            row = await store.get(owner, ref, within=guest_of)
             part = await read_part(store, row, selector, most_tokens=max_tokens)
         except (RequestRefused, ArtifactDamaged) as error:
             raise ToolError(error.message) from None
-        await store.use(context.owner, context.session_id, [row.ref])
+        await store.use(owner, context.session_id, [row.ref])
         return ToolOutput(_render(row, part), bounded=True)
 
     return run

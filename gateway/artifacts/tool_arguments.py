@@ -34,12 +34,18 @@ class References:
         """Of all contents that the arguments of one call may come to."""
 
     async def filled(
-        self, arguments: dict[str, Any], *, owner: str, session_id: str, is_asked: bool = False
+        self,
+        arguments: dict[str, Any],
+        *,
+        owner: str,
+        session_id: str,
+        is_asked: bool = False,
+        only_used: bool = False,
     ) -> dict[str, Any]:
         """The arguments with contents in place of references; the same object when there are none. The whole
         of an artifact is text, or base64 of what is no text. A JSON path that can have one match only (RFC
         9535, 2.3.5.1, "singular queries") stands for its value, any other for a list of values. The session
-        uses these artifacts from then on, unless a person `is_asked` first.
+        uses these artifacts from then on, unless a person `is_asked` first; `only_used`: it has to before.
 
         Raises:
             errors.BadArguments: a reference is not of the right form, names nothing of the owner's, or they
@@ -53,9 +59,10 @@ class References:
             raise BadArguments(
                 f"{len(references)} artifacts are too many for one call: {MAX_REFERENCES} at most."
             )
+        within = session_id if only_used else None
         left, contents = self._most_bytes, dict[int, Any]()
         for reference in references:
-            contents[id(reference)], size = await self._content(owner, reference, left)
+            contents[id(reference)], size = await self._content(owner, reference, left, within)
             if not is_asked:
                 self._store.on_event(PassedOn(size, part=reference.get(PATH) is not None))
             left -= size
@@ -71,13 +78,15 @@ class References:
                 f"The artifacts cannot be passed on: {error.message}", cause=error.cause
             ) from None
 
-    async def _content(self, owner: str, reference: Mapping[str, Any], left: int) -> tuple[Any, int]:
+    async def _content(
+        self, owner: str, reference: Mapping[str, Any], left: int, within: str | None
+    ) -> tuple[Any, int]:
         """The content, and how many bytes it came to."""
         ref, path = reference[KEY], reference.get(PATH)
         if set(reference) - {KEY, PATH} or not isinstance(ref, str) or not isinstance(path, str | None):
             raise BadArguments(f"This is no reference to an artifact: {str(reference)[:200]}. {_HOW}")
         try:
-            row = await self._store.get(owner, ref)
+            row = await self._store.get(owner, ref, within=within)
             if path is None:
                 return await self._whole(row, left), row.size
             values = await values_at(self._store, row, path, most_bytes=left)

@@ -98,7 +98,10 @@ class ApprovalResponse(EventData):
     event_type: ClassVar[str] = "approval_response"
 
     decision: Decision
-    by: str = Field(description="A user id; or `policy`, `grant` or `expiry`, which come without a person.")
+    by: str = Field(
+        description="A user id; the `handle` of a member of the project, whose session it is not; or "
+        "`policy`, `grant` or `expiry`, which come without a person."
+    )
     scope: Scope | None = Field(default=None, description="For how long an approval holds.")
     reason: str | None = Field(default=None, description="The reason of a denial, which the model reads.")
     arguments: dict[str, Any] | None = Field(

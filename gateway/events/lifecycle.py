@@ -86,6 +86,12 @@ class TurnStart(EventData):
         description="The adapter by which its client asked, as `GATEWAY_ADAPTERS` names it. Absent: the "
         "gateway's own routes.",
     )
+    by: str | None = Field(
+        default=None,
+        pattern=r"^m_[0-9a-f]{32}$",
+        description="Who sent the message, in a session that is shared: the `handle` of a member of its "
+        "project. Absent: whose session it is.",
+    )
 
 
 class IterationStart(EventData):

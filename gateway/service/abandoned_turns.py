@@ -107,7 +107,7 @@ class Releases:
                 if not self._signals.has_received_since(asked_at):
                     log.warning("release_forgotten", turn_id=turn.id, code="no_answer_heard")
                     return
-            now = await self._turns.get(*named, turn.owner)
+            now = await self._turns.get(*named, turn.session_owner)
             del self._waiting[named]  # from here on it is too late to keep it
             if now.status in {"accepted", "running"}:
                 log.info("turn_cancelled_unread", session_id=turn.session_id, turn_id=turn.id)

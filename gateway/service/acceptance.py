@@ -67,14 +67,18 @@ async def accept_with(deps: Dependencies, new: NewTurn, given: Sequence[str | Up
     if (before := await _sent(deps, new)) is not None:
         await _check_same(deps, before, given)
         return await deps.turns.accept(replace(new, attachments=before.attachments), max_queued=most)
-    attached = await deps.attachments.attach(given, Origin(new.owner, turn_id=new.id))
+    # In a session of somebody else's the files become theirs.
+    access = await deps.projects.access(new.session_id, new.owner)
+    host = access.owner if access is not None and access.may("write") else new.owner
+    within = new.session_id if host != new.owner else None
+    attached = await deps.attachments.attach(given, Origin(host, turn_id=new.id), within=within)
     try:
         accepted = await deps.turns.accept(replace(new, attachments=attached.files), max_queued=most)
     except GatewayError:
-        await deps.attachments.withdraw(new.owner, attached.made)
+        await deps.attachments.withdraw(host, attached.made)
         raise
     if accepted.repeated:
-        await deps.attachments.withdraw(new.owner, attached.made)
+        await deps.attachments.withdraw(host, attached.made)
         await _check_same(deps, accepted.turn, given)
     return accepted
 
@@ -90,7 +94,7 @@ async def _check_same(deps: Dependencies, turn: TurnRow, given: Sequence[str | U
     (artifact_not_found): one is not there that it did not begin with."""
     same = len(given) == len(turn.attachments)
     for before, now in zip(turn.attachments, given, strict=False):
-        same = same and await _is_same(deps, turn.owner, before, now)
+        same = same and await _is_same(deps, turn.session_owner, before, now)
     if not same:
         raise Conflict(
             f"client_message_id {turn.client_message_id} was used with other attachments.",

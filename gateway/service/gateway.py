@@ -108,6 +108,7 @@ class Gateway:
         self.provider_keys = provider_keys
         self.secrets = secrets
         schedules.destinations["webhook"] = webhooks.destination
+        projects.stop = self.stop
         self.records = SessionRecords(deps, in_flight, archiver)
         self.releases = Releases(deps.turns, deps.signals, self._cancel, shared=deps.settings.is_shared)
         self._followers: set[Follower] = set()
@@ -227,7 +228,7 @@ class Gateway:
             raise read_only()
         if retention is not None:
             await self.retention.check(who, retention)
-        return await self._deps.sessions.change(
+        changed = await self._deps.sessions.change(
             session_id,
             owner,
             now_ms(),
@@ -238,6 +239,9 @@ class Gateway:
             shared=shared,
             retention=retention,
         )
+        if project_id is not None or shared is not None:
+            await self.stop(await self._deps.turns.stopping(session_id))
+        return changed
 
     async def branches(self, who: Principal, session_id: str) -> SessionBranches:
         """Raises errors.NotFound."""
@@ -335,9 +339,13 @@ class Gateway:
         self, who: Principal, session_id: str | None, turn_id: str, need: Need = "read"
     ) -> TurnRow:
         """A turn in that session, with which the caller may do what they `need`, or (None) in any of their
-        own. Raises errors.NotFound, errors.Forbidden."""
-        owner = who.user_id if session_id is None else await self._owner(who, session_id, need)
-        return await self._deps.turns.get(session_id, turn_id, owner)
+        own, or one that they sent elsewhere. Raises errors.NotFound, errors.Forbidden."""
+        if session_id is None:
+            turn = await self._deps.turns.get(None, turn_id, who.user_id)
+            if turn.session_owner != who.user_id:
+                await self._owner(who, turn.session_id, need)
+            return turn
+        return await self._deps.turns.get(session_id, turn_id, await self._owner(who, session_id, need))
 
     async def turns(
         self, who: Principal, state: TurnState | None, *, limit: int, before: tuple[int, str] | None = None
@@ -376,6 +384,11 @@ class Gateway:
         # A client that leaves now must not leave a turn without an owner.
         await finish(self._cancel(turn))
         return await self.turn(who, session_id, turn_id)
+
+    async def stop(self, turns: Sequence[TurnRow]) -> None:
+        """Takes up turns that were asked to stop, as their senders may not write any more where they do."""
+        for turn in turns:
+            await finish(self._cancel(turn))
 
     async def release(self, who: Principal, session_id: str | None, turn_id: str, grace: float) -> TurnRow:
         """Asks a turn to stop when it gets no reader within `grace` seconds: for clients whose Stop is only a
@@ -545,10 +558,9 @@ class Gateway:
             else:
                 most = self._deps.settings.max_queued_turns
                 accepted = await self._deps.turns.accept(new, max_queued=most)
-        except NotFound as error:
-            if error.code == "session_not_found" and await may_read(
-                self._deps.projects, new.owner, new.session_id
-            ):
+        except (NotFound, SessionIdTaken) as error:
+            hides = isinstance(error, SessionIdTaken) or error.code == "session_not_found"
+            if hides and await may_read(self._deps.projects, new.owner, new.session_id):
                 raise read_only() from None
             raise
         except TurnInProgress:

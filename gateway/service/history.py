@@ -76,7 +76,7 @@ class SessionHistory:
             errors.NotFound, errors.NothingToCompress, errors.CompressionFailed (the old view is kept),
             errors.Draining, and errors.Conflict when another compression of the session runs or was faster.
         """
-        await self._session(who, session_id, "write")
+        await self._session(who, session_id, "own")
         if not self._deps.settings.use_compressions:
             raise Conflict(
                 "Compressions are not used (GATEWAY_USE_COMPRESSIONS): every message is sent whatever is "
@@ -130,7 +130,7 @@ class SessionHistory:
 
     async def activate(self, who: Principal, session_id: str, version: int) -> Versions:
         """Puts another version in force; 0: none, every message is sent again. Raises errors.NotFound."""
-        await self._session(who, session_id, "write")
+        await self._session(who, session_id, "own")
         await self._deps.compressions.activate(session_id, version or None)
         return await self.versions(who, session_id)
 
@@ -150,7 +150,7 @@ class SessionHistory:
         """Makes the session's summary anew. Raises errors.NotFound, errors.NothingToCompress (it has no
         messages), errors.CompressionFailed, errors.Draining, errors.InvalidRequest (summaries are switched
         off)."""
-        session = await self._session(who, session_id, "write")
+        session = await self._session(who, session_id, "own")
         self._check_summaries()
         work = summarise(self._deps, session, "manual")
         return await self._until_shutdown(work, f"summary of {session_id}")

@@ -97,7 +97,9 @@ class LearningWorker:
         """An observer of the bus: quick, and never raises."""
         for event in events:
             if event.type == "done" and (turn := self._turns.pop(event.turn_id, None)) is not None:
-                self._add(session_id, self._scope(turn.owner, turn.role_id, turn.project_id, session_id))
+                self._add(
+                    session_id, self._scope(turn.session_owner, turn.role_id, turn.project_id, session_id)
+                )
 
     def session_ended(self, session: SessionRow) -> None:
         """The session is not in use. Quick, and never raises."""
@@ -250,6 +252,8 @@ class LearningWorker:
             if running is not None:
                 messages = [each for each in messages if each.turn_id != running.id]
             newest = messages[-1].position if messages else after
+            others = await self._deps.turns.of_guests(session_id)
+            messages = [each for each in messages if each.turn_id not in others]
             read_to = max(after, newest, branch.last if branch is not None and running is None else 0)
             # Of what others read along nothing is learned: the changes would show them what was known.
             if newest > after and session.shared is None:

@@ -36,7 +36,6 @@ from gateway.storage.persons import Erasure, Kept, PersonErasures, Persons
 from gateway.storage.projects import Projects
 from gateway.storage.replica_signals import Signal
 from gateway.storage.sessions import Purges
-from gateway.storage.turns import TurnState
 
 UNKNOWN_FOR = 6.0
 """Seconds for which other replicas may let somebody in who is to be erased: keys and sign-ins are looked up
@@ -51,7 +50,6 @@ SLICE = 100
 CANDIDATES = 10_000
 PASSES = 5
 """How often an attempt goes through all steps: something may have been under way."""
-OPEN: tuple[TurnState, ...] = ("running", "accepted", "awaiting_approval", "awaiting_tool_result")
 log = structlog.get_logger(__name__)
 
 
@@ -213,15 +211,12 @@ class PersonEraser:
         await self._parts.deps.turns.notify(Signal("revoked", user_id))
 
     async def _end_turns(self, user_id: str) -> None:
-        who, gateway = Principal(user_id), self._parts.gateway
+        parts = self._parts
         async with asyncio.timeout(TURNS_END):
             try:
-                while open_turns := [
-                    turn for state in OPEN for turn in await gateway.turns(who, state, limit=SLICE)
-                ]:
-                    for turn in open_turns:
-                        with suppress(NotFound):
-                            await gateway.cancel(who, turn.session_id, turn.id)
+                while open_turns := await parts.deps.turns.unfinished(user_id, SLICE):
+                    with suppress(NotFound):
+                        await parts.gateway.stop(open_turns)
                     await asyncio.sleep(TURN_PAUSE)
             except TimeoutError:
                 raise NotYet("Turns that were cancelled have not ended yet.") from None
@@ -252,7 +247,7 @@ class PersonEraser:
         for project, _ in await self._parts.projects.list(user_id):
             if len(await self._parts.projects.members(project.id, user_id)) == 1:  # it goes with them
                 await forget_project_memories(self._parts.deps, project.id)
-            await self._parts.projects.erase_member(project.id, user_id)
+            await self._parts.gateway.stop(await self._parts.projects.erase_member(project.id, user_id))
         for table in self._parts.persons.removed:
             await self._table(table, user_id)
 

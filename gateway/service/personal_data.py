@@ -5,14 +5,16 @@
     artifacts.jsonl, artifacts/ART-…   what is known of each, and its content
     memories.jsonl           each with its versions and evidence, deleted ones too
     profile.json, usage.json, audit.jsonl
+    messages_elsewhere.jsonl what they wrote in sessions of others
     schedules.jsonl, webhooks.jsonl, api_keys.jsonl, …   rows of the tables in `storage/persons/tables.py`
 
 Nothing secret is in it: neither keys nor their hashes, nor secrets of webhooks.
 """
 
 import hashlib
-from collections.abc import AsyncGenerator, AsyncIterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 import orjson
@@ -38,6 +40,7 @@ PIECE = 262_144
 """Bytes of lines that are compressed at a time."""
 
 Lines = AsyncGenerator[Mapping[str, Any]]
+Page = Callable[..., Awaitable[tuple[Sequence[Mapping[str, Any]], Key | None]]]
 
 
 class PersonalData:
@@ -107,7 +110,8 @@ class PersonalData:
             if profile is not None:
                 yield "profile.json", _one(asdict(profile))
         for table in self._persons.exported:
-            yield f"{table}.jsonl", _lines(self._rows(table, user_id))
+            yield f"{table}.jsonl", _lines(_rows(partial(self._persons.page, table, user_id)))
+        yield "messages_elsewhere.jsonl", _lines(_rows(partial(self._persons.elsewhere, user_id)))
         used = await self._gateway.usage(who, 0)
         models = [asdict(each) | {"usage": each.usage.model_dump()} for each in used]
         yield "usage.json", _one({"models": models})
@@ -167,15 +171,6 @@ class PersonalData:
             "links": [asdict(each) for each in await store.links(memory_id)],
         }
 
-    async def _rows(self, table: str, user_id: str) -> Lines:
-        after: Key | None = None
-        while True:
-            found, after = await self._persons.page(table, user_id, after=after, limit=PAGE)
-            for row in found:
-                yield row
-            if after is None:
-                return
-
     async def _entries(self, user_id: str) -> Lines:
         before: int | None = None
         while found := await self._audit.about(user_id, before=before, limit=PAGE):
@@ -230,6 +225,16 @@ class _Counted:
             self.size += len(chunk)
             self.lines += chunk.count(b"\n")
             yield chunk
+
+
+async def _rows(page: Page) -> Lines:
+    after: Key | None = None
+    while True:
+        found, after = await page(after=after, limit=PAGE)
+        for row in found:
+            yield row
+        if after is None:
+            return
 
 
 async def _lines(rows: Lines) -> AsyncGenerator[bytes]:

@@ -1,6 +1,6 @@
 """The verbs of projects: who is in them, and as what. Nothing of one tenant is seen from another."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from gateway.auth import Principal, user_id_of
 from gateway.ids import new_project_id, now_ms
@@ -13,6 +13,7 @@ from gateway.storage.projects import (
     ProjectKind,
     ProjectRole,
 )
+from gateway.storage.turns import TurnRow
 
 MAX_PROJECTS = 200
 """That one user has made and that are there."""
@@ -28,6 +29,8 @@ class UserProjects:
     def __init__(self, deps: Dependencies) -> None:
         self._deps = deps
         self._projects = deps.projects
+        self.stop: Callable[[Sequence[TurnRow]], Awaitable[None]] | None = None
+        """Ends the turns of those who may not write any more; set by the service that runs them."""
 
     async def create(self, who: Principal, name: str, kind: ProjectKind = "project") -> Project:
         """A new one, of which the caller is the owner. Raises errors.Conflict (too_many_projects)."""
@@ -52,30 +55,35 @@ class UserProjects:
         return await self._projects.rename(project_id, name, by=who.user_id)
 
     async def delete(self, who: Principal, project_id: str) -> None:
-        """What was shared in it stays with its owners, and is private again; its memories are erased. Raises
-        errors.NotFound, errors.Forbidden (not_project_owner), errors.Conflict (legal_hold): on a member."""
+        """What was shared in it stays with its owners, and is private again: turns of others there end. Its
+        memories are erased. Raises errors.NotFound, errors.Forbidden (not_project_owner), errors.Conflict
+        (legal_hold): on a member."""
         found = await self._projects.get(project_id, who.user_id)
         if found.role == "owner":
             for member in await self._projects.members(project_id, who.user_id):
                 await self._deps.holds.check(member.user_id)
             # Before, as nobody would know of them after a crash; and what a turn saved meanwhile.
             await forget_project_memories(self._deps, project_id)
-        await self._projects.delete(project_id, by=who.user_id)
+        await self._end(await self._projects.delete(project_id, by=who.user_id))
         await forget_project_memories(self._deps, project_id)
 
     async def put_member(self, who: Principal, project_id: str, user: str, role: ProjectRole) -> None:
-        """Adds a user of the caller's tenant, who need not have come yet, or gives them another role. Raises
-        errors.NotFound, errors.Forbidden (not_project_owner), errors.Conflict (last_owner,
-        too_many_members)."""
+        """Adds a user of the caller's tenant, who need not have come yet, or gives them another role: turns
+        of who only reads from now on end in sessions of others. Raises errors.NotFound, errors.Forbidden
+        (not_project_owner), errors.Conflict (last_owner, too_many_members)."""
         member = Member(project_id, user_id_of(who.tenant, user), role, who.user_id, now_ms())
-        await self._projects.put_member(member, most=MAX_MEMBERS)
+        await self._end(await self._projects.put_member(member, most=MAX_MEMBERS))
 
     async def remove_member(self, who: Principal, project_id: str, user: str) -> None:
-        """Removes a member, who may be the caller: their streams of its sessions end, and what they shared is
-        private again. Raises errors.NotFound (project_not_found, member_not_found), errors.Forbidden
-        (not_project_owner), errors.Conflict (last_owner)."""
+        """Removes a member, who may be the caller: their turns in its sessions and their streams end, and
+        what they shared is private again. Raises errors.NotFound (project_not_found, member_not_found),
+        errors.Forbidden (not_project_owner), errors.Conflict (last_owner)."""
         user_id = user_id_of(who.tenant, user)
-        await self._projects.remove_member(project_id, user_id, by=who.user_id)
+        await self._end(await self._projects.remove_member(project_id, user_id, by=who.user_id))
+
+    async def _end(self, turns: Sequence[TurnRow]) -> None:
+        if turns and self.stop is not None:
+            await self.stop(turns)
 
 
 async def forget_project_memories(deps: Dependencies, project_id: str) -> None:

@@ -284,7 +284,7 @@ class SessionRecords:
     async def archive(self, who: Principal, session_id: str) -> ArchiveRow | None:
         """Moves the session's events and messages to its archive; None when there is nothing to move. Raises
         errors.NotFound, errors.TurnInProgress, errors.Conflict."""
-        owner = await owner_of(self._deps.projects, who, session_id, "write")
+        owner = await owner_of(self._deps.projects, who, session_id, "own")
         return await self._archiver.archive(await self._deps.sessions.get(session_id, owner))
 
     async def _session(self, who: Principal, session_id: str) -> SessionRow:

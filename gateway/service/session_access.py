@@ -1,7 +1,8 @@
 """Whose session it is, and what somebody may do with it: every verb on a session asks here first.
 
     own          everything
-    shared       to the members of its project: read; to its owners also another title, unsharing, deletion
+    shared       to the members of its project: read; where it is shared for that, to all but readers: write;
+                 to its owners also another title, unsharing, deletion
     any other    as absent as one that never was
 
 The owner that comes out is under whose name storage is asked for the rest.
@@ -30,7 +31,7 @@ async def owner_of(projects: Projects, who: Principal, session_id: str, need: Ne
 
 def read_only() -> Forbidden:
     return Forbidden(
-        "This session is somebody else's, who lets you read it, and no more: ask them, or use one of yours.",
+        "This session is somebody else's, who does not let you do that: ask them, or use one of yours.",
         code="session_read_only",
     )
 

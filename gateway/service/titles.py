@@ -101,7 +101,7 @@ class Titles:
 
     async def _entitle(self, turn: TurnRow, message: str) -> None:
         """Raises GatewayError; ValueError: the answer is no title."""
-        session = await self._deps.sessions.get(turn.session_id, turn.owner)
+        session = await self._deps.sessions.get(turn.session_id, turn.session_owner)
         former = title_of(message)
         if former is None or session.title_by is not None or session.title != former:
             return  # a person was faster
@@ -119,7 +119,7 @@ class Titles:
         title = Title(
             title=title, model=model, usage=spent.usage, cost=spent.cost, duration_ms=now_ms() - began
         )
-        await self._events.add(turn.session_id, turn.owner, new_operation_id(), title)
+        await self._events.add(turn.session_id, turn.session_owner, new_operation_id(), title)
 
     async def _answer(self, turn: TurnRow) -> str:
         found = await self._deps.sessions.messages(turn.session_id, until=_MESSAGES)

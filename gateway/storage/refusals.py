@@ -8,6 +8,11 @@ def no_session(session_id: str) -> NotFound:
     return NotFound(f"There is no session {session_id}.", code="session_not_found")
 
 
+def no_artifact(ref: str) -> NotFound:
+    """There is no such artifact, or it is another owner's."""
+    return NotFound(f"There is no artifact {ref}.", code="artifact_not_found")
+
+
 def is_answering(session_id: str, turn_id: str, head: int) -> TurnInProgress:
     """No other message is taken while a turn runs or waits; the session's last event is `head`."""
     return TurnInProgress(

@@ -39,8 +39,9 @@ class ToolContext:
     user and `tools_read` names the tools that answered, both as far as the model sees them. `offered` names
     the tools whose descriptions it reads; `exchange` gives the message of the turn, None in a turn without
     words of the user. `found` gives the memories that were found for the message, by id with what was shown.
-    `is_shared`: the members of its project read the session. `key_id` is the key that the turn was asked for
-    with.
+    `owner` is who sent the message, with the key `key_id`. `is_shared`: the members of its project read the
+    session; `host` is whose it is where that is somebody else, whose artifacts are read then, as far as the
+    session uses them.
     `ask` puts a question with yes or no to the user, where a client can.
     """
 
@@ -61,6 +62,7 @@ class ToolContext:
     found: Callable[[], Mapping[str, str]] = dict[str, str]
     is_shared: bool = False
     key_id: str | None = None
+    host: str | None = None
     ask: Callable[[str], Awaitable[bool]] | None = None
 
     @property

@@ -43,7 +43,7 @@ async def with_files(turn: TurnContext, request: ModelRequest) -> ModelRequest:
     if FILE_READ not in turn.progress.tools_read:
         return request  # no message of the session has a file
     filled = await turn.deps.attachments.fill(
-        turn.row.owner, request.messages, model=request.model, withheld=turn.withheld
+        turn.row.session_owner, request.messages, model=request.model, withheld=turn.withheld
     )
     turn.shows_all = filled.is_whole
     for problem in filled.problems:
@@ -74,4 +74,4 @@ def withhold_files(turn: TurnContext, error: ModelError) -> bool:
 def remember_withheld(turn: TurnContext) -> None:
     """Called when the endpoint answered without the withheld files: they were why it refused before."""
     if turn.withheld:
-        turn.deps.attachments.refuse(turn.row.owner, turn.row.model, turn.withheld)
+        turn.deps.attachments.refuse(turn.row.session_owner, turn.row.model, turn.withheld)

@@ -51,7 +51,7 @@ async def expect_results(turn: TurnContext, answer: Answer) -> None:
     row, now = turn.row, now_ms()
     until = now + int(turn.settings.client_tool_timeout * 1000)
     calls = [
-        ClientCall(row.session_id, row.id, block["id"], row.owner, block["name"], now, until)
+        ClientCall(row.session_id, row.id, block["id"], row.session_owner, block["name"], now, until)
         for block in answer.content
         if block["type"] == "tool_use" and is_client_call(block["id"])
     ]

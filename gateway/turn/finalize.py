@@ -16,6 +16,7 @@ from gateway.events.lifecycle import (
 from gateway.ids import now_ms, trace_id_of
 from gateway.messages import Message, attached_block, text_block
 from gateway.storage.log import Closing
+from gateway.storage.projects import member_handle
 from gateway.storage.schedules import DIALECT as SCHEDULE
 from gateway.storage.turns import TurnRow
 from gateway.tools.wrapping import wrap
@@ -96,6 +97,7 @@ def start_of(turn: TurnRow, tracing: Tracing, queued_ms: int | None) -> TurnStar
         attachments=attached_files(turn.attachments),
         parent_turn_id=turn.parent_turn_id,
         dialect=turn.dialect,
+        by=member_handle(turn.project_id, turn.owner) if turn.is_shared and turn.project_id else None,
     )
 
 

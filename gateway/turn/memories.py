@@ -91,7 +91,7 @@ async def add_changes(turn: TurnContext, history: History) -> History:
     known, scope = digests_of(history), scope_of(turn)
     try:
         if history.memories is None:  # there was no memory when the session began
-            began = (await turn.deps.sessions.get(row.session_id, row.owner)).created_at
+            began = (await turn.deps.sessions.get(row.session_id, row.session_owner)).created_at
             prompted = PromptMemories("", {}, history.generation_from, as_of=began)
             history = await _prompted(turn, history, prompted)
         prompted = history.memories or PromptMemories("", {}, history.generation_from)

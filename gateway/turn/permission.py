@@ -9,6 +9,7 @@ from gateway.events.memory_skill_artifact import Skill
 from gateway.ids import now_ms
 from gateway.skills.call_gate import refusal
 from gateway.storage.decisions import ApprovalRow, Verdict
+from gateway.storage.projects import member_handle
 from gateway.tools.policy import Ruling, verdict_of
 from gateway.turn.context import TurnContext
 from gateway.turn.progress import CallState
@@ -47,12 +48,15 @@ async def apply_decisions(turn: TurnContext) -> bool:
         return False
     await approvals.expire(turn_id, now_ms(), EXPIRED)
     rows = {row.tool_call_id: row for row in await approvals.of_turn(turn_id)}
+    others = {call_id for call_id in undecided if _is_of_another(turn, rows[call_id].verdict)}
+    if others and await approvals.withdraw(turn.row.session_id, turn_id, others):
+        rows = {row.tool_call_id: row for row in await approvals.of_turn(turn_id)}
     decided = False
     for call_id, state in undecided.items():
         verdict = rows[call_id].verdict
         if verdict is None:
             continue
-        decided, response = True, _response_of(verdict)
+        decided, response = True, _response_of(turn, verdict)
         if response.decision == "denied":
             _deny(turn, call_id, state, response)
         elif not _forbid(turn, call_id, state):
@@ -91,7 +95,7 @@ async def _ask(turn: TurnContext, asking: Mapping[str, Ruling]) -> None:
             turn.row.session_id,
             turn.row.id,
             call_id,
-            turn.row.owner,
+            turn.row.session_owner,
             calls[call_id].name,
             calls[call_id].arguments,
             ruling.reason,
@@ -114,10 +118,16 @@ async def _ask(turn: TurnContext, asking: Mapping[str, Ruling]) -> None:
     await turn.emitter.settled()
 
 
-def _response_of(verdict: Verdict) -> ApprovalResponse:
+def _is_of_another(turn: TurnContext, verdict: Verdict | None) -> bool:
+    """Whether a member decided whose session it is not."""
+    return verdict is not None and verdict.by not in {*DECIDERS, turn.row.session_owner}
+
+
+def _response_of(turn: TurnContext, verdict: Verdict) -> ApprovalResponse:
+    is_member = _is_of_another(turn, verdict) and turn.row.project_id is not None
     return ApprovalResponse(
         decision=verdict.decision,
-        by=verdict.by,
+        by=member_handle(turn.row.project_id or "", verdict.by) if is_member else verdict.by,
         scope=verdict.scope if verdict.decision == "approved" else None,
         reason=verdict.reason,
         arguments=verdict.arguments,

@@ -62,7 +62,7 @@ async def for_model(
     """The output as the model gets it, after the `preface`. What cannot be offloaded is cut, and both are
     reported: a turn does not fail because of it."""
     row = turn.row
-    origin = Origin(row.owner, row.session_id, row.id, call_id, row.project_id)
+    origin = Origin(row.session_owner, row.session_id, row.id, call_id, row.project_id)
     result = _Result(
         turn.deps.artifact_store, origin, tool, output.note, MAX_SIZE - FILE_SIZE * len(output.files)
     )

@@ -84,7 +84,11 @@ async def fitting_arguments(
     so nothing is passed on yet. Raises errors.BadArguments when they do not fit the tool, errors.ToolError
     when a content cannot be read."""
     filled = await turn.deps.references.filled(
-        arguments, owner=turn.row.owner, session_id=turn.row.session_id, is_asked=is_asked
+        arguments,
+        owner=turn.row.session_owner,
+        session_id=turn.row.session_id,
+        is_asked=is_asked,
+        only_used=turn.row.host is not None,
     )
     if filled is arguments:
         check_arguments(tool, arguments)
@@ -157,6 +161,7 @@ def _context(turn: TurnContext, call_id: str) -> ToolContext:
         found=lambda: turn.memories.found,
         is_shared=row.is_shared,
         key_id=row.key_id,
+        host=row.host,
     )
 
 

@@ -1,26 +1,21 @@
 """Sessions that are shared in a project: who reads them, who may do no more, and when it ends."""
 
 import asyncio
-import re
 from collections.abc import AsyncGenerator
 from typing import Any
 
-import httpx2
 import pytest
-from pydantic import SecretStr
 
 from gateway.api.url_table import ENDPOINTS
 from gateway.http.endpoint import READS
 from gateway.settings import Settings
-from tests.harness import Client, events, running_gateway, the
+from tests.api.team import GUARDED, ROOT, Team, code
+from tests.harness import Client, running_gateway, the
 from tests.loopback import TIMEOUT
 from tests.postgres import on_both_engines
 
 pytestmark = pytest.mark.anyio
 
-Headers = dict[str, str]
-ROOT = {"x-api-key": "root-secret-0123456789"}
-GUARDED: dict[str, Any] = {"api_keys": SecretStr("root:root-secret-0123456789"), "admins": ("root",)}
 SECRET = "Ada's favourite dish is peanut soup."
 QUESTION = "What is my favourite dish?"
 SAVES = '/call manage_memory {"action": "save", "content": "The launch of the rocket is in May."}'
@@ -38,63 +33,6 @@ OWNERS_MAY = ("PATCH", "DELETE")
 async def guarded(settings: Settings, anyio_backend: str) -> AsyncGenerator[Client]:
     async with running_gateway(settings.model_copy(update=GUARDED)) as client:
         yield client
-
-
-class Team:
-    """Ada shares; Bob reads, Carl edits, Dora owns the project as well. Eve is of the same tenant and no
-    member, Mallory of another one."""
-
-    def __init__(self, client: Client) -> None:
-        self.client = client
-        self.of: dict[str, Headers] = {}
-        self.project = ""
-        self.ids: dict[str, str] = {}
-        """Of sessions, by what their owners call them."""
-
-    async def begin(self) -> "Team":
-        for user in ("ada", "bob", "carl", "dora", "eve", "mallory"):
-            tenant = "blue" if user == "mallory" else "red"
-            body = {"name": "key", "user": user, "tenant": tenant}
-            self.of[user] = {"x-api-key": (await self.client.post("/api/keys", body, **ROOT)).json()["key"]}
-        made = await self.client.post("/api/projects", {"name": "Apollo"}, **self.of["ada"])
-        self.project = made.json()["id"]
-        for user, role in (("bob", "reader"), ("carl", "editor"), ("dora", "owner")):
-            await self.put(user, role)
-        return self
-
-    async def put(self, user: str, role: str) -> None:
-        path = f"/api/projects/{self.project}/members/{user}"
-        assert (await self.ask("ada", "PUT", path, {"role": role})).status_code == 204
-
-    async def remove(self, user: str, by: str = "ada") -> None:
-        path = f"/api/projects/{self.project}/members/{user}"
-        assert (await self.ask(by, "DELETE", path)).status_code == 204
-
-    async def ask(self, who: str, method: str, path: str, body: Any = None) -> httpx2.Response:
-        if (named := re.match(r"/api/(?:sessions|session/summary)/([\w-]+)", path)) is not None:
-            path = path[: named.start(1)] + self.ids.get(named[1], named[1]) + path[named.end(1) :]
-        return await self.client.http.request(method, path, json=body, headers=self.of[who])
-
-    async def chat(self, who: str, message: str, session: str) -> list[dict[str, Any]]:
-        body = {"message": message, "session_id": session}
-        seen = events(await self.client.all_frames("/api/chat", body, self.of[who]))
-        self.ids[session] = seen[0]["session_id"]
-        return seen
-
-    async def share(self, session: str, who: str = "ada", **changes: Any) -> httpx2.Response:
-        given = {"project_id": self.project, "shared": "read"} | changes
-        return await self.ask(who, "PATCH", f"/api/sessions/{session}", given)
-
-    async def shared_chat(self, session: str = "s", message: str = "/say hello") -> str:
-        """Ada's, with one turn, whose id comes out."""
-        turn = (await self.chat("ada", message, session))[0]["turn_id"]
-        shared = await self.share(session)
-        assert shared.status_code == 200, shared.text
-        return turn
-
-
-def code(response: httpx2.Response) -> tuple[int, str]:
-    return response.status_code, response.json()["error"]["code"]
 
 
 async def test_members_read_what_is_shared_and_nobody_else_does(guarded: Client) -> None:
@@ -265,7 +203,7 @@ async def test_what_is_remembered_of_a_person_does_not_come_into_what_others_rea
 async def test_what_is_waited_for_is_not_shared_in_between(guarded: Client) -> None:
     """A turn that runs has in its prompt what only its owner may see."""
     team = await Team(guarded).begin()
-    body = {"message": "/slow 40 hello"}
+    body = {"message": "/pieces 5000 /pace 50"}
     await team.ask("ada", "POST", "/api/sessions", {"id": "s"})
     begun = await team.ask("ada", "POST", "/api/sessions/s/turns", body)
     assert begun.status_code == 202, begun.text

@@ -106,7 +106,7 @@ async def test_the_same_decision_again_changes_nothing_and_another_is_refused(st
     await parked(storage, asked())
     first, _ = await storage.approvals.decide(asked(), APPROVED)
 
-    assert await storage.approvals.decide(asked(), replace(APPROVED, by="eve", at=99)) == (first, None)
+    assert await storage.approvals.decide(asked(), replace(APPROVED, at=99)) == (first, None)
     others = (
         Verdict("denied", OWNER, 30),
         replace(APPROVED, arguments={}),

@@ -6,10 +6,13 @@ from functools import partial
 
 import pytest
 
-from gateway.errors import Conflict, Forbidden, NotFound
+from gateway.errors import Conflict, Forbidden, NotFound, SessionIdTaken
 from gateway.storage.projects import Member, Membership, Project, ProjectRole, SessionAccess
 from gateway.storage.retention import SessionDays
+from gateway.storage.sessions import SessionRow
 from gateway.wiring import Storage
+from tests.contracts.test_approvals import APPROVED, asked
+from tests.storage.writing import accepted
 
 pytestmark = pytest.mark.anyio
 
@@ -196,3 +199,94 @@ async def test_what_is_changed_together_is_changed_together_or_not_at_all(storag
 
     assert (changed.title, changed.shared) == ("after", "read")
     assert (changed.archive_days, changed.delete_days) == (3, 9)
+
+
+async def _written(storage: Storage, role: ProjectRole = "editor") -> None:
+    """A session of Ada's in which Bob may write, if his role lets him."""
+    await storage.projects.add(APOLLO, most=MOST)
+    await storage.projects.put_member(member(BOB, role), most=MOST)
+    await storage.sessions.create("s", ADA, None, 5)
+    await storage.sessions.change("s", ADA, 6, project_id=APOLLO.id, shared="write")
+
+
+async def test_who_may_write_in_a_session_starts_turns_there(storage: Storage) -> None:
+    """They are its sender's, who is told beside whose the session is; nobody else may, nor make one of its
+    id."""
+    await _written(storage)
+
+    bobs = (await accepted(storage, owner=BOB, create=False)).turn
+    assert (bobs.owner, bobs.host, bobs.session_owner, bobs.is_shared) == (BOB, ADA, ADA, True)
+    assert await storage.turns.get("s", "t", ADA) == await storage.turns.get(None, "t", BOB)
+    assert (await storage.turns.get("s", "t", ADA)).host == ADA
+    with pytest.raises(NotFound):
+        await storage.turns.get("s", "t", BOB)
+    assert await storage.turns.of_guests("s") == {"t"}
+    with pytest.raises(NotFound):
+        await accepted(storage, turn_id="t2", owner=EVE, create=False)
+    with pytest.raises(SessionIdTaken):
+        await accepted(storage, turn_id="t2", owner=EVE)
+    assert [each.id for each in await storage.turns.of_owner(BOB, None, limit=9, before=None)] == ["t"]
+    assert await storage.turns.of_owner(ADA, None, limit=9, before=None) == []
+
+
+async def test_readers_start_none(storage: Storage) -> None:
+    """Nor does anybody in a session that is only read."""
+    await _written(storage, "reader")
+    with pytest.raises(NotFound):
+        await accepted(storage, owner=BOB, create=False)
+    await storage.projects.put_member(member(BOB, "editor"), most=MOST)
+    await storage.sessions.change("s", ADA, 6, shared="read")
+    with pytest.raises(NotFound):
+        await accepted(storage, owner=BOB, create=False)
+    assert await storage.projects.access("s", BOB) == SessionAccess(ADA, "editor", "read")
+
+
+@pytest.mark.parametrize("way", ["removed", "erased", "made a reader", "read-only", "unshared", "deleted"])
+async def test_turns_of_who_may_not_write_any_more_are_asked_to_stop(storage: Storage, way: str) -> None:
+    """By the transaction that says so, which returns them: what runs, and what waits; not what their owner
+    sent there, nor theirs elsewhere."""
+    await _written(storage)
+    await accepted(storage, owner=BOB, create=False)
+    await accepted(storage, turn_id="waits", owner=BOB, create=False, on_conflict="queue")
+    await accepted(storage, turn_id="adas", owner=ADA, create=False, on_conflict="queue")
+    await accepted(storage, "bobs", "own", owner=BOB)
+    projects = storage.projects
+    change: dict[str, Callable[[], Awaitable[object]]] = {
+        "removed": lambda: projects.remove_member(APOLLO.id, BOB, by=ADA),
+        "erased": lambda: projects.erase_member(APOLLO.id, BOB),
+        "made a reader": lambda: projects.put_member(member(BOB), most=MOST),
+        "read-only": lambda: storage.sessions.change("s", ADA, 6, shared="read"),
+        "unshared": lambda: storage.sessions.change("s", ADA, 6, shared="none"),
+        "deleted": lambda: projects.delete(APOLLO.id, by=ADA),
+    }
+
+    stopped = await change[way]()
+
+    assert [each.id for each in await storage.turns.stopping("s")] == ["t", "waits"]
+    assert isinstance(stopped, SessionRow) or stopped == await storage.turns.stopping("s")
+    for turn_id in ("t", "waits", "adas"):
+        turn = await storage.turns.get("s", turn_id, ADA)
+        assert turn.cancel_requested == (turn_id != "adas")
+    assert not (await storage.turns.get(None, "own", BOB)).cancel_requested
+    with pytest.raises(NotFound):
+        await accepted(storage, turn_id="later", owner=BOB, create=False, on_conflict="queue")
+
+
+async def test_a_decision_of_who_may_not_write_any_more_is_taken_back(storage: Storage) -> None:
+    """As long as the turn has not gone on with it; that of the session's owner stays."""
+    await _written(storage)
+    await accepted(storage, owner=ADA, create=False)
+    rows = [replace(asked(call), owner=ADA) for call in ("toolu_1", "toolu_2")]
+    await storage.approvals.ask(rows)
+    await storage.approvals.decide(rows[0], replace(APPROVED, by=BOB))
+    await storage.approvals.decide(rows[1], replace(APPROVED, by=ADA))
+    calls = ["toolu_1", "toolu_2"]
+    assert await storage.approvals.withdraw("s", "t", calls) == 0
+    await storage.projects.remove_member(APOLLO.id, BOB, by=ADA)
+
+    assert await storage.approvals.withdraw("s", "t", calls) == 1
+
+    first, second = await storage.approvals.of_turn("t")
+    assert (first.verdict, second.verdict) == (None, replace(APPROVED, by=ADA))
+    with pytest.raises(NotFound):
+        await storage.approvals.decide(rows[0], replace(APPROVED, by=BOB))

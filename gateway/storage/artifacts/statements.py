@@ -13,7 +13,7 @@ from sqlalchemy import (
     update,
 )
 
-from gateway.errors import ArtifactsFull, Conflict, NotFound
+from gateway.errors import ArtifactsFull, Conflict
 from gateway.storage.artifacts import ArtifactRow, blob_paths
 from gateway.storage.artifacts.removal import end
 from gateway.storage.artifacts.rows import ARTIFACTS
@@ -22,7 +22,7 @@ from gateway.storage.artifacts.uses import IS_OF, USED, use
 from gateway.storage.database import Prepared
 from gateway.storage.holds.statements import check_not_held
 from gateway.storage.orphans.statements import claim, suspect
-from gateway.storage.refusals import no_session
+from gateway.storage.refusals import no_artifact, no_session
 from gateway.storage.schema import artifact_uses, artifacts, sessions
 from gateway.storage.webhooks.enqueue import enqueue
 
@@ -59,7 +59,7 @@ SUMMARISE = Prepared(update(artifacts).where(_OWNER, _REF).values(summary=bindpa
 def get(connection: Connection, owner: str, ref: str) -> ArtifactRow:
     row = ONE.one(connection, owner=owner, ref=ref)
     if row is None:
-        raise NotFound(f"There is no artifact {ref}.", code="artifact_not_found")
+        raise no_artifact(ref)
     return ARTIFACTS.read(row)
 
 

@@ -132,7 +132,13 @@ class ApprovalRequests(Protocol):
 
         Raises:
             errors.Conflict: it was decided otherwise, it has expired, or its turn is over.
+            errors.NotFound: (session_not_found) who decides may not write in the session any more.
         """
+        ...
+
+    async def withdraw(self, session_id: str, turn_id: str, calls: Collection[str]) -> int:
+        """Takes back the decisions about these calls whose deciders may not write in the session any more;
+        how many these were."""
         ...
 
     async def expire(self, turn_id: str, now: int, reason: str) -> None:
@@ -140,7 +146,8 @@ class ApprovalRequests(Protocol):
         ...
 
     async def waiting(self, owner: str, limit: int) -> Sequence[ApprovalRow]:
-        """The owner's calls that wait for a decision, those that were asked about first in front."""
+        """The calls that wait for a decision in the sessions of `owner`, and in turns that they sent in those
+        of others; those that were asked about first in front."""
         ...
 
 

@@ -4,15 +4,17 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, and_, bindparam, delete, exists, insert, or_, select, update
 
 from gateway.errors import Conflict, NotFound
 from gateway.events.calls import Scope
 from gateway.storage.database import Prepared, SessionLock, Store, claims, reads, writes
 from gateway.storage.decisions import ApprovalRow, Grant, Verdict
 from gateway.storage.decisions.parking import OPEN, count_parked, insert_once, of_call, overdue, park, wake
+from gateway.storage.projects.access import SHARED_WITH, may_write
+from gateway.storage.refusals import no_session
 from gateway.storage.row_codec import as_json
-from gateway.storage.schema import RUNNING, approvals, tool_grants, turns
+from gateway.storage.schema import RUNNING, approvals, sessions, tool_grants, turns
 from gateway.storage.turns import Accepted
 from gateway.storage.webhooks.enqueue import enqueue
 
@@ -49,10 +51,16 @@ EXPIRE = Prepared(
         answer=bindparam("reason"),
     )
 )
+_is_seen = exists().where(SHARED_WITH)
 WAITING = Prepared(
     select(*approvals.c)
     .join_from(approvals, turns, turns.c.id == approvals.c.turn_id)
-    .where(approvals.c.owner == bindparam("owner"), approvals.c.decision.is_(None), turns.c.status == RUNNING)
+    .join(sessions, sessions.c.id == approvals.c.session_id)
+    .where(
+        or_(approvals.c.owner == bindparam("owner"), and_(turns.c.owner == bindparam("owner"), _is_seen)),
+        approvals.c.decision.is_(None),
+        turns.c.status == RUNNING,
+    )
     .order_by(*_ORDER)
     .limit(bindparam("limit"))
 )
@@ -89,7 +97,7 @@ def expire(connection: Connection, turn_id: str, now: int, reason: str) -> None:
 
 
 def waiting(connection: Connection, owner: str, limit: int) -> Sequence[ApprovalRow]:
-    return [approval_of(row) for row in WAITING.all(connection, owner=owner, limit=limit)]
+    return [approval_of(row) for row in WAITING.all(connection, owner=owner, user_id=owner, limit=limit)]
 
 
 def grants(connection: Connection, owner: str) -> Sequence[Grant]:
@@ -138,9 +146,31 @@ def one(connection: Connection, session_id: str, turn_id: str, tool_call_id: str
     return approval_of(row) if row is not None else None
 
 
+def withdraw(connection: Connection, session_id: str, turn_id: str, calls: Collection[str]) -> int:
+    count = 0
+    for tool_call_id in sorted(calls):
+        found = one(connection, session_id, turn_id, tool_call_id)
+        if (
+            found is not None
+            and found.verdict is not None
+            and not _may_decide(connection, found, found.verdict.by)
+        ):
+            none = dict.fromkeys(("decision", "by", "at", "scope", "reason", "edited"))
+            ids = {"session_id": session_id, "turn_id": turn_id, "tool_call_id": tool_call_id}
+            count += DECIDE.run(connection, **ids, **none).rowcount
+    return count
+
+
+def _may_decide(connection: Connection, row: ApprovalRow, user_id: str) -> bool:
+    return user_id == row.owner or may_write(connection, row.session_id, user_id)
+
+
 def decide(
     connection: Connection, replica: str, row: ApprovalRow, verdict: Verdict
 ) -> tuple[ApprovalRow, Accepted | None]:
+    # Before the turn is locked, as who removes a member stops their turns.
+    if not _may_decide(connection, row, verdict.by):
+        raise no_session(row.session_id)
     found = one(connection, row.session_id, row.turn_id, row.tool_call_id)
     turn = OPEN.one(connection, turn_id=row.turn_id)
     if found is None or turn is None:
@@ -170,9 +200,9 @@ def decide(
     )
     if verdict.decision == "approved" and verdict.scope != "once":
         session_id = row.session_id if verdict.scope == "session" else None
-        given = GRANTS.all(connection, owner=row.owner, tool=row.name)
+        given = GRANTS.all(connection, owner=verdict.by, tool=row.name)
         if session_id not in {Grant(*each[1:]).session_id for each in given}:
-            GRANT.run(connection, owner=row.owner, tool=row.name, session_id=session_id, at=verdict.at)
+            GRANT.run(connection, owner=verdict.by, tool=row.name, session_id=session_id, at=verdict.at)
     decided = one(connection, row.session_id, row.turn_id, row.tool_call_id)
     assert decided is not None
     return decided, wake(connection, replica, row.turn_id)
@@ -223,5 +253,6 @@ class SqlApprovals(Store):
     granted = reads(granted)
     grants = reads(grants, snapshot=False)
     revoke = writes(revoke)
+    withdraw = writes(withdraw, over=lambda session_id, turn_id, calls: SessionLock(session_id))
     decide = claims(decide, over=lambda row, verdict: SessionLock(row.session_id))
     wake = claims(wake)

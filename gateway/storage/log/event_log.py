@@ -153,7 +153,9 @@ class SqlEventLog:
         outcome = await self._beside(
             turn.session_id,
             at,
-            lambda connection: outbox.rate(connection, turn.session_id, turn.id, data, at, owner=turn.owner),
+            lambda connection: outbox.rate(
+                connection, turn.session_id, turn.id, data, at, owner=turn.session_owner
+            ),
         )
         return outcome.entry
 

@@ -98,6 +98,12 @@ class Persons(Protocol):
         the last one, None where there are no more."""
         ...
 
+    async def elsewhere(
+        self, user_id: str, *, after: Key | None, limit: int
+    ) -> tuple[Sequence[Mapping[str, Any]], Key | None]:
+        """What they wrote in sessions of others, which no export of sessions has, as `page` gives it."""
+        ...
+
     async def remove(self, table: str, user_id: str, limit: int) -> int:
         """Removes at most `limit` of their rows; how many that were. Raises errors.Conflict (legal_hold)."""
         ...

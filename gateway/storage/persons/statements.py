@@ -12,9 +12,9 @@ from gateway.storage.holds.statements import check_not_held, is_held, list_
 from gateway.storage.persons import Erasure, Kept, Key
 from gateway.storage.persons.tables import ACTORS, BY_NAME, PERSONAL
 from gateway.storage.row_codec import Codec, Rows, as_json
-from gateway.storage.schema import audit, person_erasures, sessions
+from gateway.storage.schema import audit, person_erasures, sessions, turns
 
-_e = person_erasures.c
+_e, _t = person_erasures.c, turns.c
 
 
 def _mapping(text: str | None) -> Mapping[str, int] | None:
@@ -95,6 +95,20 @@ def page(
     return rows, last
 
 
+def elsewhere(
+    connection: Connection, user_id: str, *, after: Key | None, limit: int
+) -> tuple[Sequence[Mapping[str, Any]], Key | None]:
+    columns = (_t.number, _t.id, _t.session_id, _t.created_at, _t.input, _t.attachments)
+    chosen = (
+        select(*columns).join_from(turns, sessions).where(_t.owner == user_id, sessions.c.owner != user_id)
+    )
+    if after is not None:
+        chosen = chosen.where(_t.number > after[0])
+    found = connection.execute(chosen.order_by(_t.number).limit(limit)).mappings().all()
+    rows = [{str(name): value for name, value in row.items() if name != "number"} for row in found]
+    return rows, (found[-1]["number"],) if len(found) == limit else None
+
+
 def remove(connection: Connection, table: str, user_id: str, limit: int) -> int:
     check_not_held(connection, user_id)
     personal = BY_NAME[table]
@@ -145,6 +159,7 @@ class SqlPersons(Store):
     removed = tuple(each.name for each in PERSONAL if each.removal == "rows")
     counts = reads(counts)
     page = reads(page, snapshot=False)
+    elsewhere = reads(elsewhere, snapshot=False)
     remove = writes(remove)
     rename = writes(rename)
     named = reads(named)

@@ -104,6 +104,7 @@ ACTORS: tuple[Column[Any], ...] = (
     retention_rules.c.changed_by,
     holds.c.placed_by,
     person_erasures.c.requested_by,
+    approvals.c.decided_by,
 )
 """Who did something to what is others', or everybody's: a pseudonym takes their place."""
 
@@ -112,7 +113,6 @@ ELSEWHERE: Mapping[Column[Any], str] = {
     audit.c.subject_id: "likewise, of what is done to a person",
     holds.c.owner: "while there is one nobody is erased",
     holds.c.subject_id: "likewise",
-    approvals.c.decided_by: "of the person's own session, with which it goes",
     person_erasures.c.person: "the pseudonym, once the erasure is done",
 }
 """Columns that name persons and are looked after in another way."""

@@ -1,16 +1,18 @@
 """The contract of storage for projects: groups of people of one tenant who share sessions and memories, and
 who of them may do what in a shared session."""
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
 from gateway.storage.sessions import Shared
+from gateway.storage.turns import TurnRow
 
 ProjectKind = Literal["project", "household"]
 ProjectRole = Literal["owner", "editor", "reader"]
 Sharing = Shared | Literal["none"]
-Need = Literal["read", "write", "manage"]
+Need = Literal["read", "write", "manage", "own"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,20 +47,37 @@ class Membership(NamedTuple):
 
 class SessionAccess(NamedTuple):
     """What somebody is to a session of `owner` that they may read. `role` is the one they have in its
-    project; None: it is theirs."""
+    project; None: it is theirs. `shared` is what members may do with it."""
 
     owner: str
     role: ProjectRole | None = None
+    shared: Shared = "read"
 
     def may(self, need: Need) -> bool:
-        """read: see all of it. manage: give it another title, unshare it, delete it. write: all else, as to
-        send turns, stop them, decide about their calls."""
-        return self.role is None or need == "read" or (need == "manage" and self.role == "owner")
+        """read: see all of it. write: send turns, stop them, decide about their calls, rate them, choose a
+        branch. manage: give it another title, unshare it, delete it. own: all else, as to share it, archive
+        it, compress it."""
+        if self.role is None or need == "read":
+            return True
+        if need == "write":
+            return self.shared == "write" and self.role != "reader"
+        return need == "manage" and self.role == "owner"
+
+
+def member_handle(project_id: str, user_id: str) -> str:
+    """What stands for a member in the events of sessions that are shared: their name can leave no archive and
+    no copy again. It is told with the project's members; alone it names nobody, as ids of projects are
+    random."""
+    return "m_" + hashlib.sha256(f"{project_id} {user_id}".encode()).hexdigest()[:32]
 
 
 class Projects(Protocol):
     """Every change names who makes it (`by`), and is checked against their role in the transaction that makes
     it. To who is no member a project is as absent as one that never was.
+
+    Changes by which somebody may do less return the turns that run or wait in sessions of others and whose
+    senders may not write there any more: they were asked to stop by the same transaction, and are to be
+    taken up where nothing runs them.
 
     Every method raises errors.StorageError when the database cannot do its work, and those with an id
     errors.NotFound (project_not_found); changes errors.Forbidden (not_project_owner).
@@ -81,17 +100,17 @@ class Projects(Protocol):
 
     async def rename(self, project_id: str, name: str, by: str) -> Project: ...
 
-    async def delete(self, project_id: str, by: str) -> None:
+    async def delete(self, project_id: str, by: str) -> Sequence[TurnRow]:
         """Removes it with its members. Sessions that were shared in it stay with their owners, and are
         private again."""
         ...
 
-    async def put_member(self, member: Member, *, most: int) -> None:
+    async def put_member(self, member: Member, *, most: int) -> Sequence[TurnRow]:
         """Adds somebody, or gives them another role; `added_by` does so. Raises errors.Conflict (last_owner:
         it would be left without one; too_many_members: it has `most`)."""
         ...
 
-    async def remove_member(self, project_id: str, user_id: str, by: str) -> None:
+    async def remove_member(self, project_id: str, user_id: str, by: str) -> Sequence[TurnRow]:
         """Removes a member; anybody may leave. The sessions that they shared in it are private again. Raises
         errors.NotFound (member_not_found), errors.Conflict (last_owner)."""
         ...
@@ -101,7 +120,7 @@ class Projects(Protocol):
         owner's; None: nobody's."""
         ...
 
-    async def erase_member(self, project_id: str, user_id: str) -> None:
+    async def erase_member(self, project_id: str, user_id: str) -> Sequence[TurnRow]:
         """Removes somebody who is erased. Without another owner the member that was added first becomes one;
         without another member the project goes."""
         ...

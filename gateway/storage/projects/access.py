@@ -1,4 +1,4 @@
-"""Who may see a session, in SQL: its owner, and the members of its project where it is shared."""
+"""Who may see a session and write in it, in SQL: its owner, and members of its project where it is shared."""
 
 from sqlalchemy import Connection, and_, bindparam, exists, select
 
@@ -18,11 +18,20 @@ SHARED_WITH = and_(
 )
 """Whether a session and a member are ones of which the member reads the session."""
 ACCESS = Prepared(
-    select(sessions.c.owner, _m.role)
+    select(sessions.c.owner, _m.role, sessions.c.shared)
     .select_from(sessions)
     .outerjoin(project_members, SHARED_WITH)
     .where(sessions.c.id == bindparam("session_id"))
 )
+# Locked, the member before the session, as they are changed: a removal waits for who writes, or is seen.
+_OF_SESSION = sessions.c.id == bindparam("session_id")
+WRITER = Prepared(
+    select(_m.role)
+    .join_from(sessions, project_members, SHARED_WITH)
+    .where(_OF_SESSION, _m.role != "reader")
+    .with_for_update(read=True, of=project_members)
+)
+SHARED = Prepared(select(sessions.c.shared).where(_OF_SESSION).with_for_update(read=True))
 ARTIFACT = Prepared(
     select(artifacts.c.owner)
     .join_from(artifacts, artifact_uses, artifact_uses.c.ref == artifacts.c.ref)
@@ -42,10 +51,17 @@ def access(connection: Connection, session_id: str, user_id: str) -> SessionAcce
     row = ACCESS.one(connection, session_id=session_id, user_id=user_id)
     if row is None:
         return None
-    owner, role = row
+    owner, role, shared = row
     if owner == user_id:
         return SessionAccess(owner)
-    return SessionAccess(owner, role) if role is not None else None
+    return SessionAccess(owner, role, shared) if role is not None else None
+
+
+def may_write(connection: Connection, session_id: str, user_id: str) -> bool:
+    """Whether a member may write in a session that is not theirs, until this transaction ends."""
+    if WRITER.one(connection, session_id=session_id, user_id=user_id) is None:
+        return False
+    return SHARED.value(connection, session_id=session_id) == "write"
 
 
 def artifact_owner(connection: Connection, ref: str, user_id: str) -> str | None:

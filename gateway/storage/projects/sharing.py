@@ -1,16 +1,18 @@
 """How a session is moved into a project and shared there, in SQL."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, null, select, update
 
 from gateway.errors import Conflict, NotFound
-from gateway.storage.database import Prepared, send
+from gateway.storage.database import Prepared
 from gateway.storage.projects import Sharing
+from gateway.storage.projects.stranded import settle
 from gateway.storage.refusals import no_session
-from gateway.storage.replica_signals import Signal
 from gateway.storage.schema import branches, heads, project_members, sessions
 from gateway.storage.sessions.busy import check_is_idle
+from gateway.storage.turns import TurnRow
 
 _ID = sessions.c.id == bindparam("session_id")
 PLACE = Prepared(
@@ -38,7 +40,7 @@ def share(
     *,
     project_id: str | None = None,
     shared: Sharing | None = None,
-) -> None:
+) -> Sequence[TurnRow]:
     row = PLACE.one(connection, session_id=session_id, owner=owner)
     if row is None:
         raise no_session(session_id)
@@ -46,6 +48,7 @@ def share(
     is_moved = project_id is not None and project_id != before
     if is_moved:
         _check_writes(connection, project_id, owner)
+    is_opened = False
     values: dict[str, Any] = {"project_id": project_id, "shared": None} if is_moved else {}
     if shared == "none":
         values["shared"] = None
@@ -56,15 +59,18 @@ def share(
             _check_writes(connection, chosen, owner)
         except NotFound:
             raise _in_no_project() from None
-        # What its prompt was told was for its owner's eyes.
-        values |= {"shared": shared, "told_memories": None, "carried": None}
-        FORGET_IN_BRANCHES.run(connection, session_id=session_id)
+        values["shared"] = shared
+        is_opened = is_moved or was_shared is None
+        if is_opened:
+            # What its prompt was told was for its owner's eyes.
+            values |= {"told_memories": None, "carried": None}
+            FORGET_IN_BRANCHES.run(connection, session_id=session_id)
     if not values:
-        return
-    if is_moved or values["shared"] is not None:
+        return ()
+    if is_moved or is_opened:
         check_is_idle(connection, session_id, head, "wait for its end, or cancel it")
     connection.execute(update(sessions).where(sessions.c.id == session_id).values(values))
-    send(connection, Signal("access", session_id))
+    return settle(connection, session_id=session_id)
 
 
 def _check_writes(connection: Connection, project_id: str | None, owner: str) -> None:

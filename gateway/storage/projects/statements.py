@@ -6,12 +6,13 @@ from dataclasses import replace
 from sqlalchemy import Connection, bindparam, delete, func, null, select, update
 
 from gateway.errors import Conflict, Forbidden, NotFound
-from gateway.storage.database import OwnerLock, Prepared, Store, reads, send, writes
+from gateway.storage.database import OwnerLock, Prepared, Store, reads, writes
 from gateway.storage.projects import Member, Membership, Project
 from gateway.storage.projects.access import access, artifact_owner
-from gateway.storage.replica_signals import Signal
+from gateway.storage.projects.stranded import settle
 from gateway.storage.row_codec import Rows
 from gateway.storage.schema import project_members, projects, sessions
+from gateway.storage.turns import TurnRow
 
 _p, _m = projects.c, project_members.c
 PROJECTS = Rows(Project, projects)
@@ -73,28 +74,28 @@ def rename(connection: Connection, project_id: str, name: str, by: str) -> Proje
     return replace(project, name=name)
 
 
-def remove(connection: Connection, project_id: str, by: str) -> None:
+def remove(connection: Connection, project_id: str, by: str) -> Sequence[TurnRow]:
     _owned(connection, project_id, by)
     REMOVE_ALL.run(connection, project_id=project_id)
     UNSHARE.run(connection, project_id=project_id)
     REMOVE.run(connection, project_id=project_id)
-    send(connection, Signal("access", project_id))
+    return settle(connection, project_id=project_id)
 
 
-def put_member(connection: Connection, member: Member, most: int) -> None:
+def put_member(connection: Connection, member: Member, most: int) -> Sequence[TurnRow]:
     project_id, user_id = member.project_id, member.user_id
     _owned(connection, project_id, member.added_by)
     if MEMBER.one(connection, project_id=project_id, user_id=user_id) is None:
         if COUNT.value(connection, project_id=project_id) >= most:
             raise Conflict(f"The project has {most} members already.", code="too_many_members")
         MEMBERS.add(connection, member)
-        return
+        return ()
     SET_ROLE.run(connection, project_id=project_id, user_id=user_id, role=member.role)
     _check_has_owner(connection, project_id)
-    send(connection, Signal("access", project_id))
+    return settle(connection, project_id=project_id)
 
 
-def remove_member(connection: Connection, project_id: str, user_id: str, by: str) -> None:
+def remove_member(connection: Connection, project_id: str, user_id: str, by: str) -> Sequence[TurnRow]:
     if by == user_id:
         get(connection, project_id, by)
     else:
@@ -103,10 +104,10 @@ def remove_member(connection: Connection, project_id: str, user_id: str, by: str
         raise NotFound("They are no member of this project.", code="member_not_found")
     _check_has_owner(connection, project_id)
     UNSHARE_OF.run(connection, project_id=project_id, user_id=user_id)
-    send(connection, Signal("access", project_id))
+    return settle(connection, project_id=project_id)
 
 
-def erase_member(connection: Connection, project_id: str, user_id: str) -> None:
+def erase_member(connection: Connection, project_id: str, user_id: str) -> Sequence[TurnRow]:
     REMOVE_MEMBER.run(connection, project_id=project_id, user_id=user_id)
     UNSHARE_OF.run(connection, project_id=project_id, user_id=user_id)
     left = [MEMBERS.read(row) for row in ALL.all(connection, project_id=project_id)]
@@ -115,7 +116,7 @@ def erase_member(connection: Connection, project_id: str, user_id: str) -> None:
         REMOVE.run(connection, project_id=project_id)
     elif not any(member.role == "owner" for member in left):
         SET_ROLE.run(connection, project_id=project_id, user_id=left[0].user_id, role="owner")
-    send(connection, Signal("access", project_id))
+    return settle(connection, project_id=project_id)
 
 
 def _owned(connection: Connection, project_id: str, by: str) -> Project:

@@ -13,7 +13,7 @@ BESIDE = "side"
 """The role of sessions with what a frontend asks for itself, such as titles: nothing is learned from them."""
 
 TitleBy = Literal["user", "model"]
-Shared = Literal["read"]
+Shared = Literal["read", "write"]
 """What the members of its project may do with a session that its owner shares."""
 OpenStatus = Literal["running", "awaiting_approval", "awaiting_tool_result"]
 Order = Literal["updated", "created"]

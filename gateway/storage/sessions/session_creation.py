@@ -6,6 +6,7 @@ from sqlalchemy import Connection, Text, and_, bindparam, case, func, literal_co
 
 from gateway.errors import Conflict, SessionIdTaken
 from gateway.storage.database import Prepared
+from gateway.storage.projects.access import may_write
 from gateway.storage.refusals import no_session
 from gateway.storage.row_codec import Rows
 from gateway.storage.schema import WAITING, approvals, client_calls, heads, sessions, turns
@@ -56,8 +57,8 @@ ROWS = Rows(SessionRow, sessions, {"head": heads.c.head, "active_branch": _activ
 class Entered(NamedTuple):
     """A session as a turn finds it: its head, its open turn, the epoch of its last owner, how many turns
     wait, its project and its role, how many messages it has, whose its open turn is, its active branch (None:
-    it has one only), the digest of the client's instructions in force, when it was made, and
-    what members of its project may do with it."""
+    it has one only), the digest of the client's instructions in force, when it was made, what members of its
+    project may do with it, and whose it is where that is not the sender of the turn."""
 
     head: int
     open_turn: str | None
@@ -71,6 +72,7 @@ class Entered(NamedTuple):
     instructions: str | None = None
     made_at: int = 0
     shared: str | None = None
+    host: str | None = None
 
 
 def add_session(connection: Connection, row: SessionRow, *, position: int = 0) -> None:
@@ -82,7 +84,8 @@ def add_session(connection: Connection, row: SessionRow, *, position: int = 0) -
 
 
 def enter_session(connection: Connection, new: NewTurn) -> Entered:
-    """The session is made if the caller may. Raises errors.NotFound, errors.Conflict."""
+    """The session is made if the caller may; that of another is entered where they may write in it, which
+    they may then until this transaction ends. Raises errors.NotFound, errors.Conflict."""
     state = STATE.one(connection, session_id=new.session_id)
     if state is None:
         if not new.create_session:
@@ -95,9 +98,12 @@ def enter_session(connection: Connection, new: NewTurn) -> Entered:
     owner, *entered = state
     found = Entered(*entered)
     if owner != new.owner:
-        if new.create_session:
+        if may_write(connection, new.session_id, new.owner):
+            found = found._replace(host=owner)
+        elif new.create_session:
             raise SessionIdTaken(new.session_id)
-        raise no_session(new.session_id)
+        else:
+            raise no_session(new.session_id)
     _check_place("project", new.session_id, found.project_id, new.project_id)
     _check_place("role", new.session_id, found.role_id, new.role_id)
     return found

@@ -36,8 +36,9 @@ class TurnRow:
     those of its client; None: it has none, or waits and brought none. `client_tools` names the set of tools
     that came with it (see `Turns.client_tools`). `dialect` names the adapter by which it was asked for; None:
     the gateway's own routes. `key_id` is the key that it was asked for with, or that made its schedule.
-    `feedback` is what its owner thinks of it. `is_shared`: the members of its
-    session's project read it."""
+    `feedback` is what was thought of it last. `owner` sent it: who that is decides about limits, keys and
+    grants. `is_shared`: the members of its session's project read it. `host` is whose its session is, where
+    that is somebody else."""
 
     id: str
     session_id: str
@@ -69,6 +70,12 @@ class TurnRow:
     key_id: str | None = None
     feedback: Feedback | None = None
     is_shared: bool = False
+    host: str | None = None
+
+    @property
+    def session_owner(self) -> str:
+        """Whose the session is, with its artifacts."""
+        return self.host or self.owner
 
 
 class OwnedTurn(NamedTuple):
@@ -160,15 +167,15 @@ class TurnQueue(Protocol):
         interrupt.
 
         Raises:
-            errors.NotFound: no such session (or another owner's) and create_session is false; or no such
-                parent.
+            errors.NotFound: no such session (or another owner's, who does not let the sender write in it) and
+                create_session is false; or no such parent.
             errors.TurnInProgress: another turn runs and on_conflict is reject; details: turn_id, seq.
             errors.QueueFull: `max_queued` turns wait already.
             errors.LimitReached: one of its charges is more than its limit has left.
-            errors.Conflict: the client_message_id was used with another message or other attachments (by
-                their names and sizes); the session is in another project or role than is given; or
-                create_session and the id belongs to another owner; (no_branch_point) nothing can follow the
-                parent: it never began, or waits; (too_many_branches).
+            errors.Conflict: the client_message_id was used with another message, other attachments (by their
+                names and sizes) or by another sender; the session is in another project or role than is
+                given; or create_session and the id belongs to another owner; (no_branch_point) nothing can
+                follow the parent: it never began, or waits; (too_many_branches).
         """
         ...
 
@@ -199,7 +206,8 @@ class TurnRecords(Protocol):
     """What is known of turns, running or over."""
 
     async def get(self, session_id: str | None, turn_id: str, owner: str) -> TurnRow:
-        """A turn of that session, or (None) of any session. Raises errors.NotFound (code turn_not_found)."""
+        """A turn in that session of `owner`, or (None) in any session of theirs, or one that they sent
+        elsewhere. Raises errors.NotFound (code turn_not_found)."""
         ...
 
     async def sent(self, session_id: str, client_message_id: str, owner: str) -> TurnRow | None:
@@ -207,14 +215,27 @@ class TurnRecords(Protocol):
         ...
 
     async def marked(self, owner: str, mark: str) -> Sequence[TurnRow]:
-        """The owner's turns with that mark, the newest first, at most some."""
+        """The owner's turns with that mark in sessions of their own, the newest first, at most some."""
         ...
 
     async def of_owner(
         self, owner: str, state: TurnState | None, *, limit: int, before: tuple[int, str] | None
     ) -> Sequence[TurnRow]:
-        """The owner's turns of all sessions, those that were accepted last in front; `state` None: in any.
-        `before` are `created_at` and id of the last one of the page before."""
+        """The turns that a user sent, in all sessions that they may still read, those that were accepted last
+        in front; `state` None: in any. `before` are `created_at` and id of the last one of the page
+        before."""
+        ...
+
+    async def unfinished(self, owner: str, limit: int) -> Sequence[TurnRow]:
+        """The turns of a user that run or wait, in whatever session."""
+        ...
+
+    async def stopping(self, session_id: str) -> Sequence[TurnRow]:
+        """The turns in a session that others than its owner sent and that are to stop, in their order."""
+        ...
+
+    async def of_guests(self, session_id: str) -> frozenset[str]:
+        """The turns in a session that others than its owner sent."""
         ...
 
     async def open_turn(self, session_id: str) -> TurnRow | None:

@@ -33,7 +33,7 @@ def attachments_of(text: str | None) -> tuple[Attached, ...]:
 def take_in(connection: Connection, turn: TurnRow) -> None:
     """The turn's session uses what is attached from now on. What was made for the turn, before there was a
     session perhaps, belongs to it, and goes when it goes."""
-    session = SessionRow(turn.session_id, turn.owner, None, 0, 0, 0, turn.project_id)
+    session = SessionRow(turn.session_id, turn.session_owner, None, 0, 0, 0, turn.project_id)
     take_into(connection, session, turn.id, turn.attachments)
 
 

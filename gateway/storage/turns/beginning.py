@@ -187,7 +187,7 @@ def _is_short(connection: Connection, session_id: str, position: int) -> bool:
 def repeated(row: tuple[Any, ...], new: NewTurn) -> Accepted:
     """The turn that the same client_message_id started before."""
     turn = turn_of(row)
-    if turn.input != new.input or _files(turn) != _files(new):
+    if turn.owner != new.owner or turn.input != new.input or _files(turn) != _files(new):
         raise Conflict(
             f"client_message_id {new.client_message_id} was used with another message.",
             details={"turn_id": turn.id},
@@ -278,6 +278,7 @@ def _row_of(
         dialect=new.dialect,
         key_id=new.key_id,
         is_shared=session.shared is not None,
+        host=session.host,
     )
 
 

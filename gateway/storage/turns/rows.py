@@ -12,8 +12,10 @@ from sqlalchemy import (
     bindparam,
     case,
     cast,
+    exists,
     func,
     literal_column,
+    or_,
     select,
     tuple_,
 )
@@ -22,6 +24,7 @@ from gateway.errors import NotFound
 from gateway.events.session_changes import Feedback
 from gateway.messages import Usage
 from gateway.storage.database import Prepared
+from gateway.storage.projects.access import SHARED_WITH
 from gateway.storage.row_codec import usage_of
 from gateway.storage.schema import RUNNING, WAITING, approvals, client_calls, heads, sessions, turns
 from gateway.storage.turns import Accepted, ModelUsage, TurnRow, TurnState
@@ -74,6 +77,7 @@ TURNS = (
         turns.c.key_id,
         turns.c.feedback,
         sessions.c.shared,
+        sessions.c.owner,
         heads.c.head,
         sessions.c.created_at,
     )
@@ -85,12 +89,12 @@ OF_SESSION = turns.c.session_id == bindparam("session_id")
 OF_ID = turns.c.id == bindparam("turn_id")
 
 TURN = Prepared(TURNS.where(OF_ID))
-OWN_TURN = Prepared(TURNS.where(OF_ID, turns.c.owner == bindparam("owner")))
+_SENT = turns.c.owner == bindparam("owner")
+_IN_OWN = sessions.c.owner == bindparam("owner")
+OWN_TURN = Prepared(TURNS.where(OF_ID, or_(_SENT, _IN_OWN)))
 RUNNING_TURN = Prepared(TURNS.where(OF_SESSION, turns.c.status == RUNNING))
 MARKED = Prepared(
-    TURNS.where(
-        turns.c.mark == bindparam("mark"), turns.c.mark.is_not(None), turns.c.owner == bindparam("owner")
-    )
+    TURNS.where(turns.c.mark == bindparam("mark"), turns.c.mark.is_not(None), _SENT, _IN_OWN)
     .order_by(None)
     .order_by(turns.c.number.desc())
     .limit(MAX_MARKED)
@@ -99,6 +103,15 @@ SAME_MESSAGE = Prepared(TURNS.where(OF_SESSION, turns.c.client_message_id == bin
 
 NEWEST_MODEL = Prepared(select(turns.c.model).where(OF_SESSION).order_by(turns.c.number.desc()).limit(1))
 CANCELLED_WAITING = Prepared(TURNS.where(turns.c.status == WAITING, turns.c.cancel_requested))
+UNFINISHED = Prepared(TURNS.where(_SENT, turns.c.status != "done").limit(bindparam("limit")))
+STOPPING = Prepared(
+    TURNS.where(
+        OF_SESSION, turns.c.owner != sessions.c.owner, turns.c.cancel_requested, turns.c.status != "done"
+    )
+)
+OF_GUESTS = Prepared(
+    select(turns.c.id).join_from(turns, sessions).where(OF_SESSION, turns.c.owner != sessions.c.owner)
+)
 COUNT_WAITING = Prepared(select(func.count()).select_from(turns).where(turns.c.status == WAITING))
 
 SESSION_OF = Prepared(select(turns.c.session_id).where(OF_ID))
@@ -107,7 +120,8 @@ SESSION_OF = Prepared(select(turns.c.session_id).where(OF_ID))
 def turn_of(row: tuple[Any, ...]) -> TurnRow:
     """A row of TURNS. `first_seq` is fixed before the first event is there: until then both bounds are 0."""
     first_seq, last_seq, cancel_requested, project_id, role_id, recoveries, attachments = row[10:17]
-    ended_at, usage, cost, iterations, *place, digest, tools, dialect, key_id, feedback, shared = row[17:30]
+    ended_at, usage, cost, iterations, *place, digest, tools, dialect, key_id, feedback = row[17:29]
+    shared, host = row[29:31]
     if last_seq < first_seq:
         first_seq = last_seq = 0
     values: list[Any] = [*row[:10], first_seq, last_seq, bool(cancel_requested), project_id, role_id]
@@ -122,6 +136,7 @@ def turn_of(row: tuple[Any, ...]) -> TurnRow:
         key_id=key_id,
         feedback=rated,
         is_shared=shared is not None,
+        host=host if host != row[2] else None,
     )
 
 
@@ -145,10 +160,13 @@ def sent(connection: Connection, session_id: str, client_message_id: str, owner:
 
 def get(connection: Connection, session_id: str | None, turn_id: str, owner: str) -> TurnRow:
     row = OWN_TURN.one(connection, turn_id=turn_id, owner=owner)
-    if row is None or session_id not in {None, row[1]}:
+    turn = turn_of(row) if row is not None else None
+    if turn is None or (
+        session_id is not None and (turn.session_id, turn.session_owner) != (session_id, owner)
+    ):
         where = f" in session {session_id}" if session_id is not None else ""
         raise NotFound(f"There is no turn {turn_id}{where}.", code="turn_not_found")
-    return turn_of(row)
+    return turn
 
 
 def marked(connection: Connection, owner: str, mark: str) -> Sequence[TurnRow]:
@@ -164,11 +182,25 @@ def of_owner(
     before: tuple[int, str] | None,
 ) -> Sequence[TurnRow]:
     place = (turns.c.created_at, turns.c.id)
-    chosen = TURNS.where(turns.c.owner == owner, *_in_state(state)).order_by(None)
+    is_seen = or_(sessions.c.owner == owner, exists().where(SHARED_WITH))
+    chosen = TURNS.where(turns.c.owner == owner, is_seen, *_in_state(state)).order_by(None)
     if before is not None:
         chosen = chosen.where(tuple_(*place) < before)
-    rows = connection.execute(chosen.order_by(*(column.desc() for column in place)).limit(limit))
+    chosen = chosen.order_by(*(column.desc() for column in place)).limit(limit)
+    rows = connection.execute(chosen, {"user_id": owner})
     return [turn_of(tuple(row)) for row in rows]
+
+
+def unfinished(connection: Connection, owner: str, limit: int) -> Sequence[TurnRow]:
+    return [turn_of(row) for row in UNFINISHED.all(connection, owner=owner, limit=limit)]
+
+
+def stopping(connection: Connection, session_id: str) -> Sequence[TurnRow]:
+    return [turn_of(row) for row in STOPPING.all(connection, session_id=session_id)]
+
+
+def of_guests(connection: Connection, session_id: str) -> frozenset[str]:
+    return frozenset(turn_id for (turn_id,) in OF_GUESTS.all(connection, session_id=session_id))
 
 
 def _in_state(state: TurnState | None) -> list[ColumnElement[bool]]:

@@ -18,9 +18,12 @@ from gateway.storage.turns.rows import (
     get,
     marked,
     model_of,
+    of_guests,
     of_owner,
     open_turn_of,
     sent,
+    stopping,
+    unfinished,
     usage_since,
 )
 
@@ -52,7 +55,10 @@ class SqlTurns(Store):
     sent = reads(sent, snapshot=False)
     get = reads(get, snapshot=False)
     marked = reads(marked, snapshot=False)
+    stopping = reads(stopping, snapshot=False)
+    of_guests = reads(of_guests, snapshot=False)
     of_owner = reads(of_owner, snapshot=False)
+    unfinished = reads(unfinished, snapshot=False)
     usage = reads(usage_since, snapshot=False)
     open_turn = reads(open_turn_of, snapshot=False)
     model = reads(model_of, snapshot=False)

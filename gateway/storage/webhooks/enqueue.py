@@ -51,8 +51,8 @@ ENQUEUE_TURN = Prepared(
             literal_column("0"),
             bindparam("due_at", type_=_d.due_at.type),
         )
-        .join_from(turns, webhooks, _w.owner == turns.c.owner)
-        .join(sessions, sessions.c.id == turns.c.session_id)
+        .join_from(turns, sessions, sessions.c.id == turns.c.session_id)
+        .join(webhooks, _w.owner == sessions.c.owner)
         .where(
             turns.c.id == bindparam("turn_id"),
             func.coalesce(sessions.c.role_id, literal_column("''")) != BESIDE,
