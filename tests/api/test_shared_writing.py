@@ -225,7 +225,7 @@ async def test_files_of_an_editor_become_the_sessions(settings: Settings, anyio_
             f"look at {ref}",
         ):
             assert "peanut" not in str(await team.chat("carl", message, "s"))
-        assert (await team.ask("carl", "GET", f"/api/artifacts/{ref}/content")).status_code == 404
+        assert (await team.ask("carl", "GET", f"/api/artifacts/{ref}")).status_code == 404
         read = await team.chat("ada", f'/call read_artifact {{"ref": "{ref}"}}\n/then\n/say over', "t")
         assert "peanut" in str(read)
 
@@ -237,7 +237,7 @@ async def test_files_of_an_editor_become_the_sessions(settings: Settings, anyio_
         await until(team, sent.json()["turn_id"], "completed")
         (file,) = the(await told(team, sent.json()["turn_id"]), "turn_start")["attachments"]
         for who in ("ada", "bob", "carl"):
-            shown = await team.ask(who, "GET", f"/api/artifacts/{file['ref']}/content")
+            shown = await team.ask(who, "GET", f"/api/artifacts/{file['ref']}")
             assert (shown.status_code, shown.text) == (200, "hello"), who
         owned = [(await team.ask(who, "GET", "/api/artifacts")).text for who in ("ada", "carl")]
         assert [file["ref"] in each for each in owned] == [True, False]

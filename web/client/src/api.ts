@@ -841,7 +841,7 @@ export interface ListedSession {
   /** Of the turn that is open; absent: none is. */
   readonly status?: "running" | "awaiting_approval" | "awaiting_tool_result";
   /** What the members of its project may do with it; absent: nothing. */
-  readonly shared?: "read";
+  readonly shared?: "read" | "write";
   /** The user whose it is; absent: it is yours. */
   readonly shared_by?: string;
   /** Its own; absent: its tenant's holds. */
@@ -852,6 +852,8 @@ export interface ListedSession {
 
 export interface MemberReply {
   readonly user: string;
+  /** What stands for them in events of the project's shared sessions (`by`). */
+  readonly handle: string;
   readonly role: "owner" | "editor" | "reader";
   readonly added_by: string;
   readonly added_at: number;
@@ -1663,7 +1665,7 @@ export interface Session {
   /** Of the turn that is open; absent: none is. */
   readonly status?: "running" | "awaiting_approval" | "awaiting_tool_result";
   /** What the members of its project may do with it; absent: nothing. */
-  readonly shared?: "read";
+  readonly shared?: "read" | "write";
   /** The user whose it is; absent: it is yours. */
   readonly shared_by?: string;
   /** Its own; absent: its tenant's holds. */
@@ -1691,7 +1693,7 @@ export interface SessionChanges {
   /** A project of yours to move it into; nobody else sees it. */
   readonly project_id?: string;
   /** read: the members of its project see all of it. none: nobody else does. */
-  readonly shared?: "read" | "none";
+  readonly shared?: "read" | "write" | "none";
   /** Its own, in place of the one that it had; {}: its tenant's holds again. */
   readonly retention?: SessionRetentionBody;
 }
@@ -1716,7 +1718,7 @@ export interface SessionDetails {
   /** Of the turn that is open; absent: none is. */
   readonly status?: "running" | "awaiting_approval" | "awaiting_tool_result";
   /** What the members of its project may do with it; absent: nothing. */
-  readonly shared?: "read";
+  readonly shared?: "read" | "write";
   /** The user whose it is; absent: it is yours. */
   readonly shared_by?: string;
   /** Its own; absent: its tenant's holds. */

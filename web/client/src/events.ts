@@ -12,7 +12,7 @@ export interface ApprovalRequest {
 /** It was decided whether a call may run: by a person, now or before, or by a rule. */
 export interface ApprovalResponse {
   readonly decision: "approved" | "denied";
-  /** A user id; or `policy`, `grant` or `expiry`, which come without a person. */
+  /** A user id; the `handle` of a member of the project, whose session it is not; or `policy`, `grant` or `expiry`, which come without a person. */
   readonly by: string;
   /** For how long an approval holds. */
   readonly scope?: "once" | "session" | "always";
@@ -722,6 +722,8 @@ export interface TurnStart {
   readonly parent_turn_id?: string;
   /** The adapter by which its client asked, as `GATEWAY_ADAPTERS` names it. Absent: the gateway's own routes. */
   readonly dialect?: string;
+  /** Who sent the message, in a session that is shared: the `handle` of a member of its project. Absent: whose session it is. */
+  readonly by?: string;
 }
 
 /** Something a person should know; the turn goes on. */
