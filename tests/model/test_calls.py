@@ -10,7 +10,15 @@ import pytest
 from gateway.errors import ModelError
 from gateway.messages import Usage
 from gateway.model.base import Answer, Chunk, ModelRequest, Started, Take
-from gateway.model.calls import CallContext, Completion, ModelCall, ModelCalls, Spent, read_json, request_of
+from gateway.model.calls import (
+    CallContext,
+    Completion,
+    ModelCall,
+    ModelCalls,
+    UsageSum,
+    read_json,
+    request_of,
+)
 from gateway.settings import load_settings
 from tests.history.scripted import USAGE, Broken, Scripted, ScriptedModel, answer
 
@@ -27,7 +35,7 @@ class Asking:
 
     def __init__(self, model: ScriptedModel) -> None:
         self.reported: list[ModelCall] = []
-        self.spent = Spent()
+        self.spent = UsageSum()
         self._calls = ModelCalls(model, load_settings(), self.reported.append)
 
     async def ask(self, *, name: str = PRICED, timeout: float = 60, **options: Any) -> Completion:
