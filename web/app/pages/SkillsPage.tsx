@@ -92,7 +92,7 @@ function SkillCard({ skill, query, attempt, onChanged, onTry }: CardProps) {
     <li className="card skill-card">
       <div className="card-head">
         <b className="name"><MarkedText spans={marked(name, query)} /></b>
-        <small>{words.types[type]} · {source}</small>
+        <small>{words.types[type]} · {source === "built-in" ? words.builtIn : source}</small>
         <button type="button" role="switch" className="switch" aria-checked={enabled} aria-label={words.enabled(name)} onClick={() => void turn()} />
       </div>
       <p className="description" dir="auto"><MarkedText spans={marked(description, query)} /></p>

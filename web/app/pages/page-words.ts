@@ -32,7 +32,7 @@ export const words = table(
     },
     skills: {
       search: "Search the skills", kind: "Kind", kinds: { all: "Every kind", function: "Functions", markdown: "Written", mcp: "MCP" },
-      types: { function: "function", markdown: "written", mcp: "MCP" }, none: "There are none",
+      types: { function: "function", markdown: "written", mcp: "MCP" }, builtIn: "built-in", none: "There are none",
       forEverybody: "A switch holds for everybody, from the next turn on.", enabled: (name: string) => `Offer ${name} to the model`,
       parameters: "Parameters", required: "required", location: "Where", more: "Details",
       tryOut: "Try it", tryHint: "A new chat asks for it, with all that belongs to a turn: the model, approvals, the log.",
@@ -97,7 +97,7 @@ export const words = table(
     },
     skills: {
       search: "搜索技能", kind: "类型", kinds: { all: "全部类型", function: "函数", markdown: "文档", mcp: "MCP" },
-      types: { function: "函数", markdown: "文档", mcp: "MCP" }, none: "没有技能",
+      types: { function: "函数", markdown: "文档", mcp: "MCP" }, builtIn: "内置", none: "没有技能",
       forEverybody: "开关对所有人生效，从下一轮开始。", enabled: (name: string) => `向模型提供 ${name}`,
       parameters: "参数", required: "必填", location: "位置", more: "详情",
       tryOut: "试一试", tryHint: "会在一个新会话中调用，包括一轮对话的全部过程：模型、批准和日志。",
@@ -162,7 +162,7 @@ export const words = table(
     },
     skills: {
       search: "搜尋技能", kind: "類型", kinds: { all: "全部類型", function: "函式", markdown: "文件", mcp: "MCP" },
-      types: { function: "函式", markdown: "文件", mcp: "MCP" }, none: "沒有技能",
+      types: { function: "函式", markdown: "文件", mcp: "MCP" }, builtIn: "內建", none: "沒有技能",
       forEverybody: "開關對所有人生效，從下一輪開始。", enabled: (name: string) => `向模型提供 ${name}`,
       parameters: "參數", required: "必填", location: "位置", more: "詳細資料",
       tryOut: "試用", tryHint: "會在一個新對話中呼叫，包括一輪對話的全部過程：模型、核准和記錄。",
