@@ -24,7 +24,7 @@ from examples.home.slack_workspace import (
     signed,
     slack_workspace,
 )
-from gateway.adapters.messengers import followed_threads
+from gateway.adapters.messengers import followed_threads, gone_sessions
 from gateway.adapters.messengers.base import MessengerRefused, Place
 from gateway.adapters.messengers.bridge import session_id
 from gateway.adapters.messengers.journal import Journal
@@ -730,6 +730,43 @@ async def test_a_person_links_the_account_that_they_have_on_the_page(
         ]
 
     assert len(sessions) == 1
+
+
+async def test_who_is_erased_at_the_gateway_is_forgotten_here(
+    workspace: Workspace, demo_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their threads, what was posted in them and a key that holds no longer leave the file, with their bytes;
+    those of others stay, and work."""
+    monkeypatch.setattr(gone_sessions, "ASK_EVERY", 0.02)
+    file = tmp_path / "slack.db"
+    journal = Journal(file)
+    journal.link("UGONE", "a-key-that-was-revoked")
+    journal.link("UKEPT", KEY_OF_ANNA)
+    journal.close()
+    anna = {"authorization": f"Bearer {DELEGATE}", "x-user-id": ANNA}
+    async with AsyncExitStack() as stack:
+        client = await stack.enter_async_context(asking_gateway(tmp_path, demo_url))
+        given = program(workspace, client.url, tmp_path, key=DELEGATE, identity="slack")
+        async with connected(given):
+            asked = ""
+            for person in (ANNA, BEN):
+                asked = await workspace.say(person, CHANNEL, f"<@{BOT}> /say Yes.")
+                await workspace.answered(CHANNEL, asked)
+            user_id = (await client.get("/api/me", **anna)).json()["user_id"]
+            erasure = await client.http.post("/api/me/erasure", json={"confirm": user_id}, headers=anna)
+            assert erasure.status_code == 202, erasure.text
+            async with asyncio.timeout(TIMEOUT):
+                while ANNA.encode() in file.read_bytes() or b"UGONE" in file.read_bytes():
+                    await asyncio.sleep(0.05)
+            await workspace.say(BEN, CHANNEL, "/say Again.", thread=asked)
+            answers = await workspace.answered(CHANNEL, asked, 2)
+    journal = Journal(file)
+    threads, linked = journal.threads("", 9), journal.linked_persons("", 9)
+    journal.close()
+
+    assert [thread.person for thread in threads] == [BEN]
+    assert linked == ["UKEPT"]
+    assert shown(answers[1]) == "Again."
 
 
 async def test_files_come_in_and_go_out(slack: Workspace, client: Client, tmp_path: Path) -> None:

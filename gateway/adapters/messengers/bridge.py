@@ -19,6 +19,7 @@ from gateway.adapters.messengers.base import (
     Thread,
 )
 from gateway.adapters.messengers.followed_threads import MAX_FOLLOWED, FollowedThreads
+from gateway.adapters.messengers.gone_sessions import GoneSessions
 from gateway.adapters.messengers.journal import Journal
 from gateway.adapters.messengers.thread_delivery import FIRST_PAUSE, LAST_PAUSE
 from gateway.backlog import doubled
@@ -49,6 +50,7 @@ class Bridge:
         self._clients: dict[Account, AsyncGatewayClient] = {}
         self._working: dict[Place, asyncio.Task[None]] = {}
         self._followed = FollowedThreads(messenger, journal, self.client, self._fail)
+        self._gone = GoneSessions(journal, self.client, self._followed.leave)
         self._failed: asyncio.Future[None] | None = None
 
     async def run(self) -> None:
@@ -60,13 +62,14 @@ class Bridge:
         for thread in reversed(self._journal.latest(MAX_FOLLOWED)):
             self._work(thread.place)
         looking = asyncio.create_task(self._followed.look())
+        forgetting = asyncio.create_task(self._gone.look())
         try:
             done, _ = await asyncio.wait(
-                (receiving, looking, self._failed), return_when=asyncio.FIRST_COMPLETED
+                (receiving, looking, forgetting, self._failed), return_when=asyncio.FIRST_COMPLETED
             )
             next(iter(done)).result()
         finally:
-            tasks = [receiving, looking, *self._working.values()]
+            tasks = [receiving, looking, forgetting, *self._working.values()]
             for task in tasks:
                 task.cancel()
             await asyncio.wait(tasks)

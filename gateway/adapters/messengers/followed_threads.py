@@ -54,6 +54,11 @@ class FollowedThreads:
         self._following[thread.session_id] = known
         self._leave_idle()
 
+    def leave(self, session_id: str) -> None:
+        """Follows that session no more."""
+        if (known := self._following.pop(session_id, None)) is not None:
+            known[1].cancel()
+
     async def look(self) -> None:
         """Follows what others do not know of, until it is cancelled."""
         while True:

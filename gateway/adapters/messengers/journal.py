@@ -54,13 +54,13 @@ class Journal:
         path.touch(mode=0o600)  # it may hold keys
         self._database = sqlite3.connect(path, isolation_level=None, timeout=0.5)
         try:
-            for pragma in ("locking_mode=EXCLUSIVE", "journal_mode=WAL", "synchronous=FULL"):
+            # What is forgotten is overwritten.
+            pragmas = ("locking_mode=EXCLUSIVE", "journal_mode=WAL", "synchronous=FULL", "secure_delete=ON")
+            for pragma in pragmas:
                 self._database.execute(f"PRAGMA {pragma}")
             self._database.executescript(_SCHEMA)
-            before = time.time() - DAYS * 86_400
             with self._transaction():
-                self._database.execute("DELETE FROM inbox WHERE body IS NULL AND came_at < ?", (before,))
-                self._database.execute("DELETE FROM posted WHERE posted_at < ?", (before,))
+                self._forget_old()
         except sqlite3.Error as error:
             raise GatewayError(
                 f"{path} cannot be used ({error}): does another process run with it?"
@@ -139,6 +139,29 @@ class Journal:
                 "INSERT OR REPLACE INTO threads VALUES (?, ?, ?, ?, ?, ?, 0)",
                 (thread.session_id, *thread.place, thread.person, cursor, time.time()),
             )
+
+    def threads(self, after: str, limit: int) -> Sequence[Thread]:
+        """Those behind that session, in the order of their ids, former ones too."""
+        rows = self._database.execute(
+            "SELECT channel, thread, person, session_id FROM threads WHERE session_id > ? "
+            "ORDER BY session_id LIMIT ?",
+            (after, limit),
+        )
+        return [Thread(Place(*row[:2]), *row[2:]) for row in rows]
+
+    def forget(self, thread: Thread) -> None:
+        """Its session is gone: so are the thread and what was posted, and their bytes in the file. What came
+        there and is done has no text, and goes with what is old."""
+        with self._transaction():
+            self._database.execute("DELETE FROM threads WHERE session_id = ?", (thread.session_id,))
+            self._database.execute("DELETE FROM posted WHERE session_id = ?", (thread.session_id,))
+            self._forget_old()
+        self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def _forget_old(self) -> None:
+        before = time.time() - DAYS * 86_400
+        self._database.execute("DELETE FROM inbox WHERE body IS NULL AND came_at < ?", (before,))
+        self._database.execute("DELETE FROM posted WHERE posted_at < ?", (before,))
 
     def sessions(self) -> int:
         """How many there are."""
@@ -222,6 +245,13 @@ class Journal:
             self._database.execute("DELETE FROM links WHERE person = ?", (person,))
         else:
             self._database.execute("INSERT OR REPLACE INTO links VALUES (?, ?)", (person, key))
+
+    def linked_persons(self, after: str, limit: int) -> Sequence[str]:
+        """Those who gave a key, behind that one, in the order of their ids."""
+        rows = self._database.execute(
+            "SELECT person FROM links WHERE person > ? ORDER BY person LIMIT ?", (after, limit)
+        )
+        return [person for (person,) in rows]
 
     def linked(self, person: str) -> str | None:
         row = self._database.execute("SELECT key FROM links WHERE person = ?", (person,)).fetchone()
