@@ -31,7 +31,7 @@ def test_no_secret_is_logged_traced_measured_printed_or_readable_in_a_file(
 ) -> None:
     """At its most talkative, with traces and metrics sent to a collector over a socket."""
     key = new_key()
-    given = {
+    settings: dict[str, Any] = {
         "GATEWAY_API_KEYS": f"ada:{ADA},bob:{BOB}",
         "GATEWAY_ADMINS": "ada",
         "GATEWAY_ENCRYPTION_KEYS": key,
@@ -41,11 +41,11 @@ def test_no_secret_is_logged_traced_measured_printed_or_readable_in_a_file(
         "ANTHROPIC_API_KEY": GATEWAYS,
     }
     told = {"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url, "OTEL_BSP_SCHEDULE_DELAY": "20"}
-    addresses = {
+    addresses: dict[str, Any] = {
         "ANTHROPIC_BASE_URL": f"https://u:{PASSWORD}@models.example/?key={PASSWORD}",
         "GATEWAY_EMBEDDINGS_URL": f"https://vectors.example/v1/embeddings?key={EMBEDDINGS}",
     }
-    with gateway_process(tmp_path, **given, **told) as gateway:
+    with gateway_process(tmp_path, **settings, **told) as gateway:
         client = httpx2.Client(base_url=gateway.url, trust_env=False, timeout=60)
 
         def ask(method: str, path: str, who: str = BOB, **more: Any) -> httpx2.Response:
@@ -69,14 +69,14 @@ def test_no_secret_is_logged_traced_measured_printed_or_readable_in_a_file(
         ]
         at = ("--url", gateway.url, "--key")
         printed = [
-            command("config", **given, **addresses),
-            command("config", "--json", **given, **addresses),
+            command("config", **settings, **addresses),
+            command("config", "--json", **settings, **addresses),
             command("sessions", "list", *at, BOB),
             command("provider-keys", "show", *at, BOB),
             command("webhooks", "list", *at, BOB),
             command("secrets", "rotate", *at, ADA),
         ]
-        looked = command("doctor", **given, **addresses)  # of models that are nowhere
+        looked = command("doctor", **settings, **addresses)  # of models that are nowhere
         raw = _bytes(tmp_path / "data")
         memories = _bytes(tmp_path / "data", "memory.db*")
         assert gateway.stop() == 0
