@@ -1,4 +1,5 @@
-// The reader's own key of the model's provider: whether there is one, another, or none. Nobody is shown it again.
+// A key of the model's provider, the reader's own or their tenant's: whether there is one, another, or none. Nobody is
+// shown it again.
 
 import type { api } from "@chat-gateway/client";
 import { useEffect, useState } from "react";
@@ -14,30 +15,64 @@ import { useStore } from "./store";
 
 const UNKNOWN: api.ProviderKeyReply = { is_set: true, accepted: true }; // it does not open: it can be replaced or removed
 
-export function ProviderKey() {
+interface Key {
+  readonly id: string;
+  readonly find: () => Promise<api.ProviderKeyReply>;
+  readonly set: (key: string) => Promise<api.ProviderKeyReply>;
+  readonly remove: () => Promise<void>;
+}
+
+const OWN: Key = {
+  id: "provider-key", find: () => client.providerKey(), set: (key) => client.setProviderKey(key), remove: () => client.removeProviderKey(),
+};
+const TENANTS: Key = {
+  id: "tenant-provider-key",
+  find: () => client.tenantProviderKey(), set: (key) => client.setTenantProviderKey(key), remove: () => client.removeTenantProviderKey(),
+};
+
+// That of the reader, and for admins that of all in their tenant who have none.
+export function ProviderKeys() {
+  const words = useWords(table);
+  const maySet = useStore(caller, ({ me }) => me?.scopes.includes("chat") ?? true);
+  const mayForAll = useStore(caller, ({ me }) => me !== null && me.is_admin && me.scopes.includes("admin"));
+  return (
+    <>
+      <ProviderKey of={OWN} label={words.providerKey} maySet={maySet} uses={(state) => words.servedBy[state.serving ?? "nobody"]} />
+      {mayForAll && <ProviderKey of={TENANTS} label={words.tenantProviderKey} maySet uses={() => words.tenantProviderKeyHint} />}
+    </>
+  );
+}
+
+interface Props {
+  readonly of: Key;
+  readonly label: string;
+  readonly maySet: boolean;
+  readonly uses: (state: api.ProviderKeyReply) => string;
+}
+
+function ProviderKey({ of, label, maySet, uses }: Props) {
   const words = useWords(table);
   const language = useLanguage();
-  const maySet = useStore(caller, ({ me }) => me?.scopes.includes("chat") ?? true);
   const [found, setFound] = useState<api.ProviderKeyReply | null>(null);
   const [failure, setFailure] = useState<Error | null>(null);
   const [key, setKey] = useState("");
   const [outcome, attempt] = useAttempt();
   useEffect(() => {
     let isShown = true;
-    client.providerKey().then((reply) => isShown && setFound(reply), (error: unknown) => isShown && setFailure(error as Error));
+    of.find().then((reply) => isShown && setFound(reply), (error: unknown) => isShown && setFailure(error as Error));
     return () => { isShown = false; };
-  }, []);
+  }, [of]);
   const state = found ?? (failure && UNKNOWN);
   if (!state?.accepted) return null;
   const put = async () => {
-    setFound(await client.setProviderKey(key.trim()));
+    setFound(await of.set(key.trim()));
     setFailure(null);
     setKey("");
     return words.providerKeySaved;
   };
   const remove = async () => {
-    await client.removeProviderKey();
-    setFound(await client.providerKey());
+    await of.remove();
+    setFound(await of.find());
     setFailure(null);
     return words.providerKeyRemoved;
   };
@@ -47,15 +82,15 @@ export function ProviderKey() {
       event.preventDefault();
       if (key.trim()) void attempt(put);
     }}>
-      <label htmlFor="provider-key" className="faint">{words.providerKey}</label>
+      <label htmlFor={of.id} className="faint">{label}</label>
       {failure
         ? <p className="trouble" role="alert">{inWords(failure, language)}</p>
-        : <p id="provider-key-state">{state.is_set ? words.providerKeySet(state.ending ?? "", since) : words.noProviderKey}<br />{words.servedBy[state.serving ?? "nobody"]}</p>}
+        : <p id={`${of.id}-state`}>{state.is_set ? words.providerKeySet(state.ending ?? "", since) : words.noProviderKey}<br />{uses(state)}</p>}
       {maySet && (
         <>
           <input
-            id="provider-key" type="password" autoComplete="off" spellCheck={false} minLength={8} maxLength={512} required
-            value={key} placeholder={state.is_set ? words.otherProviderKey : ""} aria-describedby={failure ? undefined : "provider-key-state"}
+            id={of.id} type="password" autoComplete="off" spellCheck={false} minLength={8} maxLength={512} required
+            value={key} placeholder={state.is_set ? words.otherProviderKey : ""} aria-describedby={failure ? undefined : `${of.id}-state`}
             onChange={({ target }) => setKey(target.value)}
           />
           <div className="buttons">

@@ -7,7 +7,7 @@ import { Dialog } from "./Dialog";
 import { LANGUAGES } from "./language";
 import { saveFile } from "./downloads";
 import { PersonExport } from "./PersonExport";
-import { ProviderKey } from "./ProviderKey";
+import { ProviderKeys } from "./ProviderKey";
 import { chats } from "./sidebar/chats";
 import { pickModel, useModel, useModels } from "./caller";
 import { DETAILS, settings, THEMES, useLanguage, useSettings } from "./settings";
@@ -73,7 +73,7 @@ function Choices() {
         </label>
       )}
       <TraceAddress />
-      <ProviderKey />
+      <ProviderKeys />
       <ChatFiles />
       <PersonExport />
       <Account />

@@ -463,6 +463,19 @@ export class GatewayClient {
     return this.connection.ask("DELETE", "/api/provider-key");
   }
 
+  /** The key of the tenant, which serves all who have none of their own; for its admins. */
+  tenantProviderKey(): Promise<api.ProviderKeyReply> {
+    return this.connection.ask("GET", "/api/tenant/provider-key");
+  }
+
+  setTenantProviderKey(key: string): Promise<api.ProviderKeyReply> {
+    return this.connection.ask("PUT", "/api/tenant/provider-key", { body: { key } satisfies api.ProviderKeyBody });
+  }
+
+  removeTenantProviderKey(): Promise<void> {
+    return this.connection.ask("DELETE", "/api/tenant/provider-key");
+  }
+
   /** Ends the sign-in of this browser; the address where it goes now. */
   async signOut(): Promise<string> {
     return (await this.connection.ask<api.SignedOut>("POST", "/auth/sign-out")).url;
