@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Iterator
 from contextvars import ContextVar
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -151,6 +152,13 @@ async def test_a_call_that_waited_for_a_place_does_not_begin_when_too_many_were_
     assert (await busy).content == "true"
 
 
+class NobodyIdle(deque[Any]):
+    """Gives no thread, not even one that comes back from an earlier test just now."""
+
+    def pop(self) -> Any:  # type: ignore[override]
+        raise IndexError
+
+
 async def test_a_system_without_threads_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     """The call fails in words, and gives its place back."""
 
@@ -158,8 +166,8 @@ async def test_a_system_without_threads_is_an_answer(monkeypatch: pytest.MonkeyP
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(threads, "MAX_THREADS", 1)
-    monkeypatch.setattr(threads, "idle", deque())
     with monkeypatch.context() as without_threads:
+        without_threads.setattr(threads, "idle", NobodyIdle())
         without_threads.setattr(threading.Thread, "start", refuse)
         with pytest.raises(ToolError, match="add did not begin: the server can start no more threads"):
             await in_thread("add", lambda: 1)
