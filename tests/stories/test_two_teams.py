@@ -80,6 +80,12 @@ async def test_two_teams_work_beside_each_other(settings: Settings, provider: st
         refused = await ben.post(f"{path}/turns", {"message": "/say mine"})
         assert (refused.status_code, refused.json()["error"]["code"]) == (403, "session_read_only")
         assert (await cleo.post(f"{path}/turns", {"message": "/say mine"})).status_code == 404
+        editor = {"role": "editor"}
+        assert (await ada.browser.http.put(f"{members}/ben", json=editor, headers=OWN)).is_success
+        written = {"shared": "write"}
+        assert (await ada.browser.http.patch(path, json=written, headers=OWN)).status_code == 200
+        assert (await ben.post(f"{path}/turns", {"message": "/say written by ben"})).status_code == 202
+        assert (await cleo.post(f"{path}/turns", {"message": "/say mine"})).status_code == 404
         assert (await ada.delete(f"{members}/ben")).is_success
         assert (await ben.get(path)).status_code == 404
 
@@ -105,6 +111,7 @@ async def test_two_teams_work_beside_each_other(settings: Settings, provider: st
         ("red/ada", "project.create", project, "done"),
         ("red/ada", "session.change", sessions["ada"], "done"),
         ("red/ben", "turn.start", sessions["ada"], "refused:session_read_only"),
+        ("red/ben", "turn.start", sessions["ada"], "done"),
         ("red/ada", "key.revoke", read_only["id"], "done"),
         ("red/ada", "access", "GET /api/audit", "refused:forbidden"),
         ("red/ada", "sign_in.end", None, "done"),

@@ -27,7 +27,8 @@ export function ShareDialog({ chat, onClose }: Props) {
   const language = useLanguage();
   const [projects, setProjects] = useState<readonly api.ProjectReply[]>([]);
   const [chosen, choose] = useState(chat.project_id ?? "");
-  const [isShared, setShared] = useState(chat.shared !== undefined);
+  const [shared, setShared] = useState(chat.shared);
+  const isShared = shared !== undefined;
   const [trouble, setTrouble] = useState("");
   const attempt = useCallback((act: () => Promise<unknown>) => act().then(
     () => setTrouble(""),
@@ -37,13 +38,13 @@ export function ShareDialog({ chat, onClose }: Props) {
   useEffect(() => void read(), [read]);
   const project = projects.find(({ id }) => id === chosen);
   const isOwn = chat.shared_by === undefined;
-  const share = (wanted: boolean) => attempt(async () => {
-    await chats.change(chat.id, { project_id: chosen, shared: wanted ? "read" : "none" });
+  const share = (wanted: Chat["shared"]) => attempt(async () => {
+    await chats.change(chat.id, { project_id: chosen, shared: wanted ?? "none" });
     setShared(wanted);
   });
   return (
     <Dialog title={words.title} onClose={onClose}>
-      {!isOwn && <p>{words.by(chat.shared_by)}</p>}
+      {!isOwn && <p>{words.by(chat.shared_by, shared === "write")}</p>}
       <label className="field">{words.project}
         <select value={project?.id ?? ""} disabled={!isOwn || isShared} data-first onChange={({ target }) => choose(target.value)}>
           <option value="">{words.none}</option>
@@ -61,8 +62,14 @@ export function ShareDialog({ chat, onClose }: Props) {
         <>
           {isOwn && project.role !== "reader" && (
             <label className="check">
-              <input type="checkbox" checked={isShared} onChange={({ target }) => void share(target.checked)} /> {words.isShared}
+              <input type="checkbox" checked={isShared} onChange={({ target }) => void share(target.checked ? "read" : undefined)} /> {words.isShared}
               <small className="hint">{words.hint}</small>
+            </label>
+          )}
+          {isOwn && isShared && (
+            <label className="check">
+              <input type="checkbox" checked={shared === "write"} onChange={({ target }) => void share(target.checked ? "write" : "read")} /> {words.isWritten}
+              <small className="hint">{words.writtenHint}</small>
             </label>
           )}
           <Members key={project.id} project={project} attempt={attempt} onChange={read} />
