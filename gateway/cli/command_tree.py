@@ -53,7 +53,7 @@ def command_tree() -> typer.Typer:
         "sessions": (
             "Sessions: list, rename, archive, delete them.",
             (sessions.list_, sessions.show, sessions.rename, sessions.archive, sessions.pin),
-            (sessions.delete, export),
+            (sessions.share, sessions.delete, export),
         ),
         "approvals": (
             "Approvals: calls that wait for a person.",

@@ -52,6 +52,10 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "sessions show": ("gateway sessions show s_1f0c",),
     "sessions rename": ('gateway sessions rename s_1f0c "The invoice of May"',),
     "sessions archive": ("gateway sessions archive s_1f0c", "gateway sessions archive s_1f0c --undo"),
+    "sessions share": (
+        "gateway sessions share s_1f0c p_7a --write",
+        "gateway sessions share s_1f0c --undo",
+    ),
     "sessions pin": ("gateway sessions pin s_1f0c", "gateway sessions pin s_1f0c --undo"),
     "sessions delete": ("gateway sessions delete s_1f0c", "gateway sessions delete s_1f0c --yes"),
     "sessions export": ("gateway sessions export s_1f0c --format html -o session.html",),

@@ -118,6 +118,23 @@ def pin(session: Session, *, undo: Undo = False, url: Url = LOCAL_URL, key: Key 
     _change(url, key, session, {"pinned": not undo}, "is no longer pinned" if undo else "is pinned")
 
 
+def share(
+    session: Session,
+    project: Annotated[str | None, typer.Argument(help="Its id; absent: the session's own.")] = None,
+    *,
+    write: Annotated[bool, typer.Option("--write", help="Owners and editors write in it too.")] = False,
+    undo: Undo = False,
+    url: Url = LOCAL_URL,
+    key: Key = None,
+) -> None:
+    """Let the members of a project read a session, and know from then on nothing remembered of you."""
+    change: dict[str, Any] = {"shared": "none" if undo else "write" if write else "read"}
+    if project is not None:
+        change["project_id"] = project
+    done = "is yours alone again" if undo else "is shared" + (" for writing" if write else "")
+    _change(url, key, session, change, done)
+
+
 def delete(session: Session, *, yes: Yes = False, url: Url = LOCAL_URL, key: Key = None) -> None:
     """Remove a session for good, with all that belongs to it."""
     from gateway.client import GatewayClient

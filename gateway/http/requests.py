@@ -166,7 +166,7 @@ class ApiRequest(Request):
         found: dict[str, object] = {}
         for name, value in asked:
             if isinstance(value, SessionName):
-                found[name] = await self.gateway.session_id(self.principal, value)
+                found[name] = await self.gateway.session_id(self.principal, str(value))
             elif isinstance(value, BaseModel):
                 found[name] = await self._with_sessions(value)
             elif isinstance(value, list):

@@ -81,6 +81,25 @@ def test_a_session_is_renamed_pinned_and_put_away(command: Command, running: Run
     assert session in command("sessions", "list", *at).out
 
 
+def test_a_session_is_shared_with_a_project_and_taken_back(
+    command: Command, running: Running, session: str
+) -> None:
+    """For reading, and for writing where that is said; the project need not be named again."""
+    at = ("--url", running.url)
+    with GatewayClient(running.url) as client:
+        project = client.create_project("Apollo")["id"]
+        shown = [command("sessions", "share", session, project, *at).out]
+        read = client.session(session)["shared"]
+        shown.append(command("sessions", "share", session, "--write", *at).out)
+        written = client.session(session)["shared"]
+        shown.append(command("sessions", "share", session, "--undo", *at).out)
+        after = client.session(session)
+
+    words = ["is shared", "is shared for writing", "is yours alone again"]
+    assert shown == [f"{session} {each}.\n" for each in words]
+    assert (read, written, "shared" in after) == ("read", "write", False)
+
+
 def test_a_session_is_deleted_only_on_purpose(command: Command, running: Running, session: str) -> None:
     """Where no terminal can be asked, --yes has to be given."""
     refused = command("sessions", "delete", session, "--url", running.url, given=b"")

@@ -64,7 +64,7 @@ class Notifier:
 
     def publish_head(self, session_id: str, head: int) -> None:
         """Announces the session's head to other processes soon."""
-        self._heads[str(session_id)] = head  # a request may name it by a subclass, which orjson refuses
+        self._heads[session_id] = head
         self.ping()
 
     def ping(self, followed: Iterable[str] = ()) -> None:

@@ -43,6 +43,16 @@ test("a chat goes into a project and is shared there, and taken back", async () 
   await waitFor(() => expect(sent(asked, "PATCH /api/sessions/s").at(-1)).toEqual({ project_id: "p_1", shared: "none" }));
 });
 
+test("members write in a shared chat where its maker lets them", async () => {
+  const asked = open({ shared: "read", project_id: "p_1" });
+  const writing = await screen.findByRole("checkbox", { name: /Owners and editors of the project write/, ...hidden });
+  fireEvent.click(writing);
+  await waitFor(() => expect(sent(asked, "PATCH /api/sessions/s").at(-1)).toEqual({ project_id: "p_1", shared: "write" }));
+  await waitFor(() => expect((writing as HTMLInputElement).checked).toBe(true));
+  fireEvent.click(writing);
+  await waitFor(() => expect(sent(asked, "PATCH /api/sessions/s").at(-1)).toEqual({ project_id: "p_1", shared: "read" }));
+});
+
 test("an owner adds people, gives them roles and removes them", async () => {
   const route = "/api/projects/p_1/members/";
   const asked = open({}, { [`PUT ${route}eve`]: undefined, [`PUT ${route}bob`]: undefined, [`DELETE ${route}bob`]: undefined });
