@@ -7,6 +7,7 @@ import { now } from "../clock";
 import { client } from "../state";
 import { ActionButton, Trouble } from "./ActionButton";
 import { isComposing } from "./composing";
+import { useMember } from "./members";
 import { type Speech, useSpeech } from "./speech";
 import { isRounded, visibleJson } from "./visible-json";
 
@@ -128,11 +129,12 @@ function reasonInWords(reason: string, { words, fill }: Speech): string {
 }
 
 // What was decided, by whom.
-export function DecisionLine({ response }: { readonly response: ApprovalResponse }) {
+export function DecisionLine({ session, response }: { readonly session: string; readonly response: ApprovalResponse }) {
   const { words, fill } = useSpeech();
+  const decider = useMember(session, response.by) ?? words.aMember;
   const { decision, by, scope, reason, arguments: edited } = response;
   const rule = (words.deciders as Record<string, string>)[by];
-  const who = rule ?? fill(decision === "approved" ? words.approvedBy : words.deniedBy, { by });
+  const who = rule ?? fill(decision === "approved" ? words.approvedBy : words.deniedBy, { by: decider });
   const facts = [who, scope === undefined || scope === "once" ? "" : words.scopesOf[scope], edited === undefined ? "" : words.withEdits];
   const decided = facts.filter(Boolean).join(words.comma);
   return <p className={`decision ${decision}`}>{reason && rule === undefined ? `${decided}: ${reason}` : decided}</p>;

@@ -45,7 +45,7 @@ export const CallView = memo(function CallView({ session, turn, call, isOver }: 
       {isOpen && call.progress?.progress !== undefined && <progress value={call.progress.progress} max={1} aria-label={name} />}
       {state === "awaiting_approval" && request && !isOver && <ApprovalCard session={session} turn={turn} call={call} />}
       {state === "awaiting_result" && !isOver && <p className="note client">{speech.fill(words.runsOnClient, { name })}</p>}
-      {response && <DecisionLine response={response} />}
+      {response && <DecisionLine session={session} response={response} />}
       {call.parts.map((part) => {
         switch (part.kind) {
           case "retrieval": return <RetrievalView key={part.seq} data={part.data} />;

@@ -4,12 +4,15 @@ import { show, type Turn } from "@chat-gateway/client";
 import { Pencil } from "lucide-react";
 import { type SyntheticEvent, useEffect, useId, useRef, useState } from "react";
 
+import { caller } from "../caller";
 import { words as scheduleWords } from "../pages/schedules/schedule-words";
 import { app, client, useApp, useWords } from "../state";
+import { useStore } from "../store";
 import { ActionButton, Trouble } from "./ActionButton";
 import { AttachedFiles } from "./AttachedFiles";
 import { type QuestionEdit, setQuestionEdit, useQuestionEdit } from "./question-edits";
 import { isComposing } from "./composing";
+import { useMember } from "./members";
 import { CopyButton } from "../CopyButton";
 import { useSpeech } from "./speech";
 import { LongText } from "./LongText";
@@ -28,10 +31,15 @@ export function QuestionView({ session, turn }: Props) {
   const isFree = useOpenTurnId() === undefined;
   const change = useQuestionEdit(session, turn);
   const [trouble, setTrouble] = useState<unknown>(null);
+  const sender = useMember(session, turn.start?.by);
+  const reader = useStore(caller, ({ me }) => me?.user_id.split("/").at(-1)); // members are named without their tenant
   if (turn.start === undefined) return null; // it is in a page of the log that is still to come
   return (
     <>
       {turn.start.dialect === "schedule" && <p className="sent-by">{schedules.sentBySchedule}</p>}
+      {turn.start.by !== undefined && (sender === undefined || sender !== reader) && (
+        <p className="sent-by">{words.sentBy(sender ?? words.aMember)}</p>
+      )}
       <div className="question" dir="auto" data-turn={turn.id} title={speech.time(turn.startedAt)}>
         <LongText text={turn.input} wraps />
         <AttachedFiles files={turn.attachments} />

@@ -50,6 +50,18 @@ it("tells the wait for a person apart from the work", () => {
   expect(outcome(render(<TurnView session="s" id="t" position={1} count={1} />).container)).toBe("1.4 s · waited 60 seconds for approval");
 });
 
+it("names who sent a message of a shared chat, and who decided about its calls, by their project", async () => {
+  const ada = `m_${"a".repeat(32)}`, gone = `m_${"b".repeat(32)}`;
+  vi.spyOn(client, "session").mockResolvedValue({ project_id: "p_1" } as never);
+  vi.spyOn(client, "project").mockResolvedValue({ members: [{ user: "ada", handle: ada }] } as never);
+  const approved: Given = ["approval_response", { decision: "approved", by: ada }, { tool_call_id: "c" }];
+  const root = draw(["turn_start", { ...START[1], by: ada }], BEGIN, CALL, approved, RESULT, done());
+  await screen.findByText("From ada");
+  expect(root.querySelector(".decision")?.textContent).toBe("Approved by ada");
+  const other = draw(["turn_start", { ...START[1], by: gone }], BEGIN, done());
+  expect(other.querySelector(".sent-by")?.textContent).toBe("From a member of the project");
+});
+
 describe("how a turn ended", () => {
   const usage = { input_tokens: 10, output_tokens: 5, cache_read_input_tokens: 100, cache_creation_input_tokens: 20 };
 
