@@ -3,7 +3,6 @@
 import os
 import shutil
 from collections.abc import Generator
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -25,30 +24,9 @@ FLAGS = [
 ]
 
 
-_open = ExitStack()
-_browsers: list[Browser] = []
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
-    """One browser serves file after file, and ends before a test without: that may have an event loop of its
-    own, where Playwright has one."""
-    if "browser" not in getattr(nextitem, "fixturenames", ()):
-        _browsers.clear()
-        _open.close()
-
-
 @pytest.fixture(scope="module")
-def browser() -> Browser:
+def browser() -> Generator[Browser]:
     """Chromium, which must be there: a page that nobody has opened is not tested."""
-    if not _browsers:
-        _browsers.append(_open.enter_context(launched()))
-    return _browsers[0]
-
-
-@contextmanager
-def launched() -> Generator[Browser]:
-    """Chromium with nothing open."""
     path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
     if path is None:
         pytest.fail(
