@@ -91,7 +91,9 @@ async def test_every_due_time_of_a_schedule_has_one_turn_whenever_its_process_is
     assert due == [began + MINUTE * number for number in range(len(due))]
     assert {run["status"] for run in found} == {"completed"}
     starts = [each["data"]["client_message_id"] for each in seen if each["type"] == "turn_start"]
-    assert starts == [f"{schedule}-{at}" for at in due]
+    # A minute may have passed since the runs were read.
+    assert starts[: len(due)] == [f"{schedule}-{at}" for at in due]
+    assert len(set(starts)) == len(starts)
 
 
 async def test_a_turn_of_a_branch_survives_its_process(tmp_path: Path, demo_url: str) -> None:
