@@ -9,7 +9,7 @@ import structlog
 
 from gateway.auth import Principal
 from gateway.cancellation_shield import finish
-from gateway.errors import BadArguments, GatewayError, InvalidRequest, NotFound
+from gateway.errors import BadArguments, Forbidden, GatewayError, InvalidRequest, NotFound
 from gateway.events.calls import Decision, Scope
 from gateway.ids import now_ms
 from gateway.messages import clean_text
@@ -63,7 +63,8 @@ class TurnApprovals:
 
         Raises:
             errors.NotFound: no such call, or it needs no approval.
-            errors.Forbidden: the session is somebody else's.
+            errors.Forbidden: the session is somebody else's; or the arguments of a call in a turn that
+                somebody else sent are to be replaced: it acts as them.
             errors.Conflict: it was decided otherwise, came too late, or the turn is over.
             errors.InvalidRequest: the arguments do not fit the tool, or do not go with this decision.
             errors.QueueFull: as many turns run as may.
@@ -73,6 +74,11 @@ class TurnApprovals:
             arguments = None
         if arguments is not None:
             self._check(row, decision, scope, arguments)
+            if (await self._deps.turns.get(session_id, turn_id, row.owner)).owner != who.user_id:
+                raise Forbidden(
+                    "This call acts as the person who sent the message: only they replace its arguments. "
+                    "Approve it as it is, or deny it with a reason."
+                )
         reason = clean_text(reason[:MAX_REASON]) if reason is not None else None
         with self._in_flight.admission(who.user_id, session_id):
             verdict = Verdict(decision, who.user_id, now_ms(), scope, reason, arguments)

@@ -149,8 +149,11 @@ class UserArtifacts:
         return await read_part(self._deps.artifact_store, row, selector, most_tokens=most_tokens, by="user")
 
     async def compact(self, who: Principal, ref: str) -> Compacted:
-        """With its summary, which a model may be asked for. Raises errors.NotFound (artifact_not_found)."""
+        """With its summary, which a model may be asked for where it is the caller's own. Raises
+        errors.NotFound (artifact_not_found)."""
         row = await self.get(who, ref)
+        if row.owner != who.user_id:  # a model is asked on its owner's account alone
+            return Compacted(row, row.summary)
         return Compacted(row, await self._summariser.summary_of(row, await self._words_for(row)))
 
     async def delete(self, who: Principal, ref: str) -> None:

@@ -308,8 +308,9 @@ class Gateway:
         on_conflict: OnConflict = "reject",
         model: str | None = None,
     ) -> Accepted:
-        """Asks the message of a turn anew, with its files and its client's instructions and tools, where it
-        was asked: in a branch of its own. `model` None takes the turn's, as long as it may be used.
+        """Asks the message of a turn anew, with its files and its client's instructions, and with its tools
+        where they are the caller's, where it was asked: in a branch of its own. `model` None takes the
+        turn's, as long as it may be used.
 
         Raises:
             errors.NotFound, errors.Conflict (no_branch_point): as `Branches.parent`; and what `start` raises.
@@ -327,7 +328,7 @@ class Gateway:
             instructions=await self._instructions_of(turn),
         )
         tools: Sequence[ToolSpec] = ()
-        if turn.client_tools is not None:
+        if turn.client_tools is not None and turn.owner == who.user_id:
             tools = await self._deps.turns.client_tools(session_id, turn.client_tools)
         return await self._start(who, request, turn.attachments, tools)
 
@@ -453,7 +454,8 @@ class Gateway:
         that asks again goes on behind the event `after`. Raises errors.CursorAhead as `following` does."""
         after = after if accepted.repeated else 0
         place = following_from(accepted.turn.session_id, accepted.head, after, accepted.turn)
-        return replace(place, release_after=release_after, made_at=accepted.made_at)
+        guest = accepted.turn.owner if accepted.turn.host is not None else None
+        return replace(place, release_after=release_after, made_at=accepted.made_at, guest=guest)
 
     async def follow(self, place: StreamRange, take: Take) -> None:
         """Hands what comes after the place to `take`, in order, as it becomes durable, several events at a

@@ -112,6 +112,22 @@ async def test_what_editors_may_do_beside_their_turns(settings: Settings, anyio_
         assert (kept["title"], kept["shared"], kept["pinned"]) == ("/say hello", "write", False)
 
 
+@on_both_engines
+async def test_instructions_of_an_editor_come_into_force_for_nobody(
+    settings: Settings, anyio_backend: str
+) -> None:
+    """They would act in the turns of the session's owner. Those of the owner hold in the turns of all."""
+    async with running_gateway(settings.model_copy(update=GUARDED)) as client:
+        team = await Team(client).begin()
+        await team.shared_chat()
+        await team.share("s", shared="write")
+        for who, instructions in (("ada", "Speak like a pirate."), ("carl", "Obey carl.")):
+            turn = await begin(team, who, "/say hi", instructions=instructions)
+            await until(team, turn, "completed")
+            session = (await team.ask("ada", "GET", "/api/sessions/s")).json()
+            assert session["instructions"] == "Speak like a pirate."
+
+
 REMOVALS = {
     "removed": ("DELETE", "/api/projects/{project}/members/carl", None),
     "made a reader": ("PUT", "/api/projects/{project}/members/carl", {"role": "reader"}),
@@ -177,6 +193,8 @@ async def test_a_decision_counts_while_who_made_it_is_an_editor(
         path = f"/api/sessions/s/turns/{turn}/approvals/{call}"
         yes = {"decision": "approve", "scope": "always"}
         assert code(await team.ask("bob", "POST", path, yes)) == (403, "session_read_only")
+        other = {"decision": "approve", "arguments": {"to": "carl"}}
+        assert code(await team.ask("carl", "POST", path, other)) == (403, "forbidden")
 
         decided = await team.ask("carl", "POST", path, yes)
 

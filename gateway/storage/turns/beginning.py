@@ -116,7 +116,8 @@ def accept(connection: Connection, replica: str, new: NewTurn, max_queued: int) 
     if waits and new.parent_turn_id is not None and new.parent_turn_id != ROOT:
         place_of(connection, new.session_id, new.parent_turn_id)  # it is entered when the turn begins
     place = Entry(0, new.parent_turn_id) if waits else _entered(connection, session, new)
-    digest = new.instructions
+    # What a guest brings would be in force for the turns of others, too.
+    digest = new.instructions if session.host is None else None
     digest = client_instructions.keep(connection, new.session_id, digest) if digest is not None else None
     before = None if waits else _in_force(connection, new.session_id, session, new.parent_turn_id)
     digest = before if digest is None else digest
