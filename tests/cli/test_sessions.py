@@ -173,5 +173,5 @@ def test_all_sessions_go_into_a_file_and_come_back(
     assert f"Wrote {file}." in written.err
     assert file.read_bytes().startswith(b'{"kind":"sessions",')
     assert again.out.startswith("1 imported, ")
-    assert again.code == int("0 refused" not in again.out)
+    assert again.code == int(", 0 refused" not in again.out)
     assert command("sessions", "show", session, "--url", running.url).code == 0
