@@ -14,7 +14,7 @@ from gateway.model.prices import cost_of
 from gateway.service.request_rates import Counted, RequestRates, counted_for
 from gateway.settings import Settings
 from gateway.settings.limit_rules import parse_rules
-from gateway.storage.limits import Charge, Counter, Held, Limits, Standing, microdollars
+from gateway.storage.limits import Charge, Held, LimitCounter, Limits, Standing, microdollars
 from gateway.turn.spending import at_most
 
 PROMPT = 4000
@@ -124,6 +124,6 @@ def show(standings: Sequence[Standing]) -> None:
         shown += standings
 
 
-def _counter(counted: Counted, now: int) -> Counter:
+def _counter(counted: Counted, now: int) -> LimitCounter:
     rule, name, user_id = counted
-    return Counter(name, rule.title, rule.most, *rule.window(now), user_id)
+    return LimitCounter(name, rule.title, rule.most, *rule.window(now), user_id)

@@ -21,7 +21,7 @@ from gateway.errors import LimitsUnavailable, StorageError
 from gateway.ids import now_ms
 from gateway.settings import Settings
 from gateway.settings.limit_rules import LimitRule, applying, parse_rules
-from gateway.storage.limits import Counter, Limits, Standing, limit_reached
+from gateway.storage.limits import LimitCounter, Limits, Standing, limit_reached
 
 LEASE = 200
 """The part of a limit that a replica takes at a time: one of so many."""
@@ -136,7 +136,7 @@ class RequestRates:
                 if self.is_down:
                     raise StorageError("The limits could not be read a moment ago.")
                 rule, name, user_id = counted
-                counter = Counter(name, rule.title, rule.most, count.began, count.ends, user_id)
+                counter = LimitCounter(name, rule.title, rule.most, count.began, count.ends, user_id)
                 granted, count.used = await self._limits.take(counter, max(1, rule.most // LEASE))
             except StorageError as error:
                 if not self.is_down:
@@ -153,7 +153,7 @@ class RequestRates:
 
     @staticmethod
     def _standing(rule: LimitRule, count: _Count) -> Standing:
-        counter = Counter("", rule.title, rule.most, count.began, count.ends)
+        counter = LimitCounter("", rule.title, rule.most, count.began, count.ends)
         return Standing(counter, count.used - count.left)
 
 

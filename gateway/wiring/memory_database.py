@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 from gateway.memory.memories import Memories
 from gateway.settings import Settings
-from gateway.storage.memories.encrypted import EncryptedMemories
+from gateway.storage.memories.encrypted_memories import EncryptedMemories
 from gateway.storage.memories.memory_database import MemoryDatabase
 from gateway.storage.memories.memory_key import memory_key
 from gateway.storage.memories.store import SqlMemories

@@ -7,7 +7,7 @@ from gateway.memory.validation import indexed
 from gateway.service.secrets import RotatedMemories
 from gateway.settings import Settings
 from gateway.storage.memories import encrypting
-from gateway.storage.memories.encrypted import EncryptedMemories
+from gateway.storage.memories.encrypted_memories import EncryptedMemories
 from gateway.storage.memories.memory_key import forget_key, renew_key
 from gateway.wiring.encryption import open_keyring
 from gateway.wiring.memory_database import memories_in, open_memory_database

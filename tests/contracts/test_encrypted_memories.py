@@ -13,7 +13,7 @@ from gateway.errors import DecryptionFailed, DuplicateMemory, SettingsError
 from gateway.memory.passages import passages
 from gateway.memory.validation import indexed
 from gateway.storage.memories import AllScopes, Evidence, Filter, Profile, Vector, encrypting
-from gateway.storage.memories.encrypted import EncryptedMemories
+from gateway.storage.memories.encrypted_memories import EncryptedMemories
 from gateway.storage.memories.memory_database import MemoryDatabase
 from gateway.storage.memories.memory_key import forget_key, memory_key, renew_key
 from gateway.storage.memories.schema import memories, metadata

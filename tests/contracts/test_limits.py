@@ -9,7 +9,7 @@ from sqlalchemy import select
 
 from gateway.errors import LimitReached
 from gateway.messages import Message, Usage, text_block
-from gateway.storage.limits import Charge, Counter, Held, Spent, Standing
+from gateway.storage.limits import Charge, Held, LimitCounter, Spent, Standing
 from gateway.storage.limits.statements import SqlLimits
 from gateway.storage.log import Closing
 from gateway.storage.schema import limit_counters
@@ -19,11 +19,11 @@ from tests.storage.writing import OWNER, writer_of
 
 pytestmark = pytest.mark.anyio
 
-DAY = Counter("user:tokens/day ann", "user:tokens/day", 100, 0, 86_400_000)
+DAY = LimitCounter("user:tokens/day ann", "user:tokens/day", 100, 0, 86_400_000)
 USED = Usage(input_tokens=20, output_tokens=10)
 
 
-def charge(counter: Counter, measure: Held, amount: int) -> Charge:
+def charge(counter: LimitCounter, measure: Held, amount: int) -> Charge:
     return Charge(counter, measure, amount)
 
 
@@ -53,7 +53,7 @@ async def end(
     assert await writer_of(storage, accepted).append("done", sync=True, outcome=closing) is None
 
 
-async def stands(storage: Storage, counter: Counter = DAY) -> tuple[int, int]:
+async def stands(storage: Storage, counter: LimitCounter = DAY) -> tuple[int, int]:
     """What is used of it, and held."""
     (standing,) = await storage.limits.standings([counter])
     return standing.used, standing.held
@@ -77,7 +77,7 @@ async def test_what_a_turn_may_take_is_held_until_it_is_over_and_settled_by_what
 
 async def test_a_turn_that_a_limit_has_no_room_for_is_not_accepted(storage: Storage) -> None:
     """Nothing of it stays, of other limits either; what is left and when there is more is told."""
-    other = Counter("tenant:turns/day default", "tenant:turns/day", 9, 0, 86_400_000)
+    other = LimitCounter("tenant:turns/day default", "tenant:turns/day", 9, 0, 86_400_000)
     await begin(storage, charge(DAY, "tokens", 60), session="a", turn="a")
 
     with pytest.raises(LimitReached) as refused:
@@ -107,8 +107,8 @@ async def test_a_message_that_is_sent_again_takes_nothing_more(storage: Storage)
 
 
 async def test_turns_are_counted_and_those_at_the_same_time_are_free_again(storage: Storage) -> None:
-    turns = Counter("user:turns/day ann", "user:turns/day", 3, 0, 86_400_000)
-    concurrent = Counter("user:concurrent ann", "user:concurrent", 1)
+    turns = LimitCounter("user:turns/day ann", "user:turns/day", 3, 0, 86_400_000)
+    concurrent = LimitCounter("user:concurrent ann", "user:concurrent", 1)
     charges = charge(turns, "turns", 1), charge(concurrent, "concurrent", 1)
     for name in ("a", "b", "c"):
         accepted = await begin(storage, *charges, session=name, turn=name)
@@ -148,7 +148,7 @@ async def test_what_is_not_known_counts_as_it_was_held(  # noqa: PLR0917 - a row
     microdollars: int,
 ) -> None:
     """Unknown is never 0; nor is what never happened unknown."""
-    month = Counter("user:cost/month ann", "user:cost/month", 1_000_000, 0, 86_400_000)
+    month = LimitCounter("user:cost/month ann", "user:cost/month", 1_000_000, 0, 86_400_000)
     accepted = await begin(storage, charge(DAY, "tokens", 60), charge(month, "cost", 700_000))
 
     await end(storage, accepted, usage, cost, outcome=outcome, iterations=iterations)
@@ -176,7 +176,7 @@ async def test_a_call_that_began_and_never_told_what_it_used_counts_as_a_whole_a
 
 async def test_a_turn_that_one_limit_stops_raises_what_it_holds_of_no_other(storage: Storage) -> None:
     """The call is not made: nothing more is taken of those that had room for it."""
-    large = Counter("all:tokens/day", "all:tokens/day", 1_000, 0, 86_400_000)
+    large = LimitCounter("all:tokens/day", "all:tokens/day", 1_000, 0, 86_400_000)
     await begin(storage, charge(large, "tokens", 20), charge(DAY, "tokens", 20), turn="a")
 
     assert await storage.limits.raise_hold("a", Spent(10, 0), Spent(95, 0)) == Standing(DAY, 0, 10)
@@ -234,7 +234,7 @@ async def test_what_a_deleted_session_s_turns_held_stays_taken(storage: Storage)
 
 
 async def test_parts_are_taken_until_nothing_is_left(storage: Storage) -> None:
-    counter = Counter("key:requests/minute k", "key:requests/minute", 10, 0, 60_000)
+    counter = LimitCounter("key:requests/minute k", "key:requests/minute", 10, 0, 60_000)
 
     taken = [await storage.limits.take(counter, 4) for _ in range(4)]
 
@@ -243,7 +243,7 @@ async def test_parts_are_taken_until_nothing_is_left(storage: Storage) -> None:
 
 
 async def test_counters_that_ended_are_forgotten_unless_something_is_held_of_them(storage: Storage) -> None:
-    counter = Counter("key:requests/minute k", "key:requests/minute", 10, 0, 60_000)
+    counter = LimitCounter("key:requests/minute k", "key:requests/minute", 10, 0, 60_000)
     await storage.limits.take(counter, 4)
     accepted = await begin(storage, charge(DAY, "tokens", 60))
 
@@ -256,7 +256,7 @@ async def test_counters_that_ended_are_forgotten_unless_something_is_held_of_the
 
 
 async def test_counters_of_turns_at_the_same_time_are_kept_as_long_as_there_are_any(storage: Storage) -> None:
-    concurrent = Counter("user:concurrent ann", "user:concurrent", 1)
+    concurrent = LimitCounter("user:concurrent ann", "user:concurrent", 1)
     accepted = await begin(storage, charge(concurrent, "concurrent", 1))
     await storage.limits.forget(5)
     with pytest.raises(LimitReached):

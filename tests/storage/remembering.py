@@ -11,7 +11,7 @@ from gateway.lexical import query_tokens, tokens
 from gateway.memory.validation import digest_of, indexed
 from gateway.storage.memories import Change, Filter, Indexed, MemoryRow, Operation, Scope, Viewer
 from gateway.storage.memories.contract import MemoryStore
-from gateway.storage.memories.encrypted import EncryptedMemories
+from gateway.storage.memories.encrypted_memories import EncryptedMemories
 from gateway.storage.memories.memory_database import MemoryDatabase
 from gateway.storage.memories.memory_key import memory_key
 from gateway.storage.memories.store import SqlMemories

@@ -8,12 +8,12 @@ from sqlalchemy import Connection, create_engine, insert, update
 
 from gateway.errors import LimitReached
 from gateway.messages import Usage
-from gateway.storage.limits import Charge, Counter, Spent
+from gateway.storage.limits import Charge, LimitCounter, Spent
 from gateway.storage.limits.statements import charge, forget, raise_hold, settle, standings
 from gateway.storage.schema import limit_counters, limit_holds, messages, turns
 
 MOST = 100
-COUNTER = Counter("user:tokens/day ann", "user:tokens/day", MOST, 0, 1000)
+COUNTER = LimitCounter("user:tokens/day ann", "user:tokens/day", MOST, 0, 1000)
 SIZES = st.integers(0, 60)
 
 

@@ -22,7 +22,7 @@ HELD_FOR = 5
 Held = Literal["turns", "concurrent", "tokens", "cost"]
 
 
-class Counter(NamedTuple):
+class LimitCounter(NamedTuple):
     """What counts for a limit: `name` is that of the limit and of whom it is about, from `began` to `ends`
     (Unix milliseconds; both 0: for ever). `title` is what the limit is called, `most` its amount, `user_id`
     the user whom it is about; None: a key, a tenant, or all."""
@@ -52,7 +52,7 @@ class Charge:
     over. Tokens are tokens, cost is microdollars. A call that began to answer and never reported what it
     used counts as `answer` tokens beside what is known."""
 
-    counter: Counter
+    counter: LimitCounter
     measure: Held
     amount: int
     per_token: float = 0.0
@@ -63,7 +63,7 @@ class Charge:
 class Standing:
     """How a limit stands: `used` is settled, `held` what open turns may still take."""
 
-    counter: Counter
+    counter: LimitCounter
     used: int
     held: int = 0
 
@@ -95,11 +95,11 @@ class Limits(TurnLimits, Protocol):
     """Every method raises errors.StorageError when the database cannot do its work. Turns are charged where
     they are accepted (`NewTurn.charges`)."""
 
-    async def take(self, counter: Counter, wanted: int) -> tuple[int, int]:
+    async def take(self, counter: LimitCounter, wanted: int) -> tuple[int, int]:
         """Takes up to `wanted` of what is left: how much that was, and what has been taken by all."""
         ...
 
-    async def standings(self, counters: Sequence[Counter]) -> Sequence[Standing]:
+    async def standings(self, counters: Sequence[LimitCounter]) -> Sequence[Standing]:
         """How they stand now, turns that are over settled."""
         ...
 

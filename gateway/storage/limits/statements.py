@@ -20,7 +20,7 @@ from sqlalchemy import (
 )
 
 from gateway.storage.database import Prepared, Store, reads, writes
-from gateway.storage.limits import Charge, Counter, Held, Spent, Standing, limit_reached, microdollars
+from gateway.storage.limits import Charge, Held, LimitCounter, Spent, Standing, limit_reached, microdollars
 from gateway.storage.row_codec import usage_of
 from gateway.storage.schema import limit_counters, limit_holds, messages, turns
 
@@ -145,9 +145,9 @@ def charge(
 def raise_hold(connection: Connection, turn_id: str, spent: Spent, following: Spent) -> Standing | None:
     # In the order of `charge`: the server's order of texts is another.
     found = sorted(OF_TURN.all(connection, turn_id=turn_id), key=lambda row: row[0])
-    raised: list[tuple[Counter, int]] = []
+    raised: list[tuple[LimitCounter, int]] = []
     for *named, measure, amount in found:
-        counter = Counter(*named)
+        counter = LimitCounter(*named)
         most = counter.most
         wanted = spent.of(measure) + following.of(measure)
         if measure == "cost" and following.cost is None:
@@ -165,7 +165,7 @@ def raise_hold(connection: Connection, turn_id: str, spent: Spent, following: Sp
     return None
 
 
-def take(connection: Connection, counter: Counter, wanted: int) -> tuple[int, int]:
+def take(connection: Connection, counter: LimitCounter, wanted: int) -> tuple[int, int]:
     used = _locked(connection, counter)
     granted = max(0, min(wanted, counter.most - used))
     if granted:
@@ -173,7 +173,7 @@ def take(connection: Connection, counter: Counter, wanted: int) -> tuple[int, in
     return granted, used + granted
 
 
-def standings(connection: Connection, counters: Sequence[Counter]) -> Sequence[Standing]:
+def standings(connection: Connection, counters: Sequence[LimitCounter]) -> Sequence[Standing]:
     found: list[Standing] = []
     for counter in counters:
         used = USED.value(connection, **_key(counter)) or 0
@@ -187,7 +187,7 @@ def standings(connection: Connection, counters: Sequence[Counter]) -> Sequence[S
 def settle(connection: Connection, most: int) -> int:
     found = sorted(TO_SETTLE.all(connection, most=most), key=lambda row: row[:2])
     for name, began, ends, user_id in found:
-        _settled(connection, Counter(name, "", 0, began, ends, user_id))
+        _settled(connection, LimitCounter(name, "", 0, began, ends, user_id))
     return len(found)
 
 
@@ -195,7 +195,7 @@ def forget(connection: Connection, before: int) -> None:
     FORGET.run(connection, before=before)
 
 
-def _count(connection: Connection, counter: Counter, amount: int, at: int) -> Standing:
+def _count(connection: Connection, counter: LimitCounter, amount: int, at: int) -> Standing:
     for _ in range(2):
         if TAKE.run(connection, **_key(counter), more=amount, most=counter.most).rowcount:
             return Standing(counter, USED.value(connection, **_key(counter)))
@@ -204,7 +204,7 @@ def _count(connection: Connection, counter: Counter, amount: int, at: int) -> St
     raise limit_reached(Standing(counter, used), amount, at)
 
 
-def _settled(connection: Connection, counter: Counter) -> int:
+def _settled(connection: Connection, counter: LimitCounter) -> int:
     """What is used of a counter, whose row is locked from here on, with the turns that are over."""
     used, more = _locked(connection, counter), 0
     for turn_id, *row in ENDED.all(connection, **_key(counter)):
@@ -215,7 +215,7 @@ def _settled(connection: Connection, counter: Counter) -> int:
     return used + more
 
 
-def _locked(connection: Connection, counter: Counter) -> int:
+def _locked(connection: Connection, counter: LimitCounter) -> int:
     """What is used of a counter, whose row is locked from here on."""
     used = LOCK.value(connection, **_key(counter))
     if used is None:
@@ -243,11 +243,11 @@ def _tokens_before(connection: Connection, session_id: str) -> int:
     return usage.total if usage is not None else 0
 
 
-def _ensure(connection: Connection, counter: Counter) -> None:
+def _ensure(connection: Connection, counter: LimitCounter) -> None:
     ENSURE.run(connection, **_key(counter), ends=counter.ends, user_id=counter.user_id)
 
 
-def _key(counter: Counter) -> dict[str, Any]:
+def _key(counter: LimitCounter) -> dict[str, Any]:
     return {"name": counter.name, "start": counter.began}
 
 
