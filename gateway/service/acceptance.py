@@ -93,8 +93,9 @@ async def _check_same(deps: Dependencies, turn: TurnRow, given: Sequence[str | U
     """Raises errors.Conflict: these are not the files that the turn began with; errors.NotFound
     (artifact_not_found): one is not there that it did not begin with."""
     same = len(given) == len(turn.attachments)
+    within = turn.session_id if turn.host is not None else None
     for before, now in zip(turn.attachments, given, strict=False):
-        same = same and await _is_same(deps, turn.session_owner, before, now)
+        same = same and await _is_same(deps, turn.session_owner, before, now, within)
     if not same:
         raise Conflict(
             f"client_message_id {turn.client_message_id} was used with other attachments.",
@@ -102,14 +103,17 @@ async def _check_same(deps: Dependencies, turn: TurnRow, given: Sequence[str | U
         )
 
 
-async def _is_same(deps: Dependencies, owner: str, before: Attached, now: str | Upload) -> bool:
-    """By reference or else by name, size and, as long as the former one is there, content."""
+async def _is_same(
+    deps: Dependencies, owner: str, before: Attached, now: str | Upload, within: str | None
+) -> bool:
+    """By reference or else by name, size and, as long as the former one is there, content. `within`: what
+    this session does not use is not there."""
     if now == before.ref:
         return True
     if isinstance(now, Upload):
         name, size, sha256 = plain_name(now.name), len(now.data), hashlib.sha256(now.data).hexdigest()
     else:
-        row = await deps.artifact_store.get(owner, now)
+        row = await deps.artifact_store.get(owner, now, within=within)
         name, size, sha256 = row.name, row.size, row.sha256
     if (name or before.ref, size) != (before.name, before.size):
         return False

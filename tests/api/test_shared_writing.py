@@ -244,6 +244,13 @@ async def test_files_of_an_editor_become_the_sessions(settings: Settings, anyio_
         ):
             assert "peanut" not in str(await team.chat("carl", message, "s"))
         assert (await team.ask("carl", "GET", f"/api/artifacts/{ref}")).status_code == 404
+        again = {"message": "/say fine", "client_message_id": "again"}
+        turns = "/api/sessions/s/turns"
+        upload = {"name": "a.txt", "data": "aGVsbG8="}
+        first = await team.ask("carl", "POST", turns, again | {"attachments": [upload]})
+        await until(team, first.json()["turn_id"], "completed")
+        repeated = await team.ask("carl", "POST", turns, again | {"attachments": [{"ref": ref}]})
+        assert code(repeated) == (404, "artifact_not_found")
         read = await team.chat("ada", f'/call read_artifact {{"ref": "{ref}"}}\n/then\n/say over', "t")
         assert "peanut" in str(read)
 
