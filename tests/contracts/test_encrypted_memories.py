@@ -1,7 +1,7 @@
 """What encrypted memories owe beside what every store does (test_memories.py)."""
 
 from collections.abc import AsyncGenerator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +18,7 @@ from gateway.storage.memories.memory_database import MemoryDatabase
 from gateway.storage.memories.memory_key import forget_key, memory_key, renew_key
 from gateway.storage.memories.schema import memories, metadata
 from gateway.storage.memories.store import SqlMemories
-from gateway.storage.postgres.memory_dialect import PostgresMemoryDatabase
-from gateway.storage.sqlite.shared import SharedDatabase
-from tests.postgres import database_in, needs_postgres
+from tests.postgres import needs_postgres
 from tests.storage.remembering import (
     ANN,
     KEYRING,
@@ -31,7 +29,9 @@ from tests.storage.remembering import (
     listed,
     matched,
     memory,
+    postgres_memory,
     remember,
+    sqlite_memory,
     step,
 )
 
@@ -69,19 +69,7 @@ QUESTIONS = [
 SECRET = "peanut-4711"
 
 
-@asynccontextmanager
-async def sqlite(folder: Path) -> AsyncGenerator[MemoryDatabase]:
-    async with await SharedDatabase.open(folder / "memory.db") as database:
-        yield database
-
-
-@asynccontextmanager
-async def postgres(folder: Path) -> AsyncGenerator[MemoryDatabase]:
-    async with await PostgresMemoryDatabase.open(database_in(folder)) as database:
-        yield database
-
-
-@pytest.fixture(params=[sqlite, pytest.param(postgres, marks=needs_postgres)])
+@pytest.fixture(params=[sqlite_memory, pytest.param(postgres_memory, marks=needs_postgres)])
 def opening(request: pytest.FixtureRequest) -> Opening:
     return request.param
 

@@ -26,14 +26,26 @@ MemoryFactory = Callable[[Path], AbstractAsyncContextManager[MemoryStore]]
 
 
 @asynccontextmanager
-async def sqlite_memories(folder: Path) -> AsyncGenerator[MemoryStore]:
+async def sqlite_memory(folder: Path) -> AsyncGenerator[MemoryDatabase]:
     async with await SharedDatabase.open(folder / "memory.db") as database:
+        yield database
+
+
+@asynccontextmanager
+async def postgres_memory(folder: Path) -> AsyncGenerator[MemoryDatabase]:
+    async with await PostgresMemoryDatabase.open(database_in(folder)) as database:
+        yield database
+
+
+@asynccontextmanager
+async def sqlite_memories(folder: Path) -> AsyncGenerator[MemoryStore]:
+    async with sqlite_memory(folder) as database:
         yield SqlMemories(database)
 
 
 @asynccontextmanager
 async def postgres_memories(folder: Path) -> AsyncGenerator[MemoryStore]:
-    async with await PostgresMemoryDatabase.open(database_in(folder)) as database:
+    async with postgres_memory(folder) as database:
         yield SqlMemories(database)
 
 
@@ -48,13 +60,13 @@ async def encrypted_in(database: MemoryDatabase, *, encrypts: bool = True) -> En
 
 @asynccontextmanager
 async def encrypted_sqlite_memories(folder: Path) -> AsyncGenerator[MemoryStore]:
-    async with await SharedDatabase.open(folder / "memory.db") as database:
+    async with sqlite_memory(folder) as database:
         yield await encrypted_in(database)
 
 
 @asynccontextmanager
 async def encrypted_postgres_memories(folder: Path) -> AsyncGenerator[MemoryStore]:
-    async with await PostgresMemoryDatabase.open(database_in(folder)) as database:
+    async with postgres_memory(folder) as database:
         yield await encrypted_in(database)
 
 
