@@ -80,7 +80,8 @@ def list_origins() -> list[EffectiveSetting]:
     import tomllib
 
     from gateway.settings import Settings, config_file, environment_name, load_settings
-    from gateway.settings.environment import sets, variables_of
+    from gateway.settings.environment import sets
+    from gateway.settings.loader import variables_of
 
     settings = load_settings()
     file = config_file()

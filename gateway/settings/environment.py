@@ -3,10 +3,10 @@
 import os
 from typing import get_origin
 
-from pydantic import AliasChoices
 from pydantic.fields import FieldInfo
 
 from gateway.settings import Settings
+from gateway.settings.loader import variables_of
 
 OTHERS = frozenset({"GATEWAY_CONFIG", "GATEWAY_URL", "GATEWAY_KEY"})
 """What commands read, and no setting is."""
@@ -29,14 +29,4 @@ def sets(variable: str, name: str, field: FieldInfo) -> bool:
     names = variables_of(name, field)
     return variable in names or (
         get_origin(field.annotation) is dict and variable.startswith(tuple(f"{each}__" for each in names))
-    )
-
-
-def variables_of(name: str, field: FieldInfo) -> list[str]:
-    """The variables that a setting is read from, the first that there is."""
-    alias = field.validation_alias
-    return (
-        [str(each) for each in alias.choices]
-        if isinstance(alias, AliasChoices)
-        else [f"GATEWAY_{name.upper()}"]
     )

@@ -39,9 +39,15 @@ def load_settings(**given: Any) -> Settings:
 
 
 def environment_name(name: str, field: FieldInfo) -> str:
-    """The environment variable that sets the field `name`."""
+    """The environment variable that sets the field `name`: the first where there are several."""
+    return variables_of(name, field)[0]
+
+
+def variables_of(name: str, field: FieldInfo) -> list[str]:
+    """The environment variables that set the field `name`; of several the first that there is."""
     alias = field.validation_alias
-    return str(alias.choices[0]) if isinstance(alias, AliasChoices) else f"GATEWAY_{name.upper()}"
+    named = [str(each) for each in alias.choices] if isinstance(alias, AliasChoices) else []
+    return named or [f"GATEWAY_{name.upper()}"]
 
 
 def _name_of(location: tuple[int | str, ...]) -> str:
