@@ -12,7 +12,27 @@ from tests.running import Running, gateway_process
 from tests.ui.garden import GARDEN, write_skill
 from tests.ui.page import TIMEOUT_MS, WITHOUT
 
+# Each window else loads two pages for the address bar's suggestions: more than a test's own page costs. The
+# rest is what Playwright turns off: of two such flags the last one counts.
+OFF = [
+    "WebUIOmniboxPopup",
+    "WebUIOmniboxAimPopup",
+    "AimEnabled",
+    "AvoidCorsURLLoaderRestartOnRedirect",
+    "AvoidUnnecessaryBeforeUnloadCheckSync",
+    "DestroyProfileOnBrowserClose",
+    "HttpsFirstBalancedModeAutoEnable",
+    "HttpsUpgrades",
+    "LensOverlay",
+    "MediaRouter",
+    "NetworkTimeServiceQuerying",
+    "OptimizationHints",
+    "PaintHolding",
+    "PreconnectToSearch",
+    "ThirdPartyStoragePartitioning",
+]
 FLAGS = [
+    f"--disable-features={','.join(OFF)}",
     "--headless=new",
     "--no-sandbox",
     "--disable-gpu",
