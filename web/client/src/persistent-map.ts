@@ -50,6 +50,12 @@ export class PersistentMap<V> implements Iterable<readonly [key: string, value: 
     return new PersistentMap(placed(this.root, 0, hashOf(key), key, value), this.size + (before === undefined ? 1 : 0));
   }
 
+  /** This map without `key`; this very one where it is not there. */
+  without(key: string): PersistentMap<V> {
+    if (!this.has(key)) return this;
+    return new PersistentMap(removed(this.root, 0, hashOf(key), key), this.size - 1);
+  }
+
   /** In no order that means anything. */
   *[Symbol.iterator](): Iterator<readonly [key: string, value: V]> {
     const nodes: (Node<V> | undefined)[] = [this.root];
@@ -75,6 +81,14 @@ function placed<V>(node: Node<V> | undefined, shift: number, hash: number, key: 
   const place = hash >>> shift & WIDTH - 1;
   copy[place] = placed(node[place], shift + BITS, hash, key, value, isOwn);
   return copy;
+}
+
+function removed<V>(node: Node<V> | undefined, shift: number, hash: number, key: string): Node<V> | undefined {
+  if (!node || node instanceof Leaf) return without(node, key);
+  const copy = node.slice();
+  const place = hash >>> shift & WIDTH - 1;
+  copy[place] = removed(node[place], shift + BITS, hash, key);
+  return copy.some((each) => each) ? copy : undefined;
 }
 
 function without<V>(leaf: Leaf<V> | undefined, key: string): Leaf<V> | undefined {

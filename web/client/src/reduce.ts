@@ -30,16 +30,21 @@ function reduced(conversation: Conversation, event: Event, lists: Lists): Conver
   if (event.seq <= conversation.last) return conversation;
   const next: Draft = { ...conversation, sessionId: event.session_id, last: event.seq };
   if (!next.first) next.first = event.seq;
-  const before = next.turns.get(event.turn_id);
-  let turn = fold(before ?? begin(event), event, lists);
-  if (!turn.isWhole || turn.isOperation) remember(next, event);
   if (isKnown(event) && event.type === "title") next.title = event.data.title;
+  const turn = enter(next, event, lists);
   if (event.type === "compression") next.compressing = compressingAfter(turn, event);
-  if (!before) turn = place(next, turn);
-  next.turns = next.turns.with(turn.id, turn);
-  if (before && turn.place !== before.place) return arranged(next, next.tip === turn.id ? undefined : next.tip);
-  if (!before) extend(next, turn, lists);
   return next;
+}
+
+/** Folds `event` into its turn, which is placed where it begins. */
+function enter(next: Draft, event: Event, lists: Lists): Turn {
+  const before = next.turns.get(event.turn_id);
+  const turn = fold(before ?? begin(event), event, lists);
+  if (!turn.isWhole || turn.isOperation) remember(next, event);
+  if (!before) return extend(next, turn, lists);
+  next.turns = next.turns.with(turn.id, turn);
+  if (turn.place !== before.place) setBeside(next, before, lists);
+  return turn;
 }
 
 /** As `reduce` for each of them; what it costs for each does not grow with how many there are. */
@@ -55,23 +60,12 @@ export function prepend(conversation: Conversation, older: readonly Event[]): Co
   const events = conversation.first ? older.filter(({ seq }) => seq < conversation.first) : older;
   const before = reduceAll(EMPTY, events);
   if (!before.last || !conversation.last) return before.last ? before : conversation;
-  const next: Draft = { ...conversation, first: before.first, partial: before.partial };
-  const known = new Set(before.order);
-  next.order = [...before.order, ...conversation.order.filter((id) => !known.has(id))];
-  next.compressing = conversation.compressing ?? before.compressing;
-  if (next.compressing === undefined) delete next.compressing;
-  if (next.title === undefined && before.title !== undefined) next.title = before.title;
-  for (const [id, turn] of before.turns) next.turns = next.turns.with(id, turn);
-  for (const [id, chain] of conversation.partial) {
-    const lists = new Lists();
-    let turn = before.turns.get(id);
-    for (const event of inOrder(chain)) {
-      turn = fold(turn ?? begin(event), event, lists);
-      if (!turn.isWhole || turn.isOperation) remember(next, event);
-    }
-    if (turn) next.turns = next.turns.with(id, turn);
-  }
-  return arranged(next, conversation.tip === conversation.newest ? undefined : conversation.tip);
+  const next: Draft = { ...before };
+  const lists = new Lists();
+  // Turns that both have a part of go on from where they began.
+  const continued = new Set(next.order.filter((id) => conversation.partial.has(id)));
+  for (const id of continued) enterAll(next, conversation.partial.get(id), lists);
+  return joined(next, conversation, continued, lists);
 }
 
 /** The conversation with the branch of `turnId` shown, up to its newest turn. A turn that begins is shown by itself. */
@@ -107,10 +101,10 @@ function remember(next: Draft, event: Event): void {
   next.partial = next.partial.with(event.turn_id, before ? { event, before } : { event });
 }
 
-function inOrder(chain: EventChain): Event[] {
+function enterAll(next: Draft, chain: EventChain | undefined, lists: Lists): void {
   const events: Event[] = [];
-  for (let link: EventChain | undefined = chain; link; link = link.before) events.push(link.event);
-  return events.reverse();
+  for (let link = chain; link; link = link.before) events.push(link.event);
+  for (const event of events.reverse()) enter(next, event, lists);
 }
 
 function compressingAfter(turn: Turn, event: Event): number {
@@ -129,7 +123,9 @@ function place(next: Draft, turn: Turn): Turn {
 }
 
 /** Enters a new turn into order, tree and path. */
-function extend(next: Draft, turn: Turn, lists: Lists): void {
+function extend(next: Draft, given: Turn, lists: Lists): Turn {
+  const turn = place(next, given);
+  next.turns = next.turns.with(turn.id, turn);
   next.order = lists.with(next.order, turn.id);
   if (turn.place === "beside") {
     next.beside = appended(next.beside, next.newest ?? UNKNOWN, turn.id, lists);
@@ -140,39 +136,79 @@ function extend(next: Draft, turn: Turn, lists: Lists): void {
     next.tip = next.newest = turn.id;
     next.path = follows ? lists.with(next.path, turn.id) : pathTo(next, turn.id);
   }
+  return turn;
 }
 
-/** Order stays; places, tree and path are made anew. `tip` is kept where it is given. */
-function arranged(given: Draft, tip?: string): Conversation {
-  const next: Draft = { ...given };
-  delete next.tip;
+/** The newest turn, which was in a branch, never ran: it is beside the one before it. */
+function setBeside(next: Draft, turn: Turn, lists: Lists): void {
+  const newest = next.order.findLast((id) => next.turns.get(id)?.place === "branch");
+  const isShown = next.tip === turn.id;
+  setNewest(next, newest, isShown ? newest : next.tip);
+  next.children = dropped(next.children, turn.parentId ?? UNKNOWN, turn.id);
+  next.beside = appended(next.beside, newest ?? UNKNOWN, turn.id, lists);
+  if (!isShown || newest === undefined || turn.parentId !== newest) next.path = pathTo(next, next.tip);
+}
+
+function setNewest(next: Draft, newest: string | undefined, tip: string | undefined): void {
   delete next.newest;
-  const children = new Map<string, string[]>();
-  const beside = new Map<string, string[]>();
-  for (const id of given.order) {
-    const turn = given.turns.get(id);
-    if (!turn) continue;
-    const placed = place(next, turn);
-    if (placed !== turn) next.turns = next.turns.with(id, placed);
-    if (placed.place === "beside") entered(beside, next.newest ?? UNKNOWN, id);
-    if (placed.place !== "branch") continue;
-    entered(children, placed.parentId ?? UNKNOWN, id);
-    next.tip = next.newest = id;
-  }
-  next.children = PersistentMap.of(children);
-  next.beside = PersistentMap.of(beside);
+  delete next.tip;
+  if (newest !== undefined) next.newest = newest;
   if (tip !== undefined) next.tip = tip;
-  next.path = pathTo(next, next.tip);
-  return next;
 }
 
-function entered(lists: Map<string, string[]>, key: string, id: string): void {
-  const known = lists.get(key);
-  if (known) known.push(id);
-  else lists.set(key, [id]);
+/** `known` behind `next`, which has the turns that began earlier, among them those that were `continued`. Only the first
+ * turns of `known` may stand elsewhere than they did, until one follows another that it followed before. */
+function joined(next: Draft, known: Conversation, continued: ReadonlySet<string>, lists: Lists): Conversation {
+  let { children, beside } = known;
+  let lastContinued = -1;
+  if (continued.size > 0) lastContinued = known.order.findLastIndex((id) => continued.has(id) && known.turns.get(id)?.place !== "unknown");
+  const moved = new Set<string>();
+  let newest: string | undefined; // as it was known
+  let count = 0;
+  while (count < known.order.length && (count <= lastContinued || newest === undefined || newest !== next.newest)) {
+    const id = known.order[count++] ?? UNKNOWN;
+    const turn = known.turns.get(id);
+    if (!turn) continue;
+    moved.add(id);
+    if (turn.place === "beside") beside = dropped(beside, newest ?? UNKNOWN, id);
+    if (turn.place === "branch") {
+      children = dropped(children, turn.parentId ?? UNKNOWN, id);
+      newest = id;
+    }
+    if (continued.has(id)) continue;
+    if (known.partial.has(id)) enterAll(next, known.partial.get(id), lists);
+    else extend(next, turn, lists);
+  }
+  const end = count < known.order.length ? known.newest : next.newest;
+  const joint: Draft = { ...known, first: next.first, children, beside };
+  const rest = known.order.slice(count);
+  joint.order = next.order.concat(continued.size > 0 ? rest.filter((id) => !continued.has(id)) : rest);
+  for (const [id, turn] of next.turns) joint.turns = joint.turns.with(id, turn);
+  for (const [id, ids] of next.children) joint.children = joint.children.with(id, ids.concat(children.get(id) ?? []));
+  for (const [id, ids] of next.beside) joint.beside = joint.beside.with(id, ids.concat(beside.get(id) ?? []));
+  for (const id of continued) joint.partial = joint.partial.without(id);
+  for (const [id, chain] of next.partial) joint.partial = joint.partial.with(id, chain);
+  if (joint.title === undefined && next.title !== undefined) joint.title = next.title;
+  if (joint.compressing === undefined && next.compressing !== undefined) joint.compressing = next.compressing;
+  setNewest(joint, end, known.tip === known.newest ? end : known.tip);
+  joint.path = pathBehind(joint, known, moved);
+  return joint;
+}
+
+/** The path of `joint`. From the first turn on that was not `moved` it is that of `known`. */
+function pathBehind(joint: Conversation, known: Conversation, moved: ReadonlySet<string>): readonly string[] {
+  const stayed = (id: string): boolean => !moved.has(id) && known.turns.get(id)?.place === "branch";
+  const at = joint.tip === known.tip ? known.path.findIndex(stayed) : -1;
+  if (at < 0) return pathTo(joint, joint.tip);
+  return pathTo(joint, known.turns.get(known.path[at] ?? UNKNOWN)?.parentId).concat(known.path.slice(at));
 }
 
 const appended = (map: PersistentMap<readonly string[]>, key: string, id: string, lists: Lists) => map.with(key, lists.with(map.get(key) ?? [], id));
+
+function dropped(map: PersistentMap<readonly string[]>, key: string, id: string): PersistentMap<readonly string[]> {
+  const left = map.get(key)?.filter((each) => each !== id) ?? [];
+  return left.length > 0 ? map.with(key, left) : map.without(key);
+}
 
 function pathTo(conversation: Conversation, tip: string | undefined): readonly string[] {
   const newestFirst: string[] = [];

@@ -1,9 +1,9 @@
 // @vitest-environment node
 
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 
-import { emptyConversation, openTurn, prepend, reduce, reduceAll, show } from "../src/index.js";
+import { emptyConversation, openTurn, PersistentMap, prepend, reduce, reduceAll, show } from "../src/index.js";
 import type { Event } from "../src/index.js";
 import { from, plain, recorded, recordings } from "./plain.js";
 import { SESSION } from "./sessions.js";
@@ -70,6 +70,35 @@ describe("a conversation", () => {
       const late = prepend(from(events.slice(first, second)), events.slice(0, first));
       expect(plain(reduceAll(late, events.slice(second)))).toEqual(plain(from(events)));
     }));
+  });
+
+  test("keeps the branch that is shown while older pages come", () => {
+    fc.assert(fc.property(SESSION, CUTS, fc.nat(100), (events, cuts, number) => {
+      const [cut = 0] = cuts.map((each) => each % events.length);
+      const known = from(events.slice(cut));
+      const ids = [...known.turns].filter(([, turn]) => turn.place === "branch").map(([id]) => id);
+      const other = show(known, ids[number % ids.length] ?? "");
+      fc.pre(other.tip !== known.newest);
+      expect(plain(prepend(other, events.slice(0, cut)))).toEqual(plain(show(from(events), other.tip ?? "")));
+    }), { numRuns: 300 });
+  });
+
+  test("looks up as many turns for a page that is prepended, however many are known", () => {
+    const lookups = (turns: number): number => {
+      const events = Array.from({ length: 2 * turns }, (_, at) => ({
+        v: 1, seq: at + 1, ts: at, session_id: "s", turn_id: `t${at >> 1}`,
+        ...at % 2 ? { type: "done", data: { status: "completed", iterations: 1 } } : { type: "turn_start", data: { input: "" } },
+      }) as unknown as Event);
+      const known = from(events.slice(101));
+      const get = vi.spyOn(PersistentMap.prototype, "get");
+      try {
+        expect(prepend(known, events.slice(0, 101)).path).toHaveLength(turns);
+        return get.mock.calls.length;
+      } finally {
+        get.mockRestore();
+      }
+    };
+    expect(lookups(5_000)).toBe(lookups(100));
   });
 
   test("leaves untouched what an event does not change", () => {
