@@ -1,5 +1,6 @@
 // What happened in the session on the screen, turn by turn: its events are in the page's state.
 
+import { isOperation } from "@chat-gateway/client";
 import { X } from "lucide-react";
 import { type KeyboardEvent, useDeferredValue, useId, useMemo, useState } from "react";
 
@@ -32,8 +33,7 @@ export function Inspector({ session, onClose }: InspectorProps) {
   const events = useDeferredValue(useApp((state) => state.events));
   const isReplay = useApp((state) => state.replay !== null);
   const [tab, setTab] = useState<Tab>(isReplay ? "replay" : "timeline");
-  // eslint-disable-next-line react-hooks/exhaustive-deps -- what happened beside the turns stays that, and asked no model
-  const turns = useMemo(() => conversation.path.filter((id) => conversation.turns.get(id)?.isOperation !== true), [conversation.path]);
+  const turns = useMemo(() => conversation.path.filter((id) => !isOperation(id)), [conversation.path]); // the others asked no model
   const [turnId, chooseTurn] = useTurn(turns);
   const turn = turnId === null ? undefined : conversation.turns.get(turnId);
   const former = turnId === null ? undefined : turns[turns.lastIndexOf(turnId) - 1];

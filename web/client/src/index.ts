@@ -9,6 +9,7 @@ export { isExact, parseExact } from "./json.js";
 export { followSession, replaySession } from "./follow.js";
 export type { FollowOptions, Link, ReplayOptions } from "./follow.js";
 export { answer, calls, emptyConversation, openTurn, prepend, reduce, reduceAll, show, versions } from "./reduce.js";
+export { isOperation } from "./turn.js";
 export type * from "./conversation.js";
 export { PersistentMap } from "./persistent-map.js";
 export type * from "./events.js";

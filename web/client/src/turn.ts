@@ -5,21 +5,24 @@ import type * as events from "./events.js";
 import { isKnown } from "./known.js";
 import type { Lists } from "./lists.js";
 
-const OPERATION = "c_"; // what ids begin with that stand in place of a turn's, beside the turns
+const OPERATION = "c_";
+
+/** Whether an id stands in the place of a turn's, for what happened beside the turns. */
+export const isOperation = (id: string): boolean => id.startsWith(OPERATION);
 
 /** A turn of which `event` is the first that is known. */
 export function begin(event: Event): Turn {
-  const isOperation = event.turn_id.startsWith(OPERATION);
+  const isBeside = isOperation(event.turn_id);
   return {
     id: event.turn_id,
     seq: event.seq,
-    isWhole: isOperation || event.type === "turn_start",
-    isOperation,
-    place: isOperation ? "beside" : event.type === "feedback" ? "unknown" : "branch",
+    isWhole: isBeside || event.type === "turn_start",
+    isOperation: isBeside,
+    place: isBeside ? "beside" : event.type === "feedback" ? "unknown" : "branch",
     input: "",
     attachments: [],
     startedAt: event.ts,
-    state: isOperation ? "completed" : "running",
+    state: isBeside ? "completed" : "running",
     parts: [],
     attempts: [],
   };
