@@ -15,6 +15,7 @@ from hypothesis import settings as examples
 from hypothesis.internal.conjecture import providers
 
 from gateway.artifacts.reading import json_path
+from gateway.cli.http_server import COLLECT_AFTER
 from gateway.settings import Settings
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.wiring import Storage, storage_on
@@ -54,6 +55,8 @@ gc.disable()
 
 def pytest_collection_finish() -> None:
     gc.freeze()
+    # Rarely, as a gateway does: with Python's own thresholds, it takes a seventh of a run.
+    gc.set_threshold(*COLLECT_AFTER)
     gc.enable()
 
 

@@ -11,16 +11,28 @@ from pathlib import Path
 from typing import TextIO
 
 import anthropic
+import typer.main
 
 import gateway.app
 import gateway.cli.http_server
+import gateway.memory.tool_call
+import gateway.model.http_client
+import gateway.storage.blobs.folder
+from gateway.adapters.adapter import MODULES, switched_on
+from gateway.api.url_table import ENDPOINTS
+from gateway.cli import command_tree
 from gateway.messages import Usage
 from gateway.model.prices import cost_of
 from tests.blank import Blanks, blanks, copy_blanks
+from tests.known import remember
 
-# What a gateway would load when it starts, to be forked with the rest.
-assert anthropic.__version__
+# What a gateway would load or find out when it starts, to be forked with the rest.
+remember()
 assert gateway.cli.http_server.build_app is gateway.app.build_app
+assert all((anthropic, gateway.memory.tool_call, gateway.model.http_client, gateway.storage.blobs.folder))
+assert typer.main.get_command(command_tree.command_tree())
+for each in (*ENDPOINTS, *(row for adapter in switched_on([*MODULES]).values() for row in adapter.endpoints)):
+    each.route()
 cost_of("claude-sonnet-5-5", Usage(input_tokens=1, output_tokens=1))
 
 ROOT = Path(__file__).parent.parent

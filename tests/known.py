@@ -7,10 +7,12 @@ from functools import cache, lru_cache
 from importlib.metadata import EntryPoints, entry_points
 from typing import Any
 
+import typer.main
 from opentelemetry.sdk import resources
 from pydantic import BaseModel, create_model
 from starlette import routing
 
+from gateway.cli import command_tree
 from gateway.skills import functions
 from gateway.tools import function
 
@@ -25,6 +27,9 @@ def remember() -> None:
     # The metadata of all installed packages are read for the tools in them.
     functions.entry_points = lambda *, group: _installed(group, tuple(sys.path))  # type: ignore[assignment]
     resources.get_aggregated_resources = _resource  # type: ignore[assignment]
+    # All commands with all their options are made of signatures before one of them runs.
+    command_tree.command_tree = cache(command_tree.command_tree)
+    typer.main.get_command = cache(typer.main.get_command)
     routing.compile_path = cache(routing.compile_path)
     function.create_model = _model  # type: ignore[assignment]
     function.explodes = _judgement

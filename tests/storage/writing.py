@@ -18,7 +18,7 @@ from gateway.storage.postgres import PostgresDatabase
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.storage.turns import Accepted, NewTurn, OnConflict
 from gateway.wiring import Storage, storage_on, storage_on_server
-from tests.postgres import database_in, needs_postgres
+from tests.postgres import database_in, has_database, needs_postgres
 
 OWNER = "ann"
 
@@ -35,10 +35,11 @@ async def sqlite_storage(folder: Path, keyring: Keyring | None = None) -> AsyncG
 
 @asynccontextmanager
 async def postgres_storage(folder: Path, keyring: Keyring | None = None) -> AsyncGenerator[Storage]:
+    was_there = has_database(folder)
     url = database_in(folder)
-    # Who had it open before is gone, as with a file, also where nothing was said.
-    with psycopg.connect(url, autocommit=True) as admin:
-        admin.execute("DELETE FROM replicas")
+    if was_there:  # who had it open before is gone, as with a file, also where nothing was said
+        with psycopg.connect(url, autocommit=True) as admin:
+            admin.execute("DELETE FROM replicas")
     async with (
         await PostgresDatabase.open(url) as database,
         storage_on_server(database, open_blobs(None, folder), keyring) as storage,
