@@ -6,11 +6,11 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.running import Running, gateway_process
 from tests.ui.garden import GARDEN, write_skill
-from tests.ui.page import TIMEOUT_MS, WITHOUT
+from tests.ui.page import TIMEOUT_MS, WITHOUT, begin_chat, watched
 
 # Each window else loads two pages for the address bar's suggestions: more than a test's own page costs. The
 # rest is what Playwright turns off: of two such flags the last one counts.
@@ -59,6 +59,22 @@ def browser() -> Generator[Browser]:
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
         yield browser
         browser.close()
+
+
+@pytest.fixture
+def page(tab: Page, request: pytest.FixtureRequest) -> Generator[Page]:
+    """A new chat in the `tab` that the tests of a file share: opening one costs more CPU than most of them.
+    After a test that failed the tab is as a new one."""
+    failed = request.session.testsfailed
+    begin_chat(tab)
+    try:
+        with watched(tab):
+            yield tab
+    finally:
+        tab.unroute_all()
+        if request.session.testsfailed > failed:
+            tab.evaluate("localStorage.clear()")
+            tab.reload()
 
 
 @pytest.fixture(scope="session")

@@ -5,10 +5,11 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, ConsoleMessage, Error, Page, ViewportSize, expect
 
 WITHOUT = "GATEWAY_TEST_WITHOUT_BROWSER"
 TIMEOUT_MS = 60_000
+SCREEN: ViewportSize = {"width": 1280, "height": 720}
 
 CLOSED = """if (location.protocol.startsWith("http") && !localStorage.getItem("gateway.settings"))
     localStorage.setItem("gateway.settings", '{"inspector": false}')"""
@@ -21,20 +22,44 @@ in_a_browser = [
 
 @contextmanager
 def opened(browser: Browser, url: str, locale: str = "en-GB", *, inspector: bool = False) -> Generator[Page]:
-    """The page in a context of its own; a script error or a refusal by its content policy fails the test.
-    `inspector`: as the page has it for a new reader, not closed."""
+    """The page in a context of its own. `inspector`: as the page has it for a new reader, not closed."""
     with browser.new_context(locale=locale) as context:
         # On a screen as wide as this one the inspector is there by itself, beside what a test looks for.
         if not inspector:
             context.add_init_script(CLOSED)
         page = context.new_page()
-        troubles: list[str] = []
-        page.on("pageerror", lambda error: troubles.append(str(error)))
-        page.on("console", lambda line: troubles.append(line.text) if "Policy" in line.text else None)
         page.set_default_timeout(TIMEOUT_MS)
-        page.goto(url)
-        yield page
-        assert troubles == []
+        with watched(page):
+            page.goto(url)
+            yield page
+
+
+@contextmanager
+def watched(page: Page) -> Generator[None]:
+    """A script error of the page, or a refusal by its content policy, fails the test."""
+    troubles: list[str] = []
+
+    def error(error: Error) -> None:
+        troubles.append(str(error))
+
+    def line(line: ConsoleMessage) -> None:
+        if "Policy" in line.text:
+            troubles.append(line.text)
+
+    page.on("pageerror", error)
+    page.on("console", line)
+    yield
+    page.remove_listener("pageerror", error)
+    page.remove_listener("console", line)
+    assert troubles == []
+
+
+def begin_chat(page: Page) -> None:
+    """A new chat, on a screen of the usual size."""
+    page.set_viewport_size(SCREEN)
+    page.get_by_role("button", name="New chat").first.click()
+    expect(page.locator("#welcome")).to_be_visible()
+    page.get_by_label("Message", exact=True).fill("")
 
 
 def ask(page: Page, question: str) -> None:

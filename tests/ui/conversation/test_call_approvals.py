@@ -16,8 +16,8 @@ pytestmark = in_a_browser
 CALL = '/call water {"plant": "玫瑰 <b>", "litres": 5}'
 
 
-@pytest.fixture
-def page(browser: Browser, garden: Running) -> Generator[Page]:
+@pytest.fixture(scope="module")
+def tab(browser: Browser, garden: Running) -> Generator[Page]:
     with opened(browser, garden.url) as page:
         yield page
 
@@ -153,17 +153,18 @@ def test_long_numbers_keep_their_digits(page: Page) -> None:
     expect(page.locator(".step.tool summary").first).to_contain_text("9007199254740995")
 
 
-def test_a_browser_that_rounds_numbers_says_so(page: Page) -> None:
+def test_a_browser_that_rounds_numbers_says_so(browser: Browser, garden: Running) -> None:
     """What would be sent back rounded cannot be edited; as it stands it can be approved."""
-    page.add_init_script("delete JSON.rawJSON")
-    page.reload()
-    card = asked(page, '/call transfer {"cents": 9007199254740993}\n/then /say done')
-    expect(card).to_contain_text("Long numbers are shown rounded by this browser.")
-    expect(card.get_by_role("button", name="Edit arguments")).to_be_disabled()
-    card.get_by_role("button", name="Approve").click()
+    with opened(browser, garden.url) as page:
+        page.add_init_script("delete JSON.rawJSON")
+        page.reload()
+        card = asked(page, '/call transfer {"cents": 9007199254740993}\n/then /say done')
+        expect(card).to_contain_text("Long numbers are shown rounded by this browser.")
+        expect(card.get_by_role("button", name="Edit arguments")).to_be_disabled()
+        card.get_by_role("button", name="Approve").click()
 
-    page.locator(".step.tool summary").first.click()
-    expect(page.locator(".result")).to_have_text("moved 9007199254740993")
+        page.locator(".step.tool summary").first.click()
+        expect(page.locator(".result")).to_have_text("moved 9007199254740993")
 
 
 def test_a_yes_may_hold_for_the_chat(page: Page) -> None:

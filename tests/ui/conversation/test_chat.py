@@ -20,9 +20,8 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Generator[Running]:
         yield gateway
 
 
-@pytest.fixture
-def page(browser: Browser, running: Running) -> Generator[Page]:
-    """The page, opened fresh."""
+@pytest.fixture(scope="module")
+def tab(browser: Browser, running: Running) -> Generator[Page]:
     with opened(browser, running.url) as page:
         yield page
 
@@ -121,10 +120,12 @@ def test_a_double_click_asks_once(page: Page) -> None:
     assert event_types(page).count("turn_start") == 1
 
 
-def test_a_lost_connection_is_resumed(page: Page, running: Running) -> None:
+def test_a_lost_connection_is_resumed(browser: Browser, running: Running) -> None:
     """However often the stream is cut off in the middle of an answer, the answer is there whole and once."""
-    with relaying(running.url, cuts=(2000, 1500, 4000)) as relay:
-        page.goto(relay.url)
+    with (
+        relaying(running.url, cuts=(2000, 1500, 4000)) as relay,
+        opened(browser, relay.url) as page,
+    ):
         ask(page, "/pieces 60 /pace 10")
 
         expect(page.locator(".outcome.completed")).to_be_visible()

@@ -29,8 +29,8 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Generator[Running]:
         yield gateway
 
 
-@pytest.fixture
-def page(browser: Browser, running: Running) -> Generator[Page]:
+@pytest.fixture(scope="module")
+def tab(browser: Browser, running: Running) -> Generator[Page]:
     with opened(browser, running.url) as page:
         yield page
 

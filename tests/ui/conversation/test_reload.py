@@ -17,6 +17,7 @@ pytestmark = [*in_a_browser, pytest.mark.long]
 
 EVERY = "GATEWAY_TEST_EVERY_RELOAD"
 SOME = 10  # one of so many pieces of a text
+PAUSE = 0.05  # else looking takes the time of drawing, and of the thread that answers
 SCREEN: ViewportSize = {"width": 800, "height": 600}
 
 DRAWN = """isAll => {
@@ -78,8 +79,9 @@ def difference(live: Page, again: Page, *, is_all: bool) -> str:
     """What is not drawn alike, when both have had time to draw what there is."""
     end = time.monotonic() + TIMEOUT
     while time.monotonic() < end:
-        if (drawn := live.evaluate(DIGEST, is_all)) and drawn == again.evaluate(DIGEST, is_all):
+        if (drawn := again.evaluate(DIGEST, is_all)) and drawn == live.evaluate(DIGEST, is_all):
             return ""
+        time.sleep(PAUSE)
     drawn = [page.evaluate(DRAWN, is_all).split("\n") for page in (live, again)]
     return "\n".join(difflib.unified_diff(drawn[0], drawn[1], "live", "opened anew", lineterm="", n=1))
 

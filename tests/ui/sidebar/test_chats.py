@@ -11,8 +11,8 @@ from tests.ui.page import in_a_browser, opened
 pytestmark = in_a_browser
 
 
-@pytest.fixture
-def page(browser: Browser, garden: Running) -> Generator[Page]:
+@pytest.fixture(scope="module")
+def tab(browser: Browser, garden: Running) -> Generator[Page]:
     with opened(browser, garden.url) as page:
         yield page
 
