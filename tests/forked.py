@@ -18,7 +18,9 @@ import gateway.cli.http_server
 import gateway.memory.tool_call
 import gateway.model.http_client
 import gateway.storage.blobs.folder
+import gateway.storage.postgres
 from gateway.adapters.adapter import MODULES, switched_on
+from gateway.adapters.slack import slack_program
 from gateway.api.url_table import ENDPOINTS
 from gateway.cli import command_tree
 from gateway.messages import Usage
@@ -30,6 +32,7 @@ from tests.known import remember
 remember()
 assert gateway.cli.http_server.build_app is gateway.app.build_app
 assert all((anthropic, gateway.memory.tool_call, gateway.model.http_client, gateway.storage.blobs.folder))
+assert all((gateway.storage.postgres, slack_program))
 assert typer.main.get_command(command_tree.command_tree())
 for each in (*ENDPOINTS, *(row for adapter in switched_on([*MODULES]).values() for row in adapter.endpoints)):
     each.route()

@@ -34,15 +34,15 @@ def command(*arguments: str) -> list[str]:
 
 
 def run(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Runs a command that ends by itself, in `folder`."""
-    return subprocess.run(
-        command(*arguments),
-        cwd=folder,
-        env=clean_environment(**environment),
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT,
-        check=False,
+    """Runs a command that ends by itself, in `folder`, in a process that did not have to import everything
+    first."""
+    output, errors = _new_output(folder), _new_output(folder)
+    given = (folder, arguments, clean_environment(**environment), output)
+    process = forked(partial(run_command, errors=errors), *given)
+    process.join(TIMEOUT)
+    assert process.exitcode is not None, "it does not end"
+    return subprocess.CompletedProcess(
+        command(*arguments), process.exitcode, output.read_text(), errors.read_text()
     )
 
 
@@ -128,17 +128,18 @@ def run_command(
     output: Path,
     open_files: tuple[int, int] | None = None,
     *,
+    errors: Path | None = None,
     begin: Callable[[], None] | None = None,
 ) -> None:
     """What a shell does for a command, and then the `gateway` command, in a forked process. What it prints
-    goes to the end of the file `output`."""
+    goes to the end of the file `output`, its errors too unless there is a file for `errors`."""
     os.chdir(folder)
     if open_files is not None:
         resource.setrlimit(resource.RLIMIT_NOFILE, open_files)
     os.environ.clear()
     os.environ.update(environment)
-    write_to(os.open(output, os.O_WRONLY | os.O_APPEND | os.O_CREAT))
-    os.dup2(1, 2)
+    write_to(_opened(output))
+    os.dup2(1 if errors is None else _opened(errors), 2)
     sys.path.insert(0, "")
     sys.argv = ["gateway", *arguments]
     if begin is not None:
@@ -148,6 +149,10 @@ def run_command(
 
 def _on_a_free_port(arguments: Sequence[str]) -> Sequence[str]:
     return (*(arguments or ("dev",)), "--port", "0")
+
+
+def _opened(output: Path) -> int:
+    return os.open(output, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
 
 def _new_output(folder: Path) -> Path:

@@ -31,7 +31,7 @@ async def test_without_accounts_no_request_makes_the_server_fail(client: Client)
     """As the local user, who may all."""
     await client.chat("/say hi", session_id="mine")
 
-    found = await _sent(client, 0.5, 6)
+    found = await _sent(client, 0.5, 2)
 
     assert found.problems == []
 

@@ -177,11 +177,8 @@ def test_a_second_control_c_stops_at_once(tmp_path: Path) -> None:
 def test_python_m_gateway_is_the_same_command(tmp_path: Path) -> None:
     """`python -m gateway` and the console entry run the same main."""
     shown = subprocess.run(
-        [
-            command_line()[0],
-            "-c",
-            "import sys; sys.argv = ['gateway', '--version']; from gateway.cli import main; main()",
-        ],
+        command_line("--version"),
+        cwd=tmp_path,
         env=clean_environment(),
         capture_output=True,
         text=True,
