@@ -14,6 +14,7 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
+    Connection,
     Float,
     ForeignKey,
     Index,
@@ -23,19 +24,36 @@ from sqlalchemy import (
     Table,
     Text,
     TextClause,
+    event,
     literal_column,
     text,
 )
 
-metadata = MetaData()
+
+def _tell_postgresql(metadata: MetaData, connection: Connection, **_: object) -> None:
+    if connection.dialect.name == "postgresql":
+        for table in metadata.tables.values():
+            for index in table.indexes:
+                index.dialect_options["postgresql"]["where"] = index.dialect_options["sqlite"]["where"]
+
+
+def new_metadata() -> MetaData:
+    """Of tables whose partial indexes are so in every engine. PostgreSQL's are told when they are made: to
+    name it beside each index loads all that SQLAlchemy has for it, also where the database is a file."""
+    metadata = MetaData()
+    event.listen(metadata, "before_create", _tell_postgresql)
+    return metadata
+
+
+metadata = new_metadata()
 
 NUMBER = BigInteger().with_variant(Integer, "sqlite")
 """64 bits with every engine: a copy that is imported may have up to 2^53."""
 
 
 def where(condition: TextClause) -> dict[str, Any]:
-    """What makes an index a partial one, for each engine."""
-    return {"sqlite_where": condition, "postgresql_where": condition}
+    """What makes an index a partial one."""
+    return {"sqlite_where": condition}
 
 
 def _of_session(*, primary_key: bool = False) -> Column[str]:

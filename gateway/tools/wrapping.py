@@ -1,6 +1,7 @@
 """Text from elsewhere, wrapped and labelled as data so that a model does not take it for instructions."""
 
 import re
+from functools import cache
 
 WRAPPER_TAGS = (
     "search_results",
@@ -32,7 +33,12 @@ _INVISIBLE = re.compile(rf"[{_UNSEEN}]|(?<![{_SYMBOLS}])\ufe0f")
 _GAP = f"{_UNSEEN}\u200c\u200d\ufe0f"
 # Only the letters in either case: for a class of characters that would be looked up for each of them.
 _NAMES = "|".join(f"[{_GAP}]*".join(f"(?i:{letter})" for letter in tag) for tag in WRAPPER_TAGS)
-_FORGED = re.compile(rf"[<＜](?=[\s/／{_GAP}]*(?:{_NAMES})\b)")
+
+
+@cache
+def _forged() -> re.Pattern[str]:
+    """Made when it is needed: it takes as long as all else that a short command loads from this package."""
+    return re.compile(rf"[<＜](?=[\s/／{_GAP}]*(?:{_NAMES})\b)")
 
 
 def visible(text: str) -> str:
@@ -44,7 +50,7 @@ def visible(text: str) -> str:
 def defuse(text: str) -> str:
     """`text` in which our own wrapper tags, opening or closing, no longer are tags: `<` is written `&lt;`. So
     it is where something invisible stands in the tag."""
-    return _FORGED.sub("&lt;", text)
+    return _forged().sub("&lt;", text)
 
 
 class Wrapped(str):

@@ -6,7 +6,6 @@ from gateway.ids import new_replica_id
 from gateway.settings import Settings
 from gateway.storage.blobs import Blobs
 from gateway.storage.blobs.addresses import open_blobs
-from gateway.storage.secrets.statements import SqlSecrets
 from gateway.storage.sqlite.sqlite_database import SqliteDatabase
 from gateway.wiring.database_server import driver_needed
 
@@ -53,6 +52,8 @@ def blobs_of(settings: Settings, keyring: Keyring | None) -> Blobs:
 async def forget_key(settings: Settings, key_id: str) -> int:
     """Removes the secrets that a lost key encrypts; how many. Raises errors.StorageError, among others where
     a gateway has the database of a file open."""
+    from gateway.storage.secrets.statements import SqlSecrets  # noqa: PLC0415 - for this command alone
+
     if settings.is_shared:
         with driver_needed():
             from gateway.storage.postgres import PostgresDatabase  # noqa: PLC0415 - an extra

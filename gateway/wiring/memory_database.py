@@ -5,7 +5,6 @@ from contextlib import asynccontextmanager
 
 from gateway.memory.memories import Memories
 from gateway.settings import Settings
-from gateway.storage.memories.encrypted_memories import EncryptedMemories
 from gateway.storage.memories.memory_database import MemoryDatabase
 from gateway.storage.memories.memory_key import memory_key
 from gateway.storage.memories.store import SqlMemories
@@ -30,6 +29,8 @@ async def memories_in(database: MemoryDatabase, settings: Settings) -> SqlMemori
     key = await memory_key(database, open_keyring(settings))
     if key is None:
         return SqlMemories(database)
+    from gateway.storage.memories.encrypted_memories import EncryptedMemories  # noqa: PLC0415 - for who has keys
+
     return EncryptedMemories(database, key, encrypts=settings.encrypt_contents)
 
 

@@ -12,15 +12,14 @@ from sqlalchemy import (
     ForeignKey,
     Index,
     LargeBinary,
-    MetaData,
     Table,
     Text,
     text,
 )
 
-from gateway.storage.schema import NUMBER, where
+from gateway.storage.schema import NUMBER, new_metadata, where
 
-metadata = MetaData()
+metadata = new_metadata()
 
 # What is filtered by comes first and what is long last: a row is read as far as it is asked for. `audience`
 # is that of MemoryRow; `subject` is what a document and a runtime memory may both be about (None: nothing).
