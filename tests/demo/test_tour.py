@@ -232,6 +232,16 @@ async def test_a_long_result_is_quoted(send: Send) -> None:
     assert received.events[-1] == {"type": "message_stop"}
 
 
+async def test_the_lines_of_a_quoted_document_stay_lines(send: Send) -> None:
+    """Prose is broken where it was; lists, headings and code keep the form that Markdown gives them."""
+    care = "# Roses\nWater them early.\nNever at noon.\n- in pots\n```\nlitres = 5\n```"
+    found = f"[1] care.md\n{care}\n[2] pots.md\nSmall ones."
+    answer = await after_the_tools(send, "How do I resume a stream?", {"search_docs": found})
+    quoted = "# Roses\n> Water them early.  \n> Never at noon.\n> - in pots\n> ```\n> litres = 5\n> ```"
+    assert f"> {quoted}\n> — care.md" in answer.text
+    assert "> Small ones.  \n> — pots.md" in answer.text
+
+
 async def test_a_question_in_a_long_message_is_still_read(send: Send) -> None:
     """What a message asks at its beginning is answered, however much follows."""
     received = await send(ask("What is 17*23? " + "lorem ipsum " * 50_000, tools=TOOLS))

@@ -15,7 +15,7 @@ export class Refusal {
   constructor(readonly status: number, readonly code: string, readonly message = code) {}
 }
 
-// `answers` has by "METHOD /path" a JSON value, a Response, a promise of one, or a function that makes one; `new No(…)` is a refusal.
+// `answers` has by "METHOD /path" a JSON value, a Response, a promise of one, or a function that makes one; `new Refusal(…)` is one.
 export function fakeServer(answers: Answers): Asked[] {
   const asked: Asked[] = [];
   vi.stubGlobal("fetch", (address: string, init: RequestInit = {}) => {

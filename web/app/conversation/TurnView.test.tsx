@@ -2,6 +2,7 @@ import { type Event, emptyConversation, reduceAll } from "@chat-gateway/client";
 import { act, fireEvent, render, screen, within } from "@testing-library/react";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
+import { fakeServer } from "../fake-server";
 import { settings } from "../settings";
 import { app, client, NOTHING } from "../state";
 import { TurnView } from "./TurnView";
@@ -33,6 +34,7 @@ const outcome = (root: HTMLElement) => root.querySelector(".outcome")?.textConte
 beforeEach(() => {
   localStorage.clear();
   settings.set({ language: "en" });
+  fakeServer({}); // which compression is in force is told by nobody here
 });
 
 it("says which tool runs, and thinks while none does", () => {

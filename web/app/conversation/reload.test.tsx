@@ -3,13 +3,17 @@ import { act, render, waitFor } from "@testing-library/react";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { recorded, recordings } from "../../client/tests/plain";
+import { fakeServer } from "../fake-server";
 import { settings } from "../settings";
 import { app, NOTHING, useApp } from "../state";
 import { TurnView } from "./TurnView";
 
 const LAST_PAGE = 5; // events of the newest page after a reload; those before it are put in front
 
-beforeEach(() => settings.set({ language: "en" }));
+beforeEach(() => {
+  settings.set({ language: "en" });
+  fakeServer({}); // which compression is in force is told by nobody here
+});
 afterEach(() => app.set({ ...NOTHING, replay: null }));
 
 function Turns() {

@@ -85,6 +85,15 @@ describe("the inspector", () => {
 });
 
 describe("the timeline", () => {
+  it("speaks the reader's language, but for types that it does not know", () => {
+    settings.set({ language: "zh-Hant" });
+    const make = recorder("t_1", 19);
+    show([...wholeTurn(), make("error", 3000, { code: "internal", message: "", retryable: true }), make("applause", 3001)]);
+    const { container } = open();
+    expect([...container.querySelectorAll(".bar-name")].map(({ textContent }) => textContent).slice(-2)).toEqual(["錯誤", "applause"]);
+    expect(screen.getByRole("button", { name: /^add , 完成/ })).toBeTruthy();
+  });
+
   it("speaks each row, and shows what is known of it when it is opened", () => {
     open();
     const retrieval = screen.getByRole("button", { name: /^Looked up: memory/ });

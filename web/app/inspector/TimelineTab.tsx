@@ -93,13 +93,16 @@ function Bar({ row, axis, zero, isOpen, onToggle }: BarProps) {
 
 type Words = (typeof table)["en"];
 
+/** What a newer server may say besides stays as it is. */
+const inWords = (known: Readonly<Record<string, string>>, name: string): string => known[name] ?? name;
+
 function nameOf(row: Row, words: Words): string {
   switch (row.kind) {
     case "model": return `${words.kinds.model} ${row.iteration}${row.attempt > 1 ? ` · ${words.attempt(String(row.attempt))}` : ""}`;
     case "tool": return row.name;
     case "step": return row.step.step_name;
     case "retrieval": return `${words.kinds.retrieval}${words.colon}${row.data.source}`;
-    case "mark": return row.event.type;
+    case "mark": return inWords(words.marks, row.event.type);
     default: return words.kinds[row.kind];
   }
 }
@@ -119,5 +122,5 @@ function stateNameOf(row: Row): string | undefined {
 
 function stateOf(row: Row, words: Words): string {
   if (row.kind === "model" && (row.state === "superseded" || row.state === "cut")) return words[row.state];
-  return row.kind === "model" || row.kind === "mark" ? "" : stateNameOf(row) ?? "";
+  return row.kind === "model" || row.kind === "mark" ? "" : inWords(words.states, stateNameOf(row) ?? "");
 }

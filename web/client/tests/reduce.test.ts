@@ -85,10 +85,10 @@ describe("a conversation", () => {
 
   test("looks up as many turns for a page that is prepended, however many are known", () => {
     const lookups = (turns: number): number => {
-      const events = Array.from({ length: 2 * turns }, (_, at) => ({
+      const events = Array.from({ length: 2 * turns }, (_, at): Event => ({
         v: 1, seq: at + 1, ts: at, session_id: "s", turn_id: `t${at >> 1}`,
         ...at % 2 ? { type: "done", data: { status: "completed", iterations: 1 } } : { type: "turn_start", data: { input: "" } },
-      }) as unknown as Event);
+      }));
       const known = from(events.slice(101));
       const get = vi.spyOn(PersistentMap.prototype, "get");
       try {
