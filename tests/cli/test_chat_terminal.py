@@ -1,7 +1,9 @@
 """A conversation at a terminal, with a person who types."""
 
+import os
 import re
 import signal
+import socket
 import stat
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -80,6 +82,26 @@ def test_control_c_stops_the_turn_and_not_the_program(chat: Terminal) -> None:
 
     assert "still here" in shown
     assert chat.ended() == 0
+
+
+def test_control_c_between_two_prompts_is_pressed_at_the_next_one(running: Running, tmp_path: Path) -> None:
+    """Here while a command waits for the server."""
+    with (
+        relaying(running.url) as relay,
+        socket.create_server(("127.0.0.1", 0)) as silent,
+        terminal(tmp_path, "chat", "--url", relay.url) as shown,
+    ):
+        shown.shows("›")
+        relay.upstream = silent.getsockname()
+        shown.type("/sessions\r")
+        asked, _ = silent.accept()
+        os.kill(shown.pid, signal.SIGINT)
+        with asked:
+            asked.sendall(b'HTTP/1.1 200 OK\r\ncontent-length: 15\r\n\r\n{"sessions":[]}')
+        shown.shows("Ctrl-C again leaves.")
+        shown.press("c")
+
+        assert shown.ended() == 0
 
 
 @pytest.mark.parametrize(

@@ -85,6 +85,17 @@ def test_the_first_content_of_a_turn_is_timed_once_with_its_trace() -> None:
     assert MODEL not in text
 
 
+def test_content_that_is_there_before_the_stream_is_timed_as_well() -> None:
+    """A turn may be ahead of the response that carries it."""
+    counting = Counting()
+    story = Story(at=now_ms()).begin().ask().say("a")
+
+    asked = counting.streams.opened("live", head=len(story.events), accepted_at=story.started_at)
+    asked.sending(story.events)
+
+    assert counting.value("gateway_client_time_to_first_event_seconds_count") == 1
+
+
 def test_a_trace_that_may_go_is_no_example() -> None:
     """The time to the first content counts all the same."""
     exposition = Exposition(Resource({}))

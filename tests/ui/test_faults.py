@@ -84,6 +84,7 @@ def test_two_tabs_finish_an_answer_whose_server_was_killed(
             expect(each.locator(".outcome.completed")).to_be_visible()
             expect(each.locator(".prose")).to_have_text(" ".join(f"{number:03d}" for number in range(60)))
             expect(each.get_by_text("No connection, trying again…")).to_have_count(0)
+            expect(each.locator(".plain")).to_have_count(0)
         assert page.locator("#messages").inner_text() == other.locator("#messages").inner_text()
 
 

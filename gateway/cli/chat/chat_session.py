@@ -162,12 +162,13 @@ class ChatSession:
     @asynccontextmanager
     async def _interruptible(self) -> AsyncGenerator[None]:
         """The first Ctrl-C stops the turn on the server, whose end is still shown; the second one leaves."""
+        before = signal.getsignal(signal.SIGINT)
         self._listen()
         try:
             yield
         finally:
             asyncio.get_running_loop().remove_signal_handler(signal.SIGINT)
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+            signal.signal(signal.SIGINT, before)
 
     def _listen(self) -> None:
         asyncio.get_running_loop().add_signal_handler(signal.SIGINT, self._interrupt)

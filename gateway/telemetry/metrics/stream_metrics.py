@@ -107,14 +107,13 @@ class StreamMetrics:
             sent[kind, event.type] += 1
         self.events += len(events)
         self._backlog.add(len(events))
+        if self._accepted_at is not None:  # also content that was there before the stream was opened
+            self._look_for_content(events, self._accepted_at)
         if events[-1].seq <= head:
             return
-        now = time.time_ns() // 1_000_000
         first = events[0]
         oldest = first if first.seq > head else next(event for event in events if event.seq > head)
-        self._lag.add(max(now - oldest.ts, 0))
-        if self._accepted_at is not None:
-            self._look_for_content(events, now, self._accepted_at)
+        self._lag.add(max(_now() - oldest.ts, 0))
 
     def closed(self, reason: CloseReason) -> None:
         """The stream ended. Only the first reason counts."""
@@ -122,11 +121,15 @@ class StreamMetrics:
             self.close_reason = reason
             self._streams.closed(self.kind, reason, self._dialect)
 
-    def _look_for_content(self, events: Sequence[StoredEvent], now: int, accepted_at: int) -> None:
+    def _look_for_content(self, events: Sequence[StoredEvent], accepted_at: int) -> None:
         for event in events:
             if event.type == "turn_start":
                 self._trace_id = event.load()["data"]["trace_id"]
             elif event.type in CONTENT:
-                self._streams.first_content((now - accepted_at) / 1000, self._trace_id, self._dialect)
+                self._streams.first_content((_now() - accepted_at) / 1000, self._trace_id, self._dialect)
                 self._accepted_at = None
                 return
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000

@@ -283,3 +283,25 @@ def test_a_long_chat_stays_at_its_end_and_leads_back_there(page: Page) -> None:
 
     expect(newest).to_have_count(0)
     expect(page.locator(".outcome.completed")).to_be_in_viewport()
+
+
+SCROLLED = """async () => {
+    const scroller = document.querySelector(".scroll");
+    const frame = () => new Promise(requestAnimationFrame);
+    const scrolled = new Promise((done) => scroller.addEventListener("scroll", done, { once: true }));
+    scroller.scrollTop -= 40;
+    await scrolled;
+    await frame();
+    const { x, y } = document.querySelector("[aria-label='Copy message']").getBoundingClientRect();
+    return document.elementFromPoint(x + 5, y + 5).closest("button")?.ariaLabel;
+}"""
+
+
+def test_a_click_is_heard_while_the_chat_scrolls(page: Page) -> None:
+    """It does all the time below an answer that grows."""
+    page.set_viewport_size({"width": 800, "height": 400})
+    ask(page, "/pieces 400")
+    expect(page.locator(".outcome.completed")).to_be_visible()
+    page.get_by_role("button", name="Copy message").scroll_into_view_if_needed()
+
+    assert page.evaluate(SCROLLED) == "Copy message"
