@@ -50,7 +50,7 @@ STAGES: Sequence[tuple[str, Sequence[str]]] = (
         "send to the reader",
         (
             *("gateway.http.stream", "gateway.sse_frames", "gateway.service.follower"),
-            *("gateway.storage.log.bus", "gateway.service.gateway:Gateway.follow"),
+            *("gateway.storage.log.bus", "gateway.service.streams:SessionStreams.follow"),
             "uvicorn.protocols.http.httptools_impl:RequestResponseCycle.send",
         ),
     ),

@@ -25,7 +25,7 @@ def measure_gateway(
     storage.measured_by(telemetry.metrics.pools)
     observe = telemetry.metrics.observe
     observe(table.LOG_READERS, lambda: storage.bus.readers)
-    observe(table.QUEUE_DEPTH, lambda: gateway.queued)
+    observe(table.QUEUE_DEPTH, lambda: gateway.ownership.queued)
     observe(table.TURNS_PARKED, lambda: gateway.approvals.parked)
     observe(table.SKILLS, lambda: Counter((s.type, s.enabled) for s in skills.catalog.skills))
     _measure_replicas(telemetry.metrics, storage, gateway.ownership)

@@ -86,7 +86,9 @@ async def ask(
         place = await places.find(marks, asked.before[-1].answer if asked.before else "")
     if place.same is not None:
         turn = place.same
-        following = await request.gateway.following(request.principal, turn.session_id, turn_id=turn.id)
+        following = await request.gateway.streams.following(
+            request.principal, turn.session_id, turn_id=turn.id
+        )
         return AskedTurn(replace(following, release_after=GRACE))
     session_id = place.session_id if place.is_known else await _seeded(request, conversation, place)
     whole = bool(asked.before) or naming.is_chat or session_id is None
@@ -129,9 +131,9 @@ def filled_in(request: ApiRequest, name: str) -> str | None:
 
 async def _on_conflict(request: ApiRequest, session_id: str) -> OnConflict:
     """A turn makes way that waits for a person or a client, or whose client has gone."""
-    running = await request.gateway.open_turn(session_id)
+    running = await request.gateway.turns.open_turn(session_id)
     gives_way = running is not None and (
-        running.status.startswith("awaiting_") or request.gateway.releases.is_left(running)
+        running.status.startswith("awaiting_") or request.gateway.turns.releases.is_left(running)
     )
     return "interrupt" if gives_way else "queue"
 
@@ -141,19 +143,19 @@ async def _start(request: ApiRequest, turn: TurnRequest, *, made_session: str | 
     gateway, who = request.gateway, request.principal
     try:
         try:
-            accepted = await gateway.start(who, turn)
+            accepted = await gateway.turns.start(who, turn)
         except TurnInProgress:
             if turn.session_id is None:
                 raise
             on_conflict = await _on_conflict(request, turn.session_id)
-            accepted = await gateway.start(who, replace(turn, on_conflict=on_conflict))
+            accepted = await gateway.turns.start(who, replace(turn, on_conflict=on_conflict))
     except GatewayError:
         if made_session is not None:
             with suppress(GatewayError):
-                await gateway.delete_session(who, made_session)
+                await gateway.sessions.delete(who, made_session)
         raise
     request.span.starts(accepted.turn.id)
-    place = gateway.following_turn(accepted, release_after=GRACE)
+    place = gateway.streams.following_turn(accepted, release_after=GRACE)
     return AskedTurn(place, accepted_at=accepted.turn.created_at)
 
 
@@ -167,10 +169,12 @@ async def _seeded(request: ApiRequest, conversation: ClientConversation, place: 
     session_id = place.session_id
     if session_id is not None:
         with suppress(NotFound):
-            await request.gateway.session(request.principal, session_id)
+            await request.gateway.sessions.get(request.principal, session_id)
             session_id = None
     role_id = BESIDE if place.is_beside else None
-    return (await request.gateway.seed(request.principal, session_id, None, history, role_id=role_id)).id
+    return (
+        await request.gateway.sessions.seed(request.principal, session_id, None, history, role_id=role_id)
+    ).id
 
 
 async def turn_of_results(request: ApiRequest, conversation: ClientConversation) -> TurnRow:
@@ -182,7 +186,7 @@ async def turn_of_results(request: ApiRequest, conversation: ClientConversation)
         refuse(
             conversation.dialect.field, "The results must be of calls of one answer, by the ids that it has."
         )
-    return await request.gateway.turn(request.principal, None, turn_ids.pop())
+    return await request.gateway.turns.get(request.principal, None, turn_ids.pop())
 
 
 async def _until_recorded(request: ApiRequest, given: AskedTurn) -> None:
@@ -198,7 +202,7 @@ async def _until_recorded(request: ApiRequest, given: AskedTurn) -> None:
             raise _Recorded
 
     with suppress(_Recorded):
-        await request.gateway.follow(replace(given.place, release_after=None), take)
+        await request.gateway.streams.follow(replace(given.place, release_after=None), take)
 
 
 class _Recorded(Exception):
@@ -216,5 +220,5 @@ async def _give_results(request: ApiRequest, conversation: ClientConversation) -
             who, turn.session_id, turn.id, call_id, each.text, is_error=each.is_error, files=each.files
         )
         decided.append(call_id)
-    place = await gateway.following(who, turn.session_id, turn_id=turn.id)
+    place = await gateway.streams.following(who, turn.session_id, turn_id=turn.id)
     return AskedTurn(replace(place, release_after=GRACE), decided)

@@ -19,7 +19,7 @@ async def session_of(request: ApiRequest, chat_id: str, prefix: str) -> str:
     Raises errors.StorageError."""
     who = request.principal
     name = chat_id if is_id(chat_id) else id_of(f"{who.user_id}:{chat_id}", prefix)
-    return await request.gateway.session_id(who, name)
+    return await request.gateway.sessions.id_of(who, name)
 
 
 def call_name(turn_id: str, call_id: str) -> str:

@@ -118,7 +118,7 @@ class SessionLookup:
         """The place of the same request of before, after a conversation from elsewhere."""
         for turn in await self._marked(mark):
             with suppress(Conflict):  # nothing can come there any more
-                parent = await self._gateway.asked_after(self._who, turn.session_id, turn.id)
+                parent = await self._gateway.turns.asked_after(self._who, turn.session_id, turn.id)
                 same = await self._same(mark, turn.session_id, attach=True)
                 return NextTurnPlace(mark, turn.session_id, parent, same)
         return NextTurnPlace(mark, self._named.session_id, is_known=False)
@@ -137,7 +137,7 @@ class SessionLookup:
 
     async def _has_turns(self, session_id: str) -> bool:
         try:
-            return (await self._gateway.session(self._who, session_id)).head > 0
+            return (await self._gateway.sessions.get(self._who, session_id)).head > 0
         except NotFound:
             return False
 
@@ -181,17 +181,17 @@ class SessionLookup:
 
     async def _marked(self, mark: str) -> Sequence[TurnRow]:
         if mark not in self._found:
-            self._found[mark] = await self._gateway.marked(self._who, mark)
+            self._found[mark] = await self._gateway.turns.marked(self._who, mark)
         return self._found[mark]
 
     async def _newest(self, session_id: str) -> TurnRow | None:
         """The last turn of the active branch."""
         try:
-            branches = await self._gateway.branches(self._who, session_id)
+            branches = await self._gateway.sessions.branches(self._who, session_id)
         except NotFound:
             return None
         last = next((row.last_turn_id for row in branches.rows if row.branch == branches.active), None)
-        return await self._gateway.turn(self._who, session_id, last) if last is not None else None
+        return await self._gateway.turns.get(self._who, session_id, last) if last is not None else None
 
     async def _certainty(self, turn: TurnRow, answer: str) -> int:
         """How sure it is that this is what a client was shown of the turn's answer: 3 of all of it, 2 of its
@@ -211,7 +211,7 @@ class SessionLookup:
         place = following_from(turn.session_id, turn.last_seq, 0, turn, types=OF_TEXT, live=False)
         after: int | None = place.after
         while after is not None:
-            events, after = await self._gateway.page(replace(place, after=after), PAGE)
+            events, after = await self._gateway.streams.page(replace(place, after=after), PAGE)
             _read(fold, events, shown, streamed)
         texts = "".join(chain.from_iterable(shown.values())), "".join(streamed)
         return [*map(comparable, texts), *("".join(text.split()) for text in texts)]

@@ -229,7 +229,7 @@ async def follow_to_end(request: ApiRequest, place: StreamRange, reader: AnswerR
         await _complete(request, place, events)
         sent = events[-1].seq
         if reader.read(events):
-            now = await gateway.turn(request.principal, place.session_id, reader.turn_id)
+            now = await gateway.turns.get(request.principal, place.session_id, reader.turn_id)
             if now.status.startswith("awaiting_") and not await _behind(request, place, sent):
                 reader.pause()
         await take(events)
@@ -237,7 +237,7 @@ async def follow_to_end(request: ApiRequest, place: StreamRange, reader: AnswerR
             raise _Finished  # else the place ends here by itself
 
     with suppress(_Finished):
-        await gateway.follow(place, take_until_finished)
+        await gateway.streams.follow(place, take_until_finished)
     if not reader.is_finished:
         raise Draining("The connection is closed while the answer goes on. Read it again in a moment.")
 
@@ -256,7 +256,7 @@ async def _complete(request: ApiRequest, place: StreamRange, events: list[Stored
 
 async def _behind(request: ApiRequest, place: StreamRange, seq: int) -> Sequence[StoredEvent]:
     """What of the place stands in the log by now behind that event, at most a page."""
-    found, _ = await request.gateway.page(replace(place, after=seq, head=seq + PAGE), PAGE)
+    found, _ = await request.gateway.streams.page(replace(place, after=seq, head=seq + PAGE), PAGE)
     return found
 
 
@@ -267,10 +267,10 @@ async def decided_calls(request: ApiRequest, turn: TurnRow) -> frozenset[str]:
     asked = set[str]()
     after: int | None = 0 if turn.status != "done" else None
     while after is not None:
-        place = await gateway.following(
+        place = await gateway.streams.following(
             who, turn.session_id, after=after, turn_id=turn.id, types=_OF_APPROVALS, live=False
         )
-        events, after = await gateway.page(place, PAGE)
+        events, after = await gateway.streams.page(place, PAGE)
         for event in events:
             (asked.add if event.type == "approval_request" else asked.discard)(event.load()["tool_call_id"])
     rows = [await gateway.approvals.read(who, turn.session_id, turn.id, call_id) for call_id in asked]
@@ -280,17 +280,17 @@ async def decided_calls(request: ApiRequest, turn: TurnRow) -> frozenset[str]:
 async def open_turn(request: ApiRequest, session_id: str) -> TurnRow | None:
     """The running turn of a session of the caller's; None where none runs, or there is no such session."""
     try:
-        await request.gateway.session(request.principal, session_id)
+        await request.gateway.sessions.get(request.principal, session_id)
     except NotFound:
         return None
-    return await request.gateway.open_turn(session_id)
+    return await request.gateway.turns.open_turn(session_id)
 
 
 async def stop_turn(request: ApiRequest, session_id: str) -> Response:
     """Stops the running turn of a session, if there is one; 204 anyhow."""
     turn = await open_turn(request, session_id)
     if turn is not None:
-        await request.gateway.cancel(request.principal, session_id, turn.id)
+        await request.gateway.turns.cancel(request.principal, session_id, turn.id)
     return Response(status_code=204, headers={"cache-control": "no-store"})
 
 

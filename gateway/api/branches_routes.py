@@ -28,7 +28,7 @@ class BranchList(Reply):
 
 async def find(request: ApiRequest) -> Response:
     """All branches of a session, in the order in which they were made, and the active one."""
-    found = await request.gateway.branches(request.principal, request.path_id("session_id"))
+    found = await request.gateway.sessions.branches(request.principal, request.path_id("session_id"))
     return json_reply(BranchList.of(found))
 
 
@@ -37,5 +37,5 @@ async def activate(request: ApiRequest) -> Response:
     runs."""
     session_id, branch = request.path_id("session_id"), request.path_number("branch", MAX_BRANCHES)
     return json_reply(
-        BranchList.of(await request.gateway.activate_branch(request.principal, session_id, branch))
+        BranchList.of(await request.gateway.sessions.activate_branch(request.principal, session_id, branch))
     )

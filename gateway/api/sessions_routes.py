@@ -43,9 +43,9 @@ async def create(request: ApiRequest) -> Response:
     place = {"project_id": body.project_id, "role_id": body.role_id}
     if body.messages:
         messages = [each.message() for each in body.messages]
-        row = await request.gateway.seed(request.principal, body.id, body.title, messages, **place)
+        row = await request.gateway.sessions.seed(request.principal, body.id, body.title, messages, **place)
     else:
-        row = await request.gateway.create_session(request.principal, body.id, body.title, **place)
+        row = await request.gateway.sessions.create(request.principal, body.id, body.title, **place)
     made = Session.seen_by(request.principal, row)
     return json_reply(made, 201, headers={"location": f"/api/sessions/{row.id}"})
 
@@ -55,7 +55,7 @@ async def find(request: ApiRequest) -> Response:
     and Chinese, and tells where. To see what changes, ask again with the ETag: 304 when nothing has."""
     query = await request.read_query(SessionsQuery)
     before = decode_cursor(query.before) if query.before is not None else None
-    rows = await request.gateway.sessions(
+    rows = await request.gateway.sessions.list(
         request.principal,
         limit=query.limit + 1,
         before=before,
@@ -72,7 +72,9 @@ async def find(request: ApiRequest) -> Response:
         more = encode_cursor(last.created_at if query.order == "created" else last.updated_at, last.id)
     found: Mapping[str, MatchedText] = {}
     if query.q is not None:
-        found = await request.gateway.where_found(request.principal, query.q, [row.id for row in page])
+        found = await request.gateway.sessions.where_found(
+            request.principal, query.q, [row.id for row in page]
+        )
     listed = [
         ListedSession.seen_by(
             request.principal, row, found=FoundReply.of(found[row.id]) if row.id in found else None
@@ -86,7 +88,7 @@ async def find(request: ApiRequest) -> Response:
 async def read(request: ApiRequest) -> Response:
     """One session, and what became of its history."""
     gateway, who = request.gateway, request.principal
-    row = await gateway.session(who, request.path_id("session_id"))
+    row = await gateway.sessions.get(who, request.path_id("session_id"))
     versions = await gateway.history.versions(who, row.id)
     chain = versions.chain
     return json_reply(
@@ -108,7 +110,7 @@ async def change(request: ApiRequest) -> Response:
     with the members, or takes that back."""
     body = await request.read_body(SessionChanges)
     given = body.retention
-    row = await request.gateway.change_session(
+    row = await request.gateway.sessions.change(
         request.principal,
         request.path_id("session_id"),
         title=body.title,
@@ -124,7 +126,7 @@ async def change(request: ApiRequest) -> Response:
 async def delete(request: ApiRequest) -> Response:
     """Removes a session with all that belongs to it; 409 while a turn runs. Nobody finds any of it from then
     on; its id is free again at once, or of a long session some seconds later."""
-    await request.gateway.delete_session(request.principal, request.path_id("session_id"))
+    await request.gateway.sessions.delete(request.principal, request.path_id("session_id"))
     return Response(status_code=204)
 
 
@@ -140,7 +142,7 @@ async def messages(request: ApiRequest) -> Response:
 async def snapshot(request: ApiRequest) -> Response:
     """Messages, the open turn, and the cursor from which to follow so that nothing is missed or seen twice. A
     long answer comes in pieces, as it is read: one that breaks off is not whole."""
-    shot = await request.gateway.snapshot(request.principal, request.path_id("session_id"))
+    shot = await request.gateway.sessions.snapshot(request.principal, request.path_id("session_id"))
     open_turn = Turn.of(shot.open_turn) if shot.open_turn is not None else None
     reply = SnapshotReply(messages=[], open_turn=open_turn, as_of_seq=shot.as_of_seq)
     return await messages_reply(request, reply, shot.messages)
@@ -158,7 +160,7 @@ async def events(request: ApiRequest) -> Response:
         raise InvalidRequest("before: goes with Accept: application/json.")
     if query.branch is not None and not is_page and query.follow == "1":
         raise InvalidRequest("branch: goes with Accept: application/json, or with follow=0.")
-    place = await gateway.following(
+    place = await gateway.streams.following(
         who,
         session_id,
         after=cursor,
@@ -169,7 +171,7 @@ async def events(request: ApiRequest) -> Response:
     )
     if is_page:
         return await _page(request, place, query.limit, query.before)
-    running = await gateway.open_turn(session_id)
+    running = await gateway.turns.open_turn(session_id)
     kind = "replay" if not place.live else "resume" if cursor else "live"
     return stream_response(request, place, kind=kind, open_turn=running.id if running is not None else None)
 
@@ -177,9 +179,9 @@ async def events(request: ApiRequest) -> Response:
 async def _page(request: ApiRequest, place: StreamRange, limit: int, before: int | None) -> Response:
     following, previous = None, None
     if before is None:
-        page, following = await request.gateway.page(place, limit)
+        page, following = await request.gateway.streams.page(place, limit)
     else:
-        page, previous = await request.gateway.page_before(place, before, limit)
+        page, previous = await request.gateway.streams.page_before(place, before, limit)
     events = [event.load() for event in page]
     return json_reply(EventPage(events=events, head=place.head, next=following, previous=previous))
 

@@ -54,7 +54,7 @@ async def regenerate(request: ApiRequest) -> Response:
     otherwise as `POST …/turns`."""
     cursor = await _read_cursor(request)
     body = await request.read_body(RegenerateBody)
-    accepted = await request.gateway.regenerate(
+    accepted = await request.gateway.turns.regenerate(
         request.principal,
         request.path_id("session_id"),
         request.path_id("turn_id"),
@@ -67,7 +67,7 @@ async def regenerate(request: ApiRequest) -> Response:
 
 async def read(request: ApiRequest) -> Response:
     """One turn: its state, where its events are and, once it is done, what it used."""
-    return json_reply(Turn.of(await request.gateway.turn(request.principal, *_path_ids(request))))
+    return json_reply(Turn.of(await request.gateway.turns.get(request.principal, *_path_ids(request))))
 
 
 async def read_any(request: ApiRequest) -> Response:
@@ -79,7 +79,9 @@ async def find(request: ApiRequest) -> Response:
     """Your turns of all sessions, the newest first."""
     query = await request.read_query(TurnsQuery)
     before = decode_cursor(query.before) if query.before is not None else None
-    rows = await request.gateway.turns(request.principal, query.status, limit=query.limit + 1, before=before)
+    rows = await request.gateway.turns.list(
+        request.principal, query.status, limit=query.limit + 1, before=before
+    )
     page = rows[: query.limit]
     more = encode_cursor(page[-1].created_at, page[-1].id) if len(rows) > query.limit else None
     return json_reply(TurnPage(turns=[Turn.of(row) for row in page], next=more))
@@ -89,8 +91,8 @@ async def usage(request: ApiRequest) -> Response:
     """What your turns used, by model, and how the limits stand that hold for you. Turns are those of all
     sessions that are over; what was done beside turns, as a title or a memory, is in neither."""
     since = now_ms() - (await request.read_query(UsageQuery)).days * DAY_MS
-    models = await request.gateway.usage(request.principal, since)
-    standings = await request.gateway.standings(request.principal)
+    models = await request.gateway.turns.usage(request.principal, since)
+    standings = await request.gateway.limits.standings(request.principal)
     return json_reply(
         UsageReply(
             since=since,
@@ -103,7 +105,7 @@ async def usage(request: ApiRequest) -> Response:
 async def cancel(request: ApiRequest) -> Response:
     """Stops a turn: its model call and its tools are cancelled, what was written is kept, and `done`
     follows with status cancelled. Stopping a turn that is over changes nothing."""
-    turn = await request.gateway.cancel(request.principal, *_path_ids(request))
+    turn = await request.gateway.turns.cancel(request.principal, *_path_ids(request))
     return json_reply(Turn.of(turn), 200 if turn.status == "done" else 202)
 
 
@@ -116,7 +118,7 @@ async def release(request: ApiRequest) -> Response:
     """Stops a turn when nobody reads it for a while: for clients whose Stop is only a closed connection. A
     turn that is read, or waits for a decision then, goes on."""
     body = await request.read_body(ReleaseBody)
-    turn = await request.gateway.release(request.principal, *_path_ids(request), body.grace_seconds)
+    turn = await request.gateway.turns.release(request.principal, *_path_ids(request), body.grace_seconds)
     return json_reply(Turn.of(turn), 200 if turn.status == "done" else 202)
 
 
@@ -125,7 +127,7 @@ async def rate(request: ApiRequest) -> Response:
     body = await request.read_body(FeedbackBody)
     session_id, turn_id = request.path_id("session_id"), request.path_id("turn_id")
     request.span.follows(turn_id)
-    turn = await request.gateway.rate(
+    turn = await request.gateway.turns.rate(
         request.principal, session_id, turn_id, body.rating, reason=body.reason, of=body.of
     )
     return json_reply(Turn.of(turn))
@@ -154,7 +156,7 @@ async def _start(
         instructions=body.instructions,
         tools=[ToolSpec(each.name, each.description, each.input_schema) for each in body.tools],
     )
-    return _spanned(request, await request.gateway.start(request.principal, asked))
+    return _spanned(request, await request.gateway.turns.start(request.principal, asked))
 
 
 def _spanned(request: ApiRequest, accepted: Accepted) -> Accepted:
@@ -188,7 +190,7 @@ async def _read_cursor(request: ApiRequest) -> int:
 def _stream(request: ApiRequest, accepted: Accepted, cursor: int, body: RegenerateBody) -> Response:
     turn = accepted.turn
     release_after = GRACE if body.on_disconnect == "release" else None
-    place = request.gateway.following_turn(accepted, after=cursor, release_after=release_after)
+    place = request.gateway.streams.following_turn(accepted, after=cursor, release_after=release_after)
     headers = {"location": _location(accepted), "x-session-id": turn.session_id, "x-turn-id": turn.id}
     return stream_response(
         request,

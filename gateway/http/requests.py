@@ -86,7 +86,7 @@ class ApiRequest(Request):
         """Has the id in the path of the session that the caller calls what stands there. Raises
         errors.StorageError."""
         if "session_id" in self.path_params and is_id(name := self.path_params["session_id"]):
-            self.path_params["session_id"] = await self.gateway.session_id(self.principal, name)
+            self.path_params["session_id"] = await self.gateway.sessions.id_of(self.principal, name)
 
     def path_id(self, name: str) -> str:
         """An id of the path."""
@@ -166,7 +166,7 @@ class ApiRequest(Request):
         found: dict[str, object] = {}
         for name, value in asked:
             if isinstance(value, SessionName):
-                found[name] = await self.gateway.session_id(self.principal, str(value))
+                found[name] = await self.gateway.sessions.id_of(self.principal, str(value))
             elif isinstance(value, BaseModel):
                 found[name] = await self._with_sessions(value)
             elif isinstance(value, list):

@@ -60,7 +60,7 @@ def stream_response(
         span.follows(turn)
     return EventStream(
         request,
-        partial(request.gateway.follow, place),
+        partial(request.gateway.streams.follow, place),
         meter,
         opening=encode_open(place.session_id, place.after, place.head, turn_id, open_turn),
         session_id=place.session_id,

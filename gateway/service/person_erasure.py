@@ -216,7 +216,7 @@ class PersonEraser:
             try:
                 while open_turns := await parts.deps.turns.unfinished(user_id, SLICE):
                     with suppress(NotFound):
-                        await parts.gateway.stop(open_turns)
+                        await parts.gateway.turns.stop(open_turns)
                     await asyncio.sleep(TURN_PAUSE)
             except TimeoutError:
                 raise NotYet("Turns that were cancelled have not ended yet.") from None
@@ -239,7 +239,7 @@ class PersonEraser:
                 except TurnInProgress as error:  # perhaps that of another member of their project
                     turn_id = str((error.details or {}).get("turn_id"))
                     with suppress(NotFound):
-                        await self._parts.gateway.cancel(Principal(user_id), each.id, turn_id)
+                        await self._parts.gateway.turns.cancel(Principal(user_id), each.id, turn_id)
                     await asyncio.sleep(TURN_PAUSE)
         await PurgeWorker(self._parts.purges).finish()
 
@@ -247,7 +247,7 @@ class PersonEraser:
         for project, _ in await self._parts.projects.list(user_id):
             if len(await self._parts.projects.members(project.id, user_id)) == 1:  # it goes with them
                 await forget_project_memories(self._parts.deps, project.id)
-            await self._parts.gateway.stop(await self._parts.projects.erase_member(project.id, user_id))
+            await self._parts.gateway.turns.stop(await self._parts.projects.erase_member(project.id, user_id))
         for table in self._parts.persons.removed:
             await self._table(table, user_id)
 

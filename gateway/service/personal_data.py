@@ -112,7 +112,7 @@ class PersonalData:
         for table in self._persons.exported:
             yield f"{table}.jsonl", _lines(_rows(partial(self._persons.page, table, user_id)))
         yield "messages_elsewhere.jsonl", _lines(_rows(partial(self._persons.elsewhere, user_id)))
-        used = await self._gateway.usage(who, 0)
+        used = await self._gateway.turns.usage(who, 0)
         models = [asdict(each) | {"usage": each.usage.model_dump()} for each in used]
         yield "usage.json", _one({"models": models})
         yield "audit.jsonl", _lines(self._entries(user_id))

@@ -26,11 +26,11 @@ ERASED_PROJECT = "erased:project"
 class UserProjects:
     """One per process."""
 
-    def __init__(self, deps: Dependencies) -> None:
+    def __init__(self, deps: Dependencies, stop: Callable[[Sequence[TurnRow]], Awaitable[None]]) -> None:
+        """`stop` ends the turns of those who may not write any more."""
         self._deps = deps
         self._projects = deps.projects
-        self.stop: Callable[[Sequence[TurnRow]], Awaitable[None]] | None = None
-        """Ends the turns of those who may not write any more; set by the service that runs them."""
+        self._stop = stop
 
     async def create(self, who: Principal, name: str, kind: ProjectKind = "project") -> Project:
         """A new one, of which the caller is the owner. Raises errors.Conflict (too_many_projects)."""
@@ -64,7 +64,7 @@ class UserProjects:
                 await self._deps.holds.check(member.user_id)
             # Before, as nobody would know of them after a crash; and what a turn saved meanwhile.
             await forget_project_memories(self._deps, project_id)
-        await self._end(await self._projects.delete(project_id, by=who.user_id))
+        await self._stop(await self._projects.delete(project_id, by=who.user_id))
         await forget_project_memories(self._deps, project_id)
 
     async def put_member(self, who: Principal, project_id: str, user: str, role: ProjectRole) -> None:
@@ -72,18 +72,14 @@ class UserProjects:
         of who only reads from now on end in sessions of others. Raises errors.NotFound, errors.Forbidden
         (not_project_owner), errors.Conflict (last_owner, too_many_members)."""
         member = Member(project_id, user_id_of(who.tenant, user), role, who.user_id, now_ms())
-        await self._end(await self._projects.put_member(member, most=MAX_MEMBERS))
+        await self._stop(await self._projects.put_member(member, most=MAX_MEMBERS))
 
     async def remove_member(self, who: Principal, project_id: str, user: str) -> None:
         """Removes a member, who may be the caller: their turns in its sessions and their streams end, and
         what they shared is private again. Raises errors.NotFound (project_not_found, member_not_found),
         errors.Forbidden (not_project_owner), errors.Conflict (last_owner)."""
         user_id = user_id_of(who.tenant, user)
-        await self._end(await self._projects.remove_member(project_id, user_id, by=who.user_id))
-
-    async def _end(self, turns: Sequence[TurnRow]) -> None:
-        if turns and self.stop is not None:
-            await self.stop(turns)
+        await self._stop(await self._projects.remove_member(project_id, user_id, by=who.user_id))
 
 
 async def forget_project_memories(deps: Dependencies, project_id: str) -> None:

@@ -194,8 +194,8 @@ def waited(fold: Fold, events: Sequence[StoredEvent]) -> list[list[str]]:
 async def test_a_real_turn_has_the_text_of_its_log(client: Client) -> None:
     """With calls of tools, retrieval and an answer in several languages."""
     await client.chat("怎么恢复一个流？17*23 等于多少？", session_id="s1")
-    whole = await client.app.state.gateway.following(LOCAL_USER, "s1")
-    events, _ = await client.app.state.gateway.page(whole, 1000)
+    whole = await client.app.state.gateway.streams.following(LOCAL_USER, "s1")
+    events, _ = await client.app.state.gateway.streams.page(whole, 1000)
 
     parts = Fold().take(events)
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from gateway import lifespan
 from gateway.errors import StorageError
 from gateway.history.indexer import Indexer
+from gateway.lifespan import background, process
 from gateway.settings import Settings
 from gateway.supervisor import Supervisor, Work
 from tests.harness import TIMEOUT, Client, running_gateway
@@ -186,8 +186,8 @@ async def test_every_background_task_survives_whatever_is_raised_at_whatever_awa
     """All of them at once, at their first, second or third await or where they rest: each waits for its work
     again, turns are taken, and what had to be started again is told by `/readyz` and counted."""
     supervisor = Faulty(KINDS[kind], at)
-    monkeypatch.setattr(lifespan, "Supervisor", lambda: supervisor)
-    monkeypatch.setattr(lifespan, "Indexer", partial(Indexer, first_retry=0.01))
+    monkeypatch.setattr(process, "Supervisor", lambda: supervisor)
+    monkeypatch.setattr(background, "Indexer", partial(Indexer, first_retry=0.01))
     async with running_gateway(everything) as client:
         for fault in supervisor.faults.values():
             fault.poke()

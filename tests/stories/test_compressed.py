@@ -453,7 +453,7 @@ async def test_a_request_that_outlasts_the_shutdown_is_answered(
         await asyncio.Event().wait()
 
     async with AsyncExitStack() as stack, app.router.lifespan_context(app):
-        monkeypatch.setattr(app.state.gateway, "session", wait_for_ever)
+        monkeypatch.setattr(app.state.gateway.sessions, "get", wait_for_ever)
         async with served(app, lifespan=False) as url:
             client = await stack.enter_async_context(client_at(url))
             answer = asyncio.create_task(client.get("/api/sessions/s"))

@@ -108,7 +108,7 @@ async def _send(request: ApiRequest, asked: A2aCall) -> Response:
     if body.configuration.return_immediately:
         task = await _task(request, asked, turn, body.configuration.history_length)
         return _answered(asked, {"result": {"task": task}})
-    place = await request.gateway.following(request.principal, turn.session_id, turn_id=turn.id)
+    place = await request.gateway.streams.following(request.principal, turn.session_id, turn_id=turn.id)
     await whole_answer(request, place, stream, decided=decided)
     task = stream.task(with_history=body.configuration.history_length != 0)
     return _answered(asked, {"result": {"task": task}})
@@ -117,7 +117,7 @@ async def _send(request: ApiRequest, asked: A2aCall) -> Response:
 async def _send_streaming(request: ApiRequest, asked: A2aCall) -> Response:
     """The same as it comes."""
     turn, decided, accepted_at = await _begun(request, params_of(asked, SendBody))
-    place = await request.gateway.following(request.principal, turn.session_id, turn_id=turn.id)
+    place = await request.gateway.streams.following(request.principal, turn.session_id, turn_id=turn.id)
     stream = _stream(request, asked, turn)
     return answer_stream(request, place, stream, decided=decided, accepted_at=accepted_at)
 
@@ -135,8 +135,8 @@ async def _cancel(request: ApiRequest, asked: A2aCall) -> Response:
     if turn.status == "done":
         raise Conflict("The task is over.", code="task_over")
     decided = await decided_calls(request, turn)
-    place = await gateway.following(who, turn.session_id, turn_id=turn.id)
-    await gateway.cancel(who, turn.session_id, turn.id)
+    place = await gateway.streams.following(who, turn.session_id, turn_id=turn.id)
+    await gateway.turns.cancel(who, turn.session_id, turn.id)
     stream = _stream(request, asked, turn)
     await whole_answer(request, place, stream, decided=decided)
     return _answered(asked, {"result": stream.task()})
@@ -149,7 +149,7 @@ async def _subscribe(request: ApiRequest, asked: A2aCall) -> Response:
     if turn.status == "done":
         raise Conflict("The task is over: get it.", code="task_ended")
     decided = await decided_calls(request, turn)
-    place = await gateway.following(who, turn.session_id, turn_id=turn.id)
+    place = await gateway.streams.following(who, turn.session_id, turn_id=turn.id)
     stream = _stream(request, asked, turn)
     request.span.follows(turn.id)
     reader = TaskSubscription(stream, place.head, decided)
@@ -165,10 +165,10 @@ async def _begun(request: ApiRequest, body: SendBody) -> tuple[TurnRow, frozense
     if session_id is not None and not is_id(session_id):
         raise InvalidRequest("contextId must be 1 to 64 letters, digits, '_' or '-', such as a UUID.")
     if session_id is not None:
-        session_id = await gateway.session_id(who, session_id)
+        session_id = await gateway.sessions.id_of(who, session_id)
     text, files = await worked(request, lambda: content_of(message))
     model = body.metadata.get("model")
-    accepted = await gateway.start(
+    accepted = await gateway.turns.start(
         who,
         TurnRequest(
             message=text,
@@ -191,7 +191,7 @@ async def _decided(request: ApiRequest, message: A2aMessage) -> tuple[TurnRow, f
     gateway, who = request.gateway, request.principal
     turn = await _turn(request, message.task_id)
     context_id = message.context_id
-    if context_id and await gateway.session_id(who, context_id) != turn.session_id:
+    if context_id and await gateway.sessions.id_of(who, context_id) != turn.session_id:
         raise InvalidRequest("The task is of another context.")
     decisions = decisions_of(message)
     if turn.status == "done" and not decisions:
@@ -209,7 +209,7 @@ async def _decided(request: ApiRequest, message: A2aMessage) -> tuple[TurnRow, f
 async def _turn(request: ApiRequest, task_id: str) -> TurnRow:
     if not is_id(task_id):  # a database may refuse it with an error of its own
         raise NotFound("There is no such task.", code="turn_not_found")
-    return await request.gateway.turn(request.principal, None, task_id)
+    return await request.gateway.turns.get(request.principal, None, task_id)
 
 
 async def _waits(request: ApiRequest, session_id: str | None) -> bool:
@@ -228,10 +228,10 @@ async def _task(
     gateway, stream, fold = request.gateway, _stream(request, asked, turn), Fold()
     after: int | None = 0
     while after is not None:
-        place = await gateway.following(
+        place = await gateway.streams.following(
             request.principal, turn.session_id, after=after, turn_id=turn.id, live=False
         )
-        events, after = await gateway.page(place, PAGE)
+        events, after = await gateway.streams.page(place, PAGE)
         stream.encode(fold.take(events))
     if fold.waits_for:
         fold.decide(await decided_calls(request, turn))

@@ -43,7 +43,7 @@ async def run(request: ApiRequest) -> Response:
     sent = await _sent(request, session_id, body.messages[-1]) if is_question else None
     answered, known = await _carry_out(request, session_id, body, goes_on=not is_question)
     if answered is not None and (sent is not None or not is_question):
-        turn = await request.gateway.turn(request.principal, session_id, answered)
+        turn = await request.gateway.turns.get(request.principal, session_id, answered)
         return await _follow(request, body, turn, known)
     if is_question and (sent is None or sent.status == "done"):
         accepted = await _ask(request, session_id, body, sent)
@@ -51,7 +51,7 @@ async def run(request: ApiRequest) -> Response:
             request.span.starts(accepted.turn.id)
         return answer_stream(
             request,
-            request.gateway.following_turn(accepted),
+            request.gateway.streams.following_turn(accepted),
             RunStream(_run(body)),
             accepted_at=None if accepted.repeated else accepted.turn.created_at,
         )
@@ -69,8 +69,8 @@ async def connect(request: ApiRequest) -> Response:
     session_id = await _session_of(request, body.thread_id)
     running = await open_turn(request, session_id)
     try:
-        shown = await gateway.active_turns(who, session_id)
-        place = await gateway.following(who, session_id)
+        shown = await gateway.sessions.active_turns(who, session_id)
+        place = await gateway.streams.following(who, session_id)
     except NotFound:
         shown, place = frozenset[str](), None
     if place is None or (place.head == 0 and running is None):
@@ -187,7 +187,7 @@ async def _carry_out(
 async def _follow(request: ApiRequest, body: RunBody, turn: TurnRow, known: Collection[str] = ()) -> Response:
     """The turn from its beginning, or from where it waited for the client."""
     decided = {*known, *(each.call_id for each in decisions_of(body.resume))}
-    place = await request.gateway.following(request.principal, turn.session_id, turn_id=turn.id)
+    place = await request.gateway.streams.following(request.principal, turn.session_id, turn_id=turn.id)
     return answer_stream(request, place, RunStream(_run(body, known)), decided=decided)
 
 
@@ -201,17 +201,17 @@ async def _ask(request: ApiRequest, session_id: str, body: RunBody, sent: TurnRo
     if sent is not None:
         name = f"{name} {body.run_id}"
         with suppress(Conflict):  # of a turn that never began
-            parent = await gateway.asked_after(who, session_id, sent.id)
+            parent = await gateway.turns.asked_after(who, session_id, sent.id)
     history: Sequence[SeedMessage] = ()
     waiting: TurnRow | None = None
     try:
-        await gateway.session(who, session_id)
+        await gateway.sessions.get(who, session_id)
     except NotFound:
         if parent is not None:
             raise _differs() from None
         history = await worked(request, lambda: seeds_of(body.messages[:-1]))
     else:
-        waiting = await gateway.open_turn(session_id)
+        waiting = await gateway.turns.open_turn(session_id)
     asked = TurnRequest(
         message=text,
         session_id=session_id,
@@ -225,9 +225,9 @@ async def _ask(request: ApiRequest, session_id: str, body: RunBody, sent: TurnRo
         tools=body.tool_specs,
     )
     if history:
-        await gateway.seed(who, session_id, None, history)
+        await gateway.sessions.seed(who, session_id, None, history)
     try:
-        return await gateway.start(who, asked)
+        return await gateway.turns.start(who, asked)
     except NotFound as error:
         if error.code not in {"turn_not_found", "session_not_found"}:
             raise
@@ -235,7 +235,9 @@ async def _ask(request: ApiRequest, session_id: str, body: RunBody, sent: TurnRo
     except Conflict as error:
         if error.code != "no_branch_point":
             raise
-        return await gateway.start(who, replace(asked, parent_turn_id=None))  # the one before never began
+        return await gateway.turns.start(
+            who, replace(asked, parent_turn_id=None)
+        )  # the one before never began
 
 
 def _on_conflict(waiting: TurnRow | None, body: RunBody) -> OnConflict:
@@ -255,14 +257,14 @@ async def _place(request: ApiRequest, session_id: str, before: Sequence[Message]
             if (turn_id := turn_of(name)) is not None:
                 return turn_id
         if message["role"] == "user" and (sent := await _sent(request, session_id, message)) is not None:
-            active = await request.gateway.active_turns(request.principal, session_id)
+            active = await request.gateway.sessions.active_turns(request.principal, session_id)
             return sent.id if sent.id in active else None
     return None
 
 
 async def _sent(request: ApiRequest, session_id: str, message: Message) -> TurnRow | None:
     name = message["id"]
-    return await request.gateway.sent(request.principal, session_id, id_of(name, "m")) if name else None
+    return await request.gateway.turns.sent(request.principal, session_id, id_of(name, "m")) if name else None
 
 
 async def _last_turn(request: ApiRequest, session_id: str, body: RunBody) -> TurnRow | None:
@@ -271,7 +273,7 @@ async def _last_turn(request: ApiRequest, session_id: str, body: RunBody) -> Tur
     if turn_id is None:
         return await open_turn(request, session_id)
     try:
-        return await request.gateway.turn(request.principal, session_id, turn_id)
+        return await request.gateway.turns.get(request.principal, session_id, turn_id)
     except NotFound:
         raise _differs() from None
 

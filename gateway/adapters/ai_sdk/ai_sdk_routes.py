@@ -55,7 +55,7 @@ async def chat(request: ApiRequest) -> Response:
         request.span.starts(accepted.turn.id)
     return answer_stream(
         request,
-        request.gateway.following_turn(accepted),
+        request.gateway.streams.following_turn(accepted),
         UiMessageStream(_version(request)),
         accepted_at=None if accepted.repeated else accepted.turn.created_at,
         headers=_headers(accepted.turn.id),
@@ -80,7 +80,7 @@ async def messages(request: ApiRequest) -> Response:
     the answer. An unknown chat has none."""
     session_id = await _session_of(request, request.path_text("chat_id"))
     try:
-        await request.gateway.session(request.principal, session_id)
+        await request.gateway.sessions.get(request.principal, session_id)
     except NotFound:
         return Response(b"[]", 200, {"cache-control": "no-store"}, "application/json")
     return StreamedBody(
@@ -97,7 +97,7 @@ async def _go_on(request: ApiRequest, session_id: str, message: AiSdkMessage) ->
     decisions, results = decisions_of(message), [*results_of(message)]
     if not decisions and not results:
         raise InvalidRequest("The assistant's message has no answer to an approval, and no result of a tool.")
-    turn = await gateway.turn(who, session_id, id_of(message.id, "t"))
+    turn = await gateway.turns.get(who, session_id, id_of(message.id, "t"))
     for each in decisions:
         decision = "approved" if each.approved else "denied"
         await gateway.approvals.decide(who, session_id, turn.id, each.call_id, decision, reason=each.reason)
@@ -112,7 +112,7 @@ async def _go_on(request: ApiRequest, session_id: str, message: AiSdkMessage) ->
 async def _follow(
     request: ApiRequest, turn: TurnRow, decided: Collection[str] = (), known: Collection[str] = ()
 ) -> Response:
-    place = await request.gateway.following(request.principal, turn.session_id, turn_id=turn.id)
+    place = await request.gateway.streams.following(request.principal, turn.session_id, turn_id=turn.id)
     encoder = UiMessageStream(_version(request), known)
     return answer_stream(request, place, encoder, decided=decided, headers=_headers(turn.id))
 
@@ -123,12 +123,12 @@ async def _start(request: ApiRequest, body: UiChatBody, given: Sequence[Mapping[
     session_id = await _session_of(request, body.id) if body.id else None
     if session_id is not None and body.trigger == "regenerate-message":
         turn_id = await _answered(request, session_id, body.message_id)
-        return await gateway.regenerate(who, session_id, turn_id, model=body.model)
+        return await gateway.turns.regenerate(who, session_id, turn_id, model=body.model)
     text, files = content_of(last)
     name, parent = last.id, None
     if session_id is not None and body.message_id is not None:
         edited = await _answered(request, session_id, body.message_id)
-        parent = await gateway.asked_after(who, session_id, edited)
+        parent = await gateway.turns.asked_after(who, session_id, edited)
         name = f"{body.message_id} {parent} {text}"  # the message keeps its id, and is another one
     elif (
         session_id is not None and len(given) > 1 and (before := read_message(given[-2])).role == "assistant"
@@ -145,7 +145,7 @@ async def _start(request: ApiRequest, body: UiChatBody, given: Sequence[Mapping[
         instructions=body.system,
         tools=[ToolSpec(name, tool.description, tool.parameters) for name, tool in body.tools.items()],
     )
-    return await gateway.start(who, asked)
+    return await gateway.turns.start(who, asked)
 
 
 async def _begin_with_history(
@@ -155,7 +155,9 @@ async def _begin_with_history(
     history = seeds_of(given[:-1]) if is_new and body.id and body.message_id is None else []
     if not history:
         raise Conflict("The messages are not those of this chat. Load it anew.", code="history_differs")
-    await request.gateway.seed(request.principal, await _session_of(request, body.id or ""), None, history)
+    await request.gateway.sessions.seed(
+        request.principal, await _session_of(request, body.id or ""), None, history
+    )
     return await _start(request, body, given[-1:])
 
 
@@ -163,9 +165,9 @@ async def _answered(request: ApiRequest, session_id: str, message_id: str | None
     """The turn of a message, be it the user's or the answer; of none, the newest one."""
     gateway, who = request.gateway, request.principal
     if message_id is not None:
-        sent = await gateway.sent(who, session_id, id_of(message_id, "m"))
+        sent = await gateway.turns.sent(who, session_id, id_of(message_id, "m"))
         return sent.id if sent is not None else id_of(message_id, "t").removesuffix(USER)
-    branches = await gateway.branches(who, session_id)
+    branches = await gateway.sessions.branches(who, session_id)
     newest = next((row.last_turn_id for row in branches.rows if row.branch == branches.active), None)
     if newest is None:
         raise Conflict("There is no answer to make anew.", code="history_differs")
@@ -175,11 +177,11 @@ async def _answered(request: ApiRequest, session_id: str, message_id: str | None
 async def _messages(request: ApiRequest, session_id: str) -> AsyncGenerator[UiMessage]:
     gateway, who = request.gateway, request.principal
     after: int | None = 0
-    shown = await gateway.active_turns(who, session_id)
+    shown = await gateway.sessions.active_turns(who, session_id)
     open_turns: dict[str, tuple[Fold, AssistantMessage]] = {}
     while after is not None:
-        place = await gateway.following(who, session_id, after=after, live=False)
-        events, after = await gateway.page(place, PAGE)
+        place = await gateway.streams.following(who, session_id, after=after, live=False)
+        events, after = await gateway.streams.page(place, PAGE)
         for event in events:
             if event.type == "turn_start" and event.turn_id in shown:
                 open_turns[event.turn_id] = Fold(), AssistantMessage()

@@ -59,13 +59,13 @@ async def read(request: ApiRequest) -> Response:
     if query.offset is None and query.live is not None:
         raise InvalidRequest("offset must be given with live.")
     after = read_offset(BEGINNING if query.offset is None else query.offset)
-    session = await gateway.session(request.principal, session_id)
+    session = await gateway.sessions.get(request.principal, session_id)
     if request.method == "HEAD":
         return _answer(200, session.head)
     is_tail = after is None
     after = session.head if after is None else after
     if query.live == "sse":
-        place = await gateway.following(request.principal, session_id, after=after)
+        place = await gateway.streams.following(request.principal, session_id, after=after)
         return _stream(request, place, next_cursor(query.cursor, time.time()))
     if is_tail and query.live is None:
         return _answer(200, after, b"[]", {"stream-up-to-date": "true"})
@@ -96,14 +96,14 @@ class DurableStreamReader(NamedTuple):
         """The next events that are there, and whether they are all. Raises errors.NotFound,
         errors.CursorAhead, errors.ArchiveDamaged."""
         gateway = self.request.gateway
-        events, more = await gateway.page(await self._place(live=False), CHUNK)
+        events, more = await gateway.streams.page(await self._place(live=False), CHUNK)
         return events, more is None
 
     async def poll(self) -> tuple[Sequence[StoredEvent], bool]:
         """As `page`; where nothing is there, it waits for it, and for what comes right behind."""
         with suppress(TimeoutError, _Enough):
             async with asyncio.timeout(POLL_SECONDS):
-                await self.request.gateway.follow(await self._place(live=True), _enough)
+                await self.request.gateway.streams.follow(await self._place(live=True), _enough)
         events, is_whole = await self.page()
         if events and is_whole and (now := time.time()) - events[-1].ts / 1000 < TICK:
             await asyncio.sleep(TICK - now % TICK)
@@ -112,7 +112,7 @@ class DurableStreamReader(NamedTuple):
 
     async def _place(self, *, live: bool) -> StreamRange:
         who = self.request.principal
-        return await self.request.gateway.following(who, self.session_id, after=self.after, live=live)
+        return await self.request.gateway.streams.following(who, self.session_id, after=self.after, live=live)
 
 
 class _Enough(Exception):
@@ -129,7 +129,7 @@ def _stream(request: ApiRequest, place: StreamRange, cursor: str) -> Response:
     async def feed(take: Take) -> None:
         with suppress(TimeoutError):
             async with asyncio.timeout(SSE_SECONDS):
-                await request.gateway.follow(place, take)
+                await request.gateway.streams.follow(place, take)
 
     return EventStream(
         request,

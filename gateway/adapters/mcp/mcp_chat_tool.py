@@ -195,15 +195,15 @@ async def _begun(
     if session_id:
         if not is_id(session_id):  # a database may refuse it with an error of its own
             raise NotFound("There is no such session.", code="session_not_found")
-        session_id = (await gateway.session(who, await gateway.session_id(who, session_id))).id
+        session_id = (await gateway.sessions.get(who, await gateway.sessions.id_of(who, session_id))).id
     if not message:
         assert session_id is not None
-        turn = await gateway.turn(who, session_id, await _newest(request, session_id))
+        turn = await gateway.turns.get(who, session_id, await _newest(request, session_id))
         decided = await decided_calls(request, turn)
-        return ChatTurn(await gateway.following(who, session_id, turn_id=turn.id), decided)
+        return ChatTurn(await gateway.streams.following(who, session_id, turn_id=turn.id), decided)
     text, _ = checked_content(message, ())
     key = idempotency_key(context)
-    accepted = await gateway.start(
+    accepted = await gateway.turns.start(
         who,
         TurnRequest(
             text, session_id or None, client_message_id=id_of(key, "mcp") if key is not None else None
@@ -211,11 +211,11 @@ async def _begun(
     )
     if not accepted.repeated:
         request.span.starts(accepted.turn.id)
-    return ChatTurn(gateway.following_turn(accepted))
+    return ChatTurn(gateway.streams.following_turn(accepted))
 
 
 async def _newest(request: ApiRequest, session_id: str) -> str:
-    branches = await request.gateway.branches(request.principal, session_id)
+    branches = await request.gateway.sessions.branches(request.principal, session_id)
     newest = next((row.last_turn_id for row in branches.rows if row.branch == branches.active), None)
     if newest is None:
         raise InvalidRequest("Nothing was said in that session yet: message is missing.")
@@ -231,7 +231,7 @@ async def _decided(
     given, state = params.input_responses or {}, params.request_state or ""
     if not is_id(state) or len(given) > MAX_RESULTS:
         raise InvalidRequest("The state of the request is none of this server's.")
-    turn = await gateway.turn(who, None, state)
+    turn = await gateway.turns.get(who, None, state)
     decisions = {
         call_id: answer.action == "accept" and (answer.content or {}).get("approve") is True
         for call_id, answer in given.items()
@@ -248,7 +248,7 @@ async def _decided(
             "approved" if is_allowed else "denied",
             reason=why if isinstance(why, str) and why and not is_allowed else None,
         )
-    place = await gateway.following(who, turn.session_id, turn_id=turn.id)
+    place = await gateway.streams.following(who, turn.session_id, turn_id=turn.id)
     return ChatTurn(place, frozenset(decisions), asks=len(decisions) == len(given))
 
 
@@ -285,7 +285,7 @@ async def _collect(
         following.cancel()
         if asked.place.turn is not None:
             is_old = context.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS
-            request.gateway.releases.release(asked.place.turn, GRACE if is_old else 0)
+            request.gateway.turns.releases.release(asked.place.turn, GRACE if is_old else 0)
         raise
     finally:
         following.cancel()

@@ -49,7 +49,7 @@ async def listed(request: ApiRequest, cursor: str | None) -> ListResourcesResult
             if len(rows) == ROWS:
                 return ListResourcesResult(resources=found, next_cursor=_cursor(MEMORY, rows[-1]))
         before = None
-    sessions = await gateway.sessions(who, limit=ROWS, before=before, query=None)
+    sessions = await gateway.sessions.list(who, limit=ROWS, before=before, query=None)
     found += [
         Resource(uri=SESSION + row.id, name=row.id, title=row.title, mime_type="text/markdown")
         for row in sessions
@@ -68,7 +68,7 @@ async def read(request: ApiRequest, uri: str) -> ReadResourceResult:
         row = (await request.gateway.memory.read(request.principal, name)).row
         text, mime_type = orjson.dumps(_memory_json(row)).decode(), "application/json"
     else:
-        session_id = await request.gateway.session_id(request.principal, name)
+        session_id = await request.gateway.sessions.id_of(request.principal, name)
         text, mime_type = await _transcript(request, session_id), "text/markdown"
     return ReadResourceResult(contents=[TextResourceContents(uri=uri, text=text, mime_type=mime_type)])
 
@@ -115,12 +115,12 @@ def _memory_json(row: MemoryRow) -> dict[str, object]:
 async def _transcript(request: ApiRequest, session_id: str) -> str:
     """The messages of the active branch, with their authors."""
     gateway, who = request.gateway, request.principal
-    shown = await gateway.active_turns(who, session_id)
+    shown = await gateway.sessions.active_turns(who, session_id)
     folds = dict[str, tuple[Fold, _TurnText]]()
     after: int | None = 0
     while after is not None:
-        place = await gateway.following(who, session_id, after=after, live=False)
-        events, after = await gateway.page(place, PAGE)
+        place = await gateway.streams.following(who, session_id, after=after, live=False)
+        events, after = await gateway.streams.page(place, PAGE)
         for event in events:
             if event.type == "turn_start" and event.turn_id in shown:
                 folds[event.turn_id] = Fold(), _TurnText()

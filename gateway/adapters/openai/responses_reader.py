@@ -105,7 +105,7 @@ async def read_so_far(request: ApiRequest, place: StreamRange, reader: ResponseR
     """Hands `reader` what the log has."""
     after: int | None = place.after
     while after is not None and not reader.is_finished:
-        events, after = await request.gateway.page(replace(place, after=after), PAGE)
+        events, after = await request.gateway.streams.page(replace(place, after=after), PAGE)
         if events:
             reader.read(events)
             reader.unsent()
@@ -118,7 +118,7 @@ async def places_waited(request: ApiRequest, place: StreamRange) -> dict[int, fr
     waits, found = Waits(), dict[int, frozenset[str]]()
     after: int | None = place.after
     while after is not None:
-        events, after = await request.gateway.page(replace(place, after=after), PAGE)
+        events, after = await request.gateway.streams.page(replace(place, after=after), PAGE)
         for event in events:
             if waits.is_end(event):
                 found[waits.since] = waits.go_on()

@@ -71,7 +71,7 @@ async def retrieve(request: ApiRequest) -> Response:
 async def cancel(request: ApiRequest) -> Response:
     """Stops the turn of a response, and answers with what there is of it then."""
     place, behind = await _place(request)
-    await request.gateway.cancel(request.principal, place.session_id, _turn(place).id)
+    await request.gateway.turns.cancel(request.principal, place.session_id, _turn(place).id)
     events = _events(place, behind)
     await read_whole(request, place, ResponseReader(events, place.head, behind))
     return _json(place, events)
@@ -84,7 +84,7 @@ async def _ask(request: ApiRequest, body: ResponseBody, given: Input) -> AskedTu
     after = await _named(request, body.previous_response_id)
     if given.after is not None and after is None:
         with suppress(NotFound):
-            after = await request.gateway.turn(request.principal, None, given.after)
+            after = await request.gateway.turns.get(request.principal, None, given.after)
     conversation = conversation_id(body)
     naming = Naming(await session_of(request, conversation, RESPONSES.prefix)) if conversation else None
     tools = client_tools_of(body)
@@ -109,7 +109,7 @@ async def _go_on(request: ApiRequest, given: Input) -> tuple[AskedTurn, int]:
     gateway, who = request.gateway, request.principal
     turn = await turn_of_results(request, given.conversation)
     results = {call_of(each.call_id): each for each in given.conversation.results}
-    place = await gateway.following(who, turn.session_id, turn_id=turn.id)
+    place = await gateway.streams.following(who, turn.session_id, turn_id=turn.id)
     waited = await places_waited(request, place)
     behind = next((seq for seq in reversed(waited) if not waited[seq].isdisjoint(results)), None)
     if behind is None:
@@ -137,7 +137,7 @@ async def _place(request: ApiRequest) -> tuple[StreamRange, int | None]:
     if (found := await _found(request, name)) is None:
         raise unknown
     turn, behind = found
-    place = await request.gateway.following(request.principal, turn.session_id, turn_id=turn.id)
+    place = await request.gateway.streams.following(request.principal, turn.session_id, turn_id=turn.id)
     if behind is not None and behind not in await places_waited(request, place):
         raise unknown
     return place, behind
@@ -148,7 +148,7 @@ async def _found(request: ApiRequest, name: str) -> tuple[TurnRow, int | None] |
     found = read_response_id(name)
     with suppress(NotFound):
         if found is not None:
-            return await request.gateway.turn(request.principal, None, found[0]), found[1]
+            return await request.gateway.turns.get(request.principal, None, found[0]), found[1]
     return None
 
 

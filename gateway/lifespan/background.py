@@ -1,0 +1,101 @@
+"""What runs while the process lives: in each process, or (as the leader's) in one of them."""
+
+import asyncio
+from collections.abc import Iterator
+from functools import partial
+
+from gateway.auth.authentication import Authentication
+from gateway.history.indexer import Indexer
+from gateway.ids import new_replica_id
+from gateway.lifespan.abilities import Abilities
+from gateway.lifespan.process import Process
+from gateway.lifespan.service import Service
+from gateway.model.base import Model
+from gateway.service.leader import Leader
+from gateway.service.purge_worker import PurgeWorker
+from gateway.service.schedule_results import ScheduleResults
+from gateway.service.schedules import ScheduleWorker
+from gateway.service.upkeep import Upkeep
+from gateway.storage.blobs.addresses import is_bucket
+from gateway.supervisor import Work
+from gateway.telemetry.metrics import instrument_table as table
+from gateway.tools.arguments import prepare_checks
+from gateway.wiring import try_bucket
+
+
+async def run_from_the_start(process: Process, abilities: Abilities, service: Service) -> None:
+    """What turns of a former process need already, which go on when these are recovered."""
+    settings, storage, learning = process.settings, process.storage, service.learning
+    storage.bus.watch(learning.watch)
+    await process.run(abilities.skills.watch, "skills")
+    await process.run(service.suggestions.run, "memory suggestions")
+    await process.run(lambda: learning.run(service.events), "learning")
+    await process.run(learning.mark_begun, "sessions with turns")
+    await process.run(service.titles.run, "titles")
+    if is_bucket(settings.blob_url):
+        await process.run(partial(try_bucket, settings, storage, new_replica_id()), "blob store")
+
+
+async def run_once_recovered(process: Process, abilities: Abilities, service: Service) -> None:
+    """All the rest: no turn is without an owner any more."""
+    state, storage, gateway = process.app.state, process.storage, service.gateway
+    state.indexer = indexer = Indexer(storage.search)
+    storage.bus.watch(indexer.watch)
+    work = tuple(_of_the_leader(process, abilities, service, indexer))
+    state.leader = leader = Leader(storage.exclusive, process.supervisor, work)
+    results = ScheduleResults(storage.result_deliveries, gateway.schedules.destinations)
+    await process.run(gateway.ownership.run, "ownership of turns")
+    await process.run(_schedules(process, service).run, "schedules")
+    await process.run(results.run, "results of schedules")
+    # Not before: a turn that a deadline wakes has an owner.
+    await process.run(gateway.approvals.watch_deadlines, "deadlines of approvals")
+    await process.run(indexer.run, "search index")
+    await process.run(leader.run, "leader")
+    await process.run(service.webhooks.run, "webhooks")
+    await process.run(state.being_erased.run, "who is being erased")
+    # Beside whatever comes: who serves need not wait for it, only a call that comes at once.
+    process.stack.callback(asyncio.create_task(_prepare(abilities.model)).cancel)
+
+
+def _of_the_leader(
+    process: Process, abilities: Abilities, service: Service, indexer: Indexer
+) -> Iterator[tuple[Work, str]]:
+    storage, gateway, counts = process.storage, service.gateway, process.metrics
+    upkeep = Upkeep(gateway.deps, service.archiver, gateway.retention.applied)
+    yield upkeep.run, "upkeep"
+    yield service.eraser.run, "erasure of persons"
+    yield indexer.look, "sessions to index"
+    yield service.learning.look, "sessions to learn from"
+    yield PurgeWorker(storage.purges).run, "purge of rows"
+    yield service.webhooks.sweep, "old deliveries"
+    yield gateway.audit.sweep, "old entries of the audit"
+    if gateway.limits.are_set:
+        yield gateway.limits.sweep, "limits"
+    yield partial(counts.artifacts.run, storage.artifacts), "count of artifacts"
+    yield partial(counts.deliveries.run, storage.deliveries), "count of deliveries"
+    if abilities.memory is not None:
+        yield partial(counts.memories.run, abilities.memory.store), "count of memories"
+    if abilities.documents is not None:
+        yield abilities.documents.watch, "documents"
+
+
+def _schedules(process: Process, service: Service) -> ScheduleWorker:
+    gateway, metrics = service.gateway, process.metrics
+    authentication: Authentication = process.app.state.authentication
+    worker = ScheduleWorker(
+        gateway.deps,
+        gateway.in_flight,
+        process.storage.schedule_runs,
+        service.events,
+        metrics.schedules,
+        limits=gateway.limits,
+        has_key=authentication.knows,
+    )
+    metrics.observe(table.SCHEDULE_OVERDUE, lambda: worker.overdue)
+    metrics.observe(table.SCHEDULES_HELD_UP, lambda: worker.held_up)
+    return worker
+
+
+async def _prepare(model: Model) -> None:
+    await model.prepare()
+    await asyncio.to_thread(prepare_checks)

@@ -1,0 +1,246 @@
+"""The verbs of the gateway, and the workers beside it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gateway.artifacts.artifact_summary import ArtifactSummariser
+from gateway.auth import tenant_of
+from gateway.auth.authentication import Authentication
+from gateway.auth.stored_keys import StoredKeys
+from gateway.gauges import measure_gateway
+from gateway.http.timer_wheel import Wheel
+from gateway.ids import now_ms
+from gateway.lifespan.abilities import Abilities
+from gateway.lifespan.process import Process
+from gateway.service.approvals import TurnApprovals
+from gateway.service.archiver import Archiver
+from gateway.service.artifacts import UserArtifacts
+from gateway.service.audit import AuditRecorder, UserAudit
+from gateway.service.being_erased import BeingErased
+from gateway.service.client_tools import ClientResults
+from gateway.service.dependencies import Dependencies
+from gateway.service.documents import DocumentedMemories
+from gateway.service.gateway import Gateway
+from gateway.service.history import SessionHistory
+from gateway.service.holds import UserHolds
+from gateway.service.keys import ApiKeys
+from gateway.service.learning_worker import LearningWorker
+from gateway.service.limits import UserLimits
+from gateway.service.memory import UserMemories
+from gateway.service.person_erasure import Erasing, PersonEraser
+from gateway.service.personal_data import PersonalData
+from gateway.service.projects import UserProjects
+from gateway.service.prompts import Prompts
+from gateway.service.provider_keys import UserProviderKeys
+from gateway.service.replay_export_import import SessionRecords
+from gateway.service.retention import RetentionSweep, TenantRetention
+from gateway.service.schedules import UserSchedules
+from gateway.service.secrets import SecretRotation
+from gateway.service.sent_prompts import SentPrompts
+from gateway.service.session_events import SessionEvents
+from gateway.service.sessions import UserSessions
+from gateway.service.skills import SkillsOffered
+from gateway.service.streams import SessionStreams
+from gateway.service.titles import Titles
+from gateway.service.turns import UserTurns
+from gateway.service.webhook_worker import WebhookWorker
+from gateway.service.webhooks import UserWebhooks
+from gateway.storage.audit import AuditEntry
+from gateway.storage.retention import RetainedSession
+from gateway.telemetry.metrics import instrument_table as table
+from gateway.turn.in_flight import InFlight
+from gateway.turn.observer import CompositeObserver
+from gateway.turn.ownership import Ownership
+from gateway.turn.suggestions import Suggestions
+from gateway.wiring import MemoryRotation, assemble, open_webhook_posts
+from gateway.wiring.authentication import open_page_sign_in
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """The verbs, and who works on its own."""
+
+    gateway: Gateway
+    events: SessionEvents
+    archiver: Archiver
+    suggestions: Suggestions
+    learning: LearningWorker
+    titles: Titles
+    webhooks: WebhookWorker
+    eraser: PersonEraser
+
+
+async def open_service(process: Process, abilities: Abilities) -> Service:
+    """Nothing of it runs yet, but the audit. Raises errors.StorageError."""
+    state, storage, telemetry = process.app.state, process.storage, process.telemetry
+    suggestions, limits = Suggestions(abilities.extractor), _limits(process)
+    deps = await _assembled(process, abilities, suggestions, limits)
+    events = SessionEvents(storage.log)
+    learning = LearningWorker(deps, abilities.extractor, storage.learned)
+    titles = Titles(deps, abilities.calls, events)
+    keys = _keys(process)
+    in_flight = InFlight(
+        deps, CompositeObserver(telemetry, learning, titles), traces_recorded=telemetry.tracing is not None
+    )
+    archiver = Archiver(deps, telemetry.archived, learning.session_ended)
+    webhooks, user_webhooks = _webhooks(process)
+    abilities.schedules.destinations["webhook"] = user_webhooks.destination
+    approvals = TurnApprovals(deps, in_flight)
+    turns = UserTurns(deps, in_flight, approvals, limits)
+    retention = TenantRetention(deps, RetentionSweep(deps, archiver, _note_expired(process)))
+    sessions = UserSessions(deps, in_flight, limits, retention, turns.stop)
+    gateway = Gateway(
+        deps=deps,
+        in_flight=in_flight,
+        ownership=Ownership(deps, in_flight),
+        sessions=sessions,
+        turns=turns,
+        streams=SessionStreams(deps, in_flight, sessions, turns),
+        history=SessionHistory(deps, in_flight),
+        prompts=Prompts(deps),
+        sent_prompts=SentPrompts(deps),
+        records=SessionRecords(deps, in_flight, archiver),
+        approvals=approvals,
+        client_results=ClientResults(deps, in_flight),
+        skills=SkillsOffered(deps),
+        artifacts=_artifacts(process, abilities, deps),
+        memory=UserMemories(deps, abilities.extractor, events),
+        documents=DocumentedMemories(abilities.documents),
+        schedules=UserSchedules(abilities.schedules, events),
+        webhooks=user_webhooks,
+        projects=UserProjects(deps, turns.stop),
+        keys=keys,
+        provider_keys=UserProviderKeys(
+            storage.provider_keys,
+            keys,
+            process.settings,
+            has_model=state.demo or process.settings.has_model,
+        ),
+        limits=limits,
+        audit=await _open_audit(process),
+        holds=UserHolds(deps),
+        retention=retention,
+        secrets=SecretRotation(storage.secrets, MemoryRotation(process.settings), storage.blobs),
+    )
+    _publish(process, abilities, gateway)
+    eraser = await _open_personal_data(process, gateway)
+    return Service(gateway, events, archiver, suggestions, learning, titles, webhooks, eraser)
+
+
+async def _assembled(
+    process: Process, abilities: Abilities, suggestions: Suggestions, limits: UserLimits
+) -> Dependencies:
+    return assemble(
+        process.settings,
+        process.storage,
+        abilities.model,
+        abilities.skills,
+        suggestions=suggestions,
+        id_key=await process.storage.installation.secret("session ids"),
+        calls=abilities.calls,
+        memory=abilities.memory,
+        artifact_store=abilities.artifact_store,
+        limits=limits.holds,
+    )
+
+
+def _artifacts(process: Process, abilities: Abilities, deps: Dependencies) -> UserArtifacts:
+    rows = process.storage.artifacts
+    summariser = ArtifactSummariser(abilities.artifact_store, rows, abilities.calls, process.settings)
+    return UserArtifacts(deps, rows, summariser)
+
+
+def _publish(process: Process, abilities: Abilities, gateway: Gateway) -> None:
+    """For requests and for a scrape."""
+    state, storage, settings = process.app.state, process.storage, process.settings
+    state.deps, state.gateway = gateway.deps, gateway
+    state.wheel = Wheel(min(settings.heartbeat, settings.send_timeout))
+    state.newer_schema = storage.newer_schema
+    state.checks = {"storage": storage.check, "timeline": gateway.ownership.check}
+    measure_gateway(process.telemetry, storage, gateway, abilities.skills, abilities.servers)
+    process.stack.enter_context(process.metrics.loop)
+
+
+def _note_expired(process: Process) -> Callable[[RetainedSession], None]:
+    """Has the audit tell of sessions whose retention is over."""
+
+    def deleted(session: RetainedSession) -> None:
+        recorder: AuditRecorder = process.app.state.audit
+        tenant, by = tenant_of(session.owner), "gateway:retention"
+        recorder.note(
+            AuditEntry(
+                now_ms(), tenant, by, None, None, "retention.delete", "session", session.id, "done", None
+            )
+        )
+
+    return deleted
+
+
+async def _open_personal_data(process: Process, gateway: Gateway) -> PersonEraser:
+    """Refuses from the start whom a former process began to erase. Raises errors.StorageError."""
+    state, storage, metrics, deps = process.app.state, process.storage, process.metrics, gateway.deps
+    state.being_erased = being_erased = BeingErased(storage.person_erasures)
+    await being_erased.look()
+    metrics.observe(table.SESSIONS_EXPIRED, lambda: gateway.retention.applied.expired)
+    metrics.observe(table.ERASURES_OPEN, lambda: len(being_erased.users))
+    state.personal_data = PersonalData(
+        deps,
+        gateway,
+        persons=storage.persons,
+        erasures=storage.person_erasures,
+        audit=storage.audit,
+        being_erased=being_erased,
+    )
+    parts = Erasing(
+        deps,
+        gateway,
+        persons=storage.persons,
+        erasures=storage.person_erasures,
+        projects=storage.projects,
+        purges=storage.purges,
+        audit=storage.audit,
+        recorder=state.audit,
+        artifact_store=deps.artifact_store,
+        scrub=storage.scrub,
+    )
+    return PersonEraser(parts, being_erased)
+
+
+def _limits(process: Process) -> UserLimits:
+    metrics = process.metrics
+    limits = UserLimits(process.settings, process.storage.limits, metrics.limits.refused)
+    metrics.observe(table.LIMITS_FAILING, lambda: int(limits.requests.is_down))
+    process.app.state.request_rates = limits.requests if limits.are_set else None
+    return limits
+
+
+def _webhooks(process: Process) -> tuple[WebhookWorker, UserWebhooks]:
+    settings, storage = process.settings, process.storage
+    posts = open_webhook_posts(settings)
+    worker = WebhookWorker(
+        storage.deliveries, storage.turns, posts, settings, process.telemetry.webhook_tried
+    )
+    storage.bus.watch(worker.watch)
+    return worker, UserWebhooks(storage.webhooks, storage.result_deliveries, posts, settings, worker.look)
+
+
+def _keys(process: Process) -> ApiKeys:
+    state, storage = process.app.state, process.storage
+    authentication: Authentication = state.authentication
+    if (provider := state.identity_provider) is not None:
+        process.stack.push_async_callback(provider.close)
+    state.page_sign_in = page = open_page_sign_in(process.settings, provider, storage.sign_ins)
+    if page is not None:
+        authentication.add(page.signed_in)
+        storage.signals.on("revoked", page.signed_in.forget)
+    stored = StoredKeys(storage.keys)
+    authentication.add(stored)
+    storage.signals.on("revoked", stored.forget)
+    return ApiKeys(storage.keys, process.settings)
+
+
+async def _open_audit(process: Process) -> UserAudit:
+    process.app.state.audit = recorder = AuditRecorder(process.storage.audit)
+    process.stack.push_async_callback(recorder.close)
+    await process.run(recorder.run, "audit")
+    return UserAudit(process.storage.audit, process.settings)
