@@ -5,9 +5,8 @@ from typing import Any, Literal
 from pydantic import Field
 from starlette.responses import Response
 
-from gateway.api.session_bodies import Body, Reply
 from gateway.events.calls import Decision, Scope
-from gateway.http.json_types import json_reply
+from gateway.http.json_types import Body, Reply, json_reply
 from gateway.http.requests import ApiRequest
 from gateway.service.approvals import MAX_REASON
 from gateway.storage.decisions import ApprovalRow

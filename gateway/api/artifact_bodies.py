@@ -6,11 +6,21 @@ from typing import Annotated, Any, Literal, Self
 import orjson
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from gateway.api.session_bodies import Id, UserId
 from gateway.artifacts.artifact_store import EXAMPLES
 from gateway.artifacts.content import ArtifactContent, bytes_content, text_content
 from gateway.artifacts.reading import MAX_TOKENS, MIN_TOKENS, ContentPart
-from gateway.http.json_types import Base64, Body, FileName, FileText, Mime, Query, Reply, SessionId
+from gateway.http.json_types import (
+    Base64,
+    Body,
+    FileName,
+    FileText,
+    Id,
+    Mime,
+    Query,
+    Reply,
+    SessionId,
+    UserId,
+)
 from gateway.memory.documents.document import milliseconds
 from gateway.storage.artifacts import ArtifactRow, Kind
 

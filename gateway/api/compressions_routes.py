@@ -5,9 +5,8 @@ from typing import Literal
 from pydantic import Field
 from starlette.responses import Response
 
-from gateway.api.session_bodies import Reply
 from gateway.http.downloads import Download
-from gateway.http.json_types import json_reply
+from gateway.http.json_types import Reply, json_reply
 from gateway.http.requests import ApiRequest
 from gateway.messages import Usage
 from gateway.service.history import Versions

@@ -5,8 +5,7 @@ from typing import Self
 from pydantic import Field
 from starlette.responses import Response
 
-from gateway.api.session_bodies import Reply
-from gateway.http.json_types import json_reply
+from gateway.http.json_types import Reply, json_reply
 from gateway.http.requests import ApiRequest
 from gateway.memory.documents.document import DocumentType
 from gateway.memory.documents.folder import FolderContents

@@ -4,8 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo
 
-from gateway.api.session_bodies import Body, Id, Query, UserId
-from gateway.http.json_types import SessionId, SessionName, no_nul
+from gateway.http.json_types import Body, Id, Query, SessionId, SessionName, UserId, no_nul
 from gateway.memory.corrections.corrections import Action
 from gateway.memory.export import MAX_QUOTES
 from gateway.memory.memories import MAX_DEPENDS_ON

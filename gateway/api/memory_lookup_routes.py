@@ -9,10 +9,9 @@ from starlette.responses import Response
 from gateway.api.conversation_body import Conversation
 from gateway.api.memory_bodies import Placed
 from gateway.api.memory_replies import MAX_PAGE, EvidenceItem, MemoryChange
-from gateway.api.session_bodies import Id, Message, Reply
 from gateway.errors import InvalidRequest
 from gateway.events.content import Omission
-from gateway.http.json_types import json_reply
+from gateway.http.json_types import Id, Message, Reply, json_reply
 from gateway.http.requests import ApiRequest
 from gateway.ids import now_ms
 from gateway.memory.control.controller import Mode, Needed, RetrievalDecision, start_of

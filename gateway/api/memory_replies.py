@@ -5,7 +5,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field
 
-from gateway.api.session_bodies import Reply
+from gateway.http.json_types import Reply
 from gateway.memory.changes import Changed, Details
 from gateway.memory.secrets import masked_row
 from gateway.storage.memories import (

@@ -5,8 +5,7 @@ from typing import Annotated
 from pydantic import Field
 from starlette.responses import Response
 
-from gateway.api.session_bodies import Id, Query
-from gateway.http.json_types import SessionId, json_reply
+from gateway.http.json_types import Id, Query, SessionId, json_reply
 from gateway.http.requests import ApiRequest
 from gateway.prompt.components import MAX_FILE_SIZE
 from gateway.prompt.prompt_report import describe

@@ -10,11 +10,11 @@ from typing import Any, Literal
 from pydantic import Field
 from starlette.responses import Response
 
-from gateway.api.session_bodies import Query, Reply, Session
+from gateway.api.session_bodies import Session
 from gateway.errors import GatewayError
 from gateway.history.replay import MAX_PAUSE, SPEED, read_speed
 from gateway.http.downloads import Download, with_trouble
-from gateway.http.json_types import json_reply
+from gateway.http.json_types import Query, Reply, json_reply
 from gateway.http.requests import NDJSON, ApiRequest
 from gateway.http.stream import HEADERS, EventStream
 from gateway.session_pages.markdown import MARKDOWN

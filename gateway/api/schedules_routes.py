@@ -5,8 +5,7 @@ from typing import Literal
 from pydantic import Field
 from starlette.responses import Response
 
-from gateway.api.session_bodies import Body, Message, Reply
-from gateway.http.json_types import SessionId, json_reply
+from gateway.http.json_types import Body, Message, Reply, SessionId, json_reply
 from gateway.http.requests import ApiRequest
 from gateway.schedules.due_times import MAX_CRON
 from gateway.schedules.schedule_editor import (

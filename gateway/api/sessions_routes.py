@@ -19,8 +19,8 @@ from gateway.api.session_bodies import (
     SessionPage,
     SessionsQuery,
     SnapshotReply,
-    Turn,
 )
+from gateway.api.turn_bodies import Turn
 from gateway.errors import InvalidRequest
 from gateway.events.contract import event_types
 from gateway.history.summaries.summary import render

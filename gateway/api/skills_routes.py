@@ -5,8 +5,7 @@ from typing import Any
 from pydantic import Field
 from starlette.responses import Response
 
-from gateway.api.session_bodies import Body, Query, Reply
-from gateway.http.json_types import json_reply
+from gateway.http.json_types import Body, Query, Reply, json_reply
 from gateway.http.requests import ApiRequest
 from gateway.skills.catalog import Catalog
 from gateway.skills.skill import SkillType

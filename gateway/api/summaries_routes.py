@@ -7,9 +7,8 @@ from pydantic import Field, model_validator
 from starlette.responses import Response
 
 from gateway.api.conversation_body import Conversation
-from gateway.api.session_bodies import Body, Id, Query, Reply, UserId
 from gateway.errors import Forbidden
-from gateway.http.json_types import SessionId, json_reply
+from gateway.http.json_types import Body, Id, Query, Reply, SessionId, UserId, json_reply
 from gateway.http.requests import ApiRequest
 from gateway.messages import Message, Usage, text_block
 

@@ -2,10 +2,10 @@
 
 from starlette.responses import Response
 
-from gateway.api.session_bodies import (
+from gateway.api.session_bodies import CursorQuery
+from gateway.api.turn_bodies import (
     AcceptedTurn,
     ChatBody,
-    CursorQuery,
     FeedbackBody,
     LimitReply,
     ModelUsageReply,

@@ -46,16 +46,11 @@ from gateway.api.schedules_routes import (
     TimingBody,
 )
 from gateway.api.session_bodies import (
-    AcceptedTurn,
     BranchQuery,
-    ChatBody,
     CursorQuery,
     EventPage,
     EventsQuery,
-    FeedbackBody,
     Messages,
-    RegenerateBody,
-    ReleaseBody,
     Session,
     SessionBody,
     SessionChanges,
@@ -63,6 +58,16 @@ from gateway.api.session_bodies import (
     SessionPage,
     SessionsQuery,
     SnapshotReply,
+)
+from gateway.api.skills_routes import SkillList, SkillRow, SkillsQuery, SwitchBody
+from gateway.api.summaries_routes import SummariesQuery, SummariesReply, Summary, SummaryBody
+from gateway.api.tool_results_routes import ToolResultBody, ToolResultReply
+from gateway.api.turn_bodies import (
+    AcceptedTurn,
+    ChatBody,
+    FeedbackBody,
+    RegenerateBody,
+    ReleaseBody,
     Turn,
     TurnOptions,
     TurnPage,
@@ -70,9 +75,6 @@ from gateway.api.session_bodies import (
     UsageQuery,
     UsageReply,
 )
-from gateway.api.skills_routes import SkillList, SkillRow, SkillsQuery, SwitchBody
-from gateway.api.summaries_routes import SummariesQuery, SummariesReply, Summary, SummaryBody
-from gateway.api.tool_results_routes import ToolResultBody, ToolResultReply
 from gateway.api.webhooks_routes import (
     DeliveriesQuery,
     DeliveryList,

@@ -3,7 +3,7 @@
 import hashlib
 import re
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 import orjson
@@ -50,12 +50,10 @@ class AccessTokens:
         claims: ClaimMapping,
         audiences: Collection[str],
         algorithms: Collection[str],
-        *,
-        clock: Callable[[], float] = time.time,
     ) -> None:
         """Raises SettingsError: an algorithm that is not in ALGORITHMS."""
-        self._verify = TokenVerifier(provider, algorithms, clock=clock)
-        self._claims, self._audiences, self._clock = claims, list(audiences), clock
+        self._verify = TokenVerifier(provider, algorithms)
+        self._claims, self._audiences = claims, list(audiences)
         self._verified = BoundedDict[bytes, _Verified](MAX_VERIFIED)
 
     async def knows(self, user_id: str) -> bool:
@@ -77,7 +75,7 @@ class AccessTokens:
             raise NotAuthenticated(
                 f"Send one token, of at most {MAX_TOKEN} characters.", code="token_invalid"
             )
-        digest, now = hashlib.sha256(token.encode()).digest(), self._clock()
+        digest, now = hashlib.sha256(token.encode()).digest(), time.time()
         known = self._verified.get(digest)
         if known is not None and now < known.until:
             return known.principal
@@ -95,13 +93,11 @@ class TokenVerifier:
         self,
         provider: IdentityProvider,
         algorithms: Collection[str],
-        *,
-        clock: Callable[[], float] = time.time,
     ) -> None:
         """Raises SettingsError: an algorithm that is not in ALGORITHMS."""
         if not algorithms or set(algorithms) - ALGORITHMS:
             raise SettingsError(f"GATEWAY_OIDC_ALGORITHMS must be some of {', '.join(sorted(ALGORITHMS))}.")
-        self._provider, self._clock = provider, clock
+        self._provider = provider
         self._registry = JWSRegistry(algorithms=list(algorithms))
         self._algorithms = list(algorithms)
 
@@ -129,7 +125,7 @@ class TokenVerifier:
 
     def _checked(self, claims: dict[str, Any], audiences: Collection[str]) -> dict[str, Any]:
         required = jwt.JWTClaimsRegistry(
-            now=lambda: int(self._clock()),
+            now=lambda: int(time.time()),
             leeway=CLOCK_SKEW,
             iss={"essential": True, "value": self._provider.issuer},
             aud={"essential": True, "values": list(audiences)},

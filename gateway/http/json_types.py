@@ -11,7 +11,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import core_schema
 from starlette.responses import Response
 
-from gateway.ids import ARTIFACT_PATTERN, ID_PATTERN
+from gateway.ids import ARTIFACT_PATTERN, ID_PATTERN, USER_PATTERN
 
 NULL = {"type": "null"}
 
@@ -58,6 +58,9 @@ class SessionName(str):
     __slots__ = ()
 
 
+Id = Annotated[str, Field(pattern=ID_PATTERN)]
+UserId = Annotated[str, Field(pattern=USER_PATTERN)]
+Message = Annotated[str, AfterValidator(not_blank), Field(description="The user's message.")]
 SessionId = Annotated[str, Field(pattern=ID_PATTERN), AfterValidator(SessionName)]
 FileName = Annotated[
     str,

@@ -41,7 +41,7 @@ from gateway.service.session_events import SessionEvents
 from gateway.service.sessions import UserSessions
 from gateway.service.skills import SkillsOffered
 from gateway.service.streams import SessionStreams
-from gateway.service.titles import Titles
+from gateway.service.title_worker import TitleWorker
 from gateway.service.turns import UserTurns
 from gateway.service.webhook_worker import WebhookWorker
 from gateway.service.webhooks import UserWebhooks
@@ -65,7 +65,7 @@ class Service:
     archiver: Archiver
     suggestions: Suggestions
     learning: LearningWorker
-    titles: Titles
+    titles: TitleWorker
     webhooks: WebhookWorker
     eraser: PersonEraser
 
@@ -77,7 +77,7 @@ async def open_service(process: Process, abilities: Abilities) -> Service:
     deps = await _assembled(process, abilities, suggestions, limits)
     events = SessionEvents(storage.log)
     learning = LearningWorker(deps, abilities.extractor, storage.learned)
-    titles = Titles(deps, abilities.calls, events)
+    titles = TitleWorker(deps, abilities.calls, events)
     keys = _keys(process)
     in_flight = InFlight(
         deps, CompositeObserver(telemetry, learning, titles), traces_recorded=telemetry.tracing is not None

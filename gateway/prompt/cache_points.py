@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 from gateway.messages import Block, Message
 
-MAX_BREAKPOINTS = 4
 _ELIGIBLE = frozenset({"text", "tool_use", "tool_result", "image", "document"})
 _MARK = {"type": "ephemeral"}
 

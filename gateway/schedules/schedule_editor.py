@@ -11,7 +11,7 @@ from gateway.schedules.due_times import BadTiming, checked, moment, next_due, up
 from gateway.settings import Settings
 from gateway.storage.schedules import Late, Planned, ScheduleRow, ScheduleRun, Schedules, Timing
 from gateway.storage.sessions import SessionDirectory
-from gateway.storage.turns import title_of
+from gateway.storage.turns import title_from_message
 
 MAX_MESSAGE = 16_000
 """Characters of a schedule's message."""
@@ -68,7 +68,7 @@ class ScheduleEditor:
         (invalid_schedule: it is never due, too often, or for a destination of no known kind),
         errors.NotFound (the session, the webhook), errors.Conflict (too_many_schedules)."""
         now, message = now_ms(), clean_text(new.message).strip()
-        name = clean_text(new.name or "").strip() or title_of(message)
+        name = clean_text(new.name or "").strip() or title_from_message(message)
         if name is None or not len(message) <= MAX_MESSAGE:
             raise InvalidRequest(f"message must have from 1 to {MAX_MESSAGE} characters.")
         timing, due_at = self._timing(new, now)

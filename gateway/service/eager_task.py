@@ -28,11 +28,6 @@ class EagerTask(Awaitable[T], Generic[T]):
             self._work = work
 
     @property
-    def is_waiting(self) -> bool:
-        """Whether `work` has come to a wait, and is not over."""
-        return self._work is not None
-
-    @property
     def result(self) -> T | None:
         """What `work` returned, if it needed no wait."""
         return self._result

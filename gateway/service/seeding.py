@@ -11,7 +11,7 @@ from gateway.ids import new_turn_id
 from gateway.messages import Role
 from gateway.service.dependencies import Dependencies
 from gateway.storage.sessions import SessionRow
-from gateway.storage.turns import title_of
+from gateway.storage.turns import title_from_message
 
 MAX_SEEDED = 1000
 """Messages of a history that a session begins with."""
@@ -48,7 +48,7 @@ async def seed(deps: Dependencies, session: SessionRow, messages: Sequence[SeedM
             )
             made += attached.made
             turns.append(SeededTurn(turn_id, asked.text, "\n\n".join(answers), attached.files))
-        named = replace(session, title=session.title or title_of(turns[0].input))
+        named = replace(session, title=session.title or title_from_message(turns[0].input))
         return await seed_session(
             named,
             turns,

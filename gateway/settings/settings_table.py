@@ -272,7 +272,11 @@ class Settings(BaseSettings):
         "quarter. Absent: 64 for each of max_tokens, at least 1048576.",
     )
     model_attempts: int = Field(3, ge=1, description="Attempts of one model call, the first included.")
-    retry_after_cap: float = Field(30, ge=0, description="Longest wait an endpoint may ask for.")
+    retry_after_cap: float = Field(
+        30,
+        ge=0,
+        description="Longest wait before the next attempt; an endpoint that asks for more is not waited for.",
+    )
 
     # Skills and tools
     skills_dir: Path = Field(Path("skills"), description="Folder of the project's SKILL.md skills.")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from gateway.service import titles
+from gateway.service import title_worker
 from gateway.settings import Settings
 from tests.harness import TIMEOUT, Client, running_gateway
 from tests.invariants import violations
@@ -96,7 +96,7 @@ async def test_a_title_that_fails_is_logged_and_changes_nothing(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The endpoint takes too long. It is not asked again."""
-    monkeypatch.setattr(titles, "CALL_TIMEOUT", 0)
+    monkeypatch.setattr(title_worker, "CALL_TIMEOUT", 0)
     async with running_gateway(settings.model_copy(update={"titles": True})) as client:
         with capture_logs() as lines:
             events = await client.chat(ASKED, session_id="s")

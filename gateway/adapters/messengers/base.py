@@ -168,10 +168,41 @@ Identify = Callable[[str], Awaitable[Account]]
 """Raises errors.RequestRefused where the person is nobody there."""
 
 
-class Messenger(Protocol):
+class FormerMessages(Protocol):
+    """What is in a thread already. Each method has a default: nothing can be known of it."""
+
+    async def find(self, thread: Thread, key: str) -> str | None:
+        """The message that was posted under that key: asked when a post broke off. Where nothing can be
+        looked for it is posted once more."""
+        return None
+
+    async def last_seq(self, thread: Thread) -> int | None:
+        """The newest event of a turn that was delivered whole, as messages in the thread tell; None: nothing
+        can be known. Asked when the journal was lost."""
+        return None
+
+    async def before(self, received: Received) -> str:
+        """What was said in the thread before that message, as Markdown: asked when the interface is called
+        into a thread. It is data for the model, not instructions."""
+        return ""
+
+
+class MessengerFiles(Protocol):
+    """Files, both ways. Each method has a default: the messenger has none."""
+
+    async def fetch(self, file: RemoteFile) -> bytes:
+        """The content of a file that a person sent."""
+        raise MessageGone(f"{file.name}: files are not taken here.")
+
+    async def upload(self, thread: Thread, key: str, name: str, mime: str, content: bytes) -> str:
+        """Posts a file that a turn made, and returns an id."""
+        raise MessageGone(f"{name}: files are not shown here.")
+
+
+class Messenger(FormerMessages, MessengerFiles, Protocol):
     """One interface. All methods may raise MessengerBusy, MessageGone, MessageRejected and MessengerRefused;
     the bridge asks for one message of a thread at a time, in order, and for several threads at once. Who
-    inherits from it may leave out what has a default here."""
+    inherits from it writes the methods here, and of those above what its interface can do."""
 
     name: str
     """Begins the ids of its sessions and of what is received, and is the role of its sessions."""
@@ -195,26 +226,3 @@ class Messenger(Protocol):
     async def notify(self, place: Place, person: str, text: str) -> None:
         """Says something to one person alone, as far as that is possible."""
         ...
-
-    async def find(self, thread: Thread, key: str) -> str | None:
-        """The message that was posted under that key: asked when a post broke off. Where nothing can be
-        looked for it is posted once more."""
-        return None
-
-    async def last_seq(self, thread: Thread) -> int | None:
-        """The newest event of a turn that was delivered whole, as messages in the thread tell; None: nothing
-        can be known. Asked when the journal was lost."""
-        return None
-
-    async def before(self, received: Received) -> str:
-        """What was said in the thread before that message, as Markdown: asked when the interface is called
-        into a thread. It is data for the model, not instructions."""
-        return ""
-
-    async def fetch(self, file: RemoteFile) -> bytes:
-        """The content of a file that a person sent."""
-        raise MessageGone(f"{file.name}: files are not taken here.")
-
-    async def upload(self, thread: Thread, key: str, name: str, mime: str, content: bytes) -> str:
-        """Posts a file that a turn made, and returns an id."""
-        raise MessageGone(f"{name}: files are not shown here.")

@@ -22,6 +22,7 @@ from gateway.cli.evaluation.results import ModelResult, TurnFailure, TurnResult
 from gateway.client.frames import read_frames
 from gateway.demo.server import serve_demo
 from gateway.errors import GatewayError
+from gateway.session_pages.replayed_turn import ReplayedTurn, read_turn
 from gateway.settings import Settings
 
 GRACE = 30.0
@@ -123,11 +124,11 @@ class _Driver:
         except TimeoutError:
             raise GatewayError("A turn did not end.", code="turn_timeout") from None
         frames = read_frames([_accepted(response).content])
-        events = [(frame.event, frame.load().get("data", {})) for frame in frames]
-        if not events or events[-1][0] != "done":
+        turn = read_turn("", (frame.load() for frame in frames if frame.seq is not None))
+        if turn.done is None:
             raise GatewayError("The events of a turn ended before it did.", code="stream_cut")
-        given += [each for each in _memories_of(events) if each not in given]
-        return _result_of(message, given, events)
+        given += [each for each in _memories_of(turn) if each not in given]
+        return _result_of(message, given, turn, turn.done)
 
 
 def _accepted(response: httpx2.Response) -> httpx2.Response:
@@ -138,23 +139,23 @@ def _accepted(response: httpx2.Response) -> httpx2.Response:
     return response
 
 
-_Events = list[tuple[str, dict[str, Any]]]
-
-
-def _memories_of(events: _Events) -> list[str]:
-    looked_up = [data for kind, data in events if kind == "retrieval" and data["source"] == "memory"]
+def _memories_of(turn: ReplayedTurn) -> list[str]:
+    looked_up = [
+        step.data for step in turn.steps if step.kind == "retrieval" and step.data["source"] == "memory"
+    ]
     return [each["snippet"] for data in looked_up for each in data["results"]]
 
 
-def _result_of(message: ScriptedMessage, given: Sequence[str], events: _Events) -> TurnResult:
-    done = events[-1][1]
-    error = next((data for kind, data in events if kind == "error"), None)
+def _result_of(
+    message: ScriptedMessage, given: Sequence[str], turn: ReplayedTurn, done: dict[str, Any]
+) -> TurnResult:
+    error = next((step.data for step in turn.steps if step.kind == "error"), None)
     failure: TurnFailure | None = None
     if done["status"] != "completed":
         why = done.get("stop_reason", done["status"])
         problem = error or {"code": why, "message": f"The turn ended as {done['status']}."}
         failure = TurnFailure(problem["code"], problem["message"])
-    answer = _answer_of(events)
+    answer = "".join(step.data["text"] for step in turn.steps if step.kind == "text" and not step.dropped)
     return TurnResult(
         message.message,
         answer=answer,
@@ -166,20 +167,3 @@ def _result_of(message: ScriptedMessage, given: Sequence[str], events: _Events) 
         first_text_ms=done.get("ttft_ms"),
         duration_ms=done["duration_ms"],
     )
-
-
-def _answer_of(events: _Events) -> str:
-    """The text of every model call, without that of attempts which were superseded."""
-    deltas: list[str] = []
-    begins = 0
-    for kind, data in events:
-        match kind:
-            case "iteration_start":
-                begins = len(deltas)
-            case "iteration_superseded":
-                del deltas[begins:]
-            case "text":
-                deltas.append(data["text"])
-            case _:
-                pass
-    return "".join(deltas)

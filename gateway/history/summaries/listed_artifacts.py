@@ -36,11 +36,9 @@ async def none_used(session_id: str, refs: Collection[str]) -> Mapping[str, Arti
     return {}
 
 
-def named_in(
-    messages: Sequence[StoredMessage], *summaries: SessionSummary | None, most: int = MAX_QUESTION
-) -> list[str]:
+def named_in(messages: Sequence[StoredMessage], *summaries: SessionSummary | None) -> list[str]:
     """What looks like references of artifacts in calls, results and attachments of `messages` and in what
-    `summaries` list: those in most messages first, of these the latest; at most `most`."""
+    `summaries` list: those in most messages first, of these the latest; at most MAX_QUESTION."""
     times, latest = Counter[str](), dict[str, int]()
     for summary in summaries:
         for each in summary.artifacts if summary else ():
@@ -49,7 +47,7 @@ def named_in(
         found = {ref for text in _texts(item) for ref in _REF.findall(text[:_SCANNED])}
         times.update(found)
         latest.update(dict.fromkeys(found, item.position))
-    return sorted(times, key=lambda ref: (-times[ref], -latest.get(ref, 0), ref))[:most]
+    return sorted(times, key=lambda ref: (-times[ref], -latest.get(ref, 0), ref))[:MAX_QUESTION]
 
 
 def listed(

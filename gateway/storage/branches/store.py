@@ -13,7 +13,6 @@ _OWN = and_(
 )
 _count = select(func.count()).select_from(turns).where(_OWN).correlate(branches).scalar_subquery()
 _last = select(turns.c.id).where(_OWN).order_by(BEGAN.desc()).limit(1).correlate(branches).scalar_subquery()
-_OWN_COLUMNS = (branches.c.branch, branches.c.parent, branches.c.fork_turn_id, branches.c.created_at)
 LISTED = Prepared(
     select(
         branches.c.branch, branches.c.parent, branches.c.fork_turn_id, branches.c.created_at, _count, _last

@@ -153,7 +153,7 @@ class ModelUsage:
 TITLE_LENGTH = 80
 
 
-def title_of(text: str) -> str | None:
+def title_from_message(text: str) -> str | None:
     """The first line of a message, cut to TITLE_LENGTH characters; None when there is nothing in it."""
     return text.strip().partition("\n")[0].strip()[:TITLE_LENGTH] or None
 

@@ -28,7 +28,7 @@ from gateway.storage.replica_signals import Signal
 from gateway.storage.schema import RUNNING, WAITING, messages, sessions, turns
 from gateway.storage.sessions.history import view_of
 from gateway.storage.sessions.session_creation import STATE, Entered, enter_session
-from gateway.storage.turns import Accepted, NewTurn, TurnRow, title_of
+from gateway.storage.turns import Accepted, NewTurn, TurnRow, title_from_message
 from gateway.storage.turns import heads as fence
 from gateway.storage.turns import instructions as client_instructions
 from gateway.storage.turns.attachments import json_of, take_in
@@ -152,7 +152,7 @@ def accept(connection: Connection, replica: str, new: NewTurn, max_queued: int) 
     preloaded = not waits and _is_short(connection, turn.session_id, session.position)
     history = view_of(connection, turn.session_id, whole=False).preloaded() if preloaded else None
     take_in(connection, turn)
-    TOUCH_SESSION.run(connection, session_id=new.session_id, at=new.at, title=title_of(new.input))
+    TOUCH_SESSION.run(connection, session_id=new.session_id, at=new.at, title=title_from_message(new.input))
     # Last, as others wait for what it locks.
     standings = charge(connection, new.session_id, new.id, new.charges, new.at) if new.charges else ()
     interrupts = running if new.on_conflict == "interrupt" else None

@@ -5,7 +5,7 @@ import { Connection, Refused, Unreachable } from "./connection.js";
 import type { ClientOptions } from "./connection.js";
 import type { Event } from "./conversation.js";
 import { share } from "./json.js";
-import { pause } from "./pause.js";
+import { waitToRetry } from "./retry-wait.js";
 import { watchedFetch } from "./watched.js";
 
 const TRIES = 5;
@@ -512,7 +512,7 @@ async function persist<T>(attempt: () => Promise<T>, signal?: AbortSignal): Prom
     } catch (error) {
       const again = error instanceof Unreachable || error instanceof Refused && [502, 503, 504].includes(error.status);
       if (!again || count === TRIES || signal?.aborted) throw error;
-      await pause(FIRST_WAIT_MS * 2 ** count * (0.5 + Math.random()), signal);
+      await waitToRetry(FIRST_WAIT_MS * 2 ** count * (0.5 + Math.random()), signal);
     }
   }
 }

@@ -5,7 +5,7 @@ import type { Query } from "./connection.js";
 import { reading, Refused, Unreachable } from "./connection.js";
 import type { Event } from "./conversation.js";
 import { parseExact, share } from "./json.js";
-import { pause } from "./pause.js";
+import { waitToRetry } from "./retry-wait.js";
 import type { Frame } from "./sse.js";
 import { FrameReader } from "./sse.js";
 
@@ -98,7 +98,7 @@ class Stream {
       const wait = Math.max(asked, this.wait * (0.5 + Math.random()));
       this.wait = Math.min(this.wait * 2, MAX_WAIT_MS);
       this.tell({ state: "lost", error, retryAt: Date.now() + wait });
-      await pause(wait, this.signal);
+      await waitToRetry(wait, this.signal);
     }
   }
 

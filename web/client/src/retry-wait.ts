@@ -1,5 +1,5 @@
 /** Waits, but not past the moment when `signal` aborts or a browser is online again. */
-export function pause(ms: number, signal?: AbortSignal): Promise<void> {
+export function waitToRetry(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) { resolve(); return; }
     const target = "addEventListener" in globalThis ? globalThis as unknown as EventTarget : undefined;

@@ -15,7 +15,7 @@ from gateway.model.calls import CallContext, ModelCalls, UsageSum, request_of
 from gateway.service.dependencies import Dependencies
 from gateway.service.session_events import SessionEvents
 from gateway.storage.sessions import BESIDE
-from gateway.storage.turns import TITLE_LENGTH, TurnRow, title_of
+from gateway.storage.turns import TITLE_LENGTH, TurnRow, title_from_message
 from gateway.tools.wrapping import visible, wrap
 
 CALL_TIMEOUT = 30.0
@@ -40,7 +40,7 @@ No quotation marks, no markup, no full stop."""
 log = structlog.get_logger(__name__)
 
 
-class Titles:
+class TitleWorker:
     """One per process, on its event loop. It is a `TurnObserver` of turns and an observer of the bus."""
 
     def __init__(self, deps: Dependencies, calls: ModelCalls, events: SessionEvents) -> None:
@@ -102,7 +102,7 @@ class Titles:
     async def _entitle(self, turn: TurnRow, message: str) -> None:
         """Raises GatewayError; ValueError: the answer is no title."""
         session = await self._deps.sessions.get(turn.session_id, turn.session_owner)
-        former = title_of(message)
+        former = title_from_message(message)
         if former is None or session.title_by is not None or session.title != former:
             return  # a person was faster
         settings, began, spent = self._deps.settings, now_ms(), UsageSum()
