@@ -33,7 +33,7 @@ from gateway.app import build_app
 from gateway.settings import load_settings
 from gateway.storage.log.group_commit import Flush
 from gateway.storage.sqlite.commits import SqliteCommits
-from gateway.storage.sqlite.sqlite_database import SqliteFile
+from gateway.storage.sqlite.sqlite_file import SqliteFile
 
 ROOT = Path(gateway.__file__).parent
 FIRST = ("api/turns_routes.py", "chat")

@@ -9,7 +9,8 @@ The map, from the entry points inwards:
     api        the HTTP API                     adapters  the same turns for other clients
     wiring     settings -> concrete parts
     http       what both share: requests, event streams, refusals
-    service    the verbs of all entries        sse_frames  events -> bytes of a dialect
+    service    the verbs of all entries, by subject (start with service/gateway.py)
+    sse_frames  events -> bytes of a dialect
     session_pages  what happened in a session, in words, as HTML and as Markdown
     telemetry  spans, metrics, logs: a reader   demo      a keyless, deterministic model server
     turn       one turn, accepted to finished   (start with turn/run.py)

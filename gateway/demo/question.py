@@ -13,8 +13,6 @@ from gateway.lexical import query_tokens, tokens
 
 MAX_READ = 2000
 """Characters of a message that are read: `gateway dev` has the demo in its own event loop."""
-LEAST_SHARED = 0.45
-"""The share of its words that a statement must have to answer a question."""
 MAX_STATEMENTS = 1000
 """The newest statements that a question is compared with."""
 _CHINESE = re.compile(r"[\u3400-\u9fff]")
@@ -176,7 +174,7 @@ def is_question(sentence: str) -> bool:
 
 def closest(question: str, statements: Iterable[str]) -> str | None:
     """The statement that has most of the question's words, of equals the one with most of its pairs of words
-    ("my name"), of equals the last; None when none has LEAST_SHARED of the words."""
+    ("my name"), of equals the last; None when none has 45 % of the words."""
     asked = question[:MAX_READ]
     wanted, pairs = _words(query_tokens(asked)), frozenset(pairwise(tokens(asked)))
 
@@ -186,7 +184,7 @@ def closest(question: str, statements: Iterable[str]) -> str | None:
 
     newest = list(dict.fromkeys(statements))[: -MAX_STATEMENTS - 1 : -1]
     nearest = max(newest, key=shared, default="")
-    return nearest if wanted and shared(nearest)[0] / len(wanted) >= LEAST_SHARED else None
+    return nearest if wanted and shared(nearest)[0] / len(wanted) >= 0.45 else None
 
 
 def related(text: str, other: str) -> bool:

@@ -17,7 +17,8 @@ from gateway.storage.turns import Accepted, TurnRow
 from gateway.turn.dependencies import TurnDependencies
 from gateway.turn.finalize import start_of
 from gateway.turn.observer import NullObserver, Tracing, TurnObserver
-from gateway.turn.runner import CANCEL_TIMEOUT, RETRY_DELAYS, TurnRunner
+from gateway.turn.runner import RETRY_DELAYS, TurnRunner
+from gateway.turn.running_turn import CANCEL_TIMEOUT
 
 NEVER_RAN = Done(status="cancelled", iterations=0, duration_ms=0)
 

@@ -1,9 +1,8 @@
 """Runs one turn after the other, and gives each its end, after any failure."""
 
 import asyncio
-from collections.abc import Coroutine, Mapping
+from collections.abc import Mapping
 from itertools import chain, repeat
-from typing import Any, Literal
 
 import structlog
 
@@ -19,69 +18,19 @@ from gateway.turn.observer import Tracing, TurnObserver, ids_of
 from gateway.turn.progress import TurnProgress
 from gateway.turn.recovery import advanced_past_shown, close_from_log, progress_of
 from gateway.turn.run import run_turn
+from gateway.turn.running_turn import Running
 
 RETRY_DELAYS = (0.5, 1.0, 2.0, 5.0)
 """Seconds between attempts to go on after the database failed; the last one repeats."""
 
-CANCEL_TIMEOUT = 5.0
-"""Seconds a cancelled task gets to end; after that its turn is closed without it."""
 
 MAX_CANCELLED = 1000
 """Turns that were cancelled and do not run in this process, or not yet."""
 
-Why = Literal["cancelled", "shutdown", "out_of_time"]
 
 MISTAKE = failed("internal", "The server made a mistake; its log has the details.", retryable=False)
 
 log = structlog.get_logger(__name__)
-
-
-class Running:
-    """A running turn: its work, whether it waited for others, and why it was asked to stop, if it was."""
-
-    def __init__(self, turn: TurnRow, *, has_waited: bool = False) -> None:
-        self.turn = turn
-        self.has_waited = has_waited
-        self.why: Why | None = None
-        self._loop = asyncio.get_running_loop()
-        self._work: asyncio.Task[Ending | None] | None = None
-        self._over = self._loop.create_future()
-
-    def again(self) -> "Running":
-        """The same turn under a new owner's number: it was asked to stop as before."""
-        again = Running(self.turn, has_waited=self.has_waited)
-        if self.why is not None:
-            again.request_stop(self.why)
-        return again
-
-    def request_stop(self, why: Why) -> None:
-        """Cancels the work, now or as soon as it begins; the first reason counts."""
-        if self.why is None:
-            self.why = why
-            if self._work is not None:
-                self._work.cancel()
-            self._loop.call_later(CANCEL_TIMEOUT, self._end)
-
-    async def work(
-        self, work: Coroutine[Any, Any, Ending | None], seconds: float
-    ) -> asyncio.Task[Ending | None]:
-        """Runs `work` until it ends, by itself, when asked to, or after `seconds`. The task that is
-        returned is done, unless it did not heed its cancellation for CANCEL_TIMEOUT seconds."""
-        task = self._work = asyncio.create_task(work)
-        task.add_done_callback(self._end)
-        if self.why is not None:
-            task.cancel()
-        timer = self._loop.call_later(seconds, self.request_stop, "out_of_time")
-        try:
-            await self._over
-        finally:
-            timer.cancel()
-            task.cancel()
-        return task
-
-    def _end(self, _: object = None) -> None:
-        if not self._over.done():
-            self._over.set_result(None)
 
 
 class TurnRunner:

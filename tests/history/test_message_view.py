@@ -10,7 +10,7 @@ from gateway.errors import NotFound
 from gateway.history.message_view import messages_of
 from gateway.history.transcript import Folding, fold, view
 from gateway.messages import Message, text_block, tool_result_block
-from gateway.storage.sessions.store import MAX_PAGE, PAGE_SIZE
+from gateway.storage.sessions.transcripts import MAX_PAGE, PAGE_SIZE
 from gateway.wiring import Storage
 from tests.storage.saying import add_version, ask, finish, talk, tell, version
 from tests.storage.writing import OWNER

@@ -14,7 +14,7 @@ from gateway.storage.database import send
 from gateway.storage.log.appending import Pending
 from gateway.storage.replica_signals import Signal
 from gateway.storage.sqlite import SqliteDatabase
-from gateway.storage.sqlite.sqlite_database import raw_of
+from gateway.storage.sqlite.sqlite_file import raw_of
 from gateway.wiring import Storage
 from tests.harness import TIMEOUT
 from tests.storage.writing import running

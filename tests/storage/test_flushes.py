@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 
 from gateway.errors import StorageError
 from gateway.storage.sqlite import SqliteDatabase
-from gateway.storage.sqlite.sqlite_database import raw_of
+from gateway.storage.sqlite.sqlite_file import raw_of
 from gateway.wiring import storage_on
 from tests.storage.writing import running
 

@@ -15,7 +15,7 @@ from gateway.storage.memories.terms import HITS
 from gateway.storage.migrations import MEMORY_HEAD, schema_of
 from gateway.storage.sqlite import shared
 from gateway.storage.sqlite.shared import SharedDatabase
-from gateway.storage.sqlite.sqlite_database import raw_of
+from gateway.storage.sqlite.sqlite_file import raw_of
 from tests.storage.many_writers import looked_at, write_at_once, writer
 from tests.storage.remembering import ANN, became, memory, remember, sqlite_memories, step
 

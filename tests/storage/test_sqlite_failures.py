@@ -12,7 +12,7 @@ from sqlalchemy.exc import IntegrityError
 from gateway.errors import StorageError
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.storage.sqlite.shared import SharedDatabase
-from gateway.storage.sqlite.sqlite_database import SqliteFile, raw_of
+from gateway.storage.sqlite.sqlite_file import SqliteFile, raw_of
 
 pytestmark = pytest.mark.anyio
 

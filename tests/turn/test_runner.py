@@ -14,7 +14,8 @@ from gateway.turn import runner as turns
 from gateway.turn.context import TurnContext
 from gateway.turn.finalize import COMPLETED, Ending
 from gateway.turn.observer import NullObserver, Tracing
-from gateway.turn.runner import Running, TurnRunner
+from gateway.turn.runner import TurnRunner
+from gateway.turn.running_turn import Running
 from tests.history.scripted import Scripted
 from tests.loopback import TIMEOUT
 from tests.storage.writing import OWNER

@@ -3,12 +3,11 @@
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import groupby
 
 from starlette.responses import Response
 
 from gateway.adapters.adapter import Adapter
-from gateway.adapters.ag_ui.ag_ui_frames import AgUiRun, RunStream, failed_frame
+from gateway.adapters.ag_ui.ag_ui_frames import RunStream, failed_frame
 from gateway.adapters.ag_ui.ag_ui_messages import Message
 from gateway.adapters.ag_ui.ag_ui_requests import (
     RunBody,
@@ -18,12 +17,11 @@ from gateway.adapters.ag_ui.ag_ui_requests import (
     seeds_of,
     user_content,
 )
+from gateway.adapters.ag_ui.ag_ui_thread import AgUiThread, run_of
 from gateway.adapters.conversation_turn import worked
 from gateway.adapters.foreign_ids import id_of, session_of, turn_of
-from gateway.adapters.turn_parts import AttemptWithdrawn, Closed, Fold, Grew, Noted, Opened, Part
 from gateway.adapters.turn_response import answer_stream, open_turn, stop_turn, stream_response
 from gateway.errors import Conflict, InvalidRequest, NotFound
-from gateway.events.envelope import StoredEvent
 from gateway.http.endpoint import READS, STREAM, Endpoint
 from gateway.http.requests import ApiRequest
 from gateway.service.seeding import SeedMessage
@@ -52,7 +50,7 @@ async def run(request: ApiRequest) -> Response:
         return answer_stream(
             request,
             request.gateway.streams.following_turn(accepted),
-            RunStream(_run(body)),
+            RunStream(run_of(body)),
             accepted_at=None if accepted.repeated else accepted.turn.created_at,
         )
     turn = sent or await _last_turn(request, session_id, body)
@@ -82,66 +80,6 @@ async def stop(request: ApiRequest) -> Response:
     """Stops the running turn of a thread; closing the connection does not."""
     body = await request.read_body(StopBody)
     return await stop_turn(request, await _session_of(request, body.thread_id))
-
-
-class AgUiThread:
-    """The runs of a session: of its turns `shown`, and of the `running` one; up to `head`, the session's last
-    event when this began, and to the end of that turn. What attempts had said before they were withdrawn is
-    left out up to there."""
-
-    def __init__(self, body: RunBody, shown: Collection[str], head: int, running: TurnRow | None) -> None:
-        self.is_finished = False
-        self._run = _run(body)._replace(run_id="", tells_thread=True)
-        self._head = head
-        self._running = running.id if running is not None else None
-        self._shown = {*shown, self._running}
-        self._fold = Fold()
-        self._encoder = RunStream(self._run)
-        self._held: list[Part] = []
-        self._unsent = b""
-
-    @property
-    def turn_id(self) -> str:
-        return self._fold.turn_id
-
-    def read(self, events: Sequence[StoredEvent]) -> bool:
-        for turn_id, found in groupby(events, lambda event: event.turn_id):
-            if turn_id in self._shown:
-                self._read(turn_id, [*found])
-        if events[-1].seq < self._head:
-            return False
-        self._send_held()
-        is_last = self._running in {None, self._fold.turn_id}
-        self.is_finished = is_last and (self._fold.is_over or not self._fold.turn_id)
-        if is_last and self._fold.waits_for:
-            self.pause()
-        return False
-
-    def pause(self) -> None:
-        self.is_finished = True
-        self._unsent += self._encoder.pause(self._fold.waits_for)
-
-    def unsent(self, _events: Sequence[StoredEvent] = ()) -> bytes:
-        unsent, self._unsent = self._unsent, b""
-        return unsent
-
-    def _read(self, turn_id: str, events: Sequence[StoredEvent]) -> None:
-        if events[0].type == "turn_start" and self._fold.turn_id:
-            self._encoder = RunStream(self._run._replace(messages=()))  # the first one has replaced them
-            self._fold = Fold()
-        elif self._fold.is_over:
-            return  # behind its end
-        for part in self._fold.take(events):
-            if isinstance(part, AttemptWithdrawn) and any(isinstance(each, Opened) for each in self._held):
-                self._held = [each for each in self._held if isinstance(each, Noted)]
-                part = part._replace(spans=())  # noqa: PLW2901 - nobody has seen them
-            self._held.append(part)
-            if not isinstance(part, Opened | Grew | Closed | Noted):
-                self._send_held()
-
-    def _send_held(self) -> None:
-        self._unsent += self._encoder.encode(self._held)
-        self._held = []
 
 
 async def _carry_out(
@@ -188,7 +126,7 @@ async def _follow(request: ApiRequest, body: RunBody, turn: TurnRow, known: Coll
     """The turn from its beginning, or from where it waited for the client."""
     decided = {*known, *(each.call_id for each in decisions_of(body.resume))}
     place = await request.gateway.streams.following(request.principal, turn.session_id, turn_id=turn.id)
-    return answer_stream(request, place, RunStream(_run(body, known)), decided=decided)
+    return answer_stream(request, place, RunStream(run_of(body, known)), decided=decided)
 
 
 async def _ask(request: ApiRequest, session_id: str, body: RunBody, sent: TurnRow | None) -> Accepted:
@@ -276,10 +214,6 @@ async def _last_turn(request: ApiRequest, session_id: str, body: RunBody) -> Tur
         return await request.gateway.turns.get(request.principal, session_id, turn_id)
     except NotFound:
         raise _differs() from None
-
-
-def _run(body: RunBody, known: Collection[str] = ()) -> AgUiRun:
-    return AgUiRun(body.thread_id, body.run_id, body.protocol_version is not None, body.messages, known)
 
 
 async def _session_of(request: ApiRequest, thread_id: str) -> str:

@@ -61,19 +61,9 @@ ENDED = Prepared(
 HELD = Prepared(
     select(func.coalesce(func.sum(_h.amount), 0)).where(*_OF_THIS, _h.turn_id != bindparam("but_of"))
 )
+_HELD = ("turn_id", "name", "ends", "title", "measure", "most", "amount", "answer", "user_id")
 HOLD = Prepared(
-    insert(limit_holds).values(
-        turn_id=bindparam("turn_id"),
-        name=bindparam("name"),
-        began=bindparam("start"),
-        ends=bindparam("ends"),
-        title=bindparam("title"),
-        measure=bindparam("measure"),
-        most=bindparam("most"),
-        amount=bindparam("amount"),
-        answer=bindparam("answer"),
-        user_id=bindparam("user_id"),
-    )
+    insert(limit_holds).values({name: bindparam(name) for name in _HELD} | {"began": bindparam("start")})
 )
 OF_TURN = Prepared(
     select(_h.name, _h.title, _h.most, _h.began, _h.ends, _h.user_id, _h.measure, _h.amount).where(

@@ -7,27 +7,11 @@ move to an archive meanwhile is seen before or after that, never in between.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 import orjson
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    ScalarSelect,
-    Select,
-    Text,
-    and_,
-    bindparam,
-    exists,
-    func,
-    literal_column,
-    or_,
-    select,
-)
-from sqlalchemy import cast as sql_cast
+from sqlalchemy import ColumnElement, Connection, and_, bindparam, exists, func, literal_column, or_, select
 
-from gateway.messages import Message, Usage
 from gateway.storage.archives import ArchiveRow, CompressionRow
 from gateway.storage.archives.rows import COMPRESSIONS
 from gateway.storage.branches import Branch, no_branch
@@ -44,6 +28,17 @@ from gateway.storage.schema import (
     sessions,
 )
 from gateway.storage.sessions import Outline, SessionRow
+from gateway.storage.sessions.json_rows import (
+    MESSAGE_COLUMNS,
+    archives_of,
+    archives_where,
+    as_json,
+    message_of,
+    messages_of,
+    messages_where,
+    prompt_memories_of,
+    rows_of,
+)
 from gateway.storage.turns import TurnRow
 from gateway.storage.turns.heads import OF_SESSION
 from gateway.storage.turns.instructions import IN_FORCE
@@ -122,48 +117,6 @@ class View:
         )
 
 
-def as_json(rows: Select[*tuple[Any, ...]], *, quoted: frozenset[str]) -> ScalarSelect[Any]:
-    """All `rows` as JSON arrays with commas between; NULL when there are none. What is `quoted` holds ids,
-    names, paths or digests, which need no escaping; other columns are numbers or JSON."""
-    table = rows.subquery()
-    parts: list[ColumnElement[Any]] = []
-    for column in table.c:
-        value, quote = sql_cast(column, Text), '"' if column.name in quoted else ""
-        parts += [
-            literal_column(f"'{',' if parts else '['}{quote}'", Text),
-            value if quote else func.coalesce(value, literal_column("'null'", Text)),
-            *([literal_column(f"'{quote}'", Text)] if quote else []),
-        ]
-    line = reduce(ColumnElement.concat, [*parts, literal_column("']'", Text)])
-    comma: Any = literal_column("','", Text)
-    return select(func.aggregate_strings(line, comma)).scalar_subquery()
-
-
-_MESSAGE = [column for column in messages.c if column.name != "session_id"]
-
-
-def rows_of(session_id: ColumnElement[str]) -> ColumnElement[bool]:
-    """The messages of a session that no archive has: its rows are removed after it was added."""
-    archived = (
-        select(func.coalesce(func.max(session_archives.c.to_position), literal_column("0")))
-        .where(session_archives.c.session_id == session_id)
-        .correlate(sessions)
-        .scalar_subquery()
-    )
-    return and_(messages.c.session_id == session_id, messages.c.position > archived)
-
-
-def messages_where(session_id: ColumnElement[str], *conditions: ColumnElement[bool]) -> ScalarSelect[Any]:
-    rows = select(*_MESSAGE).where(rows_of(session_id), *conditions).order_by(messages.c.position)
-    return as_json(rows.correlate(sessions, compressions), quoted=frozenset({"turn_id", "role"}))
-
-
-def archives_where(*conditions: ColumnElement[bool]) -> ScalarSelect[Any]:
-    rows = select(*session_archives.c).where(*conditions).order_by(session_archives.c.number)
-    names = frozenset({"session_id", "events_path", "events_sha256", "messages_path", "messages_sha256"})
-    return as_json(rows.correlate(sessions, compressions), quoted=names)
-
-
 _ID: ColumnElement[str] = bindparam("session_id")
 _AFTER: ColumnElement[int] = bindparam("after")
 _UNTIL: ColumnElement[int] = bindparam("until")
@@ -180,7 +133,7 @@ SINGLE_MESSAGE = Prepared(
         archives_where(
             session_archives.c.session_id == sessions.c.id, session_archives.c.to_position > _AFTER
         ),
-        *_MESSAGE,
+        *MESSAGE_COLUMNS,
     )
     .join_from(sessions, messages, and_(rows_of(sessions.c.id), messages.c.position == _UNTIL), isouter=True)
     .where(sessions.c.id == _ID)
@@ -273,7 +226,7 @@ def single_of(connection: Connection, session_id: str, position: int) -> Message
     archives, at, turn_id, role, content, usage = row
     rows: Sequence[StoredMessage] = ()
     if at is not None:
-        rows = [_message(at, turn_id, role, orjson.loads(content), orjson.loads(usage) if usage else None)]
+        rows = [message_of(at, turn_id, role, orjson.loads(content), orjson.loads(usage) if usage else None)]
     return MessageRange(position - 1, position, archives_of(archives), rows)
 
 
@@ -327,42 +280,3 @@ def _known(row: Sequence[Any]) -> Known:
     generation_from, carried, failed, prefix_hash, in_prompt, number, ranges, last, instructions = row[:KNOWN]
     branch = Branch(number, read_ranges(f"[{ranges}]"), last) if number is not None else None
     return generation_from, carried, failed, prefix_hash, prompt_memories_of(in_prompt), branch, instructions
-
-
-def size_of(value: object) -> int:
-    """The characters of all texts in a content, about."""
-    match value:
-        case str():
-            return len(value)
-        case list():
-            return sum(map(size_of, cast("list[object]", value)))
-        case dict():
-            return sum(map(size_of, cast("dict[str, object]", value).values()))
-        case _:
-            return 1
-
-
-def messages_of(lines: str | None) -> list[StoredMessage]:
-    return [_message(*fields) for fields in orjson.loads(f"[{lines}]")] if lines else []
-
-
-def prompt_memories_of(stored: str | None) -> PromptMemories | None:
-    if stored is None:
-        return None
-    fields = orjson.loads(stored)
-    return PromptMemories(**fields | {"named": frozenset(fields["named"])})
-
-
-def archives_of(lines: str | None) -> Sequence[ArchiveRow]:
-    return [_archive(fields) for fields in orjson.loads(f"[{lines}]")] if lines else ()
-
-
-def _archive(fields: Sequence[Any]) -> ArchiveRow:
-    values = dict(zip((column.name for column in session_archives.c), fields, strict=True))
-    for index in ("events_index", "messages_index"):
-        values[index] = [(first, offset) for first, offset in values[index]]
-    return ArchiveRow(**values)
-
-
-def _message(position: int, turn_id: str, role: Any, content: Any, usage: Any) -> StoredMessage:
-    return StoredMessage(position, turn_id, Message(role, content), Usage(**usage) if usage else None)

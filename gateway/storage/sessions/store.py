@@ -1,65 +1,35 @@
 """Sessions with their messages, in SQL."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from typing import Any, Protocol
 
-from sqlalchemy import (
-    Connection,
-    Select,
-    and_,
-    bindparam,
-    delete,
-    exists,
-    null,
-    or_,
-    select,
-    tuple_,
-    update,
-)
+from sqlalchemy import Connection, Select, bindparam, delete, null, select, update
 
-from gateway.errors import ArchiveDamaged, Conflict, SessionIdTaken
+from gateway.errors import Conflict, SessionIdTaken
 from gateway.ids import now_ms
 from gateway.storage.archives.statements import suspect_archives
-from gateway.storage.branches import Branch
-from gateway.storage.branches.branch_positions import branch_of
-from gateway.storage.database import Database, Prepared, SessionLock, Store, reads, send, writes
+from gateway.storage.database import Database, Prepared, SessionLock, reads, send, writes
 from gateway.storage.holds.statements import check_not_held
-from gateway.storage.messages import History, PromptMemories, StoredMessage
+from gateway.storage.messages import PromptMemories
 from gateway.storage.projects import Sharing
-from gateway.storage.projects.access import SHARED_WITH
 from gateway.storage.projects.sharing import share
-from gateway.storage.refusals import no_session
 from gateway.storage.replica_signals import Signal
 from gateway.storage.retention import SessionDays
 from gateway.storage.retention.statements import set_session
 from gateway.storage.row_codec import as_json
-from gateway.storage.schema import heads, sessions
-from gateway.storage.sessions import Order, Outline, SessionRow
+from gateway.storage.schema import sessions
+from gateway.storage.sessions import Order, SessionRow
 from gateway.storage.sessions.busy import check_is_idle
-from gateway.storage.sessions.history import (
-    LAST,
-    ReadArchived,
-    outline_in,
-    outline_of,
-    range_of,
-    size_of,
-    view_of,
-)
+from gateway.storage.sessions.history import ReadArchived
 from gateway.storage.sessions.memory_removal import forget, places_of
 from gateway.storage.sessions.purges import SqlPurges
-from gateway.storage.sessions.session_creation import ROWS, add_session
-from gateway.storage.turns.heads import OF_SESSION
+from gateway.storage.sessions.session_creation import add_session
+from gateway.storage.sessions.session_rows import ID, TAKEN, newest, session_of
+from gateway.storage.sessions.transcripts import SqlTranscripts
 from gateway.storage.turns.instructions import text_of
-from gateway.storage.turns.rows import open_turn_of
 
-ID = sessions.c.id == bindparam("session_id")
-OWN = and_(ID, sessions.c.owner == bindparam("owner"))
-
-SESSIONS = select(*ROWS.columns).join_from(sessions, heads, OF_SESSION)
-SESSION = Prepared(SESSIONS.where(OWN))
-TAKEN = Prepared(select(sessions.c.id).where(ID))
 REMOVE = Prepared(delete(sessions).where(ID))
 ENTITLE = Prepared(
     update(sessions)
@@ -78,10 +48,6 @@ CARRIED = Prepared(select(sessions.c.carried).where(ID))
 CARRY = Prepared(update(sessions).where(ID, sessions.c.carried.is_(None)).values(carried=bindparam("text")))
 
 
-MAX_PAGE, PAGE_SIZE = 16, 131_072
-"""Messages of one page of a history, and characters from which on the next page has fewer."""
-
-
 class TextIndex(Protocol):
     """Finds sessions by their words. The methods that take a connection are part of a transaction."""
 
@@ -97,13 +63,6 @@ class TextIndex(Protocol):
     def put_title(self, connection: Connection, session_id: str, owner: str, words: Iterable[str]) -> None:
         """Puts the words of a title in place of those of the former one."""
         ...
-
-
-def session_of(connection: Connection, session_id: str, owner: str) -> SessionRow:
-    row = SESSION.one(connection, session_id=session_id, owner=owner)
-    if row is None:
-        raise no_session(session_id)
-    return ROWS.read(row)
 
 
 def create_session(connection: Connection, row: SessionRow) -> None:
@@ -132,40 +91,6 @@ def delete_session(
     return [*archived, *purges.begin(connection, session_id).blobs]
 
 
-def newest(
-    connection: Connection,
-    owner: str,
-    found: Select[tuple[str]] | None,
-    *,
-    limit: int,
-    before: tuple[int, str] | None,
-    order: Order = "updated",
-    project_id: str | None = None,
-    **only: bool | None,
-) -> list[SessionRow]:
-    """The owner's, newest first; of those that were `found` if given. `only`: by `pinned` and `archived`."""
-    place = (sessions.c[f"{order}_at"], sessions.c.id)
-    chosen = SESSIONS.where(sessions.c.owner == owner)
-    if project_id is not None:
-        is_seen = or_(sessions.c.owner == owner, exists().where(SHARED_WITH))
-        chosen = SESSIONS.where(sessions.c.project_id == project_id, is_seen).params(user_id=owner)
-    for name, wanted in only.items():
-        if wanted is not None:
-            since = sessions.c[f"{name}_at"]
-            chosen = chosen.where(since.is_not(None) if wanted else since.is_(None))
-    if before is not None:
-        chosen = chosen.where(tuple_(*place) < before)
-    if found is not None:
-        chosen = chosen.where(sessions.c.id.in_(found))
-    rows = connection.execute(chosen.order_by(*(column.desc() for column in place)).limit(limit))
-    return [ROWS.read(row) for row in rows]
-
-
-def is_there(connection: Connection, session_id: str) -> bool:
-    """Whether it is, so that what was read of it, or its archives, is not another's."""
-    return TAKEN.one(connection, session_id=session_id) is not None
-
-
 def begin_generation(connection: Connection, session_id: str, after: int, *, instead_of: int) -> None:
     BEGIN_GENERATION.run(connection, session_id=session_id, after=after, instead_of=instead_of)
 
@@ -184,7 +109,7 @@ def carry(connection: Connection, session_id: str, text: str) -> None:
     CARRY.run(connection, session_id=session_id, text=text)
 
 
-class SqlSessions(Store):
+class SqlSessions(SqlTranscripts):
     """The `Sessions` protocol. `archived` reads what was moved to archives, `index` is what `list` searches,
     `purges` removes the rows of those that are deleted."""
 
@@ -194,14 +119,11 @@ class SqlSessions(Store):
     carry = writes(carry)
     instructions = reads(text_of, snapshot=False)
     set_prompt_memories = writes(set_prompt_memories)
-    branch = reads(branch_of)
-    _is_there = reads(is_there, snapshot=False)
 
     def __init__(
         self, database: Database, archived: ReadArchived, index: TextIndex, purges: SqlPurges
     ) -> None:
-        super().__init__(database)
-        self._archived = archived
+        super().__init__(database, archived)
         self._index = index
         self._purges = purges
 
@@ -285,66 +207,6 @@ class SqlSessions(Store):
             lambda connection: delete_session(connection, session_id, owner, self._purges, only_if),
             committed=self._purges.begun,
         )
-
-    async def messages(
-        self, session_id: str, *, after: int = 0, until: int | None = None, branch: Branch | None = None
-    ) -> Sequence[StoredMessage]:
-        """Messages with position > `after` and <= `until`, in order; none of a session that is gone. Raises
-        errors.ArchiveDamaged."""
-        if branch is not None:
-            ranges = branch.within(after, LAST if until is None else until)
-            parts = [await self.messages(session_id, after=first, until=last) for first, last in ranges]
-            return [stored for part in parts for stored in part]
-        found = await self.database.read(
-            lambda connection: range_of(connection, session_id, after, until), snapshot=False
-        )
-        try:
-            return await found.read(self._archived)
-        except ArchiveDamaged:
-            if not await self._is_there(session_id):
-                return []
-            raise
-
-    async def history(self, session_id: str, *, whole: bool = False) -> History:
-        """The model's view of the session; with `whole` without its compressions. Raises
-        errors.ArchiveDamaged. It is empty when there is no such session."""
-        view = await self.database.read(
-            lambda connection: view_of(connection, session_id, whole=whole), snapshot=False
-        )
-        try:
-            return await view.read(self._archived)
-        except ArchiveDamaged:
-            if not await self._is_there(session_id):
-                return History([])
-            raise
-
-    async def outline(
-        self, session_id: str, owner: str, *, whole: bool = False, branch: int | None = None
-    ) -> Outline:
-        """The session, its open turn and the ranges of its history in a branch. Raises errors.NotFound."""
-
-        def work(connection: Connection) -> Outline:
-            session = session_of(connection, session_id, owner)
-            if branch is not None and branch != session.active_branch:
-                return outline_in(connection, session, branch, whole=whole)
-            return outline_of(connection, session, open_turn_of(connection, session_id), whole=whole)
-
-        return await self.database.read(work)
-
-    async def pages(self, outline: Outline) -> AsyncGenerator[Sequence[StoredMessage]]:
-        """The messages of the outline, a page at a time. Raises errors.NotFound and errors.ArchiveDamaged.
-        How many messages a page has follows from the size of the one before."""
-        count, session_id = 1, outline.session.id
-        for after, until in outline.ranges:
-            at = after
-            while at < until:
-                to = min(at + count, until)
-                page = await self.messages(session_id, after=at, until=to)
-                if len(page) < to - at and not await self._is_there(session_id):
-                    raise no_session(session_id)
-                yield page
-                at, size = to, sum(size_of(item.message.content) for item in page)
-                count = min(count * 2, MAX_PAGE) if size <= PAGE_SIZE else max(count // 2, 1)
 
     async def forget_memory(self, owner: str, memory_id: str) -> None:
         """Removes the memory's text from prompts and recall records of the owner's sessions."""

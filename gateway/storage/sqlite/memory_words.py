@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Float, Integer, Subquery, column, text
 
 from gateway.storage.memories import Indexed, Passage
 from gateway.storage.memories.terms import PASSAGES, PLAIN, Terms, entry_of, kept, split
-from gateway.storage.sqlite.sqlite_database import raw_of
+from gateway.storage.sqlite.sqlite_file import raw_of
 
 PUT = "INSERT INTO memory_words (rowid, words, passage) VALUES (?, ?, ?)"
 REMOVE = "DELETE FROM memory_words WHERE rowid BETWEEN ? AND ?"

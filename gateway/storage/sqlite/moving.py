@@ -13,7 +13,7 @@ from gateway.storage.migrations import MEMORIES, MOVING, SESSIONS, schema_of, to
 from gateway.storage.migrations.run import begin
 from gateway.storage.moving import Values, not_own
 from gateway.storage.sqlite.memory_words import Fts5Words
-from gateway.storage.sqlite.sqlite_database import raw_of
+from gateway.storage.sqlite.sqlite_file import raw_of
 
 
 class SqliteMoving:

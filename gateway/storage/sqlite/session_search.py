@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Select, Text, column, select, text
 
 from gateway.storage.sessions.search import mark_of
 from gateway.storage.sessions.unindexed import Fresh
-from gateway.storage.sqlite.sqlite_database import raw_of
+from gateway.storage.sqlite.sqlite_file import raw_of
 
 TURN_BITS = 24
 """Sixteen million turns in a session; SQLite's rowids leave 39 bits for sessions."""

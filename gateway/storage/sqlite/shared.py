@@ -20,7 +20,7 @@ from gateway.storage.data_folder_lock import opening
 from gateway.storage.database import Lock
 from gateway.storage.migrations import MEMORIES, upgrade
 from gateway.storage.sqlite.memory_words import Fts5Words
-from gateway.storage.sqlite.sqlite_database import SqliteFile, connected, raw_of
+from gateway.storage.sqlite.sqlite_file import SqliteFile, connected, raw_of
 
 T = TypeVar("T")
 

@@ -1,34 +1,22 @@
-"""A SQLite file: one writing connection on a thread of its own, a few that only read."""
+"""The SQLite file of the sessions, which one process alone may have open."""
 
 import asyncio
-import sqlite3
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from queue import SimpleQueue
 from tempfile import TemporaryFile
-from time import perf_counter
-from types import TracebackType
-from typing import Self, TypeVar
+from typing import Self
 
-from sqlalchemy import Connection, StaticPool, create_engine
+from sqlalchemy import Connection
 
 from gateway.errors import StorageError
-from gateway.ids import new_replica_id
 from gateway.storage.data_folder_lock import FolderLock
-from gateway.storage.database import ConnectionPools, Lock, PoolUse, Transaction
+from gateway.storage.database import Transaction
 from gateway.storage.log import Page
-from gateway.storage.log.group_commit import Deliver, Flushed, GroupCommit
+from gateway.storage.log.group_commit import Deliver, Flushed
 from gateway.storage.migrations import SESSIONS, upgrade
-from gateway.storage.replica_signals import Signals
-from gateway.storage.sqlite.commits import Durability, SqliteCommits
+from gateway.storage.sqlite.commits import Durability
 from gateway.storage.sqlite.event_rows import read_page
-from gateway.storage.sqlite.failures import for_caller, storage_error
-
-T = TypeVar("T")
-
-LOCK_WAIT = 5.0
-"""Seconds that a connection waits for others of the same file."""
+from gateway.storage.sqlite.sqlite_file import SqliteFile, connected, raw_of
 
 MIN_FREE = 1_048_576
 """Bytes that must be free on the disk, after a commit failed, for another attempt to be worth it."""
@@ -56,106 +44,6 @@ UNCHANGED = 2
 """Rows that a merge which had nothing to do has changed, fewer than which say that it is over."""
 EMPTY_LOG_PAUSES = (0, 0.1, 1)
 """Seconds before each attempt to empty the write-ahead log: a reader of an older state keeps it from that."""
-
-
-class SqliteFile:
-    """What is the same for every file: the `Database` protocol on its connections. The first one writes."""
-
-    about = "sessions"
-    """Begins the name of its pool."""
-
-    def __init__(
-        self,
-        path: Path,
-        connections: Sequence[Connection],
-        flushed: Flushed | None = None,
-        durability: Durability = "synced",
-    ) -> None:
-        writer, *readers = connections
-        self.path = path
-        self.replica = new_replica_id()
-        self.signals = Signals()
-        self._connections = connections
-        commits = SqliteCommits(raw_of(writer), writer, durability)
-        self._writer = GroupCommit(commits, self.signals, flushed)
-        self._free: SimpleQueue[Connection] = SimpleQueue()
-        for reader in readers:
-            self._free.put(reader)
-        self._pool = ThreadPoolExecutor(len(readers), thread_name_prefix="storage-reader")
-        self._pools = ConnectionPools()
-        self._loop = asyncio.get_running_loop()
-        self._open = True
-
-    async def close(self) -> None:
-        """Commits what is pending and lets the file go. Later calls do nothing."""
-        if self._open:
-            self._open = False
-            await self._writer.close()
-            await asyncio.to_thread(self._release)
-
-    async def write(
-        self,
-        work: Callable[[Connection], T],
-        *,
-        over: Lock | None = None,  # a transaction has the whole file to itself
-        committed: Callable[[], None] | None = None,
-    ) -> T:
-        """Runs `work` in the writer's next transaction; returns once it is durable."""
-        future: asyncio.Future[T] = self._loop.create_future()
-        self._writer.write(Transaction(work, future, committed))
-        return await future
-
-    async def read(self, work: Callable[[Connection], T], *, snapshot: bool = True) -> T:
-        """Runs `work` on a read connection, in a thread."""
-        if not self._open:
-            raise StorageError("The database is closed.", retryable=False)
-        return await self._loop.run_in_executor(self._pool, self._read, work, snapshot, perf_counter())
-
-    def measured_by(self, pools: ConnectionPools) -> None:
-        """Adds the pool of read connections."""
-        readers = self._free.qsize()
-
-        def use() -> PoolUse:
-            idle = self._free.qsize()
-            waiting = self._pool._work_queue.qsize()  # pyright: ignore[reportPrivateUsage] - it is public nowhere
-            return PoolUse(readers - idle, idle, waiting)
-
-        pools.add(f"{self.about} read", use)
-        self._pools = pools
-
-    def _read(self, work: Callable[[Connection], T], snapshot: bool, asked: float) -> T:
-        self._pools.waited(f"{self.about} read", perf_counter() - asked)
-        connection = self._free.get()
-        raw = raw_of(connection)
-        try:
-            if raw.in_transaction:  # its rollback failed
-                raw.execute("ROLLBACK")
-            if snapshot:
-                raw.execute("BEGIN")
-            try:
-                return work(connection)
-            finally:
-                if raw.in_transaction:
-                    raw.execute("ROLLBACK")
-        except BaseException as error:
-            raise for_caller(error) from error
-        finally:
-            self._free.put(connection)
-
-    def _release(self) -> None:
-        self._pool.shutdown()
-        # The writer goes last: closing the last connection empties the write-ahead log into the file.
-        for connection in reversed(self._connections):
-            connection.detach()
-            connection.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
 
 
 class SqliteDatabase(SqliteFile):
@@ -273,29 +161,6 @@ def _reserve(folder: Path) -> None:
         ) from error
 
 
-def raw_of(connection: Connection) -> sqlite3.Connection:
-    """The driver's connection beneath."""
-    raw = connection.connection.dbapi_connection
-    assert isinstance(raw, sqlite3.Connection)
-    return raw
-
-
-def connected(path: Path, writer: str, reader: str, readers: int) -> list[Connection]:
-    """A connection that writes, with its pragmas, then `readers` that do not, with theirs.
-
-    Raises:
-        StorageError: it cannot be opened, or cannot keep a write-ahead log.
-    """
-    try:
-        connections = [_connect(path, writer)]
-        mode = raw_of(connections[0]).execute("PRAGMA journal_mode = WAL").fetchone()[0]
-        if mode != "wal":
-            raise StorageError(f"The database {path} cannot keep a write-ahead log: use a local disk.")
-        return connections + [_connect(path, reader) for _ in range(readers)]
-    except sqlite3.Error as error:
-        raise storage_error(error) from error
-
-
 def _open(path: Path, readers: int) -> tuple[FolderLock, Sequence[Connection], str]:
     lock = FolderLock.of_file(path)
     try:
@@ -304,17 +169,3 @@ def _open(path: Path, readers: int) -> tuple[FolderLock, Sequence[Connection], s
     except StorageError:
         lock.release()
         raise
-
-
-def _connect(path: Path, pragmas: str) -> Connection:
-    """A Core connection in autocommit mode: BEGIN, SAVEPOINT and COMMIT are given by hand."""
-    raw = sqlite3.connect(path, timeout=LOCK_WAIT, isolation_level=None, check_same_thread=False)
-    raw.executescript(pragmas)
-    engine = create_engine(
-        "sqlite://",
-        creator=lambda: raw,
-        poolclass=StaticPool,
-        skip_autocommit_rollback=True,
-        hide_parameters=True,  # they are content, and errors get into the log
-    )
-    return engine.connect()

@@ -51,30 +51,15 @@ TOUCH_SESSION = Prepared(
     .where(sessions.c.id == bindparam("session_id"))
     .values(updated_at=bindparam("at"), title=func.coalesce(sessions.c.title, bindparam("title")))
 )
+_ADDED = (
+    *("id", "session_id", "owner", "status", "input", "model", "client_message_id", "on_conflict"),
+    *("created_at", "first_seq", "attachments", "branch", "parent", "after_position", "instructions"),
+    *("client_tools", "mark", "dialect", "key_id"),
+)
 ADD_TURN = Prepared(
     insert(turns).values(
-        id=bindparam("turn_id"),
-        session_id=bindparam("session_id"),
-        owner=bindparam("owner"),
-        status=bindparam("status"),
-        input=bindparam("input"),
-        model=bindparam("model"),
-        client_message_id=bindparam("client_message_id"),
-        on_conflict=bindparam("on_conflict"),
-        created_at=bindparam("at"),
-        first_seq=bindparam("first_seq"),
-        last_seq=0,
-        cancel_requested=false(),
-        iterations=0,
-        attachments=bindparam("attachments"),
-        branch=bindparam("branch"),
-        parent=bindparam("parent"),
-        after_position=bindparam("after_position"),
-        instructions=bindparam("instructions"),
-        client_tools=bindparam("client_tools"),
-        mark=bindparam("mark"),
-        dialect=bindparam("dialect"),
-        key_id=bindparam("key_id"),
+        {name: bindparam(name) for name in _ADDED}
+        | {"last_seq": 0, "cancel_requested": false(), "iterations": 0}
     )
 )
 CANCEL = Prepared(update(turns).where(OF_ID, turns.c.status != "done").values(cancel_requested=true()))
@@ -122,29 +107,7 @@ def accept(connection: Connection, replica: str, new: NewTurn, max_queued: int) 
     before = None if waits else _in_force(connection, new.session_id, session, new.parent_turn_id)
     digest = before if digest is None else digest
     tools = add_tools(connection, new.session_id, new.client_tools)
-    turn = _row_of(new, session, place, digest, tools, waits=waits)
-    ADD_TURN.run(
-        connection,
-        turn_id=turn.id,
-        session_id=turn.session_id,
-        owner=turn.owner,
-        status=turn.status,
-        input=turn.input,
-        model=turn.model,
-        client_message_id=turn.client_message_id,
-        on_conflict=new.on_conflict,
-        at=new.at,
-        first_seq=0 if waits else session.head + 1,
-        attachments=json_of(turn.attachments),
-        branch=place.branch,
-        parent=place.parent,
-        after_position=None if waits else session.position,
-        instructions=digest,
-        client_tools=turn.client_tools,
-        mark=new.mark,
-        dialect=new.dialect,
-        key_id=new.key_id,
-    )
+    turn = _added(connection, new, session, place, digest=digest, tools=tools, waits=waits)
     if not waits:
         _put_in_force(connection, turn, before)
         fence.begin_turn(connection, turn.session_id, turn.id, replica)
@@ -252,10 +215,17 @@ def _put_in_force(connection: Connection, turn: TurnRow, before: str | None) -> 
         client_instructions.put_in_force(connection, turn.session_id, turn.instructions)
 
 
-def _row_of(
-    new: NewTurn, session: Entered, place: Entry, digest: str | None, tools: str | None, *, waits: bool
+def _added(
+    connection: Connection,
+    new: NewTurn,
+    session: Entered,
+    place: Entry,
+    *,
+    digest: str | None,
+    tools: str | None,
+    waits: bool,
 ) -> TurnRow:
-    return TurnRow(
+    turn = TurnRow(
         id=new.id,
         session_id=new.session_id,
         owner=new.owner,
@@ -281,6 +251,29 @@ def _row_of(
         is_shared=session.shared is not None,
         host=session.host,
     )
+    ADD_TURN.run(
+        connection,
+        id=turn.id,
+        session_id=turn.session_id,
+        owner=turn.owner,
+        status=turn.status,
+        input=turn.input,
+        model=turn.model,
+        client_message_id=turn.client_message_id,
+        on_conflict=new.on_conflict,
+        created_at=turn.created_at,
+        first_seq=0 if waits else session.head + 1,
+        attachments=json_of(turn.attachments),
+        branch=place.branch,
+        parent=place.parent,
+        after_position=None if waits else session.position,
+        instructions=digest,
+        client_tools=turn.client_tools,
+        mark=new.mark,
+        dialect=new.dialect,
+        key_id=new.key_id,
+    )
+    return turn
 
 
 def _files(turn: NewTurn | TurnRow) -> list[tuple[str, int]]:

@@ -1,0 +1,104 @@
+"""The messages of sessions, read from tables and archives."""
+
+from collections.abc import AsyncGenerator, Sequence
+from typing import cast
+
+from sqlalchemy import Connection
+
+from gateway.errors import ArchiveDamaged
+from gateway.storage.branches import Branch
+from gateway.storage.branches.branch_positions import branch_of
+from gateway.storage.database import Database, Store, reads
+from gateway.storage.messages import History, StoredMessage
+from gateway.storage.refusals import no_session
+from gateway.storage.sessions import Outline
+from gateway.storage.sessions.history import LAST, ReadArchived, outline_in, outline_of, range_of, view_of
+from gateway.storage.sessions.session_rows import is_there, session_of
+from gateway.storage.turns.rows import open_turn_of
+
+MAX_PAGE, PAGE_SIZE = 16, 131_072
+"""Messages of one page of a history, and characters from which on the next page has fewer."""
+
+
+class SqlTranscripts(Store):
+    """The `Transcripts` protocol. `archived` reads what was moved to archives."""
+
+    branch = reads(branch_of)
+    _is_there = reads(is_there, snapshot=False)
+
+    def __init__(self, database: Database, archived: ReadArchived) -> None:
+        super().__init__(database)
+        self._archived = archived
+
+    async def messages(
+        self, session_id: str, *, after: int = 0, until: int | None = None, branch: Branch | None = None
+    ) -> Sequence[StoredMessage]:
+        """Messages with position > `after` and <= `until`, in order; none of a session that is gone. Raises
+        errors.ArchiveDamaged."""
+        if branch is not None:
+            ranges = branch.within(after, LAST if until is None else until)
+            parts = [await self.messages(session_id, after=first, until=last) for first, last in ranges]
+            return [stored for part in parts for stored in part]
+        found = await self.database.read(
+            lambda connection: range_of(connection, session_id, after, until), snapshot=False
+        )
+        try:
+            return await found.read(self._archived)
+        except ArchiveDamaged:
+            if not await self._is_there(session_id):
+                return []
+            raise
+
+    async def history(self, session_id: str, *, whole: bool = False) -> History:
+        """The model's view of the session; with `whole` without its compressions. Raises
+        errors.ArchiveDamaged. It is empty when there is no such session."""
+        view = await self.database.read(
+            lambda connection: view_of(connection, session_id, whole=whole), snapshot=False
+        )
+        try:
+            return await view.read(self._archived)
+        except ArchiveDamaged:
+            if not await self._is_there(session_id):
+                return History([])
+            raise
+
+    async def outline(
+        self, session_id: str, owner: str, *, whole: bool = False, branch: int | None = None
+    ) -> Outline:
+        """The session, its open turn and the ranges of its history in a branch. Raises errors.NotFound."""
+
+        def work(connection: Connection) -> Outline:
+            session = session_of(connection, session_id, owner)
+            if branch is not None and branch != session.active_branch:
+                return outline_in(connection, session, branch, whole=whole)
+            return outline_of(connection, session, open_turn_of(connection, session_id), whole=whole)
+
+        return await self.database.read(work)
+
+    async def pages(self, outline: Outline) -> AsyncGenerator[Sequence[StoredMessage]]:
+        """The messages of the outline, a page at a time. Raises errors.NotFound and errors.ArchiveDamaged.
+        How many messages a page has follows from the size of the one before."""
+        count, session_id = 1, outline.session.id
+        for after, until in outline.ranges:
+            at = after
+            while at < until:
+                to = min(at + count, until)
+                page = await self.messages(session_id, after=at, until=to)
+                if len(page) < to - at and not await self._is_there(session_id):
+                    raise no_session(session_id)
+                yield page
+                at, size = to, sum(size_of(item.message.content) for item in page)
+                count = min(count * 2, MAX_PAGE) if size <= PAGE_SIZE else max(count // 2, 1)
+
+
+def size_of(value: object) -> int:
+    """The characters of all texts in a content, about."""
+    match value:
+        case str():
+            return len(value)
+        case list():
+            return sum(map(size_of, cast("list[object]", value)))
+        case dict():
+            return sum(map(size_of, cast("dict[str, object]", value).values()))
+        case _:
+            return 1
