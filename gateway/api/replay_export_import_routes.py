@@ -85,7 +85,7 @@ async def replay(request: ApiRequest) -> Response:
     streamed live, also when the session was archived since."""
     query = await request.read_query(ReplayQuery)
     gateway = request.gateway
-    place = await gateway.records.replaying(
+    place = await gateway.replays.replaying(
         request.principal,
         request.path_id("session_id"),
         speed=read_speed(query.speed),
@@ -99,7 +99,7 @@ async def replay(request: ApiRequest) -> Response:
         return Response(status_code=204, headers=HEADERS)
     return EventStream(
         request,
-        partial(gateway.records.replay, place),
+        partial(gateway.replays.replay, place),
         request.telemetry.metrics.streams.opened("replay", head=place.until),
         opening=encode_open(place.session_id, place.after, place.until, None, None),
         session_id=place.session_id,
@@ -114,7 +114,7 @@ async def export(request: ApiRequest) -> Response:
     gateway, session_id = request.gateway, request.path_id("session_id")
     form = (await request.read_query(ExportQuery)).format
     if form != "jsonl":
-        session, turns = await gateway.records.shared_turns(request.principal, session_id)
+        session, turns = await gateway.replays.shared_turns(request.principal, session_id)
         pages = HTML if form == "html" else MARKDOWN
         return Download(
             _drawn(pages, asdict(session), turns),

@@ -45,7 +45,7 @@ def mcp(
     """
     from importlib.util import find_spec
 
-    from gateway.cli.memory_commands import checked_id
+    from gateway.cli.open_memory import checked_id
     from gateway.errors import GatewayError, SettingsError
     from gateway.settings import load_settings
     from gateway.telemetry.lines.logs import configure_logging

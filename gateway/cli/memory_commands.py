@@ -1,9 +1,8 @@
 """`gateway memory`: what is remembered, looked after by a person. A gateway may run meanwhile, or none."""
 
 import sys
-from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -20,14 +19,12 @@ from gateway.cli.memory_options import (
     Version,
     given_text,
 )
+from gateway.cli.open_memory import change_in, in_context, in_stored
 from gateway.cli.options import AsJson, Yes
 from gateway.storage.memories import Status
 
 if TYPE_CHECKING:
     from gateway.cli.memory_context import MemoryContext, OpenMemories
-    from gateway.memory.changes import Changed
-
-T = TypeVar("T")
 
 
 def list_(
@@ -71,7 +68,7 @@ def list_(
         filtered = bool(kind or status or tag or unconfirmed or role or project)
         show_rows(rows, count, user, filtered=filtered, as_json=as_json)
 
-    _in_stored(user, work, role=role, project=project)
+    in_stored(user, work, role=role, project=project)
 
 
 def search(
@@ -103,7 +100,7 @@ def show(memory_id: Id, *, user: User = "local", as_json: AsJson = False) -> Non
     async def work(stored: "OpenMemories") -> None:
         show_details(await stored.memories.details(stored.viewer, memory_id), as_json=as_json)
 
-    _in_stored(user, work)
+    in_stored(user, work)
 
 
 def save(
@@ -139,7 +136,7 @@ def save(
         pinned=bool(pinned),
         owner_type=owner,
     )
-    _change(
+    change_in(
         user,
         "Saved",
         lambda context, reason: context.editor.save(new, reason, depends_on=depends_on or ()),
@@ -177,7 +174,7 @@ def edit(
         raise typer.BadParameter(
             "Nothing to change: give --content, --type, --importance, --tag or --pinned."
         )
-    _change(
+    change_in(
         user,
         "Edited",
         lambda context, reason: context.editor.edit(memory_id, given, reason, version=version),
@@ -187,7 +184,7 @@ def edit(
 
 def delete(memory_id: Id, *, version: Version = None, user: User = "local", as_json: AsJson = False) -> None:
     """Forget a memory: nothing recalls it any more. What it was stays on record until it is erased."""
-    _change(
+    change_in(
         user,
         "Deleted",
         lambda context, reason: context.editor.delete(memory_id, reason, version=version),
@@ -213,7 +210,7 @@ def erase(
 
 def confirm(memory_id: Id, *, version: Version = None, user: User = "local", as_json: AsJson = False) -> None:
     """Say that something is true which waits to be confirmed, or which is marked to be looked at."""
-    _change(
+    change_in(
         user,
         "Confirmed",
         lambda context, reason: context.editor.confirm(memory_id, reason, version=version),
@@ -239,7 +236,7 @@ def correct(
     if (action == "replace") != (content is not None):
         raise typer.BadParameter("replace needs --content, the others take none.")
     text = None if content is None else given_text(content)
-    _change(
+    change_in(
         user,
         "Corrected",
         lambda context, reason: context.editor.correct(
@@ -256,7 +253,9 @@ def merge(
     as_json: AsJson = False,
 ) -> None:
     """Make one memory of several, which it replaces. It says what they say, one below the other."""
-    _change(user, "Merged", lambda context, reason: context.editor.merge(memory_ids, reason), as_json=as_json)
+    change_in(
+        user, "Merged", lambda context, reason: context.editor.merge(memory_ids, reason), as_json=as_json
+    )
 
 
 def export(
@@ -280,82 +279,3 @@ def import_(
 
     report = in_context(user, lambda context: read_memories(context, file), makes=True)
     sys.exit(1 if report.refused else 0)
-
-
-def checked_id(name: str, option: str) -> str:
-    """`name`, if it is an id. Raises typer.BadParameter."""
-    from gateway.ids import is_id, is_user
-
-    if not (is_user(name) if option == "--user" else is_id(name)):
-        raise typer.BadParameter(f"{option} takes an id: 1 to 64 letters, digits, _ and -.")
-    return name
-
-
-def in_context(
-    user: str,
-    work: "Callable[[MemoryContext], Awaitable[T]]",
-    *,
-    role: str | None = None,
-    project: str | None = None,
-    makes: bool = False,
-) -> T:
-    """What `work` returns, done on the memory of a user. Raises typer.BadParameter for what is no id, and as
-    `open_context`."""
-    import asyncio
-
-    from gateway.cli.memory_context import open_context
-
-    _check_ids(user, role, project)
-
-    async def at_once() -> T:
-        async with open_context(user, role, project, makes=makes) as context:
-            return await work(context)
-
-    return asyncio.run(at_once())
-
-
-def _in_stored(
-    user: str,
-    work: "Callable[[OpenMemories], Awaitable[None]]",
-    *,
-    role: str | None = None,
-    project: str | None = None,
-) -> None:
-    """Does `work` on the stored memories of a user. Raises as `in_context`."""
-    import asyncio
-
-    from gateway.cli.memory_context import open_stored
-
-    _check_ids(user, role, project)
-
-    async def at_once() -> None:
-        async with open_stored(user, role, project) as stored:
-            await work(stored)
-
-    asyncio.run(at_once())
-
-
-def _check_ids(user: str, role: str | None, project: str | None) -> None:
-    for name, option in ((user, "--user"), (role, "--role"), (project, "--project")):
-        if name is not None:
-            checked_id(name, option)
-
-
-def _change(
-    user: str,
-    what: str,
-    change: "Callable[[MemoryContext, str], Awaitable[Changed | Sequence[Changed]]]",
-    *,
-    role: str | None = None,
-    project: str | None = None,
-    makes: bool = False,
-    as_json: bool,
-) -> None:
-    from gateway.cli.memory_views import show_changes
-    from gateway.memory.changes import Changed
-
-    reason = f"{what} on the command line."
-    changed = in_context(
-        user, lambda context: change(context, reason), role=role, project=project, makes=makes
-    )
-    show_changes([changed] if isinstance(changed, Changed) else changed, as_json=as_json)

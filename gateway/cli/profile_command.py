@@ -27,7 +27,7 @@ def profile(
     as_json: AsJson = False,
 ) -> None:
     """Show the profile of a user, or of a household of theirs, and change it."""
-    from gateway.cli.memory_commands import in_context
+    from gateway.cli.open_memory import in_context
 
     facts = dict(_fact(each) for each in set_ or ())
     gone = set(remove or ())

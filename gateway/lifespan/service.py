@@ -32,12 +32,13 @@ from gateway.service.personal_data import PersonalData
 from gateway.service.projects import UserProjects
 from gateway.service.prompts import Prompts
 from gateway.service.provider_keys import UserProviderKeys
-from gateway.service.replay_export_import import SessionRecords
 from gateway.service.retention import RetentionSweep, TenantRetention
 from gateway.service.schedules import UserSchedules
 from gateway.service.secrets import SecretRotation
 from gateway.service.sent_prompts import SentPrompts
 from gateway.service.session_events import SessionEvents
+from gateway.service.session_records import SessionRecords
+from gateway.service.session_replays import SessionReplays
 from gateway.service.sessions import UserSessions
 from gateway.service.skills import SkillsOffered
 from gateway.service.streams import SessionStreams
@@ -99,7 +100,8 @@ async def open_service(process: Process, abilities: Abilities) -> Service:
         history=SessionHistory(deps, in_flight),
         prompts=Prompts(deps),
         sent_prompts=SentPrompts(deps),
-        records=SessionRecords(deps, in_flight, archiver),
+        replays=SessionReplays(deps, in_flight, sessions),
+        records=SessionRecords(deps, in_flight, archiver, sessions),
         approvals=approvals,
         client_results=ClientResults(deps, in_flight),
         skills=SkillsOffered(deps),

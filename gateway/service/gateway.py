@@ -17,11 +17,12 @@ from gateway.service.memory import UserMemories
 from gateway.service.projects import UserProjects
 from gateway.service.prompts import Prompts
 from gateway.service.provider_keys import UserProviderKeys
-from gateway.service.replay_export_import import SessionRecords
 from gateway.service.retention import TenantRetention
 from gateway.service.schedules import UserSchedules
 from gateway.service.secrets import SecretRotation
 from gateway.service.sent_prompts import SentPrompts
+from gateway.service.session_records import SessionRecords
+from gateway.service.session_replays import SessionReplays
 from gateway.service.sessions import UserSessions
 from gateway.service.skills import SkillsOffered
 from gateway.service.streams import SessionStreams
@@ -45,6 +46,7 @@ class Gateway:
     history: SessionHistory
     prompts: Prompts
     sent_prompts: SentPrompts
+    replays: SessionReplays
     records: SessionRecords
     approvals: TurnApprovals
     client_results: ClientResults

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.errors import BadImport
-from gateway.history.copies.checks import check
+from gateway.history.copies.checked_file import check
 from gateway.storage.artifacts import CHUNK
 from gateway.wiring import open_storage
 from tests.history.artifact_copies import LONG, a_file, forged, is_untouched, lines_of, parsed

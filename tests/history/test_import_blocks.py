@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.errors import BadImport
-from gateway.history.copies.checks import check
+from gateway.history.copies.checked_file import check
 from gateway.history.summaries.dialogue import write_out
 from gateway.history.tokens import tokens_of
 from gateway.history.transcript import fold, problems, tools_read_in, view

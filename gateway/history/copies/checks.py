@@ -1,11 +1,10 @@
 """Checks whether a file is a complete and valid export. Nothing in it is trusted: a forged file must not do
 more than its importer could have done over the API."""
 
-import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO
+from typing import Any
 
 import orjson
 
@@ -17,19 +16,16 @@ from gateway.history.copies.artifacts import CheckedArtifacts
 from gateway.history.copies.blocks import check_content
 from gateway.history.copies.branches import CheckedBranches
 from gateway.history.copies.export import (
-    ARTIFACT_KINDS,
     EVENT_HEAD,
     FORMAT,
-    KINDS,
     NEWER_THAN,
     WITHOUT_ARTIFACTS,
     WITHOUT_BRANCHES,
     WITHOUT_INSTRUCTIONS,
     WITHOUT_ROLES,
     archived,
-    counts_of,
 )
-from gateway.history.copies.line_reader import ExportLines, copied, demand, read_line, valid, written_later
+from gateway.history.copies.line_reader import copied, demand, valid, written_later
 from gateway.history.sequence_gaps import SequenceGaps
 from gateway.ids import is_id
 from gateway.messages import Usage
@@ -65,23 +61,6 @@ LATER_FIELDS: Mapping[str, Sequence[tuple[int, str, int | None]]] = {
 """Fields of lines, in their order, that a format and those before it do not have, and what was so then."""
 
 ENVELOPE = '{"kind":"event","body":{"v":1,"seq":%d,"type":"%s","ts":%d,"session_id":"%s","turn_id":"%s",'
-
-
-@dataclass(slots=True)
-class Checked:
-    """What a sound file of `size` bytes holds, and where: offsets of the first line of each kind, of the
-    message at each position at which a version begins, of the artifacts, and of the first part of each
-    content, by its hash (0: it has none). `began` and `feedback` as in `Incoming`."""
-
-    moment: Moment
-    size: int
-    counts: Counter[str]
-    starts: dict[str, int]
-    messages_from: dict[int, int]
-    artifacts_at: list[int]
-    contents: dict[str, int]
-    began: dict[str, int]
-    feedback: dict[str, Feedback]
 
 
 @dataclass(slots=True)
@@ -297,60 +276,3 @@ class Check:
         self.covered.finish()
         self.artifacts.finish()
         return Moment(session, list(self.versions.values()), self.summary, branches=self.branches.found)
-
-
-def check(file: BinaryIO) -> Checked:
-    """Reads `file` from its beginning and checks all of it.
-
-    Raises:
-        BadImport: it is not sound. `details`: the number of the `line`, from 1, and the `reason`.
-    """
-    found = Check()
-    digest = hashlib.sha256()
-    lines = ExportLines(file)
-    number, stage = 0, 0
-    try:
-        while True:
-            number += 1
-            at = lines.at
-            line = next(lines, None)
-            if line is None:
-                raise BadImport("The file ends before its last line, of the kind end.")
-            kind, value = read_line(line)
-            stage = _next_stage(stage, kind, first=number == 1)
-            if kind == "end":
-                moment = found.finish()
-                _check_end(value, counts_of(found.counts, found.form), digest.hexdigest())
-                demand(next(lines, None) is None, "there is something after the last line")
-                break
-            digest.update(line + b"\n")
-            found.take(kind, value, line, at)
-    except BadImport as error:
-        reason = error.message
-        raise BadImport(f"Line {number}: {reason}", details={"line": number, "reason": reason}) from None
-    return Checked(
-        moment,
-        lines.at,
-        found.counts,
-        found.starts,
-        found.covered.places,
-        found.artifacts.lines_at,
-        found.artifacts.places,
-        found.branches.began,
-        found.feedback,
-    )
-
-
-def _next_stage(stage: int, kind: str, *, first: bool) -> int:
-    if kind not in KINDS:
-        raise BadImport(f"{kind!r:.40} is not a kind of line.")
-    place = KINDS.index("artifact" if kind in ARTIFACT_KINDS else kind)
-    if first != (kind == "session") or place < stage:
-        raise BadImport(f"A line of the kind {kind} does not belong here.")
-    return place
-
-
-def _check_end(value: dict[str, Any], counts: dict[str, int], sha256: str) -> None:
-    demand(value.get("counts") == counts, "the counts are not those of the lines")
-    demand(value.get("sha256") == sha256, "the sha256 is not that of the lines")
-    demand(len(value) == 2, "it is not the last line of an export")

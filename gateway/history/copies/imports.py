@@ -23,7 +23,8 @@ from gateway.history.archive import (
 )
 from gateway.history.copies.artifacts import content_of
 from gateway.history.copies.branches import branch_in
-from gateway.history.copies.checks import LATER_FIELDS, Checked, check
+from gateway.history.copies.checked_file import Checked, check
+from gateway.history.copies.checks import LATER_FIELDS
 from gateway.history.copies.export import EVENT_HEAD, EVENT_TAIL, archived
 from gateway.history.copies.line_reader import ExportLines
 from gateway.ids import now_ms
