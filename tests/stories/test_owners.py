@@ -15,7 +15,7 @@ from gateway.storage.log import Append, OutboxEntry
 from gateway.storage.log.event_log import SqlEventLog
 from gateway.storage.replicas.single_process import SoleReplica
 from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
-from gateway.turn import runner
+from gateway.turn import running_turn
 from gateway.turn.emitter import Emitter
 from tests.harness import TIMEOUT, Client, events, running_gateway, text_of, the, types
 from tests.stories.asking import Outbox, ask, parked
@@ -175,7 +175,7 @@ async def test_an_end_that_takes_long_is_the_one_that_was_asked_for(
     settings: Settings, monkeypatch: pytest.MonkeyPatch, asks: str, status: str
 ) -> None:
     """A tool that does not heed its cancellation is left behind, and the session goes on without it."""
-    monkeypatch.setattr(runner, "CANCEL_TIMEOUT", 0.1)
+    monkeypatch.setattr(running_turn, "CANCEL_TIMEOUT", 0.1)
     released, begun = asyncio.Event(), asyncio.Event()
 
     async def stubborn(arguments: dict[str, object], context: ToolContext) -> ToolOutput:

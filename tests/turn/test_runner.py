@@ -10,7 +10,7 @@ import structlog
 from gateway.errors import ModelError
 from gateway.events.envelope import StoredEvent
 from gateway.storage.turns import Accepted, TurnRow
-from gateway.turn import runner as turns
+from gateway.turn import running_turn
 from gateway.turn.context import TurnContext
 from gateway.turn.finalize import COMPLETED, Ending
 from gateway.turn.observer import NullObserver, Tracing
@@ -86,7 +86,7 @@ async def test_work_that_does_not_heed_its_cancellation_is_not_waited_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """It is still there when the wait is over, and whoever waited goes on without it."""
-    monkeypatch.setattr(turns, "CANCEL_TIMEOUT", 0.0)
+    monkeypatch.setattr(running_turn, "CANCEL_TIMEOUT", 0.0)
     begun, let_go = asyncio.Event(), asyncio.Event()
 
     async def stubborn() -> Ending:
