@@ -88,8 +88,8 @@ async def test_what_a_viewer_may_not_see_hides_nothing_from_them(store: MemorySt
     there = {"visibility": "private", "role_id": "support"}
     await remember(
         store,
-        *(memory(f"s_{number}", f"{number}: {words}", **there) for number in range(1200)),
-        *(memory(f"w_{number}", f"w {number}: {words}", status="frozen") for number in range(1200)),
+        *(memory(f"s_{number}", f"{number}: {words}", **there) for number in range(600)),
+        *(memory(f"w_{number}", f"w {number}: {words}", status="frozen") for number in range(600)),
     )
     mine = memory("m_1", "the dashboard ticket 页面 is Bob's", visibility="private", role_id="writer")
     await remember(store, mine, memory("m_2", "a dashboard for tickets", type="risk"))
@@ -319,7 +319,7 @@ async def emptied(store: MemoryStore) -> None:
             await store.erase(whole, row.id)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(st.lists(rows(), min_size=1, max_size=12), st.lists(scopes | wholes, min_size=1, max_size=4))
 async def test_nobody_is_shown_what_is_outside_of_their_audiences(
     store: MemoryStore, made: Sequence[MemoryRow], viewers: Sequence[Viewer]
