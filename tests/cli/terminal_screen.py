@@ -6,16 +6,20 @@ import pty
 import select
 import signal
 import struct
+import sys
 import termios
 import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
+from functools import partial
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 import pyte
 
+from tests.forked import forked
 from tests.loopback import TIMEOUT
-from tests.running import clean_environment, command
+from tests.running import clean_environment, run_command
 
 COLUMNS, LINES = 80, 24
 
@@ -24,13 +28,12 @@ class Terminal:
     """`shows` waits until a text is on the screen, or was before it scrolled away. `bytes` are all that was
     written to it."""
 
-    def __init__(self, descriptor: int, pid: int, columns: int, lines: int) -> None:
-        self.pid = pid
+    def __init__(self, descriptor: int, process: ForkServerProcess, columns: int, lines: int) -> None:
         self.bytes = b""
         self._descriptor = descriptor
+        self._process = process
         self._screen = pyte.HistoryScreen(columns, lines, history=10_000, ratio=0.5)
         self._stream = pyte.ByteStream(self._screen)
-        self._ended: int | None = None
 
     @property
     def text(self) -> str:
@@ -51,7 +54,12 @@ class Terminal:
     def resize(self, columns: int, lines: int) -> None:
         _set_size(self._descriptor, columns, lines)
         self._screen.resize(lines, columns)
-        os.kill(self.pid, signal.SIGWINCH)
+        self.send(signal.SIGWINCH)
+
+    def send(self, how: signal.Signals) -> None:
+        """Sends the command a signal."""
+        assert self._process.pid is not None
+        os.kill(self._process.pid, how)
 
     def shows(self, text: str, times: int = 1) -> str:
         """What is on the screen as soon as `text` is, so often."""
@@ -68,15 +76,14 @@ class Terminal:
         """Its exit code, or minus the signal that ended it."""
         while self._read():
             pass
-        if self._ended is None:
-            _, status = os.waitpid(self.pid, 0)
-            self._ended = os.waitstatus_to_exitcode(status)
-        return self._ended
+        self._process.join(TIMEOUT)
+        assert self._process.exitcode is not None, "it does not end"
+        return self._process.exitcode
 
     def close(self) -> None:
-        if self._ended is None:
-            os.kill(self.pid, signal.SIGKILL)
-            os.waitpid(self.pid, 0)
+        self._process.kill()
+        self._process.join(TIMEOUT)
+        self._process.close()
         os.close(self._descriptor)
 
     def _read(self) -> bool:
@@ -108,20 +115,31 @@ def terminal(
     for name in ("NO_COLOR", "XDG_STATE_HOME", "COLUMNS", "LINES"):
         surroundings.pop(name, None)
     surroundings |= {"TERM": "xterm-256color", "HOME": str(folder), "LANG": "C.UTF-8", **(environment or {})}
-    words = command(*arguments)
-    pid, descriptor = pty.fork()
-    if pid == 0:
-        try:
-            os.chdir(folder)
-            os.execve(words[0], words, surroundings)
-        finally:
-            os._exit(127)
+    descriptor, inside = pty.openpty()
     _set_size(descriptor, columns, lines)
-    shown = Terminal(descriptor, pid, columns, lines)
+    device = os.ttyname(inside)
+    begun = partial(run_command, begin=partial(_sit_down, device))
+    process = forked(begun, folder, arguments, surroundings, Path(device))
+    while process.is_alive() and not select.select([descriptor], [], [], 0.05)[0]:
+        pass
+    os.close(inside)  # the command alone has it: when it ends, so does what is read here
+    shown = Terminal(descriptor, process, columns, lines)
     try:
         yield shown
     finally:
         shown.close()
+
+
+def _sit_down(terminal: str) -> None:
+    """Makes that terminal the one of this process, which gets its keys and its Ctrl-C."""
+    os.setsid()
+    inside = os.open(terminal, os.O_RDWR)
+    fcntl.ioctl(inside, termios.TIOCSCTTY, 0)
+    for standard in range(3):
+        os.dup2(inside, standard)
+    sys.stdin = os.fdopen(0, encoding="utf-8", errors="surrogateescape", closefd=False)
+    for standard, name in ((1, "stdout"), (2, "stderr")):
+        setattr(sys, name, os.fdopen(standard, "w", buffering=1, encoding="utf-8", closefd=False))
 
 
 def _set_size(descriptor: int, columns: int, lines: int) -> None:

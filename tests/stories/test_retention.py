@@ -1,5 +1,6 @@
 """Sessions are archived and deleted when they were not used for as long as their tenant wants it."""
 
+import asyncio
 from typing import Any, cast
 
 import pytest
@@ -114,20 +115,26 @@ async def test_a_fixed_rule_refuses_a_session_its_own(client: Client) -> None:
 
 
 async def test_a_look_is_bounded_and_the_next_goes_on_behind_it(
-    client: Client, monkeypatch: pytest.MonkeyPatch
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """So that other upkeep does not wait behind many sessions."""
+
+    async def rest(_: Upkeep) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(Upkeep, "run", rest)  # the gateway's own might look in between
     monkeypatch.setattr("gateway.service.retention.MAX_APPLIED", 2)
     ids = [f"s{number}" for number in range(5)]
-    for each in ids:
-        await client.post("/api/sessions", {"id": each})
-    await client.http.put("/api/retention", json={"delete_days": 1})
-    await used(client, dict.fromkeys(ids, 2))
-    deps = client.app.state.deps
-    retention = RetentionSweep(deps, Archiver(deps))
+    async with running_gateway(settings) as client:
+        for each in ids:
+            await client.post("/api/sessions", {"id": each})
+        await client.http.put("/api/retention", json={"delete_days": 1})
+        await used(client, dict.fromkeys(ids, 2))
+        deps = client.app.state.deps
+        retention = RetentionSweep(deps, Archiver(deps))
 
-    looks = [await retention.look() for _ in range(3)]
+        looks = [await retention.look() for _ in range(3)]
 
-    assert looks == [False, False, True]
-    assert retention.expired == 5
-    assert await left(client) == []
+        assert looks == [False, False, True]
+        assert retention.expired == 5
+        assert await left(client) == []
