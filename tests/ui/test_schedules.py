@@ -42,7 +42,7 @@ def test_a_schedule_is_made_runs_and_leads_to_its_turn(page: Page) -> None:
     page.get_by_role("button", name="Create").click()
     expect(page.get_by_role("status").filter(has_text="Created: Morning 早安")).to_be_visible()
     page.get_by_role("button", name="Run now: Morning 早安").click()
-    ended = page.locator(".schedule-card li", has_text="completed")
+    ended = page.locator(".switch-card li", has_text="completed")
     expect(ended).to_be_visible()
     assert findings(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= 320

@@ -74,7 +74,7 @@ function Bar({ row, axis, zero, isOpen, onToggle }: BarProps) {
   const spoken = [stateOf(row, words), `${words.startsAt} ${duration(row.from - zero)}`, row.open ? words.running : took && words.took].filter(Boolean).join(", ");
   return (
     <button type="button" className="bar" aria-expanded={isOpen} data-state={stateNameOf(row)} onClick={onToggle}>
-      <span className="bar-name">{name}</span>
+      <span className="bar-name" title={name}>{name}</span>
       <span className="unseen">, {spoken} </span>
       <span className="bar-track" aria-hidden="true">
         {row.segments.map(({ kind, from, to }, place) => {
@@ -84,7 +84,7 @@ function Bar({ row, axis, zero, isOpen, onToggle }: BarProps) {
               style={{ insetInlineStart: `${start * 100}%`, width: `${(end - start) * 100}%` }} />
           );
         })}
-        {row.segments.length === 0 && <span className="mark" style={{ insetInlineStart: `${axis.place(row.from) * 100}%` }} />}
+        {row.segments.length === 0 && <span className="mark" style={{ insetInlineStart: `calc((100% - 3px) * ${axis.place(row.from)})` }} />}
       </span>
       <span className="bar-took">{row.open ? "…" : took}</span>
     </button>

@@ -99,9 +99,8 @@ function SkillCard({ skill, query, attempt, onChanged, onTry }: CardProps) {
       <div className="buttons">
         <details>
           <summary>{words.more}<span className="unseen"> {name}</span></summary>
-          <dl className="facts">
-            <dt>{words.location}</dt><dd><code>{location}</code></dd>
-          </dl>
+          <h2>{words.location}</h2>
+          <p className="location"><code>{location}</code></p>
           {parameters.length > 0 && <Parameters parameters={parameters} />}
         </details>
         {enabled && <button type="button" className="small" onClick={onTry}><Play aria-hidden="true" />{words.tryOut}<span className="unseen"> {name}</span></button>}

@@ -1,14 +1,13 @@
 // A schedule: what it sends and when, a switch, and what became of its last times.
 
 import type { api } from "@chat-gateway/client";
-import { CalendarClock, Play, Trash2 } from "lucide-react";
+import { CalendarClock, Play } from "lucide-react";
 import { useCallback, useEffect, useState } from "react";
 
 import { hashOf, NEW_CHAT } from "../../place";
 import { client, useWords } from "../../state";
-import { codeOf } from "../problems";
 import type { PageStatus } from "../page-status";
-import { words as pageWords } from "../page-words";
+import { SwitchCard } from "../SwitchCard";
 import { useTiming, useZonedTime } from "./timing";
 import { words as table } from "./schedule-words";
 
@@ -23,60 +22,39 @@ interface Props {
 
 export function ScheduleCard({ schedule, attempt, onChanged, onGone }: Props) {
   const words = useWords(table);
-  const common = useWords(pageWords);
-  const [isAsked, ask] = useState(false);
   const [isOpen, setOpen] = useState(false);
   const [ran, setRan] = useState(0);
   const { id, name, message, status, due_at: due, reason, session_id: session, timezone, destination } = schedule;
   const timing = useTiming(schedule);
   const time = useZonedTime(timezone);
-  const label = (action: string) => words.actionOf(action, name);
   const isActive = status === "active";
-  const turn = () => attempt(async () => {
+  const turn = () => void attempt(async () => {
     onChanged(await client.changeSchedule(id, isActive ? "paused" : "active"));
     return undefined;
   });
-  const run = () => attempt(async () => {
+  const run = () => void attempt(async () => {
     onChanged(await client.runSchedule(id));
     setRan((times) => times + 1);
     setOpen(true);
     return words.running(name);
   });
-  const remove = () => attempt(async () => {
-    try {
-      await client.deleteSchedule(id);
-    } catch (error) {
-      if (codeOf(error) !== "schedule_not_found") throw error; // it is gone already
-    }
-    onGone(id);
-    return words.deleted(name);
-  });
   const why = reason !== undefined && ((words.reasons as Readonly<Record<string, string>>)[reason] ?? reason);
   const state = isActive && due !== undefined ? words.next(time(due)) : words.states[status];
+  const facts = (
+    <>
+      {[timing, state, why, destination !== undefined && words.destination(destination)].filter(Boolean).join(" · ")}
+      {session !== undefined && <> · <a href={hashOf({ ...NEW_CHAT, session })} aria-label={words.actionOf(words.inChat, name)}>{words.inChat}</a></>}
+    </>
+  );
   return (
-    <li className="card schedule-card">
-      <div className="card-head">
-        <CalendarClock aria-hidden="true" />
-        <b className="name" dir="auto">{name}</b>
-        <small>{[timing, state, why, destination !== undefined && words.destination(destination)].filter(Boolean).join(" · ")}
-          {session !== undefined && <> · <a href={hashOf({ ...NEW_CHAT, session })} aria-label={label(words.inChat)}>{words.inChat}</a></>}</small>
-        {status !== "ended" && <button type="button" role="switch" className="switch" aria-checked={isActive} aria-label={words.isActive(name)} onClick={() => void turn()} />}
-      </div>
-      {message !== name && <p className="content" dir="auto">{message}</p>}
-      <div className="buttons">
-        <button type="button" className="small" aria-expanded={isOpen} aria-label={label(words.details)} onClick={() => setOpen(!isOpen)}>{words.details}</button>
-        <button type="button" className="small" aria-label={label(words.run)} onClick={() => void run()}><Play aria-hidden="true" />{words.run}</button>
-        {isAsked ? (
-          <>
-            <button type="button" className="small dangerous" autoFocus aria-label={label(common.deleteNow)} onClick={() => void remove()}>{common.deleteNow}</button>
-            <button type="button" className="small" onClick={() => ask(false)}>{common.cancel}</button>
-          </>
-        ) : (
-          <button type="button" className="small" aria-label={label(common.delete)} onClick={() => ask(true)}><Trash2 aria-hidden="true" />{common.delete}</button>
-        )}
-      </div>
-      {isOpen && <Runs key={`${ran}-${due ?? ""}-${status}`} schedule={schedule} isAwaited={ran > 0} attempt={attempt} />}
-    </li>
+    <SwitchCard icon={<CalendarClock aria-hidden="true" />} name={name} facts={facts} actionOf={words.actionOf} attempt={attempt}
+      content={message !== name && <p className="content" dir="auto">{message}</p>}
+      toggle={status === "ended" ? undefined : { isOn: isActive, label: words.isActive(name), act: turn }}
+      action={{ text: words.run, icon: <Play aria-hidden="true" />, act: run }}
+      details={{ text: words.details, isOpen, onToggle: () => setOpen(!isOpen) }}
+      deletion={{ act: () => client.deleteSchedule(id), missing: "schedule_not_found", told: words.deleted(name), onGone: () => onGone(id) }}>
+      <Runs key={`${ran}-${due ?? ""}-${status}`} schedule={schedule} isAwaited={ran > 0} attempt={attempt} />
+    </SwitchCard>
   );
 }
 

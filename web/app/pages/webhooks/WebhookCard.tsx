@@ -1,14 +1,14 @@
 // A webhook: where it is, a switch, a test, and what it was replayed.
 
 import type { api } from "@chat-gateway/client";
-import { Send, Trash2, Webhook } from "lucide-react";
+import { Send, Webhook } from "lucide-react";
 import { useCallback, useEffect, useState } from "react";
 
 import { client, useWords } from "../../state";
 import { useTime } from "../locale-formats";
-import { codeOf } from "../problems";
 import type { PageStatus } from "../page-status";
 import { words as pageWords } from "../page-words";
+import { SwitchCard } from "../SwitchCard";
 import { words as table } from "./webhook-words";
 
 interface Props {
@@ -20,53 +20,28 @@ interface Props {
 
 export function WebhookCard({ webhook, attempt, onChanged, onGone }: Props) {
   const words = useWords(table);
-  const common = useWords(pageWords);
-  const [isAsked, ask] = useState(false);
   const [isOpen, setOpen] = useState(false);
   const { id, url, events, failures, disabled_at: disabled } = webhook;
   const isOn = disabled === undefined;
-  const label = (action: string) => words.actionOf(action, url);
   const kinds: Readonly<Record<string, string>> = words.kinds;
-  const turn = () => attempt(async () => {
+  const turn = () => void attempt(async () => {
     onChanged(await client.changeWebhook(id, !isOn));
     return undefined;
   });
-  const test = () => attempt(async () => {
+  const test = () => void attempt(async () => {
     const { delivered, status = 0, error = "", duration_ms: ms } = await client.testWebhook(id);
     return delivered ? words.delivered(status, ms) : words.notDelivered(error);
   });
-  const remove = () => attempt(async () => {
-    try {
-      await client.deleteWebhook(id);
-    } catch (error) {
-      if (codeOf(error) !== "webhook_not_found") throw error; // it is gone already
-    }
-    onGone(id);
-    return words.deleted(url);
-  });
   const state = isOn ? failures > 0 && words.failed(failures) : words.off;
   return (
-    <li className="card">
-      <div className="card-head">
-        <Webhook aria-hidden="true" />
-        <b className="name" dir="ltr">{url}</b>
-        <small>{[events.map((each) => kinds[each] ?? each).join(", "), state].filter(Boolean).join(" · ")}</small>
-        <button type="button" role="switch" className="switch" aria-checked={isOn} aria-label={words.isOn(url)} onClick={() => void turn()} />
-      </div>
-      <div className="buttons">
-        <button type="button" className="small" aria-expanded={isOpen} aria-label={label(words.deliveries)} onClick={() => setOpen(!isOpen)}>{words.deliveries}</button>
-        <button type="button" className="small" aria-label={label(words.test)} onClick={() => void test()}><Send aria-hidden="true" />{words.test}</button>
-        {isAsked ? (
-          <>
-            <button type="button" className="small dangerous" autoFocus aria-label={label(common.deleteNow)} onClick={() => void remove()}>{common.deleteNow}</button>
-            <button type="button" className="small" onClick={() => ask(false)}>{common.cancel}</button>
-          </>
-        ) : (
-          <button type="button" className="small" aria-label={label(common.delete)} onClick={() => ask(true)}><Trash2 aria-hidden="true" />{common.delete}</button>
-        )}
-      </div>
-      {isOpen && <Deliveries id={id} attempt={attempt} />}
-    </li>
+    <SwitchCard icon={<Webhook aria-hidden="true" />} name={url} direction="ltr" actionOf={words.actionOf} attempt={attempt}
+      facts={[events.map((each) => kinds[each] ?? each).join(", "), state].filter(Boolean).join(" · ")}
+      toggle={{ isOn, label: words.isOn(url), act: turn }}
+      action={{ text: words.test, icon: <Send aria-hidden="true" />, act: test }}
+      details={{ text: words.deliveries, isOpen, onToggle: () => setOpen(!isOpen) }}
+      deletion={{ act: () => client.deleteWebhook(id), missing: "webhook_not_found", told: words.deleted(url), onGone: () => onGone(id) }}>
+      <Deliveries id={id} attempt={attempt} />
+    </SwitchCard>
   );
 }
 
