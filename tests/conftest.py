@@ -66,7 +66,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items.sort(key=lambda item: not any(map(item.get_closest_marker, ("long", "browser"))))
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def anyio_backend() -> str:
     return "asyncio"
 
@@ -124,4 +124,13 @@ def settings(request: pytest.FixtureRequest, tmp_path: Path, demo_url: str) -> S
 async def client(settings: Settings, anyio_backend: str) -> AsyncGenerator[Client]:
     """A client of a gateway that runs for the length of the test."""
     async with running_gateway(settings) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+async def shared_client(
+    tmp_path_factory: pytest.TempPathFactory, demo_url: str, anyio_backend: str
+) -> AsyncGenerator[Client]:
+    """A client of one gateway for those tests of a file that are refused, or do not see each other."""
+    async with running_gateway(settings_for(tmp_path_factory.mktemp("shared"), demo_url)) as client:
         yield client

@@ -46,17 +46,20 @@ BODIES: list[tuple[bytes, str]] = [
 
 @pytest.mark.parametrize(("body", "message"), BODIES)
 async def test_a_bad_body_is_refused_and_the_message_says_why(
-    client: Client, body: bytes, message: str
+    shared_client: Client, body: bytes, message: str
 ) -> None:
     """400 invalid_request with the field's name; no session is made."""
-    response = await client.http.post("/api/chat", content=body, headers={"content-type": "application/json"})
+    before = (await shared_client.get("/api/sessions")).json()
+    response = await shared_client.http.post(
+        "/api/chat", content=body, headers={"content-type": "application/json"}
+    )
 
     assert response.status_code == 400
     error = response.json()["error"]
     assert error["code"] == "invalid_request"
     assert message.lower().replace("_", "") in error["message"].lower().replace("_", "")
     assert response.json()["request_id"] == response.headers["x-request-id"]
-    assert (await client.get("/api/sessions")).json()["sessions"] == []
+    assert (await shared_client.get("/api/sessions")).json() == before
 
 
 @pytest.mark.parametrize(
@@ -86,10 +89,10 @@ async def test_a_bad_body_is_refused_and_the_message_says_why(
     ],
 )
 async def test_a_wrong_type_is_told_in_words_of_json(
-    client: Client, path: str, body: dict[str, object], message: str
+    shared_client: Client, path: str, body: dict[str, object], message: str
 ) -> None:
     """The field is named as the documentation does, and what it must be; no word is the library's."""
-    response = await client.post(f"/api/{path}", body)
+    response = await shared_client.post(f"/api/{path}", body)
 
     assert response.status_code == 400
     assert response.json()["error"]["message"] == message
@@ -127,36 +130,36 @@ async def test_a_wrong_type_is_told_in_words_of_json(
     ],
 )
 async def test_a_bad_path_or_query_is_refused(
-    client: Client, path: str, headers: dict[str, str], status: int, code: str
+    shared_client: Client, path: str, headers: dict[str, str], status: int, code: str
 ) -> None:
     """Unknown things are 404, malformed ones 400, never a 500."""
-    session = await client.session()
+    session = await shared_client.session()
 
-    response = await client.get(path.replace("{s}", session), **headers)
+    response = await shared_client.get(path.replace("{s}", session), **headers)
 
     assert (status, code) == (response.status_code, response.json()["error"]["code"])
 
 
-async def test_no_word_of_a_library_is_in_a_refusal(client: Client) -> None:
+async def test_no_word_of_a_library_is_in_a_refusal(shared_client: Client) -> None:
     """A message is the field and what is wrong with it."""
-    blank = await client.post("/api/chat", {"message": " "})
-    query = await client.get("/api/sessions?nonsense=1")
+    blank = await shared_client.post("/api/chat", {"message": " "})
+    query = await shared_client.get("/api/sessions?nonsense=1")
 
     assert blank.json()["error"]["message"] == "message: must not be empty"
     assert query.json()["error"]["message"] == "nonsense: unknown name"
 
 
-async def test_an_oversize_body_is_413(client: Client) -> None:
+async def test_an_oversize_body_is_413(shared_client: Client) -> None:
     """The limit is a setting; the refusal has the same shape as any other."""
-    response = await client.post("/api/chat", {"message": "x" * 1_100_000})
+    response = await shared_client.post("/api/chat", {"message": "x" * 1_100_000})
 
     assert (response.status_code, response.json()["error"]["code"]) == (413, "payload_too_large")
 
 
-async def test_a_wrong_method_is_405_and_a_form_is_not_json(client: Client) -> None:
+async def test_a_wrong_method_is_405_and_a_form_is_not_json(shared_client: Client) -> None:
     """What a browser form could send is refused by its content type."""
-    wrong = await client.http.put("/api/chat")
-    form = await client.http.post(
+    wrong = await shared_client.http.put("/api/chat")
+    form = await shared_client.http.post(
         "/api/chat", content=b'{"message":"hi"}', headers={"content-type": "text/plain"}
     )
 
@@ -174,10 +177,10 @@ async def test_a_wrong_method_is_405_and_a_form_is_not_json(client: Client) -> N
     ],
 )
 async def test_a_wrong_method_is_told_all_that_the_path_has(
-    client: Client, method: str, path: str, allowed: str
+    shared_client: Client, method: str, path: str, allowed: str
 ) -> None:
     """Of all routes with the path, as RFC 9110 asks for (15.5.6)."""
-    refused = await client.http.request(method, path)
+    refused = await shared_client.http.request(method, path)
 
     assert (refused.status_code, refused.headers["allow"]) == (405, allowed)
 
@@ -190,7 +193,7 @@ async def test_camel_case_names_are_accepted(client: Client) -> None:
     assert events[0]["data"]["client_message_id"] == "m1"
 
 
-async def test_errors_name_fields_as_the_documentation_does(client: Client) -> None:
+async def test_errors_name_fields_as_the_documentation_does(shared_client: Client) -> None:
     """Whichever way they were written, in bodies inside of bodies too; an unknown one as it came."""
     evidence = [{"sessionId": "s", "quote": "tea"}]
     for path, body, message in (
@@ -199,17 +202,17 @@ async def test_errors_name_fields_as_the_documentation_does(client: Client) -> N
         ("/api/memory", {"content": "x", "dependsOn": 1, "evidence": evidence}, "depends_on: "),
         ("/api/memory/control", {"userMessge": "x"}, "userMessge: unknown name"),
     ):
-        refused = await client.post(path, body)
+        refused = await shared_client.post(path, body)
 
         assert refused.status_code == 400
         assert message in refused.json()["error"]["message"]
 
 
-async def test_a_foreign_page_and_a_foreign_host_name_are_refused(client: Client) -> None:
+async def test_a_foreign_page_and_a_foreign_host_name_are_refused(shared_client: Client) -> None:
     """A page of another site cannot reach a gateway on loopback, nor can a name that was pointed at it."""
-    origin = await client.post("/api/sessions", {}, origin="https://evil.example")
-    host = await client.get("/api/sessions", host="evil.example:8000")
-    own = await client.post("/api/sessions", {}, origin=client.url)
+    origin = await shared_client.post("/api/sessions", {}, origin="https://evil.example")
+    host = await shared_client.get("/api/sessions", host="evil.example:8000")
+    own = await shared_client.post("/api/sessions", {}, origin=shared_client.url)
 
     assert [origin.status_code, host.status_code, own.status_code] == [403, 403, 201]
     assert origin.json()["error"]["code"] == "forbidden"

@@ -75,14 +75,16 @@ async def test_every_answer_keeps_browsers_strict(client: Client) -> None:
     ids=str,
 )
 async def test_nothing_is_there_for_pages_of_other_sites(
-    client: Client, path: str, headers: dict[str, str]
+    shared_client: Client, path: str, headers: dict[str, str]
 ) -> None:
     """Neither by a name that was pointed at this machine, nor as an image or a script."""
-    assert (await client.get(path, **headers)).status_code == 403
+    assert (await shared_client.get(path, **headers)).status_code == 403
 
 
-async def test_a_link_on_another_site_leads_here(client: Client) -> None:
-    followed = await client.get("/healthz", **{"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"})
+async def test_a_link_on_another_site_leads_here(shared_client: Client) -> None:
+    followed = await shared_client.get(
+        "/healthz", **{"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}
+    )
 
     assert followed.status_code == 200
 
@@ -107,12 +109,12 @@ async def test_only_listed_origins_read_answers(listed: Client) -> None:
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"])
-async def test_what_a_form_can_send_changes_nothing(client: Client, kind: str) -> None:
+async def test_what_a_form_can_send_changes_nothing(shared_client: Client, kind: str) -> None:
     """A browser asks nobody before it sends these."""
-    sent = await client.http.post("/api/sessions", content="{}", headers={"content-type": kind})
+    sent = await shared_client.http.post("/api/sessions", content="{}", headers={"content-type": kind})
 
     assert sent.status_code == 400
-    assert (await client.get("/api/sessions")).json() == {"sessions": []}
+    assert (await shared_client.get("/api/sessions")).json() == {"sessions": []}
 
 
 @pytest.mark.parametrize(
@@ -124,10 +126,10 @@ async def test_what_a_form_can_send_changes_nothing(client: Client, kind: str) -
         ("application/xhtml+xml", '<html xmlns="http://www.w3.org/1999/xhtml"><script>1</script></html>'),
     ],
 )
-async def test_what_was_uploaded_cannot_run_as_a_page(client: Client, mime: str, content: str) -> None:
+async def test_what_was_uploaded_cannot_run_as_a_page(shared_client: Client, mime: str, content: str) -> None:
     """It is a file to keep, of no kind that a browser runs, in a sandbox of its own."""
-    made = await client.post("/api/artifacts", {"text": content, "name": "x", "mime": mime})
-    got = await client.get(f"/api/artifacts/{made.json()['ref']}")
+    made = await shared_client.post("/api/artifacts", {"text": content, "name": "x", "mime": mime})
+    got = await shared_client.get(f"/api/artifacts/{made.json()['ref']}")
 
     assert got.text == content
     assert got.headers["content-type"].startswith(("text/plain", "application/octet-stream"))
