@@ -303,12 +303,12 @@ async def test_a_thread_that_was_begun_elsewhere_goes_on_here(client: Client) ->
     ],
 )
 async def test_what_is_wrong_is_refused_before_anything_runs(
-    client: Client, body: dict[str, Any], words: str
+    shared_client: Client, body: dict[str, Any], words: str
 ) -> None:
-    refused = await client.post("/ag-ui", body)
+    refused = await shared_client.post("/ag-ui", body)
 
     assert (refused.status_code, words in refused.text) == (400, True), refused.text
-    assert (await client.get("/api/sessions/c")).status_code == 404
+    assert (await shared_client.get("/api/sessions/c")).status_code == 404
 
 
 async def test_a_result_that_comes_too_late_keeps_nobody_from_another_question(client: Client) -> None:

@@ -110,11 +110,11 @@ async def test_a_range_or_speed_that_makes_no_sense_is_refused(client: Client, q
 @pytest.mark.parametrize(
     "speed", ["fast", "0", "0.0", "-1", "nan", "1e9", "", "１０", "1234567", "10\n", "Max"]
 )
-async def test_a_wrong_speed_is_told_in_plain_words(client: Client, speed: str) -> None:
+async def test_a_wrong_speed_is_told_in_plain_words(shared_client: Client, speed: str) -> None:
     """What it may be, not which pattern it does not match."""
-    await talk(client, "s", "/say hi")
+    await talk(shared_client, "s", "/say hi")
 
-    refused = await client.http.get("/api/sessions/s/replay", params={"speed": speed})
+    refused = await shared_client.http.get("/api/sessions/s/replay", params={"speed": speed})
 
     assert problem(refused) == (400, "invalid_request")
     answer = refused.json()["error"]["message"]
@@ -302,15 +302,16 @@ async def test_while_a_turn_runs_a_session_is_neither_exported_nor_archived(clie
     ],
 )
 async def test_a_file_that_is_no_export_is_refused_with_the_line(
-    client: Client, file: bytes, reason: str
+    shared_client: Client, file: bytes, reason: str
 ) -> None:
     """400 bad_import, never 500."""
-    refused = await upload(client, file)
+    before = (await shared_client.get("/api/sessions")).json()
+    refused = await upload(shared_client, file)
 
     assert problem(refused) == (400, "bad_import")
     assert reason in refused.json()["error"]["message"]
     assert refused.json()["error"]["details"]["line"] == 1
-    assert (await client.get("/api/sessions")).json()["sessions"] == []
+    assert (await shared_client.get("/api/sessions")).json() == before
 
 
 async def test_an_import_of_a_session_that_is_there_is_a_conflict(client: Client) -> None:
