@@ -134,7 +134,7 @@ PAGES: dict[str, Callable[[str], str]] = {
     "docs/command-line.md": lambda found: _by_hand(found, "gateway/cli/") + commands(),
     "docs/events.md": lambda found: _by_hand(found, "gateway/events/") + events(),
     "docs/api.md": lambda found: _by_hand(found, "gateway/api/") + api(),
-    "docs/settings.md": lambda found: _by_hand(found, "gateway/settings.py") + settings(),
+    "docs/settings.md": lambda found: _by_hand(found, "gateway/settings/settings_table.py") + settings(),
     "docs/observability.md": lambda found: _by_hand(found, "gateway/telemetry/") + metrics(),
     ".env.example": lambda found: environment_example(),
     "llms.txt": lambda found: index(),

@@ -220,6 +220,22 @@ def test_the_client_on_a_chinese_page_is_the_one_that_is_tested(page: str) -> No
     assert program.group() in (ROOT / "docs" / "zh" / f"{page}.md").read_text(encoding="utf-8")
 
 
+def test_every_file_that_a_docstring_or_a_drawing_names_is_there() -> None:
+    """A file that was renamed is named so wherever its readers are sent to it."""
+    sources = [path for top in ("gateway", "tests", "bench") for path in (ROOT / top).rglob("*.py")]
+    there = [path.relative_to(ROOT).parts for path in (*sources, *EXAMPLES, *ROOT.glob("*/*.py"))]
+    texts = [*(ROOT / "gateway").rglob("*.py"), ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md"]
+    named = {
+        (path.relative_to(ROOT).as_posix(), name)
+        for path in texts
+        for name in re.findall(r"(?<![\w/.…-])(?:[a-z]\w*/)*[a-z]\w*\.py\b", path.read_text())
+    }
+    ends = {"/".join(parts[start:]) for parts in there for start in range(len(parts))}
+
+    assert len(named) > 100
+    assert sorted(each for each in named if each[1] not in ends) == []
+
+
 def test_every_variable_that_a_document_names_is_a_setting() -> None:
     """GATEWAY_* names in the documents, the image and the compose files are in .env.example."""
     known = set(re.findall(r"^#(\w+)=", (ROOT / ".env.example").read_text(), re.MULTILINE))

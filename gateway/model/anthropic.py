@@ -1,9 +1,9 @@
 """The Anthropic Messages API, or any endpoint that speaks it.
 
 The SDK does authentication, headers and request building, once for each way to ask (`sdk_requests.py`), with
-a place for the key of whoever asks; sending is the wire's (`http_client.py`). Retries are ours (`retry.py`),
-and so is reading the stream (`response_chunks.py`): the SDK takes a cut stream and half a tool input for good
-ones, and costs 20 times as much.
+a place for the key of whoever asks; sending is the wire's (`http_client.py`). Retries are ours
+(`retry_delay.py`), and so is reading the stream (`response_chunks.py`): the SDK takes a cut stream and half a
+tool input for good ones, and costs 20 times as much.
 """
 
 import asyncio

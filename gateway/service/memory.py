@@ -257,7 +257,7 @@ class UserMemories:
     # Files
 
     def export(self, who: Principal) -> AsyncGenerator[bytes]:
-        """The user's memories as a file (see gateway/memory/copies.py), in pieces. Raises
+        """The user's memories as a file (see gateway/memory/export.py), in pieces. Raises
         errors.StorageError on the way."""
         return export(self._for.services.store, self._for.all_scopes(who))
 

@@ -56,7 +56,7 @@ def build_catalog(
 ) -> Catalog:
     """One catalog of all of it. No order makes a difference, but that of several functions of one
     name the first has it. Functions win over tools of MCP servers, and both over written skills
-    (`names.named`).
+    (`name_conflicts.named`).
 
     `disabled` holds values of `CatalogSkill.switched_as`; names do not depend on it. `share_tokens` is the
     most that the snapshot may take, `warnings` come from the search for the files. Anything unusable is left

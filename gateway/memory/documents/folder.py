@@ -156,7 +156,7 @@ def read(root: Path, file: str) -> Document:
 
 
 def content_of(root: Path, file: str) -> Read:
-    """A file of the folder. Raises what `files.inside.read_file` does, and ValueError when it is gone."""
+    """A file of the folder. Raises what `confined_read.read_file` does, and ValueError when it is gone."""
     try:
         return read_file(root, file, MAX_SIZE)
     except FileNotFoundError:

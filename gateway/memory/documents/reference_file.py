@@ -32,7 +32,7 @@ def reference_of(content: bytes, file: str, at: int, *, of_skill: str = "") -> D
     matter.
 
     Raises:
-        ValueError: see `files.inside.as_text`, `files.front_matter` and `document_of`.
+        ValueError: see `confined_read.as_text`, `files.front_matter` and `document_of`.
     """
     text = as_text(content)
     front, body = ("", text.strip()) if of_skill and not text.startswith("---") else split(text)

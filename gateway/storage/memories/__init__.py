@@ -110,7 +110,7 @@ class MemoryRow:
     freshness follows. `version` counts its changes from 1. `quarantined`: it stems from a tool or the web,
     and is not recalled before a person confirms it. `flagged` is why it should be reviewed. `origin` is whose
     word it is (None: an operator's, as documents are, or not known of an old version), and `tools` those that
-    had spoken when it was saved. `digest` identifies its content in any spelling (`record.digest_of`)."""
+    had spoken when it was saved. `digest` identifies its content in any spelling (`validation.digest_of`)."""
 
     id: str
     user_id: str

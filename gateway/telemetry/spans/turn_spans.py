@@ -11,7 +11,7 @@ invoke_agent                root; linked to the request that asked
     gateway.memory          a memory that changed, by a tool or beside the turn,
     gateway.artifact        and what was offloaded of its result
   gateway.compression       upkeep_spans.py, also on its own
-  chat                      call_spans.py: a model call for another purpose than the answer, also on its own
+  chat                      side_call_spans.py: a model call for another purpose, also on its own
 """
 
 from dataclasses import dataclass, field
