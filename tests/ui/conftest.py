@@ -67,14 +67,17 @@ def page(tab: Page, request: pytest.FixtureRequest) -> Generator[Page]:
     After a test that failed the tab is as a new one."""
     failed = request.session.testsfailed
     begin_chat(tab)
+    url = tab.url.partition("#")[0]
     try:
         with watched(tab):
             yield tab
     finally:
         tab.unroute_all()
-        if request.session.testsfailed > failed:
+        if has_failed := request.session.testsfailed > failed:
             tab.evaluate("localStorage.clear()")
-            tab.reload()
+        if has_failed or not tab.url.startswith(url):
+            tab.goto("about:blank")  # else only the fragment changes
+            tab.goto(url)
 
 
 @pytest.fixture(scope="session")

@@ -55,8 +55,14 @@ def watched(page: Page) -> Generator[None]:
 
 
 def begin_chat(page: Page) -> None:
-    """A new chat, on a screen of the usual size."""
+    """A new chat, on a screen of the usual size, with nothing left over it or beside it."""
     page.set_viewport_size(SCREEN)
+    dialog = page.locator("dialog[open]")
+    if dialog.is_visible():
+        page.keyboard.press("Escape")
+        expect(dialog).to_have_count(0)
+    if (inspector := page.get_by_role("button", name="Hide inspector")).is_visible():
+        inspector.click()
     page.get_by_role("button", name="New chat").first.click()
     expect(page.locator("#welcome")).to_be_visible()
     page.get_by_label("Message", exact=True).fill("")

@@ -34,14 +34,23 @@ def contents(folder: Path) -> dict[str, bytes]:
     }
 
 
-@needs_npm
-def test_two_builds_are_the_same_bytes(tmp_path: Path) -> None:
-    """Names and contents, wherever they are built, and nothing says where; what the page names is there."""
-    for name in ("first", "second"):
-        done = build("--to", str(tmp_path / name))
-        assert done.returncode == 0, done.stderr
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A build of the page."""
+    folder = tmp_path_factory.mktemp("built") / "page"
+    done = build("--to", str(folder))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout != ""
+    return folder
 
-    first = contents(tmp_path / "first")
+
+@needs_npm
+def test_two_builds_are_the_same_bytes(built: Path, tmp_path: Path) -> None:
+    """Names and contents, wherever they are built, and nothing says where; what the page names is there."""
+    done = build("--to", str(tmp_path / "second"))
+    assert done.returncode == 0, done.stderr
+
+    first = contents(built)
 
     named = re.findall(r'(?:src|href)="\./([^"]+)"', first["index.html"].decode())
     assert {Path(each).suffix for each in named} == {".js", ".css", ".svg"}
@@ -51,13 +60,12 @@ def test_two_builds_are_the_same_bytes(tmp_path: Path) -> None:
 
 
 @needs_npm
-def test_a_page_that_is_built_is_not_built_again(tmp_path: Path) -> None:
+def test_a_page_that_is_built_is_not_built_again(built: Path) -> None:
     """The second call has nothing to do while no source changed."""
-    assert build("--to", str(tmp_path / "page")).stdout != ""
-    made = (tmp_path / "page" / "index.html").stat().st_mtime_ns
+    made = (built / "index.html").stat().st_mtime_ns
 
-    assert build("--to", str(tmp_path / "page")).stdout == ""
-    assert (tmp_path / "page" / "index.html").stat().st_mtime_ns == made
+    assert build("--to", str(built)).stdout == ""
+    assert (built / "index.html").stat().st_mtime_ns == made
 
 
 @needs_npm

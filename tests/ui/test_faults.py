@@ -49,8 +49,15 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Generator[Server]:
         yield Server(tmp_path_factory.mktemp("faults"), relay, stack)
 
 
+@pytest.fixture(scope="module")
+def tab(browser: Browser, server: Server) -> Generator[Page]:
+    with opened(browser, server.relay.url) as page:
+        yield page
+
+
 @pytest.fixture
-def page(browser: Browser, server: Server) -> Generator[Page]:
+def own_page(browser: Browser, server: Server) -> Generator[Page]:
+    """For a test that changes the browser's clock or its storage."""
     with opened(browser, server.relay.url) as page:
         yield page
 
@@ -113,8 +120,9 @@ def test_what_waits_for_a_person_or_is_uploaded_outlasts_the_server(page: Page, 
     assert event_types(page).count("tool_result") == 1
 
 
-def test_after_an_hour_without_a_network_all_is_there_and_sent_once(page: Page, server: Server) -> None:
+def test_after_an_hour_without_a_network_all_is_there_and_sent_once(own_page: Page, server: Server) -> None:
     """What others did meanwhile, and what was written here."""
+    page = own_page
     page.clock.install()
     page.reload()
     ask(page, "/say one")
@@ -209,8 +217,9 @@ def test_events_of_a_later_version_disturb_nothing(page: Page, server: Server) -
 
 
 @pytest.mark.parametrize("fault", [FULL, DENIED], ids=["full", "denied"])
-def test_a_browser_that_keeps_nothing_is_enough(page: Page, fault: str) -> None:
+def test_a_browser_that_keeps_nothing_is_enough(own_page: Page, fault: str) -> None:
     """All that is lost is what outlasts a page."""
+    page = own_page
     page.add_init_script(fault)
     page.reload()
     page.get_by_role("button", name="Settings", exact=True).click()
@@ -233,10 +242,11 @@ def test_a_browser_that_keeps_nothing_is_enough(page: Page, fault: str) -> None:
 
 @pytest.mark.parametrize("days", [-365, 365])
 def test_a_browser_whose_clock_is_wrong_shows_the_times_of_the_server(
-    page: Page, server: Server, days: int
+    own_page: Page, server: Server, days: int
 ) -> None:
     """Today is today, an approval can be given as long as the server takes it, and nothing lasts less than no
     time."""
+    page = own_page
     session = f"clock{days}"
     begun(server.running.url, session, "/say one", "/pieces 3")
     httpx2.post(f"{server.running.url}/api/sessions/{session}/turns", json={"message": NOTE}, trust_env=False)

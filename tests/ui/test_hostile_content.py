@@ -108,12 +108,20 @@ def session(gateway: Running) -> str:
     return session
 
 
-@pytest.fixture
-def page(browser: Browser, gateway: Running) -> Generator[Page]:
-    """Fails where something ran or was opened, where the content policy had to refuse something, or where
-    another host was asked."""
-    asked: list[str] = []
-    surprises: list[str] = []
+@pytest.fixture(scope="module")
+def surprises() -> list[str]:
+    """What asks, or opens a window, on the page."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def asked() -> list[str]:
+    """What the page requests."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def tab(browser: Browser, gateway: Running, asked: list[str], surprises: list[str]) -> Generator[Page]:
     with opened(browser, "about:blank") as page:
         page.add_init_script(WATCH)
         page.on("request", lambda request: asked.append(request.url))
@@ -121,7 +129,16 @@ def page(browser: Browser, gateway: Running) -> Generator[Page]:
         page.on("popup", lambda popup: surprises.append(popup.url))
         page.goto(gateway.url)
         yield page
-        assert page.evaluate("hits") == []
+
+
+@pytest.fixture
+def page(page: Page, gateway: Running, asked: list[str], surprises: list[str]) -> Generator[Page]:
+    """Fails where something ran or was opened, where the content policy had to refuse something, or where
+    another host was asked."""
+    asked.clear()
+    surprises.clear()
+    yield page
+    assert page.evaluate("hits") == []
     assert surprises == []
     assert [url for url in asked if not url.startswith((f"{gateway.url}/", "blob:", "about:", "file:"))] == []
 
@@ -170,13 +187,15 @@ def test_the_inspector_runs_nothing(page: Page, session: str) -> None:
     expect(page.locator(".approval")).to_be_visible()
     page.get_by_role("button", name="Show inspector").click()
     turns = page.locator(".inspect-head select")
+    expect(turns.locator("option")).to_have_count(4)
     for turn in range(turns.locator("option").count()):
         turns.select_option(index=turn)
         for tab in ("Timeline", "Prompt", "Usage", "Events"):
             page.get_by_role("tab", name=tab).click()
             expect(page.locator(".inspect-panel").locator("li, table, [role=option]").first).to_be_visible()
-            for fold in page.locator(".inspect-panel :is([aria-expanded=false], [role=option])").all()[:8]:
-                fold.click()
+            folds = page.locator(".inspect-panel :is([aria-expanded], [role=option])")
+            for at in range(min(folds.count(), 8)):
+                folds.nth(at).click()
             for fold in page.locator(".inspect-panel details").all():
                 fold.evaluate("fold => { fold.open = true; }")
             is_harmless(page)
@@ -252,6 +271,8 @@ def test_a_file_that_is_played_runs_nothing(page: Page, tmp_path: Path, session:
     expect(page.locator(".events [role=option]").first).to_be_visible()
 
     is_harmless(page)
+    page.get_by_role("tab", name="Replay").click()
+    page.get_by_role("button", name="End the replay").click()
 
 
 def test_the_list_of_chats_runs_nothing(page: Page, session: str) -> None:

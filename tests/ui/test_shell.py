@@ -37,9 +37,8 @@ def session(running: Running) -> str:
     return session
 
 
-@pytest.fixture
-def page(browser: Browser, running: Running) -> Generator[Page]:
-    """The page, opened fresh."""
+@pytest.fixture(scope="module")
+def tab(browser: Browser, running: Running) -> Generator[Page]:
     with opened(browser, running.url) as page:
         yield page
 
