@@ -1,6 +1,5 @@
 """A conversation at a terminal, with a person who types."""
 
-import os
 import re
 import signal
 import socket
@@ -95,7 +94,7 @@ def test_control_c_between_two_prompts_is_pressed_at_the_next_one(running: Runni
         relay.upstream = silent.getsockname()
         shown.type("/sessions\r")
         asked, _ = silent.accept()
-        os.kill(shown.pid, signal.SIGINT)
+        shown.send(signal.SIGINT)
         with asked:
             asked.sendall(b'HTTP/1.1 200 OK\r\ncontent-length: 15\r\n\r\n{"sessions":[]}')
         shown.shows("Ctrl-C again leaves.")
