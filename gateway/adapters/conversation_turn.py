@@ -85,10 +85,8 @@ async def ask(
         marks = await worked(request, lambda: marks_of(request.principal, asked.before, asked.digest))
         place = await places.find(marks, asked.before[-1].answer if asked.before else "")
     if place.same is not None:
-        turn = place.same
-        following = await request.gateway.streams.following(
-            request.principal, turn.session_id, turn_id=turn.id
-        )
+        turn, streams = place.same, request.gateway.streams
+        following = await streams.following(request.principal, turn.session_id, turn_id=turn.id)
         return AskedTurn(replace(following, release_after=GRACE))
     session_id = place.session_id if place.is_known else await _seeded(request, conversation, place)
     whole = bool(asked.before) or naming.is_chat or session_id is None
