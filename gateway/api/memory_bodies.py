@@ -133,6 +133,14 @@ class MergeBody(Body):
     memory_ids: list[Id] = Field(min_length=2, max_length=20)
 
 
+class ToldQuery(Query):
+    """Where a change is told."""
+
+    session_id: SessionId | None = Field(
+        None, description="A session of yours, whose log gets the change as an event `memory`."
+    )
+
+
 class MemoriesQuery(Query):
     """Which memories. With a role, a project or a session: those seen there; else all of yours."""
 

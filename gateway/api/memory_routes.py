@@ -9,6 +9,7 @@ from gateway.api.memory_bodies import (
     MemoryPatch,
     MergeBody,
     NewMemoryBody,
+    ToldQuery,
 )
 from gateway.api.memory_replies import DeletedItem, MemoryChanges, MemoryDetails, MemoryItem, MemoryPage
 from gateway.errors import InvalidRequest
@@ -84,8 +85,12 @@ async def change(request: ApiRequest) -> Response:
 
 async def delete(request: ApiRequest) -> Response:
     """Forgets a memory: it is out of every list and search. Its versions stay until it is erased."""
+    query = await request.read_query(ToldQuery)
     await request.gateway.memory.delete(
-        request.principal, request.path_id("memory_id"), version=request.if_match
+        request.principal,
+        request.path_id("memory_id"),
+        version=request.if_match,
+        session_id=query.session_id,
     )
     return Response(status_code=204)
 
@@ -102,8 +107,12 @@ async def erase(request: ApiRequest) -> Response:
 async def confirm(request: ApiRequest) -> Response:
     """Takes a memory out of quarantine: from now on it is recalled. With If-Match only at that version, which
     is the one that was read."""
+    query = await request.read_query(ToldQuery)
     changed = await request.gateway.memory.confirm(
-        request.principal, request.path_id("memory_id"), version=request.if_match
+        request.principal,
+        request.path_id("memory_id"),
+        version=request.if_match,
+        session_id=query.session_id,
     )
     return _memory(changed.row)
 

@@ -8,7 +8,14 @@ from gateway.api import memory_lookup_routes as memory_lookup
 from gateway.api import memory_routes as memory
 from gateway.api import profiles_routes as profiles
 from gateway.api.documents_routes import DocumentList, DocumentRow
-from gateway.api.memory_bodies import CorrectBody, MemoriesQuery, MemoryPatch, MergeBody, NewMemoryBody
+from gateway.api.memory_bodies import (
+    CorrectBody,
+    MemoriesQuery,
+    MemoryPatch,
+    MergeBody,
+    NewMemoryBody,
+    ToldQuery,
+)
 from gateway.api.memory_copies_routes import Imported
 from gateway.api.memory_lookup_routes import (
     ControlBody,
@@ -128,6 +135,7 @@ MEMORIES = (
         "memory",
         memory.delete,
         {204: (None,)},
+        query=ToldQuery,
         refusals=(404, 412),
         headers=VERSION,
         action="memory.delete",
@@ -148,6 +156,7 @@ MEMORIES = (
         "memory",
         memory.confirm,
         {200: (MemoryItem,)},
+        query=ToldQuery,
         refusals=(404, 409, 412),
         headers=VERSION,
         action="memory.confirm",

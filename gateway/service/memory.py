@@ -3,9 +3,10 @@
 import asyncio
 import hashlib
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterable, Generator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from gateway.auth import Principal
@@ -172,9 +173,12 @@ class UserMemories:
         changed = await self._for.editor(who).edit(memory_id, changes, reason, version=version)
         return changed[0]
 
-    async def delete(self, who: Principal, memory_id: str, *, version: int | None) -> None:
-        """Raises errors.NotFound, errors.MemoryChanged."""
-        await self._for.editor(who).delete(memory_id, "Deleted by its user.", version=version)
+    async def delete(
+        self, who: Principal, memory_id: str, *, version: int | None, session_id: str | None = None
+    ) -> None:
+        """The log of `session_id` tells it. Raises errors.NotFound, errors.MemoryChanged."""
+        deleting = partial(self._for.editor(who).delete, memory_id, "Deleted by its user.", version=version)
+        await self._told(who, session_id, deleting)
 
     async def erase(self, who: Principal, memory_id: str, *, version: int | None) -> None:
         """Raises what `Editor.erase` raises."""
@@ -185,9 +189,25 @@ class UserMemories:
         if (services := self._deps.memory) is not None:
             await services.store.forget_session(owner, session_id)
 
-    async def confirm(self, who: Principal, memory_id: str, *, version: int | None) -> Changed:
-        """Raises errors.NotFound, errors.MemoryChanged."""
-        return await self._for.editor(who).confirm(memory_id, "Confirmed by its user.", version=version)
+    async def confirm(
+        self, who: Principal, memory_id: str, *, version: int | None, session_id: str | None = None
+    ) -> Changed:
+        """As `delete`."""
+        confirming = partial(
+            self._for.editor(who).confirm, memory_id, "Confirmed by its user.", version=version
+        )
+        return await self._told(who, session_id, confirming)
+
+    async def _told(
+        self, who: Principal, session_id: str | None, change: Callable[[], Awaitable[Changed]]
+    ) -> Changed:
+        """What `change` gives, which is told in the log of that session of theirs. Raises errors.NotFound."""
+        if session_id is None:
+            return await change()
+        await self._deps.sessions.get(session_id, who.user_id)
+        changed = await change()
+        await self._events.add_changes(session_id, who.user_id, [changed])
+        return changed
 
     # Several at once
 

@@ -155,6 +155,25 @@ async def test_what_is_deleted_is_found_nowhere(client: Client) -> None:
     assert (await client.get("/api/memory/export")).content == b""
 
 
+@pytest.mark.parametrize(("verb", "op"), [("confirm", "confirmed"), ("delete", "forgotten")])
+async def test_the_log_of_a_session_tells_what_its_user_did(client: Client, verb: str, op: str) -> None:
+    """Where the request names one of theirs; with another nothing is changed."""
+    memory = await kept(client, STYLE)
+    (await client.post("/api/sessions", {"id": "here"})).raise_for_status()
+    method, path = ("DELETE", "") if verb == "delete" else ("POST", "/confirm")
+    address = f"/api/memory/{memory['id']}{path}"
+
+    elsewhere = await client.http.request(method, f"{address}?session_id=elsewhere")
+    unchanged = await client.get(f"/api/memory/{memory['id']}")
+    (await client.http.request(method, f"{address}?session_id=here")).raise_for_status()
+
+    assert problem(elsewhere) == (404, "session_not_found")
+    assert unchanged.json()["version"] == memory["version"]
+    (event,) = await client.events("here")
+    assert (event["type"], event["data"]["op"]) == ("memory", op)
+    assert (event["data"]["memory_id"], event["turn_id"][:2]) == (memory["id"], "c_")
+
+
 async def test_what_is_erased_is_gone_for_good(client: Client, settings: Settings) -> None:
     """A deleted memory keeps its versions until then; afterwards no byte of it is left."""
     memory = await kept(client, "The door code is 47114711.")

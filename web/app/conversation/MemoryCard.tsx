@@ -1,10 +1,9 @@
 // What was remembered, in one sentence; it can be taken back, or confirmed where that is needed.
 
-import type { Memory } from "@chat-gateway/client";
+import type { Memory, Turn } from "@chat-gateway/client";
 import { useState } from "react";
 
-import { client } from "../state";
-import { createStore, useStore } from "../store";
+import { app, client, useApp } from "../state";
 import { ActionButton, Trouble } from "./ActionButton";
 import { fill, useSpeech, type Words } from "./speech";
 
@@ -13,31 +12,34 @@ export function spokenOf({ op, content, quarantined }: Pick<Memory, "op" | "cont
   return fill(text, { content: content === undefined ? "" : fill(words.quoted, { text: content }) });
 }
 
-// What became of memories here, by id and version: no event of the chat tells it, and a card is drawn anew now and then.
-const outcomes = createStore<Readonly<Record<string, "confirmed" | "undone">>>({});
+// Whether an operation tells of memories what their own cards tell then.
+export const isToldByCards = ({ isOperation, parts }: Turn): boolean =>
+  isOperation && parts.every((part) => part.kind === "memory" && (part.data.op === "forgotten" || part.data.op === "confirmed"));
 
 export function MemoryCard({ data }: { readonly data: Memory }) {
   const speech = useSpeech();
   const { words } = speech;
   const [trouble, setTrouble] = useState<unknown>(null);
   const { op, memory_id: id, version, reason, quarantined } = data;
-  const key = `${id} ${version ?? ""}`;
-  const outcome = useStore(outcomes, (all) => all[key]);
-  const after = async (work: Promise<unknown>, result: "confirmed" | "undone") => {
-    await work;
-    outcomes.set({ [key]: result });
+  const [isDone, setDone] = useState(false); // the event that tells it is under way
+  const isReplay = useApp(({ replay }) => replay !== null);
+  const newest = useApp(({ conversation }) => conversation.memories.get(id)) ?? data;
+  const isGone = newest !== data && (newest.op === "forgotten" || newest.op === "erased");
+  const decide = async (verb: "forget" | "confirmMemory") => {
+    await client[verb](id, version, app.get().conversation.sessionId);
+    setDone(true);
   };
-  const spoken = outcome === undefined ? spokenOf(data, words)
-    : outcome === "undone" ? words.undone : spokenOf({ op: outcome, content: data.content ?? "" }, words);
+  const spoken = isGone && op === "remembered" ? words.undone
+    : newest !== data && newest.op === "confirmed" ? spokenOf({ op: "confirmed", content: data.content ?? "" }, words) : spokenOf(data, words);
   return (
     <div className={`note memory ${op}`} title={reason}>
       <span dir="auto">{spoken}</span>{" "}
-      {op === "remembered" && outcome === undefined && (
+      {op === "remembered" && newest === data && !isDone && !isReplay && (
         <span className="choices">
           {quarantined && (
-            <ActionButton onTrouble={setTrouble} act={() => after(client.confirmMemory(id, version), "confirmed")}>{words.confirm}</ActionButton>
+            <ActionButton onTrouble={setTrouble} act={() => decide("confirmMemory")}>{words.confirm}</ActionButton>
           )}
-          <ActionButton onTrouble={setTrouble} act={() => after(client.forget(id, version), "undone")}>{words.undo}</ActionButton>
+          <ActionButton onTrouble={setTrouble} act={() => decide("forget")}>{words.undo}</ActionButton>
         </span>
       )}
       <Trouble>{trouble !== null && speech.problem(trouble)}</Trouble>

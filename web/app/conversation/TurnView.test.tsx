@@ -267,16 +267,22 @@ describe("how much is shown of the steps", () => {
 describe("what was remembered", () => {
   const REMEMBERED: Given = ["memory", { op: "remembered", memory_id: "m", kind: "fact", content: "我喜欢简约的设计风格", reason: "said", version: 2 }];
 
-  it("can be taken back, and that stays said where the card is drawn anew", async () => {
+  it("can be taken back, which the log tells", async () => {
     const forget = vi.spyOn(client, "forget").mockResolvedValue();
     const root = draw(START, REMEMBERED, done());
     expect(root.querySelector(".memory span")?.textContent).toBe("Remembered: “我喜欢简约的设计风格”");
     await press("Undo");
-    expect(forget).toHaveBeenCalledWith("m", 2);
-    expect(screen.getByText("Forgotten again")).not.toBeNull();
+    expect(forget).toHaveBeenCalledWith("m", 2, "s");
     expect(root.querySelector(".memory button")).toBeNull();
+    const told = { ...eventsOf(["memory", { op: "forgotten", memory_id: "m", kind: "fact", reason: "", version: 3 }])[0], seq: 9, turn_id: "c_1" } as Event;
+    act(() => app.set({ conversation: reduceAll(app.get().conversation, [told]) }));
+    expect(root.querySelector(".memory")?.textContent.trim()).toBe("Forgotten again");
+    const beside = render(<TurnView session="s" id="c_1" position={2} count={2} />);
+    expect(beside.container.childElementCount).toBe(0);
     document.body.replaceChildren();
-    expect(draw(START, REMEMBERED, done()).querySelector(".memory")?.textContent.trim()).toBe("Forgotten again");
+    const reloaded = render(<TurnView session="s" id="t" position={1} count={1} />).container;
+    expect(reloaded.querySelector(".memory")?.textContent.trim()).toBe("Forgotten again");
+    expect(reloaded.querySelector(".memory button")).toBeNull();
   });
 });
 

@@ -1888,6 +1888,12 @@ export interface TimingBody {
   readonly timezone?: string;
 }
 
+/** Where a change is told. */
+export interface ToldQuery {
+  /** A session of yours, whose log gets the change as an event `memory`. */
+  readonly session_id?: string;
+}
+
 /** A tool that may run without asking. */
 export interface ToolGrant {
   readonly tool: string;

@@ -328,16 +328,17 @@ export class GatewayClient {
     return this.connection.ask("POST", "/api/memory/correct", { body, headers: ifMatch(version) });
   }
 
-  forget(id: string, version?: number): Promise<void> {
-    return this.connection.ask("DELETE", `/api/memory/${id}`, { headers: ifMatch(version) });
+  /** `session`: one whose log tells it, as an event. */
+  forget(id: string, version?: number, session?: string): Promise<void> {
+    return this.connection.ask("DELETE", `/api/memory/${id}`, { headers: ifMatch(version), query: { session_id: session } });
   }
 
   eraseMemory(id: string, version?: number): Promise<void> {
     return this.connection.ask("POST", `/api/memory/${id}/erase`, { headers: ifMatch(version) });
   }
 
-  confirmMemory(id: string, version?: number): Promise<api.MemoryItem> {
-    return this.connection.ask("POST", `/api/memory/${id}/confirm`, { headers: ifMatch(version) });
+  confirmMemory(id: string, version?: number, session?: string): Promise<api.MemoryItem> {
+    return this.connection.ask("POST", `/api/memory/${id}/confirm`, { headers: ifMatch(version), query: { session_id: session } });
   }
 
   mergeMemories(body: api.MergeBody): Promise<api.MemoryChanges> {

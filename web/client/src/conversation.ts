@@ -213,6 +213,8 @@ export interface Conversation {
   readonly newest?: string;
   /** The `seq` of the part of the compression that runs; 0: none does any more. */
   readonly compressing?: number;
+  /** The newest that is told of each memory, by its id. */
+  readonly memories: PersistentMap<Memory>;
   /** The events of turns of which older ones are missing, the newest first: they are folded anew once these come. */
   readonly partial: PersistentMap<EventChain>;
 }

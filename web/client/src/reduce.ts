@@ -13,7 +13,7 @@ type Draft = { -readonly [Key in keyof Conversation]: Conversation[Key] };
 
 const EMPTY: Conversation = {
   first: 0, last: 0, turns: PersistentMap.empty(), order: [], path: [], children: PersistentMap.empty(),
-  beside: PersistentMap.empty(), partial: PersistentMap.empty(),
+  beside: PersistentMap.empty(), memories: PersistentMap.empty(), partial: PersistentMap.empty(),
 };
 
 export function emptyConversation(): Conversation {
@@ -41,6 +41,7 @@ function enter(next: Draft, event: Event, lists: Lists): Turn {
   const before = next.turns.get(event.turn_id);
   const turn = fold(before ?? begin(event), event, lists);
   if (!turn.isWhole || turn.isOperation) remember(next, event);
+  if (isKnown(event) && event.type === "memory") next.memories = next.memories.with(event.data.memory_id, event.data);
   if (!before) return extend(next, turn, lists);
   next.turns = next.turns.with(turn.id, turn);
   if (turn.place !== before.place) setBeside(next, before, lists);
@@ -186,6 +187,7 @@ function joined(next: Draft, known: Conversation, continued: ReadonlySet<string>
   for (const [id, turn] of next.turns) joint.turns = joint.turns.with(id, turn);
   for (const [id, ids] of next.children) joint.children = joint.children.with(id, ids.concat(children.get(id) ?? []));
   for (const [id, ids] of next.beside) joint.beside = joint.beside.with(id, ids.concat(beside.get(id) ?? []));
+  for (const [id, memory] of next.memories) if (!known.memories.has(id)) joint.memories = joint.memories.with(id, memory);
   for (const id of continued) joint.partial = joint.partial.without(id);
   for (const [id, chain] of next.partial) joint.partial = joint.partial.with(id, chain);
   if (joint.title === undefined && next.title !== undefined) joint.title = next.title;

@@ -83,6 +83,7 @@ function saidBy(turn_id: string, { kind, text = "", id, client, phase }: Step): 
     case "error": return { type: "error", turn_id, data: { code: "internal", message: "", retryable: true } };
     case "future": return { type: "hologram", turn_id, data: { text } };
     case "compression": return { type: "compression", turn_id, data: { phase } };
+    case "memory": return { type: kind, ...place, ...ofCall, data: { op: "remembered", memory_id: id ?? "m", kind } };
     default: return { type: kind, ...place, ...ofCall, data: { kind } };
   }
 }
