@@ -133,8 +133,8 @@ class MergeBody(Body):
     memory_ids: list[Id] = Field(min_length=2, max_length=20)
 
 
-class ToldQuery(Query):
-    """Where a change is told."""
+class SessionLogQuery(Query):
+    """The session whose log gets an event of the change."""
 
     session_id: SessionId | None = Field(
         None, description="A session of yours, whose log gets the change as an event `memory`."

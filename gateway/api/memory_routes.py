@@ -9,7 +9,7 @@ from gateway.api.memory_bodies import (
     MemoryPatch,
     MergeBody,
     NewMemoryBody,
-    ToldQuery,
+    SessionLogQuery,
 )
 from gateway.api.memory_replies import DeletedItem, MemoryChanges, MemoryDetails, MemoryItem, MemoryPage
 from gateway.errors import InvalidRequest
@@ -85,7 +85,7 @@ async def change(request: ApiRequest) -> Response:
 
 async def delete(request: ApiRequest) -> Response:
     """Forgets a memory: it is out of every list and search. Its versions stay until it is erased."""
-    query = await request.read_query(ToldQuery)
+    query = await request.read_query(SessionLogQuery)
     await request.gateway.memory.delete(
         request.principal,
         request.path_id("memory_id"),
@@ -107,7 +107,7 @@ async def erase(request: ApiRequest) -> Response:
 async def confirm(request: ApiRequest) -> Response:
     """Takes a memory out of quarantine: from now on it is recalled. With If-Match only at that version, which
     is the one that was read."""
-    query = await request.read_query(ToldQuery)
+    query = await request.read_query(SessionLogQuery)
     changed = await request.gateway.memory.confirm(
         request.principal,
         request.path_id("memory_id"),

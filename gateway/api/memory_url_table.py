@@ -14,7 +14,7 @@ from gateway.api.memory_bodies import (
     MemoryPatch,
     MergeBody,
     NewMemoryBody,
-    ToldQuery,
+    SessionLogQuery,
 )
 from gateway.api.memory_copies_routes import Imported
 from gateway.api.memory_lookup_routes import (
@@ -135,7 +135,7 @@ MEMORIES = (
         "memory",
         memory.delete,
         {204: (None,)},
-        query=ToldQuery,
+        query=SessionLogQuery,
         refusals=(404, 412),
         headers=VERSION,
         action="memory.delete",
@@ -156,7 +156,7 @@ MEMORIES = (
         "memory",
         memory.confirm,
         {200: (MemoryItem,)},
-        query=ToldQuery,
+        query=SessionLogQuery,
         refusals=(404, 409, 412),
         headers=VERSION,
         action="memory.confirm",

@@ -176,9 +176,9 @@ class UserMemories:
     async def delete(
         self, who: Principal, memory_id: str, *, version: int | None, session_id: str | None = None
     ) -> None:
-        """The log of `session_id` tells it. Raises errors.NotFound, errors.MemoryChanged."""
+        """The log of `session_id` gets an event of it. Raises errors.NotFound, errors.MemoryChanged."""
         deleting = partial(self._for.editor(who).delete, memory_id, "Deleted by its user.", version=version)
-        await self._told(who, session_id, deleting)
+        await self._logged(who, session_id, deleting)
 
     async def erase(self, who: Principal, memory_id: str, *, version: int | None) -> None:
         """Raises what `Editor.erase` raises."""
@@ -196,12 +196,12 @@ class UserMemories:
         confirming = partial(
             self._for.editor(who).confirm, memory_id, "Confirmed by its user.", version=version
         )
-        return await self._told(who, session_id, confirming)
+        return await self._logged(who, session_id, confirming)
 
-    async def _told(
+    async def _logged(
         self, who: Principal, session_id: str | None, change: Callable[[], Awaitable[Changed]]
     ) -> Changed:
-        """What `change` gives, which is told in the log of that session of theirs. Raises errors.NotFound."""
+        """What `change` gives; the log of that session of theirs gets an event. Raises errors.NotFound."""
         if session_id is None:
             return await change()
         await self._deps.sessions.get(session_id, who.user_id)

@@ -13,7 +13,7 @@ export function spokenOf({ op, content, quarantined }: Pick<Memory, "op" | "cont
 }
 
 // Whether an operation tells of memories what their own cards tell then.
-export const isToldByCards = ({ isOperation, parts }: Turn): boolean =>
+export const isShownByCards = ({ isOperation, parts }: Turn): boolean =>
   isOperation && parts.every((part) => part.kind === "memory" && (part.data.op === "forgotten" || part.data.op === "confirmed"));
 
 export function MemoryCard({ data }: { readonly data: Memory }) {

@@ -4,7 +4,7 @@ import { memo } from "react";
 
 import { useApp } from "../state";
 import { AnswerView } from "./AnswerView";
-import { isToldByCards } from "./MemoryCard";
+import { isShownByCards } from "./MemoryCard";
 import { QuestionView } from "./QuestionView";
 import { useSpeech } from "./speech";
 
@@ -18,7 +18,7 @@ interface Props {
 export const TurnView = memo(function TurnView({ session, id, position, count }: Props) {
   const { words } = useSpeech();
   const turn = useApp(({ conversation }) => conversation.turns.get(id));
-  if (turn === undefined || isToldByCards(turn)) return null; // such as a title, which has no parts
+  if (turn === undefined || isShownByCards(turn)) return null; // such as a title, which has no parts
   return (
     <article className="turn" data-turn={id} aria-label={turn.input.slice(0, 80) || words.answer} aria-posinset={position} aria-setsize={count} tabIndex={-1}>
       <h2 className="unseen">{count < 0 ? words.turn : `${words.turn} ${position}`}</h2>

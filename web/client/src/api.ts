@@ -1736,6 +1736,12 @@ export interface SessionDetails {
   readonly versions: readonly number[];
 }
 
+/** The session whose log gets an event of the change. */
+export interface SessionLogQuery {
+  /** A session of yours, whose log gets the change as an event `memory`. */
+  readonly session_id?: string;
+}
+
 export interface SessionPage {
   readonly sessions: readonly ListedSession[];
   /** Cursor of the next page; absent on the last one. */
@@ -1886,12 +1892,6 @@ export interface TimingBody {
   readonly cron?: string;
   /** IANA name of the zone whose clocks count. */
   readonly timezone?: string;
-}
-
-/** Where a change is told. */
-export interface ToldQuery {
-  /** A session of yours, whose log gets the change as an event `memory`. */
-  readonly session_id?: string;
 }
 
 /** A tool that may run without asking. */
