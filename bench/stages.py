@@ -29,8 +29,9 @@ STAGES: Sequence[tuple[str, Sequence[str]]] = (
         "prepare",
         (
             *("gateway.prompt", "gateway.history", "gateway.skills", "gateway.memory"),
-            *("gateway.turn.prepare", "gateway.turn.prompt", "gateway.turn.context", "gateway.turn.memories"),
-            *("gateway.turn.compression", "gateway.turn.request", "gateway.turn.attachments"),
+            *("gateway.turn.prepare", "gateway.turn.turn_prompt", "gateway.turn.context"),
+            *("gateway.turn.memories", "gateway.turn.compression", "gateway.turn.request"),
+            "gateway.turn.attachments",
         ),
     ),
     ("run the turn", ("gateway.turn", "gateway.messages")),

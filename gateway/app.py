@@ -22,11 +22,11 @@ from gateway.adapters.adapter import Adapter, switched_on
 from gateway.api.url_table import ENDPOINTS
 from gateway.errors import GatewayError
 from gateway.http.audit import Audit
+from gateway.http.conditional_requests import is_known
 from gateway.http.endpoint import OPEN, Endpoint
 from gateway.http.middleware import Access, FailureResponses, RequestScope
 from gateway.http.openapi import document
 from gateway.http.problems import Dialect, on_bug, on_gateway_error, on_http_error
-from gateway.http.ranges import is_known
 from gateway.lifespan import lifespan
 from gateway.settings import Settings
 from gateway.tools.base import FunctionTool

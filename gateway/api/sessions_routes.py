@@ -24,9 +24,9 @@ from gateway.api.turn_bodies import Turn
 from gateway.errors import InvalidRequest
 from gateway.events.contract import event_types
 from gateway.history.summaries.summary import render
+from gateway.http.conditional_requests import unless_known
 from gateway.http.cursors import decode_cursor, encode_cursor
 from gateway.http.json_types import json_body, json_reply
-from gateway.http.ranges import unless_known
 from gateway.http.requests import ApiRequest
 from gateway.http.stream import stream_response
 from gateway.service.follower import StreamRange

@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from gateway.demo import answers, side_requests
+from gateway.demo import side_requests, tour
 from gateway.demo.directives import (
     ARTIFACT,
     UNSET,
@@ -81,10 +81,10 @@ def _with_reference(question: DemoPrompt) -> Callable[[str], str]:
 
 def _step(question: DemoPrompt, steps: list[ScriptedStep]) -> ScriptedStep:
     if not steps:
-        return ScriptedStep(answers.answer(question))
+        return ScriptedStep(tour.answer(question))
     if len(steps) == 1 and not steps[0].parts and question.text:
         step = steps[0] if question.step == 1 else steps[0].following()
-        return replace(step, parts=answers.answer(question))
+        return replace(step, parts=tour.answer(question))
     if question.step > len(steps):
         return replace(steps[-1].following(), parts=[text_block("Done.")])
     step = steps[question.step - 1]

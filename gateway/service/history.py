@@ -22,7 +22,7 @@ from gateway.storage.archives import CompressionRow, SummaryRow
 from gateway.storage.projects import Need
 from gateway.storage.sessions import SessionRow
 from gateway.turn.in_flight import InFlight
-from gateway.turn.prompt import Prompt
+from gateway.turn.turn_prompt import Prompt
 
 T = TypeVar("T")
 

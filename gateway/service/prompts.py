@@ -17,7 +17,7 @@ from gateway.service.dependencies import Dependencies
 from gateway.storage.memories import Scope
 from gateway.storage.messages import History, PromptMemories, StoredMessage
 from gateway.turn.memories import digests_of, known_of
-from gateway.turn.prompt import Prompt
+from gateway.turn.turn_prompt import Prompt
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from gateway.service.session_access import owner_of
 from gateway.storage.messages import History, StoredMessage
 from gateway.storage.sessions import Outline
 from gateway.storage.turns import TurnRow
-from gateway.turn.prompt import Prompt
+from gateway.turn.turn_prompt import Prompt
 
 MAX_MESSAGES, MAX_TEXT = 200, 2000
 """How many messages of the turn are shown, the first ones, and how many characters of each block's text."""

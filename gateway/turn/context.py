@@ -20,7 +20,7 @@ from gateway.tools.registry import Tools
 from gateway.turn.dependencies import TurnDependencies
 from gateway.turn.emitter import Emitter
 from gateway.turn.finalize import TurnBounds
-from gateway.turn.prompt import Prompt
+from gateway.turn.turn_prompt import Prompt
 
 
 @dataclass(slots=True)

@@ -18,7 +18,7 @@ from gateway.storage.turns import OwnedTurn
 from gateway.turn.dependencies import TurnDependencies
 from gateway.turn.in_flight import InFlight
 from gateway.turn.observer import ids_of
-from gateway.turn.prompt import Prompt
+from gateway.turn.turn_prompt import Prompt
 
 log = structlog.get_logger(__name__)
 

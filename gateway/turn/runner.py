@@ -16,9 +16,9 @@ from gateway.turn.emitter import Emitter
 from gateway.turn.finalize import CANCELLED, Ending, TurnBounds, failed, finalize_turn, out_of_time
 from gateway.turn.observer import Tracing, TurnObserver, ids_of
 from gateway.turn.progress import TurnProgress
-from gateway.turn.recovery import advanced_past_shown, close_from_log, progress_of
 from gateway.turn.run import run_turn
 from gateway.turn.running_turn import Running
+from gateway.turn.turn_from_log import advanced_past_shown, close_from_log, progress_of
 
 RETRY_DELAYS = (0.5, 1.0, 2.0, 5.0)
 """Seconds between attempts to go on after the database failed; the last one repeats."""

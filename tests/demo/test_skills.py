@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.demo.answers import answer
 from gateway.demo.directives import ScriptedCall
 from gateway.demo.question import DemoPrompt, Result
 from gateway.demo.skill_steps import MAX_STEPS, follow, skill_for
+from gateway.demo.tour import answer
 from gateway.skills.definition import MarkdownSkill
 from gateway.skills.snapshot import snapshot
 from gateway.tools.wrapping import wrap

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from gateway.demo.answers import ALONE, TOGETHER
 from gateway.demo.question import memories_in
+from gateway.demo.tour import ALONE, TOGETHER
 from gateway.memory.rendering import NOTE
 from gateway.tools.wrapping import wrap
 from tests.demo.bare import Received, ask

@@ -21,7 +21,7 @@ from gateway.storage.postgres import PostgresDatabase
 from gateway.storage.postgres import listener as following
 from gateway.storage.postgres.connections import Raw, ServerAddress
 from gateway.storage.postgres.listener import Listener
-from gateway.storage.postgres.notifications import MAX_SESSIONS, Ear, Notifier, payloads
+from gateway.storage.postgres.notify_channels import MAX_SESSIONS, Ear, Notifier, payloads
 from gateway.storage.replica_signals import Signal
 from tests.loopback import TIMEOUT
 from tests.pooler import needs_pooler, pooled

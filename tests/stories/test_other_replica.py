@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 
 from gateway.settings import Settings
 from gateway.storage.postgres import listener
-from gateway.storage.postgres.notifications import Notifier
+from gateway.storage.postgres.notify_channels import Notifier
 from gateway.tools.base import FunctionTool
 from tests.harness import TIMEOUT, Client, Frame, events, running_gateway, text_of, the, types
 from tests.pooler import needs_pooler, pooled

@@ -20,8 +20,8 @@ from gateway.adapters.durable_streams.durable_streams_frames import (
 )
 from gateway.errors import InvalidRequest
 from gateway.events.envelope import StoredEvent
+from gateway.http.conditional_requests import is_known
 from gateway.http.endpoint import STREAM, Endpoint
-from gateway.http.ranges import is_known
 from gateway.http.requests import ApiRequest
 from gateway.http.stream import EventStream
 from gateway.service.follower import StreamRange, Take

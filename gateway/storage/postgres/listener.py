@@ -30,7 +30,7 @@ from gateway.errors import StorageError
 from gateway.events.envelope import StoredEvent
 from gateway.storage.log import Bus
 from gateway.storage.postgres.connections import ServerAddress, raw_of
-from gateway.storage.postgres.notifications import LOG, Ear, Notifier
+from gateway.storage.postgres.notify_channels import LOG, Ear, Notifier
 from gateway.storage.postgres.postgres_database import PostgresDatabase
 from gateway.storage.replica_signals import Signal
 

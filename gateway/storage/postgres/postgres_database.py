@@ -20,7 +20,7 @@ from gateway.storage.postgres.connections import ConnectionPool, ServerAddress, 
 from gateway.storage.postgres.event_rows import read_page
 from gateway.storage.postgres.failures import for_caller, is_lost
 from gateway.storage.postgres.migrating import check_revisions, newer_schemas
-from gateway.storage.postgres.notifications import announce
+from gateway.storage.postgres.notify_channels import announce
 from gateway.storage.postgres.transactions import (
     begin,
     begin_snapshot,

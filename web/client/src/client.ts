@@ -1,15 +1,15 @@
 // The verbs of the HTTP API.
 
 import type * as api from "./api.js";
+import { Backoff, waitToRetry } from "./backoff.js";
 import { Connection, Refused, Unreachable } from "./connection.js";
 import type { ClientOptions } from "./connection.js";
 import type { Event } from "./conversation.js";
 import { share } from "./json.js";
-import { waitToRetry } from "./retry-wait.js";
 import { watchedFetch } from "./watched.js";
 
 const TRIES = 5;
-const FIRST_WAIT_MS = 300;
+const FIRST_WAIT_MS = 600;
 
 /** What a turn is started with; `client_message_id` is made where it is absent. */
 export type TurnMessage = api.TurnOptions;
@@ -507,13 +507,14 @@ export class GatewayClient {
 
 /** Repeats a request that may be repeated while no answer comes, or the server starts or stops. */
 async function persist<T>(attempt: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  const backoff = new Backoff(FIRST_WAIT_MS);
   for (let count = 1; ; count += 1) {
     try {
       return await attempt();
     } catch (error) {
       const again = error instanceof Unreachable || error instanceof Refused && [502, 503, 504].includes(error.status);
       if (!again || count === TRIES || signal?.aborted) throw error;
-      await waitToRetry(FIRST_WAIT_MS * 2 ** count * (0.5 + Math.random()), signal);
+      await waitToRetry(backoff.next(), signal);
     }
   }
 }

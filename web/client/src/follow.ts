@@ -1,17 +1,16 @@
 // A session's events as they come, over as many connections as it takes.
 
+import { Backoff, waitToRetry } from "./backoff.js";
 import type { GatewayClient } from "./client.js";
 import type { Query } from "./connection.js";
 import { reading, Refused, Unreachable } from "./connection.js";
 import type { Event } from "./conversation.js";
 import { parseExact, share } from "./json.js";
-import { waitToRetry } from "./retry-wait.js";
 import type { Frame } from "./sse.js";
 import { FrameReader } from "./sse.js";
 
 const SILENCE_MS = 45_000; // the server sends a heartbeat every 15 s
 const FIRST_WAIT_MS = 500;
-const MAX_WAIT_MS = 15_000;
 
 /** `live`: connected, and what was missed is read. `catching_up`: connected, older events come. `lost`: between two
  * connections; `retryAt` is when the next one is tried, Unix milliseconds. */
@@ -69,7 +68,7 @@ export async function replaySession(client: GatewayClient, session: string, opti
 }
 
 class Stream {
-  private wait = FIRST_WAIT_MS;
+  private readonly backoff = new Backoff(FIRST_WAIT_MS);
   private head = 0;
   private isOver = false;
   private newest: Event | undefined;
@@ -95,8 +94,7 @@ class Stream {
       if (!this.goesOn()) return;
       if (error instanceof Refused && !mayHelp(error)) throw error;
       const asked = error instanceof Refused ? (error.retryAfter ?? 0) * 1000 : 0;
-      const wait = Math.max(asked, this.wait * (0.5 + Math.random()));
-      this.wait = Math.min(this.wait * 2, MAX_WAIT_MS);
+      const wait = Math.max(asked, this.backoff.next());
       this.tell({ state: "lost", error, retryAt: Date.now() + wait });
       await waitToRetry(wait, this.signal);
     }
@@ -176,7 +174,7 @@ class Stream {
   private give(events: readonly Event[]): void {
     const [first, last] = [events[0], events.at(-1)];
     if (!first || !last) return;
-    this.wait = FIRST_WAIT_MS;
+    this.backoff.reset();
     if (this.options.onEvents) this.options.onEvents(events);
     else events.forEach((event) => this.options.onEvent?.(event));
     if (first.seq <= this.head && last.seq >= this.head) this.tell({ state: "live" });

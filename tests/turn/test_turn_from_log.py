@@ -10,11 +10,11 @@ from gateway.errors import TurnLost
 from gateway.events.envelope import StoredEvent
 from gateway.events.lifecycle import IterationEnd, IterationStart, TurnWarning
 from gateway.messages import Message
-from gateway.turn import recovery
+from gateway.turn import turn_from_log
 from gateway.turn.context import TurnContext
 from gateway.turn.finalize import CANCELLED, begin_turn, failed
 from gateway.turn.observer import NullObserver, Tracing
-from gateway.turn.recovery import close_from_log, progress_of
+from gateway.turn.turn_from_log import close_from_log, progress_of
 from tests.turn.working import stored, turn_at_work
 
 pytestmark = pytest.mark.anyio
@@ -54,7 +54,7 @@ async def test_the_log_leads_to_where_the_turn_was_however_it_is_read(
 ) -> None:
     """Every event is folded and recalled once. Whether the endpoint had begun to answer is not in the log, so
     that an open call counts as begun."""
-    monkeypatch.setattr(recovery, "PAGE", page)
+    monkeypatch.setattr(turn_from_log, "PAGE", page)
     observer = Recalling()
     async with turn_at_work(tmp_path) as turn:
         _begin(turn, pieces=4)
@@ -108,7 +108,7 @@ async def test_a_turn_that_cannot_be_understood_gets_its_end_all_the_same(
     tmp_path: Path, broken: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An event of another version, or a mistake of ours: `done` comes with what explains it, once."""
-    given, failures = getattr(recovery, broken), [ValueError("not understood")]
+    given, failures = getattr(turn_from_log, broken), [ValueError("not understood")]
 
     async def fails_once(*arguments: Any) -> Any:
         if failures:
@@ -119,7 +119,7 @@ async def test_a_turn_that_cannot_be_understood_gets_its_end_all_the_same(
         _begin(turn)
         turn.emit(IterationEnd(stop_reason="end_turn", duration_ms=1), message=Message("assistant", []))
         await stored(turn)
-        monkeypatch.setattr(recovery, broken, fails_once)
+        monkeypatch.setattr(turn_from_log, broken, fails_once)
         with structlog.testing.capture_logs():
             events = await _close(turn)
 

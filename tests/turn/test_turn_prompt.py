@@ -6,7 +6,7 @@ import pytest
 
 from gateway.messages import Message, text_block
 from gateway.storage.messages import History, PromptMemories, StoredMessage
-from gateway.turn.prompt import Prompt
+from gateway.turn.turn_prompt import Prompt
 from tests.storage.saying import version
 from tests.turn.working import turn_at_work
 
