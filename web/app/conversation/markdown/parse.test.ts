@@ -50,6 +50,7 @@ describe("Markdown", () => {
     [Array.from({ length: 60 }, (_, depth) => `${"  ".repeat(depth)}- a`).join("\n")],
     ["x".repeat(70_000)],
     ["*a* ".repeat(2_200)],
+    ["|a".repeat(300) + "\n" + "|-".repeat(300)],
   ])("gives up on what could not be drawn", (source) => {
     expect(parse(source)).toBeNull();
   });

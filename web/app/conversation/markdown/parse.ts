@@ -15,6 +15,7 @@ import { STUB } from "./blocks";
 export const MAX_LENGTH = 64_000; // characters of a block
 const MAX_NODES = 4_000; // of a block, but for the rows of a table or list, which are drawn in parts
 const MAX_ROW_NODES = 40_000;
+const MAX_COLUMNS = 200; // laying out 6,000 takes 150 ms
 const MAX_DEPTH = 32;
 
 const NESTED = /^(?:[ \t]*>){33}/m;
@@ -50,6 +51,7 @@ function simplified(root: Root): boolean {
   for (let each = open.pop(); each !== undefined; each = open.pop()) {
     const [node, depth] = each;
     if ((count += 1) > most || depth > MAX_DEPTH) return false;
+    if (node.type === "tableRow" && node.children.length > MAX_COLUMNS) return false;
     delete node.position;
     if (node.type === "definition" && !targets.has(node.identifier)) targets.set(node.identifier, node.url);
     if (node.type === "linkReference" || node.type === "imageReference") references.push(node);
