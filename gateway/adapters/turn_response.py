@@ -59,7 +59,29 @@ class AnswerReader(Protocol):
         ...
 
 
-class TurnAnswer:
+class EncodedAnswer:
+    """An answer of one encoder and one fold, whose bytes are held until they are sent."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        self.is_finished = False
+        self._encoder = encoder
+        self._fold = Fold()
+        self._unsent = b""
+
+    @property
+    def turn_id(self) -> str:
+        return self._fold.turn_id
+
+    def pause(self) -> None:
+        self.is_finished = True
+        self._unsent += self._encoder.pause(self._fold.waits_for)
+
+    def unsent(self, _events: Sequence[StoredEvent] = ()) -> bytes:
+        unsent, self._unsent = self._unsent, b""
+        return unsent
+
+
+class TurnAnswer(EncodedAnswer):
     """The answer to one reader of a turn, made of the turn's events from the first on.
 
     Where the reader has `decided` about calls, or answered them, this begins where the turn waited for that:
@@ -68,18 +90,11 @@ class TurnAnswer:
     """
 
     def __init__(self, encoder: Encoder, head: int, decided: Collection[str] = ()) -> None:
-        self.is_finished = False
-        self._encoder = encoder
+        super().__init__(encoder)
         self._head = head
         self._decided = set(decided)
         self._is_known = bool(decided)
-        self._fold = Fold()
         self._began: list[Part] = []
-        self._unsent = b""
-
-    @property
-    def turn_id(self) -> str:
-        return self._fold.turn_id
 
     def read(self, events: Sequence[StoredEvent]) -> bool:
         if self._is_known:
@@ -92,14 +107,6 @@ class TurnAnswer:
             return True
         self.pause()
         return False
-
-    def pause(self) -> None:
-        self.is_finished = True
-        self._unsent += self._encoder.pause(self._fold.waits_for)
-
-    def unsent(self, _events: Sequence[StoredEvent] = ()) -> bytes:
-        unsent, self._unsent = self._unsent, b""
-        return unsent
 
     def _pass_over(self, events: Sequence[StoredEvent]) -> Sequence[StoredEvent]:
         """The events behind what the reader knows."""

@@ -319,7 +319,7 @@ async def emptied(store: MemoryStore) -> None:
             await store.erase(whole, row.id)
 
 
-@settings(max_examples=25)
+@settings(max_examples=40)
 @given(st.lists(rows(), min_size=1, max_size=12), st.lists(scopes | wholes, min_size=1, max_size=4))
 async def test_nobody_is_shown_what_is_outside_of_their_audiences(
     store: MemoryStore, made: Sequence[MemoryRow], viewers: Sequence[Viewer]

@@ -39,18 +39,20 @@ def watched(page: Page) -> Generator[None]:
     """A script error of the page, or a refusal by its content policy, fails the test."""
     troubles: list[str] = []
 
-    def error(error: Error) -> None:
+    def on_error(error: Error) -> None:
         troubles.append(str(error))
 
-    def line(line: ConsoleMessage) -> None:
+    def on_line(line: ConsoleMessage) -> None:
         if "Policy" in line.text:
             troubles.append(line.text)
 
-    page.on("pageerror", error)
-    page.on("console", line)
-    yield
-    page.remove_listener("pageerror", error)
-    page.remove_listener("console", line)
+    page.on("pageerror", on_error)
+    page.on("console", on_line)
+    try:
+        yield
+    finally:
+        page.remove_listener("pageerror", on_error)
+        page.remove_listener("console", on_line)
     assert troubles == []
 
 

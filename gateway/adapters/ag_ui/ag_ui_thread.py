@@ -6,29 +6,23 @@ from itertools import groupby
 from gateway.adapters.ag_ui.ag_ui_frames import AgUiRun, RunStream
 from gateway.adapters.ag_ui.ag_ui_requests import RunBody
 from gateway.adapters.turn_parts import AttemptWithdrawn, Closed, Fold, Grew, Noted, Opened, Part
+from gateway.adapters.turn_response import EncodedAnswer
 from gateway.events.envelope import StoredEvent
 from gateway.storage.turns import TurnRow
 
 
-class AgUiThread:
+class AgUiThread(EncodedAnswer):
     """The runs of a session: of its turns `shown`, and of the `running` one; up to `head`, the session's last
     event when this began, and to the end of that turn. What attempts had said before they were withdrawn is
     left out up to there."""
 
     def __init__(self, body: RunBody, shown: Collection[str], head: int, running: TurnRow | None) -> None:
-        self.is_finished = False
         self._run = run_of(body)._replace(run_id="", tells_thread=True)
+        super().__init__(RunStream(self._run))
         self._head = head
         self._running = running.id if running is not None else None
         self._shown = {*shown, self._running}
-        self._fold = Fold()
-        self._encoder = RunStream(self._run)
         self._held: list[Part] = []
-        self._unsent = b""
-
-    @property
-    def turn_id(self) -> str:
-        return self._fold.turn_id
 
     def read(self, events: Sequence[StoredEvent]) -> bool:
         for turn_id, found in groupby(events, lambda event: event.turn_id):
@@ -42,14 +36,6 @@ class AgUiThread:
         if is_last and self._fold.waits_for:
             self.pause()
         return False
-
-    def pause(self) -> None:
-        self.is_finished = True
-        self._unsent += self._encoder.pause(self._fold.waits_for)
-
-    def unsent(self, _events: Sequence[StoredEvent] = ()) -> bytes:
-        unsent, self._unsent = self._unsent, b""
-        return unsent
 
     def _read(self, turn_id: str, events: Sequence[StoredEvent]) -> None:
         if events[0].type == "turn_start" and self._fold.turn_id:

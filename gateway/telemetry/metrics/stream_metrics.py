@@ -1,10 +1,10 @@
 """Counts the readers of the event streams."""
 
-import time
 from collections.abc import Callable, Sequence
 from typing import Final, Literal
 
 from gateway.events.envelope import StoredEvent
+from gateway.ids import now_ms
 from gateway.telemetry.metrics import instrument_table as table
 from gateway.telemetry.metrics.exemplars import of_trace
 from gateway.telemetry.metrics.exposition import Exposition
@@ -113,7 +113,7 @@ class StreamMetrics:
             return
         first = events[0]
         oldest = first if first.seq > head else next(event for event in events if event.seq > head)
-        self._lag.add(max(_now() - oldest.ts, 0))
+        self._lag.add(max(now_ms() - oldest.ts, 0))
 
     def closed(self, reason: CloseReason) -> None:
         """The stream ended. Only the first reason counts."""
@@ -126,10 +126,6 @@ class StreamMetrics:
             if event.type == "turn_start":
                 self._trace_id = event.load()["data"]["trace_id"]
             elif event.type in CONTENT:
-                self._streams.first_content((_now() - accepted_at) / 1000, self._trace_id, self._dialect)
+                self._streams.first_content((now_ms() - accepted_at) / 1000, self._trace_id, self._dialect)
                 self._accepted_at = None
                 return
-
-
-def _now() -> int:
-    return time.time_ns() // 1_000_000
