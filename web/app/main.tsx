@@ -6,6 +6,7 @@ import { App } from "./App";
 import { readCaller } from "./caller";
 import { readHealth } from "./health";
 import { writeStored, readStored } from "./browser-storage";
+import { prepareFormats } from "./conversation/speech";
 import { followPlace } from "./live";
 import { takeRecordings } from "./inspector/drops";
 import { keepSettings } from "./settings";
@@ -32,3 +33,4 @@ takeRecordings();
 
 const root = document.getElementById("root");
 if (root) createRoot(root).render(<StrictMode><App /></StrictMode>);
+prepareFormats();

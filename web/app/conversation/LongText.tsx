@@ -2,7 +2,7 @@
 
 import type { ReactNode } from "react";
 
-const PART = 10_000; // characters, and what is left of a line
+const PART = 2_000; // characters, and what is left of a line
 const COLUMNS = 90; // of a line on the screen, about
 const LINE = 1.55; // em
 

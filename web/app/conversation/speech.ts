@@ -1,7 +1,7 @@
 // Figures and failures in the words of the reader.
 
 import type { Language } from "../language";
-import { useLanguage } from "../settings";
+import { languageNow, useLanguage } from "../settings";
 import { useWords } from "../state";
 import { duration } from "../inspector/numbers";
 import { words as table } from "./conversation-words";
@@ -28,6 +28,15 @@ function timesIn(language: string): Intl.DateTimeFormat {
   const format = timeFormats.get(language) ?? new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short" });
   timeFormats.set(language, format);
   return format;
+}
+
+// The first of them take 20 ms: made while the page is idle, where the browser tells that, not with the first message.
+export function prepareFormats(): void {
+  if (!("requestIdleCallback" in window)) return;
+  window.requestIdleCallback(() => {
+    timesIn(languageNow());
+    numbersIn(languageNow(), {});
+  });
 }
 
 const UNITS = [[1e9, "GB"], [1e6, "MB"], [1e3, "KB"]] as const;

@@ -147,7 +147,10 @@ export class Definitions {
     if (fence || this.lines.size === 0 || !source.includes("[")) return "";
     const defined = new Set<string>();
     const used = new Set<string>();
-    for (const [, label = "", colon] of source.matchAll(LABEL)) (colon === ":" ? defined : used).add(label.toLowerCase());
+    for (const [, label = "", colon] of source.matchAll(LABEL)) {
+      const name = label.toLowerCase();
+      if (this.lines.has(name)) (colon === ":" ? defined : used).add(name);
+    }
     return [...used].flatMap((name) => defined.has(name) ? [] : this.lines.get(name) ?? []).join("\n\n");
   }
 }
@@ -163,7 +166,7 @@ export function topHeading(blocks: readonly Block[]): number {
 
 const NOTE = /\[\^([^[\]\s]+)\](:?)/g;
 
-/** The numbers of footnotes by their labels, in the order in which the text comes to them. */
+/** The numbers of footnotes by their labels, in the order in which the text comes to them; of as many as are looked up. */
 export function footnotes(blocks: readonly Block[]): ReadonlyMap<string, number> {
   const numbers = new Map<string, number>();
   for (const { source, fence } of blocks) {
@@ -171,6 +174,7 @@ export function footnotes(blocks: readonly Block[]): ReadonlyMap<string, number>
     for (const [, label = "", colon] of source.matchAll(NOTE)) {
       const name = label.toLowerCase();
       if (colon === "" && !numbers.has(name)) numbers.set(name, numbers.size + 1);
+      if (numbers.size >= MAX_DEFINITIONS) return numbers;
     }
   }
   return numbers;

@@ -13,7 +13,7 @@ import { STUB } from "./blocks";
 
 /** What is larger, deeper or of more parts is shown as it was written: drawing it would stop the page. */
 export const MAX_LENGTH = 64_000; // characters of a block
-const MAX_NODES = 4_000; // of a block, but for the rows of a table or list, which are drawn in parts
+const MAX_NODES = 2_000; // of a block, but for the rows of a table or list, which are drawn in parts: laying out 4,000 in a line takes 40 ms
 const MAX_ROW_NODES = 40_000;
 const MAX_COLUMNS = 200; // laying out 6,000 takes 150 ms
 const MAX_DEPTH = 32;
