@@ -33,8 +33,8 @@ from gateway.storage.schedules.results import SCHEDULES
 from gateway.storage.schedules.statements import SqlSchedules
 from gateway.telemetry.lines.logs import configure_logging
 from gateway.turn.in_flight import InFlight
-from gateway.turn.ownership import Ownership
 from gateway.turn.suggestions import Suggestions
+from gateway.turn.takeover import Ownership
 from gateway.wiring import Storage
 from tests.postgres import WITHOUT
 

@@ -10,7 +10,7 @@ from gateway.telemetry.metrics import instrument_table as table
 from gateway.telemetry.metrics.registry import MetricsRegistry
 from gateway.telemetry.setup import Telemetry
 from gateway.tools.mcp.configured_servers import McpServers
-from gateway.turn.ownership import Ownership
+from gateway.turn.takeover import Ownership
 from gateway.wiring import Storage
 
 

@@ -40,5 +40,5 @@ async def export(request: ApiRequest) -> Response:
 async def import_(request: ApiRequest) -> Response:
     """Takes the memories of a file, one JSON object with at least a `content` a line. Lines that cannot be
     used are told, with their numbers; the others are taken."""
-    report = await request.gateway.memory.import_(request.principal, request.read_import())
+    report = await request.gateway.learning_and_import.import_(request.principal, request.read_import())
     return json_reply(Imported.from_row(report))

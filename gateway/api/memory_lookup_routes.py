@@ -196,5 +196,5 @@ async def write(request: ApiRequest) -> Response:
         raise InvalidRequest("Give a conversation or messages, not both.")
     given = body.conversation or body.messages
     messages = [each.message for each in given] if given else None
-    changed = await request.gateway.memory.learn(request.principal, body.scope_ids, messages)
+    changed = await request.gateway.learning_and_import.learn(request.principal, body.scope_ids, messages)
     return json_reply(Written(changed=[MemoryChange.of(each) for each in changed]))

@@ -39,20 +39,20 @@ class ProfileList(Reply):
 async def find(request: ApiRequest) -> Response:
     """Your profile, and those of the households you are a member of; version 0 while there is nothing in
     one."""
-    found = await request.gateway.memory.profiles(request.principal)
+    found = await request.gateway.profiles.list(request.principal)
     return json_reply(ProfileList(profiles=[ProfileReply.of(each) for each in found]))
 
 
 async def read(request: ApiRequest) -> Response:
     """Your profile, or that of a household you are a member of; version 0 while there is nothing in it."""
-    profile = await request.gateway.memory.profile(request.principal, *_named(request))
+    profile = await request.gateway.profiles.get(request.principal, *_named(request))
     return _reply(profile)
 
 
 async def put(request: ApiRequest) -> Response:
     """Writes a profile; with If-Match only over that version."""
     body = await request.read_body(ProfileBody)
-    profile = await request.gateway.memory.put_profile(
+    profile = await request.gateway.profiles.put(
         request.principal, *_named(request), body.fields, version=request.if_match
     )
     return _reply(profile)

@@ -27,8 +27,10 @@ from gateway.service.keys import ApiKeys
 from gateway.service.learning_worker import LearningWorker
 from gateway.service.limits import UserLimits
 from gateway.service.memory import UserMemories
+from gateway.service.memory_learning_import import LearningAndImport
 from gateway.service.person_erasure import Erasing, PersonEraser
 from gateway.service.personal_data import PersonalData
+from gateway.service.profiles import UserProfiles
 from gateway.service.projects import UserProjects
 from gateway.service.prompts import Prompts
 from gateway.service.provider_keys import UserProviderKeys
@@ -51,8 +53,8 @@ from gateway.storage.retention import RetainedSession
 from gateway.telemetry.metrics import instrument_table as table
 from gateway.turn.in_flight import InFlight
 from gateway.turn.observer import CompositeObserver
-from gateway.turn.ownership import Ownership
 from gateway.turn.suggestions import Suggestions
+from gateway.turn.takeover import Ownership
 from gateway.wiring import MemoryRotation, assemble, open_webhook_posts
 from gateway.wiring.authentication import open_page_sign_in
 
@@ -106,7 +108,9 @@ async def open_service(process: Process, abilities: Abilities) -> Service:
         client_results=ClientResults(deps, in_flight),
         skills=SkillsOffered(deps),
         artifacts=_artifacts(process, abilities, deps),
-        memory=UserMemories(deps, abilities.extractor, events),
+        memory=UserMemories(deps, events),
+        learning_and_import=LearningAndImport(deps, abilities.extractor, events),
+        profiles=UserProfiles(deps),
         documents=DocumentedMemories(abilities.documents),
         schedules=UserSchedules(abilities.schedules, events),
         webhooks=user_webhooks,

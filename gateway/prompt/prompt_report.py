@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from gateway.prompt.components import Component, Components, Source
 from gateway.prompt.manifest import Layer
-from gateway.prompt.prefix import AnyLayer, Prefix, Section
+from gateway.prompt.system_prompt import AnyLayer, Prefix, Section
 
 
 class _Shape(BaseModel):

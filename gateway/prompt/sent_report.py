@@ -5,8 +5,8 @@ from typing import Self
 from pydantic import BaseModel, ConfigDict, Field
 
 from gateway.messages import Role
-from gateway.prompt.prefix import AnyLayer, Section
 from gateway.prompt.prompt_report import PartReport
+from gateway.prompt.system_prompt import AnyLayer, Section
 
 
 class _Shape(BaseModel):

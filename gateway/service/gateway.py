@@ -14,6 +14,8 @@ from gateway.service.holds import UserHolds
 from gateway.service.keys import ApiKeys
 from gateway.service.limits import UserLimits
 from gateway.service.memory import UserMemories
+from gateway.service.memory_learning_import import LearningAndImport
+from gateway.service.profiles import UserProfiles
 from gateway.service.projects import UserProjects
 from gateway.service.prompts import Prompts
 from gateway.service.provider_keys import UserProviderKeys
@@ -29,7 +31,7 @@ from gateway.service.streams import SessionStreams
 from gateway.service.turns import UserTurns
 from gateway.service.webhooks import UserWebhooks
 from gateway.turn.in_flight import InFlight
-from gateway.turn.ownership import Ownership
+from gateway.turn.takeover import Ownership
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +55,8 @@ class Gateway:
     skills: SkillsOffered
     artifacts: UserArtifacts
     memory: UserMemories
+    learning_and_import: LearningAndImport
+    profiles: UserProfiles
     documents: DocumentedMemories
     schedules: UserSchedules
     webhooks: UserWebhooks

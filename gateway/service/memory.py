@@ -1,55 +1,37 @@
 """The verbs on what is remembered of a user. They check whose it is, and whose session is named."""
 
 import asyncio
-import hashlib
-from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from gateway.auth import Principal
-from gateway.errors import InvalidRequest, QueueFull
 from gateway.events.content import Omission
 from gateway.ids import now_ms
-from gateway.memory.changes import Attribution, Changed, Details
+from gateway.memory.changes import Changed, Details
 from gateway.memory.control.controller import RetrievalDecision
 from gateway.memory.corrections.corrections import Action
 from gateway.memory.export import export
-from gateway.memory.import_file import ImportReport, MemoryImport, lines_of
-from gateway.memory.learning.extractor import Extractor
 from gateway.memory.search.query import Hit, MemoryQuery, SearchResult
 from gateway.memory.search.ranking import freshness, rendered_tokens
 from gateway.memory.search.relevance import parts_of, query_terms
 from gateway.memory.services import MemoryServices
 from gateway.memory.validation import NewMemory
-from gateway.messages import Message
 from gateway.model.calls import CallContext
 from gateway.service.dependencies import Dependencies
-from gateway.service.learning_worker import turn_times
-from gateway.service.memory_access import MemoryAccess, ScopeIds, memory_off
+from gateway.service.memory_access import MemoryAccess, ScopeIds
 from gateway.service.session_events import SessionEvents
-from gateway.storage.memories import Evidence, Filter, MemoryRow, Profile, ProfileKind, Tombstone, Viewer
-from gateway.storage.messages import StoredMessage
-
-MAX_CONCURRENT, OF_ONE = 4, 2
-"""Conversations that are read, and files that are imported, at the same time: those cost model calls, these
-hold up other writers."""
-
-MAX_READ = 1000
-"""Messages of a session, the newest, that are read for what is worth remembering."""
+from gateway.storage.memories import Evidence, Filter, MemoryRow, Tombstone, Viewer
 
 
 class UserMemories:
     """One per process. With the memory switched off every verb raises errors.NotFound (memory_off)."""
 
-    def __init__(self, deps: Dependencies, extractor: Extractor | None, events: SessionEvents) -> None:
+    def __init__(self, deps: Dependencies, events: SessionEvents) -> None:
         self._deps = deps
         self._events = events
         self._for = MemoryAccess(deps)
-        self._extractor = extractor
-        self._busy = Counter[str]()
 
     @property
     def services(self) -> MemoryServices:
@@ -238,109 +220,7 @@ class UserMemories:
         """The new memory, then those that it replaces. Raises what `Editor.merge` raises."""
         return await self._for.editor(who).merge(ids, "Merged by their user.")
 
-    async def learn(
-        self, who: Principal, scope_ids: ScopeIds, messages: Sequence[Message] | None
-    ) -> Sequence[Changed]:
-        """Has a conversation read for what is worth suggestions: `messages`, or the session that `scope_ids`
-        names. Reading the same again adds nothing.
-
-        Raises:
-            errors.NotFound, errors.Forbidden, errors.MemoryFull, errors.QueueFull.
-            errors.LearningFailed: the model that should read it gave no usable answer.
-        """
-        if self._extractor is None:
-            raise memory_off()
-        scope = await self._for.scope(who, scope_ids)
-        if messages is None and scope_ids.session_id is None:
-            raise InvalidRequest("Give a conversation, messages, or the session_id of a session of yours.")
-        model = None
-        if scope_ids.session_id is not None:
-            model = await self._deps.turns.model(scope_ids.session_id)
-        if messages is None:
-            session_id = str(scope_ids.session_id)
-            stored = await self._newest(session_id)
-        else:
-            session_id = _conversation_id(messages)
-            stored = [StoredMessage(number, session_id, each) for number, each in enumerate(messages, 1)]
-        with self._one_of_few(who):
-            learned = await self._extractor.learn(
-                scope,
-                stored,
-                session_id=session_id,
-                model=model or self._deps.settings.model,
-                turn_times=turn_times(self._deps, session_id, who.user_id) if messages is None else None,
-            )
-        if scope_ids.session_id is not None:
-            await self._events.add_changes(scope_ids.session_id, who.user_id, learned)
-        return learned
-
-    # Files
-
     def export(self, who: Principal) -> AsyncGenerator[bytes]:
         """The user's memories as a file (see gateway/memory/export.py), in pieces. Raises
         errors.StorageError on the way."""
         return export(self._for.services.store, self._for.all_scopes(who))
-
-    async def import_(self, who: Principal, chunks: AsyncIterable[bytes]) -> ImportReport:
-        """Takes what can be used of a file, and reports.
-
-        Raises:
-            errors.MemoryFull: the lines before the one in `details` were taken.
-            errors.InvalidRequest: a line is too long; errors.QueueFull.
-        """
-
-        async def verify(evidence: Sequence[Evidence]) -> Sequence[Evidence]:
-            found = [await self._for.held(who, each) for each in evidence]
-            return [each for each in found if each is not None]
-
-        by = Attribution(who.user_id, "Imported from a file.")
-        importing = MemoryImport(self._for.services.memories, self._for.all_scopes(who), by, verify)
-        with self._one_of_few(who):
-            return await importing.run(lines_of(chunks))
-
-    # Profiles
-
-    async def profiles(self, who: Principal) -> Sequence[Profile]:
-        """The caller's own, and those of their households."""
-        scope, profiles = self._for.own(who), self._for.services.profiles
-        own = await profiles.get(scope, "user", who.user_id)
-        return [own, *[await profiles.get(scope, "household", name) for name in scope.households]]
-
-    async def profile(self, who: Principal, kind: ProfileKind, name: str) -> Profile:
-        """Raises errors.NotFound for one that is not the caller's, or their household's."""
-        return await self._for.services.profiles.get(self._for.own(who), kind, name)
-
-    async def put_profile(
-        self, who: Principal, kind: ProfileKind, name: str, fields: dict[str, str], *, version: int | None
-    ) -> Profile:
-        """Raises errors.NotFound, errors.InvalidRequest, errors.MemoryChanged."""
-        return await self._for.services.profiles.put(
-            self._for.own(who), kind, name, fields, who.user_id, version=version
-        )
-
-    async def _newest(self, session_id: str) -> Sequence[StoredMessage]:
-        history = await self._deps.sessions.history(session_id)
-        last = history.messages[-1].position if history.messages else 0
-        after, branch = max(0, last - MAX_READ), history.branch
-        return await self._deps.sessions.messages(session_id, after=after, branch=branch)
-
-    @contextmanager
-    def _one_of_few(self, who: Principal) -> Generator[None]:
-        """Half of the places are one user's at most. Raises errors.QueueFull."""
-        what = "conversations or files"
-        if self._busy.total() >= MAX_CONCURRENT:
-            raise QueueFull(f"{MAX_CONCURRENT} {what} are being read into the memory already.")
-        if self._busy[who.user_id] >= OF_ONE:
-            raise QueueFull(f"{OF_ONE} {what} of yours are being read into the memory already.")
-        self._busy[who.user_id] += 1
-        try:
-            yield
-        finally:
-            self._busy[who.user_id] -= 1
-            self._busy += Counter()  # forgets whom nothing is left of
-
-
-def _conversation_id(messages: Sequence[Message]) -> str:
-    """The same for the same conversation, so that reading it again adds nothing."""
-    text = "\0".join(f"{each.role}\0{block['text']}" for each in messages for block in each.content)
-    return f"c_{hashlib.sha256(text.encode()).hexdigest()[:32]}"

@@ -10,7 +10,7 @@ from gateway.memory.recall import InContext, Recall
 from gateway.memory.services import households_of
 from gateway.messages import Message, ToolSpec, recalled_block
 from gateway.prompt.components import Components
-from gateway.prompt.prefix import Prefix
+from gateway.prompt.system_prompt import Prefix
 from gateway.prompt.text_cleaning import clean
 from gateway.service.client_tools import client_tools
 from gateway.service.dependencies import Dependencies

@@ -11,8 +11,8 @@ from gateway.history.summaries.summary import render
 from gateway.history.tokens import block_tokens, message_tokens, overhead_of, tokens_of
 from gateway.history.transcript import messages_for_model, user_message
 from gateway.messages import Block, Message, ToolSpec
-from gateway.prompt.prefix import Prefix, Section
 from gateway.prompt.sent_report import SentBlock, SentMessage, SentPart, SentPrompt, SentTool
+from gateway.prompt.system_prompt import Prefix, Section
 from gateway.service.dependencies import Dependencies
 from gateway.service.session_access import owner_of
 from gateway.storage.messages import History, StoredMessage

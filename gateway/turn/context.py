@@ -11,7 +11,7 @@ from gateway.memory.context_changes import ContextState
 from gateway.memory.learning.user_messages import user_text
 from gateway.memory.recall import InContext
 from gateway.messages import Message, ToolSpec, Usage
-from gateway.prompt.prefix import Prefix
+from gateway.prompt.system_prompt import Prefix
 from gateway.storage.memories import MemoryRow
 from gateway.storage.messages import History, StoredMessage
 from gateway.storage.turns import OwnedTurn

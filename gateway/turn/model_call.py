@@ -14,7 +14,7 @@ from gateway.model.base import Answer, Delta, ModelRequest, Started
 from gateway.model.prices import cost_of
 from gateway.model.retry_delay import next_delay
 from gateway.prompt.cache_points import mark_messages
-from gateway.prompt.prefix import CLIENT
+from gateway.prompt.system_prompt import CLIENT
 from gateway.storage.messages import History
 from gateway.turn.client_calls import client_call_ids, expect_results
 from gateway.turn.context import TurnContext

@@ -9,7 +9,7 @@ import orjson
 
 from gateway.messages import ToolSpec
 from gateway.prompt.components import Components
-from gateway.prompt.prefix import Prefix, PromptLimits, prefix_of
+from gateway.prompt.system_prompt import Prefix, PromptLimits, prefix_of
 from gateway.settings import Settings
 from gateway.skills.catalog import Catalog
 from gateway.storage.messages import History

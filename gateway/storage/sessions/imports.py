@@ -42,7 +42,7 @@ from gateway.storage.sessions.copies import (
     VersionCopy,
 )
 from gateway.storage.sessions.session_creation import add_session
-from gateway.storage.sessions.session_rows import is_there
+from gateway.storage.sessions.session_row import is_there
 from gateway.storage.turns.attachments import attachments_of, json_of, take_into
 from gateway.storage.turns.heads import OF_SESSION
 

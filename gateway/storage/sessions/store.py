@@ -26,7 +26,8 @@ from gateway.storage.sessions.history import ReadArchived
 from gateway.storage.sessions.memory_removal import forget, places_of
 from gateway.storage.sessions.purges import SqlPurges
 from gateway.storage.sessions.session_creation import add_session
-from gateway.storage.sessions.session_rows import ID, TAKEN, newest, session_of
+from gateway.storage.sessions.session_list import newest
+from gateway.storage.sessions.session_row import ID, TAKEN, session_of
 from gateway.storage.sessions.transcripts import SqlTranscripts
 from gateway.storage.turns.instructions import text_of
 

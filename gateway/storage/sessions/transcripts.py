@@ -13,7 +13,7 @@ from gateway.storage.messages import History, StoredMessage
 from gateway.storage.refusals import no_session
 from gateway.storage.sessions import Outline
 from gateway.storage.sessions.history import LAST, ReadArchived, outline_in, outline_of, range_of, view_of
-from gateway.storage.sessions.session_rows import is_there, session_of
+from gateway.storage.sessions.session_row import is_there, session_of
 from gateway.storage.turns.rows import open_turn_of
 
 MAX_PAGE, PAGE_SIZE = 16, 131_072

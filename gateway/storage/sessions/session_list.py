@@ -1,27 +1,12 @@
-"""Sessions as rows: one, and the newest of a list."""
+"""The list of a user's sessions, or a project's: its filters, its order and its pages."""
 
-from sqlalchemy import Connection, Select, and_, bindparam, exists, or_, select, tuple_
+from sqlalchemy import Connection, Select, exists, or_, tuple_
 
-from gateway.storage.database import Prepared
 from gateway.storage.projects.access import SHARED_WITH
-from gateway.storage.refusals import no_session
-from gateway.storage.schema import heads, sessions
+from gateway.storage.schema import sessions
 from gateway.storage.sessions import Order, SessionRow
 from gateway.storage.sessions.session_creation import ROWS
-from gateway.storage.turns.heads import OF_SESSION
-
-ID = sessions.c.id == bindparam("session_id")
-OWN = and_(ID, sessions.c.owner == bindparam("owner"))
-SESSIONS = select(*ROWS.columns).join_from(sessions, heads, OF_SESSION)
-SESSION = Prepared(SESSIONS.where(OWN))
-TAKEN = Prepared(select(sessions.c.id).where(ID))
-
-
-def session_of(connection: Connection, session_id: str, owner: str) -> SessionRow:
-    row = SESSION.one(connection, session_id=session_id, owner=owner)
-    if row is None:
-        raise no_session(session_id)
-    return ROWS.read(row)
+from gateway.storage.sessions.session_row import SESSIONS
 
 
 def newest(
@@ -51,8 +36,3 @@ def newest(
         chosen = chosen.where(sessions.c.id.in_(found))
     rows = connection.execute(chosen.order_by(*(column.desc() for column in place)).limit(limit))
     return [ROWS.read(row) for row in rows]
-
-
-def is_there(connection: Connection, session_id: str) -> bool:
-    """Whether it is, so that what was read of it, or its archives, is not another's."""
-    return TAKEN.one(connection, session_id=session_id) is not None

@@ -16,7 +16,7 @@ from gateway.storage.turns import NewTurn, OwnedTurn
 from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
 from gateway.turn.context import TurnContext
 from gateway.turn.in_flight import InFlight
-from gateway.turn.ownership import Ownership
+from gateway.turn.takeover import Ownership
 from tests.history.scripted import USAGE
 from tests.loopback import TIMEOUT
 from tests.storage.writing import OWNER

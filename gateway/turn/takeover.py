@@ -1,4 +1,5 @@
-"""The one loop that asks the database for the work of this process, and hands it to `in_flight`.
+"""The loop in which a process asks the database what it has to do: turns that it takes over from a replica
+that is gone or gives them up, turns to stop, sessions to go on with. It hands all to `in_flight`.
 
 orphans, released turns ──▶ recover     sessions where turns only wait ──▶ queue
 turns to be stopped     ──▶ cancel      what is left in the outbox     ──▶ deliver_left

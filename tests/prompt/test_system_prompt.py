@@ -15,8 +15,8 @@ from gateway.prompt.cache_points import mark_messages
 from gateway.prompt.components import Component, Components, PromptFolder
 from gateway.prompt.cut import cut, smallest
 from gateway.prompt.manifest import Layer
-from gateway.prompt.prefix import Prefix, PromptLimits, prefix_of
 from gateway.prompt.prompt_report import describe, preview
+from gateway.prompt.system_prompt import Prefix, PromptLimits, prefix_of
 
 TOOLS = (
     ToolSpec("search", "Finds.", {"type": "object", "properties": {"b": {}, "a": {}}}),
