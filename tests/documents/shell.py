@@ -14,6 +14,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from tests.documents.blocks import Block
+from tests.documents.commands import gateway_commands
 from tests.loopback import TIMEOUT
 from tests.running import ROOT, clean_environment
 
@@ -147,11 +148,11 @@ def _loose(text: str) -> str:
 def shell(folder: Path, addresses: Mapping[str, str], **environment: str) -> Generator[Shell]:
     """A shell in the folder. All that it has started ends with it."""
     (folder / ".curlrc").write_text(_CURLRC)
-    (folder / ".venv").symlink_to(sys.prefix)
-    told = clean_environment(
-        HOME=str(folder), PATH=f"{Path(sys.executable).parent}:{os.environ['PATH']}", **environment
-    )
-    with subprocess.Popen(
+    programs = folder / ".venv" / "bin"
+    programs.mkdir(parents=True)
+    path = f"{programs}:{Path(sys.executable).parent}:{os.environ['PATH']}"
+    told = clean_environment(HOME=str(folder), PATH=path, **environment)
+    bash = subprocess.Popen(
         ["bash", "-Eeuo", "pipefail"],
         cwd=folder,
         env={**told, "PYTHONPATH": str(ROOT)},
@@ -159,7 +160,8 @@ def shell(folder: Path, addresses: Mapping[str, str], **environment: str) -> Gen
         stdout=subprocess.PIPE,
         text=True,
         start_new_session=True,
-    ) as process:
+    )
+    with gateway_commands(programs), bash as process:
         try:
             yield Shell(folder, addresses, process)
         finally:
