@@ -49,6 +49,9 @@ web-dev: ## Serve the page with reload, in front of a gateway that runs (GATEWAY
 
 # What every process of a test imports is compiled once, also where the environment says never; databases lie in
 # memory where there are 2 GB for them: no test is about the disk of the machine, and each waits for many syncs.
+# A test that does not end within MAX_SECONDS (the longest takes a minute) says where it stands and fails, with its
+# process; the others of its file are run in a new one.
+MAX_SECONDS := 400
 .PHONY: test
 test: $(VENV)/.dev ## Run the whole test suite (ARGS="tests/turn -x")
 	@if ! command -v "$${CHROMIUM:-chromium}" google-chrome >/dev/null; then \
@@ -80,7 +83,8 @@ test: $(VENV)/.dev ## Run the whole test suite (ARGS="tests/turn -x")
 	if [ -z "$${TMPDIR:-}" ] && [ -n "$$(df -Pm /dev/shm 2>/dev/null | awk '$$4 >= 2000 && NR > 1')" ]; then \
 		export TMPDIR=/dev/shm; \
 	fi; \
-	$(BIN)/python -m pytest --numprocesses $(PROCESSES) --dist loadfile --no-loadscope-reorder $(ARGS)
+	$(BIN)/python -m pytest --numprocesses $(PROCESSES) --dist loadfile --no-loadscope-reorder --max-worker-restart 2 \
+		-o faulthandler_timeout=$(MAX_SECONDS) -o faulthandler_exit_on_timeout=true $(ARGS)
 
 .PHONY: test-observability
 test-observability: $(VENV)/.dev $(BACKENDS)/phoenix/.ready $(BACKENDS)/mlflow/.ready ## Check what Phoenix and MLflow show of our traces (downloads 1 GB the first time)
