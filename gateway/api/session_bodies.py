@@ -120,7 +120,7 @@ class SessionsQuery(Query):
     archived: Literal["false", "true", "all"] = Field("false", description="true: only the archived ones.")
     order: Order = Field("updated", description="The last used first, or the last made.")
     project_id: Id | None = Field(
-        None, description="Only those of that project; without `q` also what its members share with you."
+        None, description="Only those of that project, also what its members share with you."
     )
 
 

@@ -72,9 +72,7 @@ async def find(request: ApiRequest) -> Response:
         more = encode_cursor(last.created_at if query.order == "created" else last.updated_at, last.id)
     found: Mapping[str, MatchedText] = {}
     if query.q is not None:
-        found = await request.gateway.sessions.where_found(
-            request.principal, query.q, [row.id for row in page]
-        )
+        found = await request.gateway.sessions.where_found(query.q, page)
     listed = [
         ListedSession.seen_by(
             request.principal, row, found=FoundReply.of(found[row.id]) if row.id in found else None

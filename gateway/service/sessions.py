@@ -108,12 +108,14 @@ class UserSessions:
             project_id=project_id,
         )
 
-    async def where_found(
-        self, who: Principal, query: str, session_ids: Sequence[str]
-    ) -> Mapping[str, MatchedText]:
-        """The newest passage with the words of `query` in each of these sessions of the principal, by session
-        id."""
-        return await self._deps.search.where(who.user_id, query, session_ids)
+    async def where_found(self, query: str, rows: Sequence[SessionRow]) -> Mapping[str, MatchedText]:
+        """The newest passage with the words of `query` in each of these sessions, which `list` found by it,
+        by session id."""
+        found = dict[str, MatchedText]()
+        for owner in {row.owner for row in rows}:
+            theirs = [row.id for row in rows if row.owner == owner]
+            found |= await self._deps.search.where(owner, query, theirs)
+        return found
 
     async def change(
         self,

@@ -61,6 +61,27 @@ async def test_members_read_what_is_shared_and_nobody_else_does(guarded: Client)
         assert (await team.ask(who, "GET", listed)).json()["sessions"] == []
 
 
+async def test_what_is_shared_is_searched_in_the_project_that_is_named(guarded: Client) -> None:
+    """The passage is told with it, whosever session it is in."""
+    team = await Team(guarded).begin()
+    await team.chat("ada", "/say the rocket starts in May", "s")
+    await team.chat("carl", "/say a rocket of Carl's own", "t")
+    await team.share("s")
+    listed = f"/api/sessions?project_id={team.project}&q=rocket"
+
+    async def found(who: str, path: str) -> list[str]:
+        rows = (await team.ask(who, "GET", path)).json()["sessions"]
+        return ["".join(piece["text"] for piece in row["found"]["text"]) for row in rows]
+
+    async with asyncio.timeout(TIMEOUT):
+        while not (seen := await found("bob", listed)):  # a turn is indexed a moment after its end
+            await asyncio.sleep(0.01)
+    assert len(seen) == 1
+    assert "rocket starts in May" in seen[0]
+    assert await found("carl", listed) == seen
+    assert await found("bob", "/api/sessions?q=rocket") == await found("eve", listed) == []
+
+
 async def test_no_route_forgets_who_asks(guarded: Client) -> None:
     """Every route with a session, from the table: to strangers it is as absent as one that never was; members
     read, and change nothing; owners of the project rename and delete, no more."""

@@ -151,6 +151,28 @@ async def test_a_shared_session_is_something_to_members_of_its_project(storage: 
     assert (await storage.sessions.get("s", ADA)).shared is None
 
 
+async def test_what_is_shared_is_found_by_its_words_among_what_the_project_has(storage: Storage) -> None:
+    """With one's own there; not what others keep to themselves, nor without the project, nor by strangers."""
+    await storage.projects.add(APOLLO, most=MOST)
+    await storage.projects.put_member(member(BOB, "editor"), most=MOST)
+    for name, owner, shared in (("a", ADA, "read"), ("kept", ADA, "none"), ("b", BOB, "none")):
+        await storage.sessions.create(name, owner, f"火箭 launch, {name}", 5)
+        await storage.sessions.change(name, owner, 6, project_id=APOLLO.id, shared=shared)
+    await storage.sessions.create("elsewhere", BOB, "another launch", 5)
+
+    async def found(user: str, query: str, project_id: str | None = APOLLO.id) -> set[str]:
+        rows = await storage.sessions.list(user, limit=9, query=query, project_id=project_id)
+        return {row.id for row in rows}
+
+    assert await found(BOB, "launch 火箭") == {"a", "b"}
+    assert await found(ADA, "launch") == {"a", "kept"}
+    assert await found(BOB, "kept") == await found(EVE, "launch") == await found(EVE, "launch", None) == set()
+    assert await found(BOB, "launch", None) == {"b", "elsewhere"}
+
+    await storage.sessions.change("a", ADA, 7, shared="none")
+    assert await found(BOB, "launch") == {"b"}
+
+
 async def test_a_session_that_moves_is_private_until_it_is_shared_again(storage: Storage) -> None:
     """It is moved where its owner may write, and nowhere else."""
     other = replace(APOLLO, id="p_2", created_by=BOB)

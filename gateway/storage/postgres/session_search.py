@@ -14,9 +14,10 @@ from gateway.storage.postgres.connections import raw_of
 from gateway.storage.sessions.search import mark_of
 from gateway.storage.sessions.unindexed import Fresh
 
-FOUND = text("SELECT session_id FROM search_words WHERE words @> CAST(:words AS text[])").columns(
-    column("session_id", Text)
-)
+FOUND = text(
+    "SELECT session_id FROM search_words"
+    " WHERE words @> CAST(:words AS text[]) AND words && CAST(:owners AS text[])"
+).columns(column("session_id", Text))
 NEWEST = """
     SELECT session_id, max(turn) FROM search_words
     WHERE session_id = ANY(%s::text[]) AND words @> %s::text[] GROUP BY session_id
@@ -43,10 +44,11 @@ REMOVE_SOME = """
 class ArrayTurnWords:
     """The `TurnWords` protocol."""
 
-    def found(self, owner: str, words: Sequence[str]) -> Select[tuple[str]]:
-        """Ids of the owner's sessions with all of `words` in one turn or title, by a GIN index over
+    def found(self, owners: Sequence[str], words: Sequence[str]) -> Select[tuple[str]]:
+        """Ids of the owners' sessions with all of `words` in one turn or title, by a GIN index over
         arrays."""
-        return select(FOUND.bindparams(words=[mark_of(owner), *words]).subquery().c.session_id)
+        given = FOUND.bindparams(words=[*words], owners=[*map(mark_of, owners)])
+        return select(given.subquery().c.session_id)
 
     def newest_turns(
         self, connection: Connection, owner: str, words: Sequence[str], session_ids: Sequence[str]

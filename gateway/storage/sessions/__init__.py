@@ -126,11 +126,11 @@ class SessionDirectory(Protocol):
         order: Order = "updated",
         project_id: str | None = None,
     ) -> list[SessionRow]:
-        """The owner's, and of a project also those that others share with them, but not by a `query`. Newest
-        first by the time that `order` names and the id, strictly before that pair. Only those that are
-        `pinned`, or `archived`, or are not, unless that is None. With `query` only sessions that have all its
-        words in one turn or in the title: English and Chinese, in any inflection or script. One without words
-        finds nothing; a turn is found a moment after its end (see `Search`)."""
+        """The owner's, and of a project also those that others share with them. Newest first by the time that
+        `order` names and the id, strictly before that pair. Only those that are `pinned`, or `archived`, or
+        are not, unless that is None. With `query` only sessions that have all its words in one turn or in the
+        title: English and Chinese, in any inflection or script. One without words finds nothing; a turn is
+        found a moment after its end (see `Search`)."""
         ...
 
     async def change(

@@ -80,8 +80,8 @@ class TurnWords(IndexedWords, Protocol):
     """The words of each turn and of the titles, as an engine keeps them. All methods are parts of
     transactions; a writer of a session's words has locked its row."""
 
-    def found(self, owner: str, words: Sequence[str]) -> Select[tuple[str]]:
-        """The ids of the owner's sessions that have all of `words` in one turn or in their title."""
+    def found(self, owners: Sequence[str], words: Sequence[str]) -> Select[tuple[str]]:
+        """The ids of the owners' sessions that have all of `words` in one turn or in their title."""
         ...
 
     def newest_turns(
@@ -142,12 +142,12 @@ class SqlSearch:
         )
         return [row[0] for row in rows]
 
-    def found(self, owner: str, query: str) -> Select[tuple[str]] | None:
-        """Ids of the owner's sessions that have all words of `query`; None when it has no words."""
+    def found(self, owners: Sequence[str], query: str) -> Select[tuple[str]] | None:
+        """Ids of the owners' sessions that have all words of `query`; None when it has no words."""
         words = words_of_query(query)
         if not words:
             return None
-        return self._index.found(owner, words)
+        return self._index.found(owners, words)
 
     def words(self, title: str) -> set[str]:
         """The search tokens of a title."""

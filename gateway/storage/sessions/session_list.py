@@ -1,12 +1,27 @@
 """The list of a user's sessions, or a project's: its filters, its order and its pages."""
 
-from sqlalchemy import Connection, Select, exists, or_, tuple_
+from sqlalchemy import Connection, Select, bindparam, exists, or_, select, tuple_
 
+from gateway.storage.database import Prepared
 from gateway.storage.projects.access import SHARED_WITH
 from gateway.storage.schema import sessions
 from gateway.storage.sessions import Order, SessionRow
 from gateway.storage.sessions.session_creation import ROWS
 from gateway.storage.sessions.session_row import SESSIONS
+
+OWNERS = Prepared(
+    select(sessions.c.owner)
+    .distinct()
+    .where(sessions.c.project_id == bindparam("project_id"), exists().where(SHARED_WITH))
+)
+
+
+def owners_in(connection: Connection, user_id: str, project_id: str | None) -> list[str]:
+    """Whose sessions the user's list may have: their own, and those of others in that project."""
+    if project_id is None:
+        return [user_id]
+    rows = OWNERS.run(connection, project_id=project_id, user_id=user_id).fetchall()
+    return [user_id, *(row[0] for row in rows)]
 
 
 def newest(

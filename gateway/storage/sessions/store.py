@@ -26,7 +26,7 @@ from gateway.storage.sessions.history import ReadArchived
 from gateway.storage.sessions.memory_removal import forget, places_of
 from gateway.storage.sessions.purges import SqlPurges
 from gateway.storage.sessions.session_creation import add_session
-from gateway.storage.sessions.session_list import newest
+from gateway.storage.sessions.session_list import newest, owners_in
 from gateway.storage.sessions.session_row import ID, TAKEN, session_of
 from gateway.storage.sessions.transcripts import SqlTranscripts
 from gateway.storage.turns.instructions import text_of
@@ -52,8 +52,8 @@ CARRY = Prepared(update(sessions).where(ID, sessions.c.carried.is_(None)).values
 class TextIndex(Protocol):
     """Finds sessions by their words. The methods that take a connection are part of a transaction."""
 
-    def found(self, owner: str, query: str) -> Select[tuple[str]] | None:
-        """The ids of the owner's sessions that have all words of `query` in one turn or in their title; None
+    def found(self, owners: Sequence[str], query: str) -> Select[tuple[str]] | None:
+        """The ids of the owners' sessions that have all words of `query` in one turn or in their title; None
         when it has no words. Takes milliseconds: not for the event loop."""
         ...
 
@@ -231,9 +231,11 @@ class SqlSessions(SqlTranscripts):
         with `query` those that have all its words in one turn or in the title."""
 
         def page(connection: Connection) -> list[SessionRow]:
-            found = self._index.found(owner, query) if query is not None else None
-            if query is not None and found is None:
-                return []
+            found = None
+            if query is not None:
+                found = self._index.found(owners_in(connection, owner, project_id), query)
+                if found is None:
+                    return []
             return newest(
                 connection,
                 owner,

@@ -50,9 +50,9 @@ REMOVE_SOME = """
 class Fts5TurnWords:
     """The `TurnWords` protocol."""
 
-    def found(self, owner: str, words: Sequence[str]) -> Select[tuple[str]]:
-        """Ids of the owner's sessions with all of `words` in one turn or title, by FTS5."""
-        return select(FOUND.bindparams(words=_match(owner, words)).subquery().c.session_id)
+    def found(self, owners: Sequence[str], words: Sequence[str]) -> Select[tuple[str]]:
+        """Ids of the owners' sessions with all of `words` in one turn or title, by FTS5."""
+        return select(FOUND.bindparams(words=_match(owners, words)).subquery().c.session_id)
 
     def newest_turns(
         self, connection: Connection, owner: str, words: Sequence[str], session_ids: Sequence[str]
@@ -62,7 +62,7 @@ class Fts5TurnWords:
         for session_id in session_ids:
             if (session := raw.execute(KNOWN, (session_id,)).fetchone()) is None:
                 continue
-            given = {"words": _match(owner, words), "number": session[0], "bits": TURN_BITS, "turn": _TURN}
+            given = {"words": _match([owner], words), "number": session[0], "bits": TURN_BITS, "turn": _TURN}
             if (found := raw.execute(NEWEST, given).fetchone()) is not None:
                 turns[session_id] = found[0]
         return turns
@@ -104,9 +104,10 @@ class Fts5TurnWords:
         return removed
 
 
-def _match(owner: str, words: Sequence[str]) -> str:
+def _match(owners: Sequence[str], words: Sequence[str]) -> str:
     """Quoted, and without quotes in them: a word is never part of the grammar."""
-    return " AND ".join(f'"{word}"' for word in [mark_of(owner), *words])
+    any_owner = " OR ".join(f'"{mark_of(owner)}"' for owner in owners)
+    return " AND ".join([f"({any_owner})", *(f'"{word}"' for word in words)])
 
 
 def known(raw: sqlite3.Connection, session_id: str) -> tuple[int, int, int]:

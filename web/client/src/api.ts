@@ -1772,7 +1772,7 @@ export interface SessionsQuery {
   readonly archived?: "false" | "true" | "all";
   /** The last used first, or the last made. */
   readonly order?: "updated" | "created";
-  /** Only those of that project; without `q` also what its members share with you. */
+  /** Only those of that project, also what its members share with you. */
   readonly project_id?: string;
 }
 
