@@ -43,7 +43,7 @@ BUDGETS: Mapping[str, int] = {
     "session_pages": 510,
     "settings": 850,
     "skills": 1080,
-    "storage": 16_620,
+    "storage": 16_630,
     "telemetry": 4550,
     "tools": 3270,
     "turn": 2680,
