@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 
 from gateway.errors import Conflict, Forbidden, NotFound, SessionIdTaken
-from gateway.storage.projects import Member, Membership, Project, ProjectRole, SessionAccess
+from gateway.storage.projects import Member, Membership, Project, ProjectRole, SessionAccess, Sharing
 from gateway.storage.retention import SessionDays
 from gateway.storage.turns import TurnRow
 from gateway.wiring import Storage
@@ -155,7 +155,8 @@ async def test_what_is_shared_is_found_by_its_words_among_what_the_project_has(s
     """With one's own there; not what others keep to themselves, nor without the project, nor by strangers."""
     await storage.projects.add(APOLLO, most=MOST)
     await storage.projects.put_member(member(BOB, "editor"), most=MOST)
-    for name, owner, shared in (("a", ADA, "read"), ("kept", ADA, "none"), ("b", BOB, "none")):
+    made: list[tuple[str, str, Sharing]] = [("a", ADA, "read"), ("kept", ADA, "none"), ("b", BOB, "none")]
+    for name, owner, shared in made:
         await storage.sessions.create(name, owner, f"火箭 launch, {name}", 5)
         await storage.sessions.change(name, owner, 6, project_id=APOLLO.id, shared=shared)
     await storage.sessions.create("elsewhere", BOB, "another launch", 5)
