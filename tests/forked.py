@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TextIO
 
 import anthropic
+import httpx2
 import typer.main
 
 import gateway.app
@@ -34,6 +35,7 @@ assert gateway.cli.http_server.build_app is gateway.app.build_app
 assert all((anthropic, gateway.memory.tool_call, gateway.model.http_client, gateway.storage.blobs.folder))
 assert all((gateway.storage.postgres, slack_program))
 assert typer.main.get_command(command_tree.command_tree())
+assert httpx2.create_ssl_context()
 for each in (*ENDPOINTS, *(row for adapter in switched_on([*MODULES]).values() for row in adapter.endpoints)):
     each.route()
 cost_of("claude-sonnet-5-5", Usage(input_tokens=1, output_tokens=1))

@@ -1,12 +1,14 @@
 """What each gateway finds out anew when it starts, always the same: known since the first of a process."""
 
 import os
+import ssl
 import sys
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from importlib.metadata import EntryPoints, entry_points
 from typing import Any
 
+import httpcore2
 import typer.main
 from opentelemetry.sdk import resources
 from pydantic import BaseModel, create_model
@@ -23,6 +25,7 @@ _judged: dict[int, tuple[dict[str, Any], bool]] = {}
 _described: dict[tuple[int, ...], tuple[Sequence[Endpoint], dict[str, Any]]] = {}
 _explodes = function.explodes
 _openapi = openapi.openapi
+_read_certificates = httpcore2.default_ssl_context
 _aggregated = resources.get_aggregated_resources
 
 
@@ -31,6 +34,8 @@ def remember() -> None:
     # The metadata of all installed packages are read for the tools in them.
     functions.entry_points = lambda *, group: _installed(group, tuple(sys.path))  # type: ignore[assignment]
     resources.get_aggregated_resources = _resource  # type: ignore[assignment]
+    # Each client of httpx2 reads the 140 certificates of the machine, to an address of http too.
+    httpcore2.default_ssl_context = _certificates
     # All commands with all their options are made of signatures before one of them runs.
     command_tree.command_tree = cache(command_tree.command_tree)
     typer.main.get_command = cache(typer.main.get_command)
@@ -43,6 +48,16 @@ def remember() -> None:
 @lru_cache(maxsize=1)
 def _installed(group: str, path: tuple[str, ...]) -> EntryPoints:
     return entry_points(group=group)
+
+
+def _certificates(*, _trust_env: bool = True) -> ssl.SSLContext:
+    named = map(os.environ.get, ("SSL_CERT_FILE", "SSL_CERT_DIR"))
+    return _certificates_of(*named) if _trust_env else _certificates_of(None, None)
+
+
+@cache
+def _certificates_of(*named: str | None) -> ssl.SSLContext:
+    return _read_certificates(_trust_env=any(named))
 
 
 def _resource(detectors: Sequence[Any], initial: Any) -> resources.Resource:
