@@ -285,6 +285,34 @@ def test_a_long_chat_stays_at_its_end_and_leads_back_there(page: Page) -> None:
     expect(page.locator(".outcome.completed")).to_be_in_viewport()
 
 
+HEIGHTS = """async () => {
+    const scroller = document.querySelector(".scroll");
+    const question = scroller.querySelector(".question");
+    const frames = async () => {
+        for (let passed = 0; passed < 2; passed += 1) await new Promise(requestAnimationFrame);
+    };
+    await frames();
+    const heights = [question.getBoundingClientRect().height];
+    while (scroller.scrollTop > 0) {
+        scroller.scrollTop -= scroller.clientHeight;
+        await frames();
+    }
+    return [...heights, question.getBoundingClientRect().height];
+}"""
+"""Of the question, as it is and once all of it has been on the screen."""
+
+
+def test_a_long_question_is_as_tall_unseen_as_seen(page: Page) -> None:
+    """What is on the screen stays where it is when the reader goes up, or loads the page anew."""
+    ask(page, "/say tall\n" + "some words of a long question, 和几个汉字. " * 450)
+    expect(page.locator(".outcome.completed")).to_be_visible()
+    page.reload()
+    expect(page.locator(".outcome.completed")).to_be_in_viewport()
+
+    unseen, seen = page.evaluate(HEIGHTS)
+    assert unseen == seen > 5_000
+
+
 SCROLLED = """async () => {
     const scroller = document.querySelector(".scroll");
     const frame = () => new Promise(requestAnimationFrame);

@@ -1,4 +1,5 @@
 import { render } from "@testing-library/react";
+import type { ReactNode } from "react";
 import { expect, it } from "vitest";
 
 import { LongText, partsOf } from "./LongText";
@@ -29,4 +30,12 @@ it("stands in one piece while it is short", () => {
   const { container } = render(<p><LongText text="a short one" /></p>);
   expect(container.querySelector("span")).toBeNull();
   expect(container.textContent).toBe("a short one");
+});
+
+it("stands in one piece while its height need not be estimated, unless it grows", () => {
+  const usual = lines.slice(0, 20_000);
+  const parts = (drawn: ReactNode) => render(<p>{drawn}</p>).container.querySelectorAll("span").length;
+  expect(parts(<LongText text={usual} wraps />)).toBe(0);
+  expect(parts(<LongText text={usual} wraps grows />)).toBe(partsOf(usual, true).length);
+  expect(parts(<LongText text={lines} wraps />)).toBe(partsOf(lines, true).length);
 });

@@ -1,22 +1,26 @@
 // A text as it stands. A long one is in parts, of which a browser lays out those that are seen: all of 200 kB hold it up for 100 ms.
+// How tall a part is that was never seen is only estimated.
 
 import type { ReactNode } from "react";
 
+const WHOLE = 20_000; // characters that are laid out at once: as usual texts are, a reload does not change how tall they are
 const PART = 2_000; // characters, and what is left of a line
 const COLUMNS = 90; // of a line on the screen, about
-const LINE = 1.55; // em
 
 interface Props {
   readonly text: string;
   /** Long lines go on in the next one; else a part ends with a line alone. */
   readonly wraps?: boolean;
+  /** More of it comes all the time: what is there already is not laid out again. */
+  readonly grows?: boolean;
 }
 
-export function LongText({ text, wraps = false }: Props): ReactNode {
+export function LongText({ text, wraps = false, grows = false }: Props): ReactNode {
+  if (!grows && text.length <= WHOLE) return text;
   const parts = partsOf(text, wraps);
   if (parts.length < 2) return text;
   return parts.map((part, place) => (
-    <span key={place} className="text-part" style={{ containIntrinsicBlockSize: `auto ${Math.round(linesOf(part, wraps) * LINE)}em` }}>{part}</span>
+    <span key={place} className="text-part" style={{ containIntrinsicBlockSize: `auto ${linesOf(part, wraps)}lh` }}>{part}</span>
   ));
 }
 

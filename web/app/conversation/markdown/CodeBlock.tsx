@@ -33,7 +33,7 @@ export const CodeBlock = memo(function CodeBlock({ code, language }: Asked) {
         <span className="language" dir="ltr">{language}</span>
         <CopyButton text={() => code} label={words.copyCode} />
       </div>
-      <pre tabIndex={0} dir="ltr"><code>{highlighting === null ? <LongText text={code} /> : highlighting.map(draw)}</code></pre>
+      <pre tabIndex={0} dir="ltr"><code>{highlighting === null ? <LongText text={code} grows /> : highlighting.map(draw)}</code></pre>
     </div>
   );
 });

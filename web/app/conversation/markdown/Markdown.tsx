@@ -82,7 +82,7 @@ function Fence({ source }: { source: string }) {
 
 function ParsedBlock({ source, context }: { source: string; context: string }) {
   const tree: Tree | undefined = useTree(source, context);
-  if (tree === undefined || tree === null) return <p className="plain" dir="auto"><LongText text={source} wraps /></p>;
+  if (tree === undefined || tree === null) return <p className="plain" dir="auto"><LongText text={source} wraps grows /></p>;
   return tree.map((node, index) => <Flow key={index} node={node} />);
 }
 
