@@ -3,6 +3,7 @@
 import os
 import shutil
 from collections.abc import Generator
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.running import Running, gateway_process
 from tests.ui.garden import GARDEN, write_skill
-from tests.ui.page import TIMEOUT_MS, WITHOUT, begin_chat, watched
+from tests.ui.page import EVERY, TIMEOUT_MS, WITHOUT, begin_chat, ended_within, watched
 
 # Each window else loads two pages for the address bar's suggestions: more than a test's own page costs. The
 # rest is what Playwright turns off: of two such flags the last one counts.
@@ -42,6 +43,32 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+
+SECONDS = 3600.0 if os.environ.get(EVERY) == "1" else 300.0
+"""What a test may take, and its fixtures before and after it: less than what ends its process (MAX_SECONDS of
+the Makefile). All reloads take minutes."""
+
+
+def _limit(item: pytest.Item) -> AbstractContextManager[None]:
+    return ended_within(SECONDS) if item.get_closest_marker("browser") else nullcontext()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None]:
+    with _limit(item):
+        yield
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    with _limit(item):
+        yield
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None]:
+    with _limit(item):
+        yield
 
 
 @pytest.fixture(scope="module")

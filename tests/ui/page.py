@@ -1,6 +1,7 @@
 """The page, opened in a browser, and what a reader does there."""
 
 import os
+import signal
 from collections.abc import Generator
 from contextlib import contextmanager
 
@@ -10,6 +11,8 @@ from playwright.sync_api import Browser, ConsoleMessage, Error, Page, ViewportSi
 WITHOUT = "GATEWAY_TEST_WITHOUT_BROWSER"
 TIMEOUT_MS = 60_000
 SCREEN: ViewportSize = {"width": 1280, "height": 720}
+EVERY = "GATEWAY_TEST_EVERY_RELOAD"
+REMINDER = 30.0  # asyncio swallows what a signal raises while it calls back
 
 CLOSED = """if (location.protocol.startsWith("http") && !localStorage.getItem("gateway.settings"))
     localStorage.setItem("gateway.settings", '{"inspector": false}')"""
@@ -54,6 +57,23 @@ def watched(page: Page) -> Generator[None]:
         page.remove_listener("pageerror", on_error)
         page.remove_listener("console", on_line)
     assert troubles == []
+
+
+@contextmanager
+def ended_within(seconds: float) -> Generator[None]:
+    """Fails what waits longer, where it waits: some of Playwright's calls, such as `evaluate` and `close`,
+    know no limit of time."""
+
+    def give_up(*_: object) -> None:
+        pytest.fail(f"It has not ended within {seconds:g} seconds.")
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    rest, _ = signal.setitimer(signal.ITIMER_REAL, seconds, REMINDER)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, rest, REMINDER if rest else 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def begin_chat(page: Page) -> None:

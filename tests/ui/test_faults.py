@@ -15,7 +15,7 @@ from tests.loopback import TIMEOUT
 from tests.relay import Relay, relaying
 from tests.running import gateway_process
 from tests.ui.conversation.chat import event_types, place_of
-from tests.ui.page import ask, in_a_browser, opened
+from tests.ui.page import ask, ended_within, in_a_browser, opened
 
 pytestmark = [*in_a_browser, pytest.mark.long]
 
@@ -263,3 +263,11 @@ def test_a_browser_whose_clock_is_wrong_shows_the_times_of_the_server(
 
     assert "-" not in page.locator(".outcome").first.inner_text()
     assert "-" not in page.locator(".inspect-panel").inner_text()
+
+
+def test_a_wait_without_end_fails_at_its_place(page: Page) -> None:
+    """And the page can be asked again."""
+    with pytest.raises(pytest.fail.Exception, match="not ended within"), ended_within(0.1):
+        page.evaluate("new Promise(() => {})")
+
+    assert page.evaluate("1 + 1") == 2

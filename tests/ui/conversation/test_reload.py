@@ -11,11 +11,10 @@ from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize
 from gateway.events.envelope import StoredEvent
 from tests.loopback import TIMEOUT
 from tests.ui.conversation.released import Released, released
-from tests.ui.page import CLOSED, TIMEOUT_MS, in_a_browser
+from tests.ui.page import CLOSED, EVERY, TIMEOUT_MS, in_a_browser
 
 pytestmark = [*in_a_browser, pytest.mark.long]
 
-EVERY = "GATEWAY_TEST_EVERY_RELOAD"
 SOME = 10  # one of so many pieces of a text
 PAUSE = 0.05  # else looking takes the time of drawing, and of the thread that answers
 SCREEN: ViewportSize = {"width": 800, "height": 600}
