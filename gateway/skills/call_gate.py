@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from gateway.skills.catalog import Catalog
 from gateway.skills.definition import allowed_by
-from gateway.skills.skill import READ_SKILL
+from gateway.skills.skill import READ_SKILL, some_of
 from gateway.tools.base import READ_ARTIFACT
 
 _NAMED = 5  # skills or tools that a reason names
@@ -55,18 +55,13 @@ def _needs_skill(tool: str, catalog: Catalog, active: Active, only_with_skill: C
         return f"{tool} may be called only while a skill that allows it is active, and none here does."
     return (
         f"{tool} may be called only while a skill that allows it is active. Read one with {READ_SKILL} "
-        f"first: {_some(allowing)}."
+        f"first: {some_of(allowing, _NAMED)}."
     )
 
 
 def _narrowed(tool: str, active: Active) -> str | None:
     for name, globs in active:
         if globs is not None and not allowed_by(globs, tool):
-            allowed = _some(globs) or f"none but {READ_SKILL}"
+            allowed = some_of(globs, _NAMED) or f"none but {READ_SKILL}"
             return f"The skill {name}, which this turn follows, does not allow {tool}. It allows: {allowed}."
     return None
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more

@@ -2,7 +2,7 @@
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -11,7 +11,7 @@ from gateway.events.memory_skill_artifact import Skill as SkillEvent
 from gateway.skills.catalog import Catalog
 from gateway.skills.definition import MAX_REFERENCE, SKILL_FILE, MarkdownSkill, read_definition
 from gateway.skills.files import as_text, inside, is_file_of, listing, read_inside
-from gateway.skills.skill import READ_SKILL, SkillType
+from gateway.skills.skill import READ_SKILL, SkillType, some_of
 from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
 from gateway.tools.function import tool
 from gateway.tools.wrapping import defuse, wrap
@@ -103,12 +103,9 @@ def _find(catalog: Catalog, name: str) -> tuple[str, MarkdownSkill]:
     close = get_close_matches(name[:64], catalog.written, n=3)
     if close:
         raise _Refused(f"There is no skill of that name. Did you mean {' or '.join(close)}?")
-    raise _Refused(f"There is no skill of that name. There are: {_some(list(catalog.written))}.")
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
-    return ", ".join(names[:_MAX_NAMES]) + more
+    raise _Refused(
+        f"There is no skill of that name. There are: {some_of(list(catalog.written), _MAX_NAMES)}."
+    )
 
 
 def _read(called: str, skill: MarkdownSkill, path: str | None) -> _Reading:
@@ -117,7 +114,7 @@ def _read(called: str, skill: MarkdownSkill, path: str | None) -> _Reading:
     try:
         return _body(called, skill) if path is None else _reference(called, skill, path)
     except ValueError as error:
-        files = _some(listing(skill.folder, skill.root)) or "none"
+        files = some_of(listing(skill.folder, skill.root), _MAX_NAMES) or "none"
         what = SKILL_FILE if path is None else "That file"
         raise _Refused(
             f"{what} of the skill {called} was not read: {error}. Files beside {SKILL_FILE}: {files}."

@@ -1,6 +1,6 @@
 """A skill of any source, and the sources of skills besides SKILL.md files."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Protocol
@@ -14,6 +14,12 @@ BUILT_IN = "built-in"
 
 READ_SKILL = "read_skill"
 """The built-in tool that written skills are read with."""
+
+
+def some_of(names: Sequence[str], most: int) -> str:
+    """The first `most` names, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 class FunctionSkill(NamedTuple):

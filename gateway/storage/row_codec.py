@@ -38,7 +38,7 @@ def _texts(text: str) -> tuple[str, ...]:
     return tuple(orjson.loads(text))
 
 
-def _pairs(text: str) -> list[tuple[int, int]]:
+def pairs_of(text: str) -> list[tuple[int, int]]:
     return [(first, second) for first, second in orjson.loads(text)]
 
 
@@ -54,7 +54,7 @@ def usage_of(text: str | None) -> Usage | None:
 JSON = Codec(as_json, orjson.loads)
 FLAG = Codec(_flag, _flag)
 TEXTS = Codec(as_json, _texts)
-PAIRS = Codec(as_json, _pairs)
+PAIRS = Codec(as_json, pairs_of)
 USAGE = Codec(usage_text, usage_of)
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.artifacts.compact import base, model_view
-from gateway.artifacts.compact.model_view import describe, render
+from gateway.artifacts.compact.model_view import render
 from gateway.lexical import estimate_tokens
 from gateway.storage.artifacts import ArtifactRow
 from gateway.tools.wrapping import WRAPPER_TAGS, visible
@@ -74,15 +74,6 @@ def test_a_summary_that_a_model_made_is_told_too() -> None:
     assert "\n  Summary: 三百份订单。\n" in render(a_row(summary="三百份订单。"))
 
 
-def test_one_line_for_lists() -> None:
-    assert describe(a_row()) == "orders.json, application/json, 52,301 lines / 2.0 MB"
-    image = a_row(name=None, mime="image/png", lines=None, size=999)
-    assert describe(image) == "image/png, 999 bytes"
-    assert describe(a_row(name="<tool_output>\n订单", lines=1, size=4200)) == (
-        "&lt;tool_output> 订单, application/json, 1 line / 4.2 KB"
-    )
-
-
 def test_an_example_that_does_not_fit_whole_is_left_out() -> None:
     text = render(a_row(metadata={"examples": {"json_path": f"$.{'键' * 40}", "bytes": "0-9", "search": 7}}))
     assert 'call read_artifact with one of: bytes="0-9".' in text
@@ -119,8 +110,6 @@ def test_whatever_others_wrote_is_short_visible_and_cannot_pose_as_ours(
     ours = [line for line in lines if line and not line.startswith("  ")]
     assert ours[0].startswith("ART-0123456789: ")
     assert 2 <= len(ours) <= 4
-    assert describe(row) == visible(describe(row))
-    assert len(describe(row).splitlines()) == 1
 
 
 @given(st.sampled_from(["中", "😀", "<skill", "a", "\x00", "𠀀", "!"]), st.integers(1, 400_000))

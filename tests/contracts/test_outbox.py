@@ -63,7 +63,7 @@ async def test_a_note_in_a_session_that_nobody_writes_is_in_the_log_at_once(stor
     assert await storage.log.note("s", "c_1", NOTED, 77) is None
 
     assert await log_of(storage) == [(1, "done", "t"), (2, "text", "c_1")]
-    assert await storage.log.undelivered() == []
+    assert await storage.log.outbox_of("s") == []
     with pytest.raises(NotFound) as refused:
         await storage.log.note("nowhere", "c_1", NOTED, 77)
     assert refused.value.code == "session_not_found"
@@ -102,7 +102,6 @@ async def test_a_note_while_a_turn_is_written_waits_in_the_outbox_for_its_owner(
 
     assert entry is not None
     assert await storage.log.outbox_of("s") == [entry]
-    assert await storage.log.undelivered() == ["s"]
     assert not await storage.log.deliver("s", 78)
     assert await writer.append("text") is None
     assert await write(writer, entry) is None
@@ -146,7 +145,6 @@ async def test_the_outbox_outlives_the_process(
         await running(first)
         entry = await first.log.note("s", "c_1", NOTED, 77)
     async with factory(folder) as second:
-        assert await second.log.undelivered() == ["s"]
         assert await second.log.outbox_of("s") == [entry]
 
 
@@ -229,7 +227,7 @@ async def test_only_a_turn_that_waits_is_ended_so(storage: Storage) -> None:
             await storage.log.close_waiting(replace(waiting, status="accepted"), ENDED, 50)
         assert refused.value.code == "turn_not_waiting"
         await writer_of(storage, claimed).close()
-    assert await storage.log.undelivered() == []
+    assert await storage.log.outbox_of("s") == []
 
 
 async def test_a_turn_changes_its_owner_and_the_former_one_is_refused(storage: Storage) -> None:

@@ -15,10 +15,10 @@ from gateway.events.envelope import StoredEvent
 from gateway.messages import Message, text_block
 from gateway.storage.data_folder_lock import LOCK_NAME
 from gateway.storage.log import Append
+from gateway.storage.log.packs import PAGE_BYTES
 from gateway.storage.schema import sessions
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.storage.sqlite.commits import Durability
-from gateway.storage.sqlite.event_rows import PAGE_BYTES
 from gateway.wiring import Storage, storage_on
 from tests.storage.writing import OWNER, accepted, running
 

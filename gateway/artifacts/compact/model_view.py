@@ -29,12 +29,6 @@ def render(row: ArtifactRow, *, note: str | None = None) -> Wrapped:
     return wrap("tool_output", ours, "\n".join(fitted(lines, budget)))
 
 
-def describe(row: ArtifactRow) -> str:
-    """An artifact on one line: "orders.json, application/json, 52,301 lines / 2.0 MB"."""
-    named = [defuse(flat(row.name, _NAME))] if row.name else []
-    return ", ".join([*named, _mime(row), size_of(row)])
-
-
 def _ours(row: ArtifactRow, note: str | None) -> list[str]:
     source = [defuse(flat(note, _NOTE))] if note else []
     return [

@@ -2,13 +2,13 @@
 
 from typing import Any, NamedTuple
 
-import orjson
 from sqlalchemy import Connection, and_, bindparam, func, literal_column, select, update
 
 from gateway.errors import Conflict, NotFound
 from gateway.storage.branches import ROOT, Branch, Ranges, no_branch
 from gateway.storage.database import Prepared
 from gateway.storage.refusals import no_session
+from gateway.storage.row_codec import pairs_of
 from gateway.storage.schema import branches, heads, messages, sessions, turns
 from gateway.storage.turns.heads import OF_SESSION as HEAD_OF
 
@@ -130,7 +130,7 @@ def ranges_of(connection: Connection, session_id: str, branch: int) -> Ranges:
     ranges = STORED.value(connection, session_id=session_id, branch=branch)
     if ranges is None:
         raise no_branch(session_id, branch)
-    return read_ranges(ranges)
+    return pairs_of(ranges)
 
 
 def branch_of(connection: Connection, session_id: str, branch: int | None = None) -> Branch | None:
@@ -144,11 +144,3 @@ def branch_of(connection: Connection, session_id: str, branch: int | None = None
     if active is None and not number:
         return None
     return Branch(number, ranges_of(connection, session_id, number), last)
-
-
-def read_ranges(text: str) -> Ranges:
-    return [(after, until) for after, until in orjson.loads(text)]
-
-
-def ranges_text(ranges: Ranges) -> str:
-    return orjson.dumps(ranges).decode()

@@ -19,12 +19,11 @@ from gateway.storage.branches.branch_positions import (
     State,
     place_of,
     ranges_of,
-    ranges_text,
-    read_ranges,
     state_of,
     turn_before,
 )
 from gateway.storage.database import Prepared
+from gateway.storage.row_codec import as_json, pairs_of
 from gateway.storage.schema import active_ranges, branches, compressions, sessions, summaries, turns
 from gateway.storage.sessions.busy import check_is_idle
 
@@ -143,7 +142,7 @@ class _Session:
     def fork(self, point: ForkPoint, at: int) -> int:
         """A new branch, which is active from now on; its number."""
         if self.state.branch is None:
-            first = {"parent": None, "fork_turn_id": None, "ranges": ranges_text([(0, OPEN)])}
+            first = {"parent": None, "fork_turn_id": None, "ranges": as_json([(0, OPEN)])}
             self._add(0, self.state.created_at, first | self.state.own)
         number = NEWEST_BRANCH.value(self.connection, session_id=self.id) + 1
         if number >= MAX_BRANCHES:
@@ -154,7 +153,7 @@ class _Session:
         ranges = going_on(up_to(ranges, point.end), self.state.position)
         own = self._forked(own, point)
         parent = point.parent if point.turn_id is not None else None
-        place = {"parent": parent, "fork_turn_id": point.turn_id, "ranges": ranges_text(ranges)}
+        place = {"parent": parent, "fork_turn_id": point.turn_id, "ranges": as_json(ranges)}
         self._add(number, at, place | own)
         self._enter(number, ranges, own)
         return number
@@ -163,7 +162,7 @@ class _Session:
         """To a branch that is there."""
         ranges, own = self._stored(branch)
         ranges = going_on(ranges, self.state.position)
-        GO_ON_IN.run(self.connection, session_id=self.id, branch=branch, ranges=ranges_text(ranges))
+        GO_ON_IN.run(self.connection, session_id=self.id, branch=branch, ranges=as_json(ranges))
         self._enter(branch, ranges, own)
 
     def _add(self, branch: int, at: int, values: dict[str, Any]) -> None:
@@ -172,7 +171,7 @@ class _Session:
     def _enter(self, branch: int, ranges: Ranges, own: dict[str, Any]) -> None:
         connection, left = self.connection, self.state.branch or 0
         closed = up_to(ranges_of(connection, self.id, left), self.state.position)
-        LEAVE.run(connection, session_id=self.id, branch=left, ranges=ranges_text(closed), **self.state.own)
+        LEAVE.run(connection, session_id=self.id, branch=left, ranges=as_json(closed), **self.state.own)
         ENTER.run(connection, session_id=self.id, branch=branch, **own)
         put_active(connection, self.id, ranges)
         shared = common(closed, ranges)
@@ -186,7 +185,7 @@ class _Session:
             raise no_branch(self.id, branch)
         ranges, *own = row
         is_active = branch == (self.state.branch or 0)
-        return read_ranges(ranges), self.state.own if is_active else dict(zip(IN_PROMPT, own, strict=True))
+        return pairs_of(ranges), self.state.own if is_active else dict(zip(IN_PROMPT, own, strict=True))
 
     def _forked(self, own: dict[str, Any], point: ForkPoint) -> dict[str, Any]:
         """What a fork has of its own, of what its parent has: the same prompt, with the newest version that

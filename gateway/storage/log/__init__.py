@@ -140,10 +140,6 @@ class EventLog(EventAppender, Protocol):
         session is being written. Raises errors.NotFound (session_not_found)."""
         ...
 
-    async def undelivered(self) -> Sequence[str]:
-        """The sessions of which something is in the outbox."""
-        ...
-
     async def outbox_of(self, session_id: str) -> Sequence[OutboxEntry]:
         """The outbox entries of a session, in order."""
         ...

@@ -167,13 +167,6 @@ class SqlEventLog:
         )
         return outcome.is_free
 
-    async def undelivered(self) -> Sequence[str]:
-        """Ids of the sessions with entries in the outbox."""
-        rows = await self._database.read(
-            lambda connection: outbox.SESSIONS.run(connection).fetchall(), snapshot=False
-        )
-        return [session_id for (session_id,) in rows]
-
     async def outbox_of(self, session_id: str) -> Sequence[OutboxEntry]:
         """The session's outbox entries, in order."""
         return await self._database.read(

@@ -26,7 +26,6 @@ _SESSION = outbox.c.session_id == bindparam("session_id")
 ENTRIES = Prepared(
     select(outbox.c.number, outbox.c.turn_id, outbox.c.events).where(_SESSION).order_by(outbox.c.number)
 )
-SESSIONS = Prepared(select(outbox.c.session_id).distinct())
 ADD = Prepared(
     insert(outbox)
     .values(session_id=bindparam("session_id"), turn_id=bindparam("turn_id"), events=bindparam("events"))

@@ -7,7 +7,7 @@ So an event of a long answer takes little more than its text, and the log is rea
 hundred events.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain, islice, repeat
 from typing import Any, NamedTuple
@@ -16,6 +16,7 @@ from sqlalchemy import bindparam, insert
 
 from gateway.events.envelope import StoredEvent, encode_scope
 from gateway.storage.database import Prepared
+from gateway.storage.log import Page
 from gateway.storage.log.condensed import FORM, bodies_of, condense, types_of
 from gateway.storage.schema import event_packs, loose_events
 
@@ -23,6 +24,12 @@ MAX_EVENTS = 128
 """Events in a pack."""
 MAX_SIZE = 262_144
 """Bytes of a pack's events, as they were appended; one event may be larger."""
+PAGE_BYTES = 1_048_576
+"""Bytes of a page after which it ends, but always one event."""
+PAGE_PACKS = 64
+"""Packs in a page."""
+FILTERED = 2048
+"""Events that are looked through at a time for those of some types."""
 
 SCOPE = b"\x01"
 """Stood in packs of several events, before they were condensed, for their `encode_scope`."""
@@ -60,6 +67,18 @@ class Pack(NamedTuple):
     turn_id: str
     types: str
     lines: bytes
+
+
+def page_of(events: list[StoredEvent], types: Sequence[str], *, limit: int, last: int, until: int) -> Page:
+    """A page of the `events` that were read of a log which ends at `last`: those of `types` if any are given,
+    at most `limit`. It was looked for them up to `until`, unless there may be more before that."""
+    seen = events[-1].seq if events else last
+    if types:
+        events = [event for event in events if event.type in types]
+        if len(events) > limit:
+            events = events[:limit]
+            seen = events[-1].seq
+    return Page(events, until if seen >= last else seen)
 
 
 class _Run:

@@ -7,16 +7,9 @@ from sqlalchemy import Connection
 
 from gateway.events.envelope import StoredEvent
 from gateway.storage.log import Page
-from gateway.storage.log.packs import Pack, events_of
+from gateway.storage.log.packs import FILTERED, PAGE_BYTES, PAGE_PACKS, Pack, events_of, page_of
 from gateway.storage.postgres.connections import raw_of
 from gateway.storage.postgres.transactions import begin_snapshot
-
-PAGE_BYTES = 1_048_576
-"""Bytes of a page after which it ends, but always one event."""
-PAGE_PACKS = 64
-"""Packs in a page."""
-FILTERED = 2048
-"""Events that are looked through at a time for those of some types."""
 
 # Most pages are of loose events: one round trip brings them, and that there are no packs.
 _PAGE = """
@@ -85,15 +78,7 @@ def read_page(
             events += _events(_rows(connection, _PAGE, place, loose=True))
     else:
         events = _events(rows)
-    last = min(until, head)
-    seen = events[-1].seq if events else last
-    if types:
-        chosen = [event for event in events if event.type in types]
-        if len(chosen) > limit:
-            chosen = chosen[:limit]
-            seen = chosen[-1].seq
-        events = chosen
-    return Page(events, until if seen >= last else seen)
+    return page_of(events, types, limit=limit, last=min(until, head), until=until)
 
 
 def _packed(connection: Connection, place: dict[str, Any]) -> tuple[list[StoredEvent], bool]:

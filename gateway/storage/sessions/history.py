@@ -15,9 +15,10 @@ from sqlalchemy import ColumnElement, Connection, and_, bindparam, exists, func,
 from gateway.storage.archives import ArchiveRow, CompressionRow
 from gateway.storage.archives.rows import COMPRESSIONS
 from gateway.storage.branches import Branch, no_branch
-from gateway.storage.branches.branch_positions import IN_PROMPT, STORED, branch_of, read_ranges
+from gateway.storage.branches.branch_positions import IN_PROMPT, STORED, branch_of
 from gateway.storage.database import Prepared
 from gateway.storage.messages import History, PromptMemories, StoredMessage
+from gateway.storage.row_codec import pairs_of
 from gateway.storage.schema import (
     active_ranges,
     compressions,
@@ -278,5 +279,5 @@ def outline_in(connection: Connection, session: SessionRow, branch: int, *, whol
 def _known(row: Sequence[Any]) -> Known:
     """What _KNOWN selects."""
     generation_from, carried, failed, prefix_hash, in_prompt, number, ranges, last, instructions = row[:KNOWN]
-    branch = Branch(number, read_ranges(f"[{ranges}]"), last) if number is not None else None
+    branch = Branch(number, pairs_of(f"[{ranges}]"), last) if number is not None else None
     return generation_from, carried, failed, prefix_hash, prompt_memories_of(in_prompt), branch, instructions

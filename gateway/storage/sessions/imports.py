@@ -18,13 +18,13 @@ from gateway.storage.artifacts import ArtifactRow, Chunk, statements
 from gateway.storage.artifacts.rows import ARTIFACTS
 from gateway.storage.artifacts.totals import room_of, space_used
 from gateway.storage.artifacts.uses import refs_used, use
-from gateway.storage.branches.branch_positions import ranges_text, read_ranges
 from gateway.storage.branches.forks import ADD as ADD_BRANCH
 from gateway.storage.branches.forks import put_active
 from gateway.storage.database import Prepared, Store, reads, writes
 from gateway.storage.log.outbox import feedback_text
 from gateway.storage.log.packs import ADD_PACK, packs_of, rows_of
 from gateway.storage.refusals import no_session
+from gateway.storage.row_codec import as_json, pairs_of
 from gateway.storage.schema import branches, heads, instructions, messages, sessions, turns
 from gateway.storage.sessions import SessionRow
 from gateway.storage.sessions.busy import check_is_idle
@@ -142,7 +142,7 @@ def moment_of(connection: Connection, session_id: str, owner: str) -> Moment:
 def _branches_of(connection: Connection, last: int, session_id: str) -> Iterable[list[Any]]:
     place = BRANCH_FIELDS.index("ranges")
     for row in BRANCHES.all(connection, session_id=session_id, last=last):
-        yield [*row[:place], read_ranges(row[place]), *row[place + 1 :]]
+        yield [*row[:place], pairs_of(row[place]), *row[place + 1 :]]
 
 
 def turn_of(row: Sequence[Any]) -> TurnCopy:
@@ -177,7 +177,7 @@ def add(
         if incoming.seeded:
             take_into(connection, row, turn["id"], attachments_of(turn["attachments"]))
     for branch in several:
-        values = branch.model_dump() | own | {"ranges": ranges_text(branch.ranges), "told_memories": None}
+        values = branch.model_dump() | own | {"ranges": as_json(branch.ranges), "told_memories": None}
         ADD_BRANCH.run(connection, **values)
         if branch.branch == session.branch:
             put_active(connection, session.id, branch.ranges)

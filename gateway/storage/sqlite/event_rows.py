@@ -12,7 +12,7 @@ from typing import Any
 
 from gateway.events.envelope import StoredEvent
 from gateway.storage.log import Page
-from gateway.storage.log.packs import Pack, events_of, packs_of
+from gateway.storage.log.packs import FILTERED, PAGE_BYTES, PAGE_PACKS, Pack, events_of, packs_of, page_of
 from gateway.storage.sqlite.failures import is_broken
 
 log = logging.getLogger(__name__)
@@ -26,13 +26,6 @@ LOOSE_SIZE = 524_288
 through so many."""
 MAX_PACKED = 4096
 """Loose events that are packed in one transaction."""
-
-PAGE_BYTES = 1_048_576
-"""Bytes of a page after which it ends, but always one event."""
-PAGE_PACKS = 64
-"""Packs in a page."""
-FILTERED = 2048
-"""Events that are looked through at a time for those of some types."""
 
 _COUNT = "SELECT count(*), coalesce(sum(length(body)), 0) FROM loose_events"
 _ADD_LOOSE = "INSERT INTO loose_events (session_id, seq, turn_id, type, body) VALUES {rows}"
@@ -173,14 +166,7 @@ def read_page(
     if not more and len(events) < most:
         seen = events[-1].seq if events else after
         events += _loose(connection, session_id, seen, most - len(events), last)
-    seen = events[-1].seq if events else last
-    if types:
-        chosen = [event for event in events if event.type in types]
-        if len(chosen) > limit:
-            chosen = chosen[:limit]
-            seen = chosen[-1].seq
-        events = chosen
-    return Page(events, until if seen == last else seen)
+    return page_of(events, types, limit=limit, last=last, until=until)
 
 
 def _packed(

@@ -20,7 +20,7 @@ from gateway.storage.data_folder_lock import opening
 from gateway.storage.database import Lock
 from gateway.storage.migrations import MEMORIES, upgrade
 from gateway.storage.sqlite.memory_words import Fts5Words
-from gateway.storage.sqlite.sqlite_file import SqliteFile, connected, raw_of
+from gateway.storage.sqlite.sqlite_file import SqliteFile, connected, log_is_emptied, raw_of
 
 T = TypeVar("T")
 
@@ -92,7 +92,7 @@ class SharedDatabase(SqliteFile):
     async def _empty_log(self) -> bool:
         """False when a lock was in the way, as that of another process that empties it."""
         try:
-            return await self.read(_truncated, snapshot=False)
+            return await self.read(log_is_emptied, snapshot=False)
         except StorageError as error:  # what was to be written is written
             log.warning("the write-ahead log of %s could not be emptied: %s", self.path.name, error)
             return False
@@ -122,8 +122,3 @@ def _open(path: Path, readers: int) -> Sequence[Connection]:
     with opening(path):
         upgrade(path, MEMORIES)
         return connected(path, PRAGMAS, READER_PRAGMAS, readers)
-
-
-def _truncated(connection: Connection) -> bool:
-    ((busy, _, _),) = raw_of(connection).execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-    return not busy

@@ -16,7 +16,7 @@ from gateway.storage.log.group_commit import Deliver, Flushed
 from gateway.storage.migrations import SESSIONS, upgrade
 from gateway.storage.sqlite.commits import Durability
 from gateway.storage.sqlite.event_rows import read_page
-from gateway.storage.sqlite.sqlite_file import SqliteFile, connected, raw_of
+from gateway.storage.sqlite.sqlite_file import SqliteFile, connected, log_is_emptied, raw_of
 
 MIN_FREE = 1_048_576
 """Bytes that must be free on the disk, after a commit failed, for another attempt to be worth it."""
@@ -107,7 +107,7 @@ class SqliteDatabase(SqliteFile):
             await asyncio.sleep(pause)
             future: asyncio.Future[bool] = self._loop.create_future()
             # By the connection that writes: see shared.py.
-            self._writer.write(Transaction(_log_is_empty, future, is_outside=True))
+            self._writer.write(Transaction(log_is_emptied, future, is_outside=True))
             if await future:
                 return
         raise StorageError("The write-ahead log is in use: what was erased is still in it.")
@@ -142,11 +142,6 @@ def _merged(connection: Connection, statement: str) -> bool:
     before = raw.total_changes
     raw.execute(statement)
     return raw.total_changes - before >= UNCHANGED
-
-
-def _log_is_empty(connection: Connection) -> bool:
-    ((busy, _, _),) = raw_of(connection).execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-    return not busy
 
 
 def _reserve(folder: Path) -> None:

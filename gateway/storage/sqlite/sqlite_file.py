@@ -132,6 +132,12 @@ def raw_of(connection: Connection) -> sqlite3.Connection:
     return raw
 
 
+def log_is_emptied(connection: Connection) -> bool:
+    """Whether the write-ahead log could be emptied: nobody reads an older state."""
+    ((busy, _, _),) = raw_of(connection).execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    return not busy
+
+
 def connected(path: Path, writer: str, reader: str, readers: int) -> list[Connection]:
     """A connection that writes, with its pragmas, then `readers` that do not, with theirs.
 
