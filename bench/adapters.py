@@ -26,8 +26,8 @@ from gateway.adapters.ai_sdk.ai_sdk_frames import UiMessageStream
 from gateway.adapters.anthropic.anthropic_frames import AnthropicMessageStream
 from gateway.adapters.openai.openai_frames import CompletionChunks
 from gateway.adapters.openai.responses_frames import ResponseEvents
-from gateway.adapters.turn_parts import Fold
-from gateway.adapters.turn_response import Encoder
+from gateway.adapters.turn_answer import Encoder
+from gateway.adapters.turn_fold import Fold
 from gateway.events.envelope import StoredEvent, encode, encode_scope
 from gateway.sse_frames import encode_frames
 

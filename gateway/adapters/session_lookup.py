@@ -20,7 +20,8 @@ from typing import NamedTuple
 import orjson
 
 from gateway.adapters.answer_remarks import comparable
-from gateway.adapters.turn_parts import AttemptWithdrawn, Fold, Grew
+from gateway.adapters.turn_fold import Fold
+from gateway.adapters.turn_parts import AttemptWithdrawn, Grew
 from gateway.auth import Principal
 from gateway.errors import Conflict, NotFound
 from gateway.events.envelope import StoredEvent

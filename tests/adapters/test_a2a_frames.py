@@ -12,11 +12,12 @@ from hypothesis import given
 from gateway.adapters.a2a.a2a_frames import TaskStream, error_of
 from gateway.adapters.a2a.a2a_requests import A2aCall, SendBody, content_of, decisions_of, params_of
 from gateway.adapters.client_conversation import MAX_RESULTS
-from gateway.adapters.turn_parts import ApprovalAsked, Fold, TurnToolCall
+from gateway.adapters.turn_fold import Fold
+from gateway.adapters.turn_parts import ApprovalAsked, TurnToolCall
 from gateway.adapters.user_content import MAX_MESSAGES
 from gateway.errors import Draining, InvalidRequest, NotFound
 from gateway.events.envelope import StoredEvent
-from tests.adapters.test_turn_parts import turns
+from tests.adapters.test_turn_fold import turns
 
 PAGE = "http://localhost/#s=s_1"
 

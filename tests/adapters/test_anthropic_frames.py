@@ -12,9 +12,10 @@ from pydantic import TypeAdapter
 
 from gateway.adapters.anthropic.anthropic_frames import AnthropicMessageStream, WholeMessage
 from gateway.adapters.anthropic.anthropic_message import call_named, stop_reason_of, tool_use_id, usage_of
-from gateway.adapters.turn_parts import Fold, TurnEnded
+from gateway.adapters.turn_fold import Fold
+from gateway.adapters.turn_parts import TurnEnded
 from gateway.events.envelope import StoredEvent
-from tests.adapters.test_turn_parts import stored, turns
+from tests.adapters.test_turn_fold import stored, turns
 
 ABOUT = ("t_1", "m%s", "http://localhost/#s=s_1", 42)
 EVENT: TypeAdapter[Any] = TypeAdapter(BetaRawMessageStreamEvent)

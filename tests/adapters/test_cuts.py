@@ -13,13 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.adapters import ENCODERS
-from gateway.adapters.turn_parts import Fold
+from gateway.adapters.turn_fold import Fold
 from gateway.events.envelope import StoredEvent
 from gateway.settings import Settings
 from gateway.tools.base import FunctionTool
 from gateway.tools.function import tool
 from tests.adapters.plain_clients import ASKING, Request
-from tests.adapters.test_turn_parts import turns
+from tests.adapters.test_turn_fold import turns
 from tests.harness import TIMEOUT, Client, running_gateway, text_of
 
 pytestmark = pytest.mark.anyio

@@ -10,9 +10,9 @@ from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
 from gateway.adapters.answer_remarks import STARTS_OVER, comparable, without_remarks
 from gateway.adapters.openai.openai_frames import CompletionChunks, WholeCompletion, usage_of
-from gateway.adapters.turn_parts import Fold
+from gateway.adapters.turn_fold import Fold
 from gateway.events.envelope import StoredEvent
-from tests.adapters.test_turn_parts import stored, turns
+from tests.adapters.test_turn_fold import stored, turns
 
 ABOUT = ("t_1", "m%s", 1, "http://localhost/#s=s_1")
 

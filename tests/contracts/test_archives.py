@@ -167,28 +167,6 @@ async def test_who_moves_a_session_is_alone(storage: Storage) -> None:
     assert await storage.orphans.candidates(2**62, 9) == []
 
 
-# What is due
-
-
-async def test_sessions_are_due_that_are_idle_and_have_rows(storage: Storage) -> None:
-    """Not those that were used since, have a turn in flight, are archived or never held anything."""
-    for name, at in (("old", 10), ("older", 5), ("new", 50), ("moved", 5), ("grown", 5), ("busy", 5)):
-        await converse(storage, f"t_{name}", session_id=name, at=at)
-    await storage.sessions.create("empty", OWNER, None, 1)
-    await archive(storage, "moved")
-    await archive(storage, "grown")
-    await converse(storage, "t_more", session_id="grown", at=8)
-    await accepted(storage, "busy", "t_busy2", at=5)
-
-    assert await storage.archives.due(idle_before=50, limit=9) == [
-        ("older", OWNER),
-        ("grown", OWNER),
-        ("old", OWNER),
-    ]
-    assert await storage.archives.due(idle_before=50, limit=1) == [("older", OWNER)]
-    assert await storage.archives.due(idle_before=5, limit=9) == []
-
-
 # Events that belong to no turn
 
 

@@ -13,7 +13,8 @@ from gateway.errors import StorageError
 from gateway.events.envelope import StoredEvent
 from gateway.service.follower import Follower, StreamRange, Take
 from gateway.storage.log import EventLog
-from gateway.storage.log.bus import EVENT_OVERHEAD, MemoryBus
+from gateway.storage.log.bus import MemoryBus
+from gateway.storage.log.topic import EVENT_OVERHEAD
 from tests.loopback import TIMEOUT
 
 pytestmark = pytest.mark.anyio

@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 
+from gateway.adapters.turn_answer import TurnAnswer
 from gateway.adapters.turn_parts import (
     ApprovalAsked,
     AttemptWithdrawn,
@@ -26,7 +27,6 @@ from gateway.adapters.turn_parts import (
     TurnEnded,
     Waiting,
 )
-from gateway.adapters.turn_response import TurnAnswer
 from gateway.errors import (
     Conflict,
     GatewayError,

@@ -26,7 +26,7 @@ from gateway.adapters.a2a.a2a_requests import (
 from gateway.adapters.adapter import Adapter
 from gateway.adapters.conversation_turn import worked
 from gateway.adapters.foreign_ids import id_of
-from gateway.adapters.turn_parts import Fold
+from gateway.adapters.turn_fold import Fold
 from gateway.adapters.turn_response import (
     answer_stream,
     decided_calls,

@@ -5,8 +5,9 @@ from itertools import groupby
 
 from gateway.adapters.ag_ui.ag_ui_frames import AgUiRun, RunStream
 from gateway.adapters.ag_ui.ag_ui_requests import RunBody
-from gateway.adapters.turn_parts import AttemptWithdrawn, Closed, Fold, Grew, Noted, Opened, Part
-from gateway.adapters.turn_response import EncodedAnswer
+from gateway.adapters.turn_answer import EncodedAnswer
+from gateway.adapters.turn_fold import Fold
+from gateway.adapters.turn_parts import AttemptWithdrawn, Closed, Grew, Noted, Opened, Part
 from gateway.events.envelope import StoredEvent
 from gateway.storage.turns import TurnRow
 

@@ -19,7 +19,8 @@ from gateway.adapters.ai_sdk.ai_sdk_requests import (
     seeds_of,
 )
 from gateway.adapters.foreign_ids import id_of, session_of
-from gateway.adapters.turn_parts import Fold, TurnBegan
+from gateway.adapters.turn_fold import Fold
+from gateway.adapters.turn_parts import TurnBegan
 from gateway.adapters.turn_response import answer_stream, open_turn, stop_turn
 from gateway.errors import Conflict, GatewayError, InvalidRequest, NotFound
 from gateway.http.downloads import StreamedBody

@@ -24,8 +24,9 @@ from gateway.adapters.client_conversation import MAX_RESULTS
 from gateway.adapters.foreign_ids import id_of
 from gateway.adapters.mcp.mcp_chat_answer import ChatAnswer
 from gateway.adapters.mcp.mcp_memory_server import FORMS, idempotency_key
+from gateway.adapters.turn_answer import TurnAnswer
 from gateway.adapters.turn_parts import ApprovalAsked, Waiting
-from gateway.adapters.turn_response import TurnAnswer, decided_calls, follow_to_end
+from gateway.adapters.turn_response import decided_calls, follow_to_end
 from gateway.adapters.user_content import checked_content
 from gateway.errors import InvalidRequest, NotFound
 from gateway.events.envelope import StoredEvent

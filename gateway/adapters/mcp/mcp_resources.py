@@ -12,7 +12,8 @@ from mcp_types import (
     TextResourceContents,
 )
 
-from gateway.adapters.turn_parts import AttemptWithdrawn, Fold, Grew, Part, TurnBegan
+from gateway.adapters.turn_fold import Fold
+from gateway.adapters.turn_parts import AttemptWithdrawn, Grew, Part, TurnBegan
 from gateway.errors import InvalidRequest, NotFound
 from gateway.http.requests import ApiRequest
 from gateway.ids import is_id

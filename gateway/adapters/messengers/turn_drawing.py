@@ -8,6 +8,7 @@ import orjson
 from markdown_it import MarkdownIt
 
 from gateway.adapters.messengers.base import AnswerText, Drawn, Item, Note, Question
+from gateway.adapters.turn_fold import Fold
 from gateway.adapters.turn_parts import (
     ApprovalAsked,
     ApprovalGiven,
@@ -16,7 +17,6 @@ from gateway.adapters.turn_parts import (
     CallMade,
     CallProgressed,
     Data,
-    Fold,
     Grew,
     Noted,
     Part,

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gateway.adapters.openai.responses_frames import ResponseEvents
-from gateway.adapters.turn_parts import Fold, Part, TurnBegan, Waiting
+from gateway.adapters.turn_fold import Fold
+from gateway.adapters.turn_parts import Part, TurnBegan, Waiting
 from gateway.events.envelope import StoredEvent
 from gateway.http.requests import ApiRequest
 from gateway.service.follower import PAGE, StreamRange

@@ -190,8 +190,3 @@ class Archives(Protocol):
             errors.NotFound: the session is gone.
         """
         ...
-
-    async def due(self, *, idle_before: int, limit: int) -> Sequence[tuple[str, str]]:
-        """Sessions (id, owner) without a turn in flight whose last use was before that time and which have
-        rows to move."""
-        ...

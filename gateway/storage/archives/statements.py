@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import Connection, bindparam, func, not_, select, union_all
+from sqlalchemy import Connection, bindparam, select, union_all
 
 from gateway.errors import Conflict
 from gateway.storage.archives import ArchiveRow
@@ -10,10 +10,9 @@ from gateway.storage.archives.rows import ARCHIVES
 from gateway.storage.database import Database, Prepared, Store, reads
 from gateway.storage.orphans import statements as orphans
 from gateway.storage.refusals import no_session
-from gateway.storage.schema import heads, session_archives, sessions
-from gateway.storage.sessions.busy import BUSY, check_is_idle
+from gateway.storage.schema import heads, session_archives
+from gateway.storage.sessions.busy import check_is_idle
 from gateway.storage.sessions.purges import SqlPurges
-from gateway.storage.turns.heads import OF_SESSION as OF_HEAD
 
 OF_SESSION = session_archives.c.session_id == bindparam("session_id")
 AFTER = Prepared(
@@ -40,28 +39,11 @@ PATHS = Prepared(
         )
     )
 )
-_archived = (
-    select(func.coalesce(func.max(session_archives.c.to_seq), 0))
-    .where(session_archives.c.session_id == sessions.c.id)
-    .scalar_subquery()
-)
-DUE = Prepared(
-    select(sessions.c.id, sessions.c.owner)
-    .join_from(sessions, heads, OF_HEAD)
-    .where(sessions.c.updated_at < bindparam("idle_before"), heads.c.head > _archived, not_(BUSY))
-    .order_by(sessions.c.updated_at, sessions.c.id)
-    .limit(bindparam("most"))
-)
 
 
 def archives_after(connection: Connection, session_id: str, seq: int = -1) -> Sequence[ArchiveRow]:
     """A session's archives that hold events after `seq`, in order; all of them after -1."""
     return [ARCHIVES.read(row) for row in AFTER.all(connection, session_id=session_id, after=seq)]
-
-
-def due(connection: Connection, *, idle_before: int, limit: int) -> Sequence[tuple[str, str]]:
-    """The longest idle ones first."""
-    return [(at, owner) for at, owner in DUE.all(connection, idle_before=idle_before, most=limit)]
 
 
 def add_archive(connection: Connection, row: ArchiveRow, purges: SqlPurges) -> None:
@@ -115,7 +97,6 @@ class SqlArchives(Store):
     """The `Archives` protocol. `purges` removes the rows of what is archived."""
 
     list = reads(archives_after, snapshot=False)
-    due = reads(due, snapshot=False)
 
     def __init__(self, database: Database, purges: SqlPurges) -> None:
         super().__init__(database)

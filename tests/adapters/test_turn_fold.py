@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gateway.adapters.turn_fold import Fold
 from gateway.adapters.turn_parts import (
     ApprovalAsked,
     AttemptWithdrawn,
     CallAnswered,
     CallMade,
     Closed,
-    Fold,
     Grew,
     ModelAnswered,
     Noted,
