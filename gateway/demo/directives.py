@@ -186,13 +186,18 @@ def _fault(argument: str) -> FaultCall:
 
 
 def _object(name: str, written: str) -> dict[str, Any]:
-    try:
-        value = orjson.loads(written)
-    except orjson.JSONDecodeError:
-        value = None
-    if not isinstance(value, dict):
+    if (value := json_object(written)) is None:
         raise BadDirective(f"/{name} needs a JSON object, not {written!r}.")
     return value
+
+
+def json_object(text: str) -> dict[str, Any] | None:
+    """The JSON object that a text is; None when it is none."""
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return None
+    return value if isinstance(value, dict) else None
 
 
 def _whole_number(name: str, argument: str, most: int) -> int:

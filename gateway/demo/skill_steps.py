@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from gateway.demo.directives import ScriptedCall
+from gateway.demo.directives import ScriptedCall, json_object
 from gateway.demo.question import DemoPrompt
 from gateway.lexical import query_tokens, tokens
 
@@ -82,15 +82,7 @@ def _steps(body: str) -> list[tuple[str, str]]:
     heading Steps (步骤), or all of them when there is none."""
     heading = _STEPS.search(body[:MAX_BODY])
     calls = _CALL.findall(heading[2] if heading else body[:MAX_BODY])
-    return [(tool, written) for tool, written in calls if _object(written) is not None][:MAX_STEPS]
-
-
-def _object(text: str) -> dict[str, Any] | None:
-    try:
-        value = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return None
-    return value if isinstance(value, dict) else None
+    return [(tool, written) for tool, written in calls if json_object(written) is not None][:MAX_STEPS]
 
 
 def _filled(tool: str, written: str, question: DemoPrompt) -> ScriptedCall | None:
@@ -113,7 +105,7 @@ def _value(name: str, question: DemoPrompt) -> Any:
     """A field of the latest JSON result that has it, the whole result of a tool, the `request`, or for a name
     that ends in id or number the longest word of it with a digit."""
     for result in reversed(question.results[1:]):
-        fields = _object(result.text) or _object(result.text.partition("\n")[2]) or {}
+        fields = json_object(result.text) or json_object(result.text.partition("\n")[2]) or {}
         if name in fields or result.name == name:
             found = fields.get(name, result.text)
             return found[:MAX_VALUE] if isinstance(found, str) else found

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -103,13 +103,7 @@ def _stop(reply: DemoReply) -> dict[str, Any]:
 
 
 def usage_of(reply: DemoReply, output_tokens: int) -> dict[str, int]:
-    usage = reply.usage
-    return {
-        "input_tokens": usage.input_tokens,
-        "cache_creation_input_tokens": usage.cache_creation_input_tokens,
-        "cache_read_input_tokens": usage.cache_read_input_tokens,
-        "output_tokens": output_tokens,
-    }
+    return {**asdict(reply.usage), "output_tokens": output_tokens}
 
 
 def events(reply: DemoReply) -> list[Event]:
