@@ -140,9 +140,6 @@ class Waiting:
     async def list(self, session_id: str) -> Sequence[ArchiveRow]:
         return await self._archives.list(session_id)
 
-    async def due(self, *, idle_before: int, limit: int) -> Sequence[tuple[str, str]]:
-        return await self._archives.due(idle_before=idle_before, limit=limit)
-
     async def add(self, row: ArchiveRow) -> None:
         sys.stdout.write(f"{row.events_path} {row.messages_path}\n")
         sys.stdout.flush()

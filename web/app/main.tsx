@@ -8,7 +8,7 @@ import { readHealth } from "./health";
 import { writeStored, readStored } from "./browser-storage";
 import { prepareFormats } from "./conversation/speech";
 import { followPlace } from "./live";
-import { takeRecordings } from "./inspector/drops";
+import { takeRecordings } from "./inspector/dropped-recordings";
 import { keepSettings } from "./settings";
 import "./theme.css";
 import "./app.css";

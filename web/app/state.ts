@@ -6,7 +6,7 @@ import { noteServerTime } from "./clock";
 import { type EventList, EventLog } from "./event-log";
 import { writeStored, readStored, storedNames } from "./browser-storage";
 import type { Language, Table } from "./language";
-import { hashOf, NEW_CHAT, placeOf, type Place } from "./place";
+import { hashOf, NEW_CHAT, placeOf, type Place } from "./page-address";
 import { useLanguage } from "./settings";
 import { createStore, useStore } from "./store";
 

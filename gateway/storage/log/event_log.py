@@ -16,6 +16,7 @@ from gateway.storage.archives.statements import archives_after
 from gateway.storage.database import Database, SessionLock
 from gateway.storage.log import Append, OutboxEntry, Page, Publisher, outbox
 from gateway.storage.log.appending import Pending
+from gateway.storage.log.feedback import rate
 from gateway.storage.log.group_commit import Deliver
 from gateway.storage.turns import TurnRow
 from gateway.storage.turns.heads import HEAD, SKIP_FREE
@@ -153,9 +154,7 @@ class SqlEventLog:
         outcome = await self._beside(
             turn.session_id,
             at,
-            lambda connection: outbox.rate(
-                connection, turn.session_id, turn.id, data, at, owner=turn.session_owner
-            ),
+            lambda connection: rate(connection, turn.session_id, turn.id, data, at, owner=turn.session_owner),
         )
         return outcome.entry
 

@@ -7,13 +7,12 @@ from typing import Any, NamedTuple
 import orjson
 from sqlalchemy import Connection, bindparam, delete, insert, literal_column, select, true, update
 
-from gateway.errors import Conflict, NotFound
+from gateway.errors import Conflict
 from gateway.events.envelope import EventData, StoredEvent, encode, encode_data, encode_scope
 from gateway.events.lifecycle import EVENTS_LOST, TurnWarning
-from gateway.events.session_changes import Feedback
 from gateway.ids import new_operation_id
 from gateway.storage.database import Prepared, send
-from gateway.storage.log import FORMER_TURN, OutboxEntry
+from gateway.storage.log import OutboxEntry
 from gateway.storage.log.packs import ADD_LOOSE
 from gateway.storage.refusals import no_session
 from gateway.storage.replica_signals import Signal
@@ -43,9 +42,6 @@ BOUND = Prepared(
     .where(turns.c.id == bindparam("turn_id"))
     .values(first_seq=bindparam("first"), last_seq=bindparam("last"))
 )
-_OF_TURN = (turns.c.id == bindparam("turn_id"), turns.c.session_id == bindparam("session_id"))
-RATED = Prepared(select(turns.c.feedback).where(*_OF_TURN))
-RATE = Prepared(update(turns).where(*_OF_TURN).values(feedback=bindparam("feedback")))
 
 
 LOST = "{} events that were shown are gone with a server that failed. Their numbers are not used again."
@@ -100,25 +96,6 @@ def close_waiting(
         raise Conflict(f"Turn {turn_id} does not wait any more.", code="turn_not_waiting")
     enqueue_turn(connection, turn_id, at)
     return append_beside(connection, session_id, turn_id, data, at)
-
-
-def rate(
-    connection: Connection, session_id: str, turn_id: str, data: Feedback, at: int, *, owner: str
-) -> Outcome:
-    """Keeps with a turn what a person thinks of it, and appends that if it is new."""
-    row = RATED.one(connection, session_id=session_id, turn_id=turn_id)
-    if row is None:
-        raise NotFound(f"There is no turn {turn_id} in session {session_id}.", code="turn_not_found")
-    text = feedback_text(data)
-    if row[0] == text:
-        return Outcome()
-    RATE.run(connection, session_id=session_id, turn_id=turn_id, feedback=text)
-    return append_beside(connection, session_id, FORMER_TURN + turn_id, [data], at, owner=owner)
-
-
-def feedback_text(data: Feedback) -> str | None:
-    """What the turn's row has of it; None: nothing, as it was taken back."""
-    return encode_data(data).decode() if data.rating != "none" else None
 
 
 def deliver(connection: Connection, session_id: str, at: int) -> Outcome:

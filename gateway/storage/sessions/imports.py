@@ -21,7 +21,7 @@ from gateway.storage.artifacts.uses import refs_used, use
 from gateway.storage.branches.forks import ADD as ADD_BRANCH
 from gateway.storage.branches.forks import put_active
 from gateway.storage.database import Prepared, Store, reads, writes
-from gateway.storage.log.outbox import feedback_text
+from gateway.storage.log.feedback import feedback_text
 from gateway.storage.log.packs import ADD_PACK, packs_of, rows_of
 from gateway.storage.refusals import no_session
 from gateway.storage.row_codec import as_json, pairs_of

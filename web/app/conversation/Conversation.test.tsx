@@ -4,7 +4,7 @@ import { beforeEach, expect, test } from "vitest";
 import { settings } from "../settings";
 import { fakeServer } from "../fake-server";
 import { app, NOTHING } from "../state";
-import { NEW_CHAT } from "../place";
+import { NEW_CHAT } from "../page-address";
 import { Conversation } from "./Conversation";
 
 beforeEach(() => {

@@ -3,7 +3,7 @@
 import type { Schedule } from "@chat-gateway/client";
 
 import { words as table } from "../pages/schedules/schedule-words";
-import { hashOf, NEW_CHAT } from "../place";
+import { hashOf, NEW_CHAT } from "../page-address";
 import { useWords } from "../state";
 import { words as frame } from "../frame-words";
 

@@ -5,7 +5,7 @@ import { Braces, Code2, Download, Eye, EyeOff, File as FileIcon, FileText, Image
 import { useCallback, useEffect, useState } from "react";
 
 import { markGone } from "../conversation/artifact-files";
-import { hashOf, NEW_CHAT } from "../place";
+import { hashOf, NEW_CHAT } from "../page-address";
 import { useLanguage } from "../settings";
 import { client, useWords } from "../state";
 import { canShow, Preview } from "./artifacts/Preview";

@@ -4,7 +4,7 @@ import type { api, Call } from "@chat-gateway/client";
 import { useCallback, useEffect, useState } from "react";
 
 import { ApprovalCard } from "../conversation/ApprovalCard";
-import { hashOf, NEW_CHAT } from "../place";
+import { hashOf, NEW_CHAT } from "../page-address";
 import { chats } from "../sidebar/chats";
 import { words as chatWords } from "../sidebar/sidebar-words";
 import { client, useWords } from "../state";

@@ -2,7 +2,7 @@
 
 import { type ComponentType, lazy } from "react";
 
-import type { Page } from "../place";
+import type { Page } from "../page-address";
 
 export const PAGE_COMPONENTS: Readonly<Record<Page, ComponentType>> = {
   inbox: lazy(() => import("./InboxPage")),

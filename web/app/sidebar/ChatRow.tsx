@@ -3,7 +3,7 @@
 import { Ellipsis } from "lucide-react";
 import { memo } from "react";
 
-import { hashOf, NEW_CHAT } from "../place";
+import { hashOf, NEW_CHAT } from "../page-address";
 import { go, useWords } from "../state";
 import { useActions } from "./actions";
 import type { Chat } from "./chats";

@@ -10,7 +10,7 @@ import { app, go, useApp, useWords } from "../state";
 import { useStore } from "../store";
 import { chats } from "./chats";
 import { commandOf, type Command, commands, isMac } from "./commands";
-import { Keys } from "./Keys";
+import { Shortcuts } from "./Shortcuts";
 import { Palette } from "./Palette";
 import { titleOf } from "./title";
 import { words as table } from "./sidebar-words";
@@ -23,7 +23,7 @@ export function Commands() {
   useNews();
   useTitle();
   if (open === "palette") return <Palette />;
-  return open === "keys" ? <Keys /> : null;
+  return open === "keys" ? <Shortcuts /> : null;
 }
 
 const FIRST_NEWS_MS = 200;

@@ -4,7 +4,7 @@ import { type KeyboardEvent, useEffect, useId, useMemo, useRef, useState } from 
 import { flushSync } from "react-dom";
 
 import { Dialog } from "../Dialog";
-import { PAGES } from "../place";
+import { PAGES } from "../page-address";
 import { show } from "../regions";
 import { settings, THEMES } from "../settings";
 import { app, go, useWords } from "../state";

@@ -7,7 +7,7 @@ import { type SyntheticEvent, useCallback, useEffect, useState } from "react";
 import { caller } from "../caller";
 import { Dialog } from "../Dialog";
 import { inWords } from "../pages/problems";
-import { hashOf, NEW_CHAT } from "../place";
+import { hashOf, NEW_CHAT } from "../page-address";
 import { useLanguage } from "../settings";
 import { client, useWords } from "../state";
 import { useStore } from "../store";

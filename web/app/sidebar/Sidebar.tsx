@@ -9,7 +9,7 @@ import { caller } from "../caller";
 import { importChats, inWordsOf } from "../chat-files";
 import { localeOf } from "../pages/locale-formats";
 import { inWords } from "../pages/problems";
-import { hashOf, NEW_CHAT, type Page, PAGES } from "../place";
+import { hashOf, NEW_CHAT, type Page, PAGES } from "../page-address";
 import { useLanguage } from "../settings";
 import { go, useApp, useWords } from "../state";
 import { useStore } from "../store";

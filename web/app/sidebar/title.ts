@@ -1,5 +1,5 @@
 import type { Language } from "../language";
-import type { Page } from "../place";
+import type { Page } from "../page-address";
 import { words } from "../frame-words";
 
 const PRODUCT = "Chat Gateway";

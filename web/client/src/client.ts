@@ -6,7 +6,7 @@ import { Connection, Refused, Unreachable } from "./connection.js";
 import type { ClientOptions } from "./connection.js";
 import type { Event } from "./conversation.js";
 import { share } from "./json.js";
-import { watchedFetch } from "./watched.js";
+import { watchedFetch } from "./upload-progress.js";
 
 const TRIES = 5;
 const FIRST_WAIT_MS = 600;

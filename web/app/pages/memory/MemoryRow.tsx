@@ -3,7 +3,7 @@
 import type { api } from "@chat-gateway/client";
 import { useId, useState } from "react";
 
-import { hashOf, NEW_CHAT } from "../../place";
+import { hashOf, NEW_CHAT } from "../../page-address";
 import { client, useWords } from "../../state";
 import { useTime } from "../locale-formats";
 import { codeOf } from "../problems";

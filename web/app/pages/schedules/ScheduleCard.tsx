@@ -4,7 +4,7 @@ import type { api } from "@chat-gateway/client";
 import { CalendarClock, Play } from "lucide-react";
 import { useCallback, useEffect, useState } from "react";
 
-import { hashOf, NEW_CHAT } from "../../place";
+import { hashOf, NEW_CHAT } from "../../page-address";
 import { client, useWords } from "../../state";
 import type { PageStatus } from "../page-status";
 import { SwitchCard } from "../SwitchCard";

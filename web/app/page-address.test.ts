@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { hashOf, NEW_CHAT, placeOf } from "./place";
+import { hashOf, NEW_CHAT, placeOf } from "./page-address";
 
 test.each([
   ["", NEW_CHAT], ["#s=ses_1", { ...NEW_CHAT, session: "ses_1" }], ["#s=a&t=b", { ...NEW_CHAT, session: "a", turn: "b" }],

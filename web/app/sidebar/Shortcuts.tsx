@@ -6,7 +6,7 @@ import { useStore } from "../store";
 import { allowSingleKeys, chordText, type Command, commands, isMac, KEYS } from "./commands";
 import { words as table } from "./sidebar-words";
 
-export function Keys() {
+export function Shortcuts() {
   const words = useWords(table);
   const mac = isMac();
   const singleKeys = useStore(commands, (state) => state.singleKeys);

@@ -2,7 +2,7 @@ import { waitFor } from "@testing-library/react";
 import { beforeAll, beforeEach, expect, it, vi } from "vitest";
 
 import { app, NOTHING } from "../state";
-import { takeRecordings } from "./drops";
+import { takeRecordings } from "./dropped-recordings";
 import { wholeTurn } from "./recorded";
 
 const exported = ["{\"kind\":\"session\",\"format\":4,\"id\":\"s_9\"}", ...wholeTurn().map((body) => JSON.stringify({ kind: "event", body })), "{\"kind\":\"end\",\"counts\":{}}"];
