@@ -20,6 +20,7 @@ from gateway.settings import Settings
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.wiring import Storage, storage_on
 from tests.blank import copy_blanks
+from tests.forked_program import gateway_program
 from tests.harness import TIMEOUT, Client, running_gateway, settings_for
 from tests.known import remember
 from tests.postgres import database_in, drop_databases
@@ -95,6 +96,13 @@ def demo_url() -> Iterator[str]:
             yield json.loads(process.stdout.readline())["url"]
         finally:
             process.terminate()
+
+
+@pytest.fixture(scope="session")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The `gateway` command as a program that a test starts, without what Python takes to start."""
+    with gateway_program(tmp_path_factory.mktemp("programs")) as started:
+        yield str(started)
 
 
 @pytest.fixture

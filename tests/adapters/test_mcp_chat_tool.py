@@ -22,7 +22,6 @@ from tests.clients.programs import run_documented_python
 from tests.conftest import ROOT
 from tests.harness import TIMEOUT, Client, running_gateway, text_of, the, types
 from tests.running import clean_environment
-from tests.running import command as command_line
 from tests.stories.asking import Outbox
 from tests.stories.test_released import end_of
 
@@ -268,7 +267,7 @@ async def test_what_is_no_message_is_refused(client: Client, body: bytes) -> Non
 
 
 async def test_a_client_that_starts_a_program_has_the_same_over_stdio(
-    settings: Settings, tmp_path: Path
+    settings: Settings, tmp_path: Path, program: str
 ) -> None:
     """`gateway mcp --url` passes it on, the questions too, in the words of the client's version. The turn
     runs in the gateway, and a call that is cancelled ends it there."""
@@ -281,10 +280,11 @@ async def test_a_client_that_starts_a_program_has_the_same_over_stdio(
         begun.set()
 
     async with running_gateway(settings, *outbox.tools) as client:
-        program, *first = command_line("mcp", "--url", client.url)
         folder = tmp_path / "client"
         folder.mkdir()
-        parameters = StdioServerParameters(command=program, args=first, env=clean_environment(), cwd=folder)
+        parameters = StdioServerParameters(
+            command=program, args=["mcp", "--url", client.url], env=clean_environment(), cwd=folder
+        )
         with (tmp_path / "stderr.txt").open("a") as errors:
             over = stdio_client(parameters, errors)
             async with McpClient(over, mode="legacy", elicitation_callback=answer) as found:

@@ -12,7 +12,6 @@ from gateway.session_pages.words import SNIPPETS, describe, printable
 from tests.cli.calling import Command
 from tests.relay import relaying
 from tests.running import TIMEOUT, Running, clean_environment
-from tests.running import command as command_line
 
 
 def test_the_answer_is_on_stdout_and_the_steps_beside_it(command: Command, running: Running) -> None:
@@ -64,10 +63,10 @@ def test_a_lost_connection_loses_nothing(command: Command, cuts: tuple[int, ...]
     assert asked.code == 0
 
 
-def test_control_c_stops_the_turn_on_the_server(running: Running, tmp_path: Path) -> None:
+def test_control_c_stops_the_turn_on_the_server(running: Running, tmp_path: Path, program: str) -> None:
     """Ctrl-C cancels the turn, waits for its done, and ends with exit code 130."""
     with subprocess.Popen(
-        command_line("chat", "/pieces 2000 /pace 20", "--json", "--url", running.url),
+        [program, "chat", "/pieces 2000 /pace 20", "--json", "--url", running.url],
         cwd=tmp_path,
         env=clean_environment(),
         stdout=subprocess.PIPE,

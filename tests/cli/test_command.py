@@ -179,10 +179,10 @@ def test_other_shells_have_a_script_too(command: Command, shell: str) -> None:
     assert f"_GATEWAY_COMPLETE=complete_{shell}" in command("completion", shell).out
 
 
-def test_a_reader_who_leaves_ends_the_command_quietly(tmp_path: Path) -> None:
+def test_a_reader_who_leaves_ends_the_command_quietly(tmp_path: Path, program: str) -> None:
     """No traceback, and the exit code of SIGPIPE, as other programs have it."""
     with subprocess.Popen(
-        command_line("config"),
+        [program, "config"],
         cwd=tmp_path,
         env=clean_environment(),
         stdout=subprocess.PIPE,

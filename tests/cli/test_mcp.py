@@ -13,15 +13,16 @@ import pytest
 from tests.adapters.test_mcp_memory_server import over_http
 from tests.cli.calling import Command
 from tests.running import TIMEOUT, Running, clean_environment
-from tests.running import command as command_line
 
 
-def test_it_serves_the_memory_of_a_gateway_that_runs(running: Running, command: Command) -> None:
+def test_it_serves_the_memory_of_a_gateway_that_runs(
+    running: Running, command: Command, program: str
+) -> None:
     """Over HTTP, on a free port that it names; the command line sees at once what a client saved. It ends
     when it is asked to."""
     data = str(running.output.parent / "data")
     with subprocess.Popen(
-        command_line("mcp", "--http", "127.0.0.1:0", "--user", "mia"),
+        [program, "mcp", "--http", "127.0.0.1:0", "--user", "mia"],
         env=clean_environment(GATEWAY_DATA_DIR=data),
         stderr=subprocess.PIPE,
         text=True,

@@ -14,7 +14,6 @@ from tests.cli.calling import Command
 from tests.loopback import free_port
 from tests.postgres import needs_postgres, new_database
 from tests.running import TIMEOUT, clean_environment
-from tests.running import command as command_line
 
 pytestmark = needs_postgres
 
@@ -48,9 +47,9 @@ def test_commands_share_the_memories_of_the_server(command: Command, tmp_path: P
     assert not (tmp_path / "data").exists()
 
 
-def test_what_a_client_saves_over_mcp_is_there_for_others(command: Command, url: str) -> None:
+def test_what_a_client_saves_over_mcp_is_there_for_others(command: Command, url: str, program: str) -> None:
     with subprocess.Popen(
-        command_line("mcp", "--http", "127.0.0.1:0", "--user", "mia"),
+        [program, "mcp", "--http", "127.0.0.1:0", "--user", "mia"],
         env=clean_environment(GATEWAY_DATABASE_URL=url),
         stderr=subprocess.PIPE,
         text=True,

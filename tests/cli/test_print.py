@@ -14,7 +14,6 @@ from gateway.cli.chat.printed import tools_of
 from gateway.client import GatewayClient
 from tests.cli.calling import Command
 from tests.running import TIMEOUT, Running, clean_environment, gateway_process
-from tests.running import command as command_line
 
 NOTE = "Note that the door code is 4711."
 
@@ -192,13 +191,14 @@ def test_instructions_come_beside_the_prompt(command: Command, running: Running)
 
 @pytest.mark.parametrize(("how", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_stops_the_turn_and_tells_the_rest(
-    how: signal.Signals, code: int, running: Running, tmp_path: Path
+    how: signal.Signals, code: int, running: Running, tmp_path: Path, program: str
 ) -> None:
     """Of Ctrl-C, or of `timeout`: the turn does not go on without its script, and the result is printed."""
     with subprocess.Popen(
-        command_line(
-            "chat", "-p", "/pieces 2000 /pace 20", "--output-format", "stream-json", "--url", running.url
-        ),
+        [
+            *(program, "chat", "-p", "/pieces 2000 /pace 20"),
+            *("--output-format", "stream-json", "--url", running.url),
+        ],
         cwd=tmp_path,
         env=clean_environment(),
         stdin=subprocess.DEVNULL,

@@ -19,7 +19,6 @@ from tests.cli.calling import Command
 from tests.cli.shop import refunded
 from tests.mcp_servers.serving import program
 from tests.running import TIMEOUT, clean_environment
-from tests.running import command as command_line
 
 
 @pytest.fixture(autouse=True)
@@ -249,11 +248,11 @@ def test_a_tool_of_an_mcp_server(command: Command, monkeypatch: pytest.MonkeyPat
     assert "gateway: The MCP server gone is not reachable: its program cannot be started" in gone.err
 
 
-def test_ctrl_c_stops_a_run() -> None:
+def test_ctrl_c_stops_a_run(program: str) -> None:
     """A tool that runs is cancelled, and the exit code says how it ended."""
     environment = clean_environment(GATEWAY_SKILL_MODULES="tests.cli.shop")
     with subprocess.Popen(
-        command_line("tools", "run", "wait"), env=environment, stderr=subprocess.PIPE, text=True
+        [program, "tools", "run", "wait"], env=environment, stderr=subprocess.PIPE, text=True
     ) as running:
         assert running.stderr is not None
         assert running.stderr.readline() == "… it waits\n"

@@ -14,7 +14,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from tests.documents.blocks import Block
-from tests.documents.commands import gateway_commands
+from tests.forked_program import gateway_program
 from tests.loopback import TIMEOUT
 from tests.running import ROOT, clean_environment
 
@@ -161,7 +161,7 @@ def shell(folder: Path, addresses: Mapping[str, str], **environment: str) -> Gen
         text=True,
         start_new_session=True,
     )
-    with gateway_commands(programs), bash as process:
+    with gateway_program(programs), bash as process:
         try:
             yield Shell(folder, addresses, process)
         finally:

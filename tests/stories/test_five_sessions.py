@@ -105,7 +105,7 @@ async def person_with(
 
 @pytest.mark.parametrize("model", ["demo", "paraphrasing"])
 async def test_a_person_is_known_over_five_sessions(
-    model: Literal["demo", "paraphrasing"], tmp_path: Path, demo_url: str
+    model: Literal["demo", "paraphrasing"], tmp_path: Path, demo_url: str, program: str
 ) -> None:
     async with person_with(model, tmp_path, demo_url) as person:
         # One: states preferences, in the chat.
@@ -138,7 +138,7 @@ async def test_a_person_is_known_over_five_sessions(
         asked = await person.say("发票服务当初为什么这样定？", "four", "architect", answer="一台服务器就够。")
         assert "每个客户一个 schema" in await person.given()
         assert plan in shown_by(asked)
-        async with over_stdio(tmp_path) as memory:
+        async with over_stdio(program, tmp_path) as memory:
             assert "9 April" in await memory("search", search="launch")
 
             # Five: forgets one thing there, while sessions are open.
