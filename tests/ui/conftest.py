@@ -47,6 +47,7 @@ FLAGS = [
 SECONDS = 3600.0 if os.environ.get(EVERY) == "1" else 300.0
 """What a test may take, and its fixtures before and after it: less than what ends its process (MAX_SECONDS of
 the Makefile). All reloads take minutes."""
+KEPT = "[document.body.innerText, JSON.stringify(localStorage)]"
 
 
 def _limit(item: pytest.Item) -> AbstractContextManager[None]:
@@ -91,7 +92,7 @@ def browser() -> Generator[Browser]:
 @pytest.fixture
 def page(tab: Page, request: pytest.FixtureRequest) -> Generator[Page]:
     """A new chat in the `tab` that the tests of a file share: opening one costs more CPU than most of them.
-    After a test that failed the tab is as a new one."""
+    After a test that failed, what the tab shows and keeps is told, and it is as a new one."""
     failed = request.session.testsfailed
     begin_chat(tab)
     url = tab.url.partition("#")[0]
@@ -99,9 +100,10 @@ def page(tab: Page, request: pytest.FixtureRequest) -> Generator[Page]:
         with watched(tab):
             yield tab
     finally:
-        tab.unroute_all()
         if has_failed := request.session.testsfailed > failed:
+            request.node.add_report_section("teardown", "tab", "\n".join([tab.url, *tab.evaluate(KEPT)]))
             tab.evaluate("localStorage.clear()")
+        tab.unroute_all()
         if has_failed or not tab.url.startswith(url):
             tab.goto("about:blank")  # else only the fragment changes
             tab.goto(url)
