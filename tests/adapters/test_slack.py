@@ -874,7 +874,7 @@ async def test_killed_in_mid_answer_it_leaves_one_complete_message(
                 process.join(TIMEOUT)
 
         setattr(workspace, when, kill)
-        asked = await workspace.say(ANNA, CHANNEL, f"<@{BOT}> /pace 30\n/pieces 100")
+        asked = await workspace.say(ANNA, CHANNEL, f"<@{BOT}> /pace 10\n/pieces 100")
         await asyncio.to_thread(process.join, TIMEOUT)
         assert not process.is_alive()
     workspace.before = workspace.after = None
