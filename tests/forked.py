@@ -1,10 +1,12 @@
 """Processes forked from one that has imported what a gateway loads, so that tests can afford many of them."""
 
+import ctypes
 import os
+import signal
 import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import chdir, contextmanager
-from multiprocessing import get_context
+from multiprocessing import forkserver, get_context
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
@@ -42,6 +44,8 @@ cost_of("claude-sonnet-5-5", Usage(input_tokens=1, output_tokens=1))
 
 ROOT = Path(__file__).parent.parent
 FORKED = get_context("forkserver")
+PR_SET_PDEATHSIG = 1
+"""Of `man 2 prctl`: a signal for when the parent has ended."""
 
 
 def forked(run: Callable[..., object], *args: object) -> ForkServerProcess:
@@ -69,8 +73,17 @@ def telling(run: Callable[..., object], *args: object) -> Generator[tuple[ForkSe
 
 
 def _run(known: Blanks, run: Callable[..., object], args: Sequence[object]) -> None:
+    _end_with_the_tests()
     copy_blanks(known)
     run(*args)
+
+
+def _end_with_the_tests() -> None:
+    """Has this process killed when the tests' own is gone, however that ended, instead of holding its output
+    open: the process that all are forked from ends when nobody but the tests' could ask it for another."""
+    os.close(forkserver._forkserver._forkserver_alive_fd)  # type: ignore[attr-defined]
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def write_to(output: int) -> None:
