@@ -124,7 +124,9 @@ class Extractor:
         reconciler = Reconciler(self._memories, scope, report, turn_times)
         try:
             for excerpt in found[-MAX_CALLS:]:
-                for candidate in await self._accepted(scope, excerpt, retracted, report):
+                accepted = await self._accepted(scope, excerpt, retracted, report)
+                reconciler.begin_excerpt()
+                for candidate in accepted:
                     if may_keep is not None and not await may_keep():
                         report.dropped["shared"] += 1
                         continue

@@ -49,6 +49,10 @@ class Reconciler:
         self._seen: Counter[tuple[int, str]] = Counter()
         self.full: MemoryFull | None = None
 
+    def begin_excerpt(self) -> None:
+        """What was forgotten is read anew: the user may forget something while the model is asked."""
+        self._forgotten = None
+
     async def reconcile(self, candidate: GroundedCandidate, by: Attribution) -> None:
         """Reinforces the memory with the same content, replaces one that the candidate corrects, or adds one.
         A refused change is counted as dropped. Raises StorageError."""
@@ -105,7 +109,7 @@ class Reconciler:
 
     async def _is_forgotten(self, candidate: GroundedCandidate, stated_at: int) -> bool:
         """Whether the same content was forgotten, or replaced, after the user stated it."""
-        if self._forgotten is None:  # once: later candidates were stated later
+        if self._forgotten is None:  # once for an excerpt: later candidates were stated later
             self._forgotten = await self._memories.store.forgotten(
                 self._scope, since=stated_at, limit=MAX_FORGOTTEN
             )

@@ -1,6 +1,8 @@
 """Sessions are learned from in the background, and no turn waits for it."""
 
 import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +11,9 @@ import structlog
 
 from gateway.errors import ModelError
 from gateway.memory.changes import Attribution
+from gateway.memory.learning import extractor
 from gateway.memory.validation import NewMemory
-from gateway.model.base import ModelRequest
+from gateway.model.base import ModelRequest, Take
 from gateway.service import learning_worker
 from gateway.service.archiver import Archiver
 from gateway.service.learning_worker import LearningWorker
@@ -21,7 +24,7 @@ from tests.harness import running_gateway
 from tests.history.scripted import words
 from tests.loopback import TIMEOUT
 from tests.memory.learning.conversing import SOURCE, offer, offers
-from tests.memory.learning.sessions import sessions
+from tests.memory.learning.sessions import Sessions, sessions
 from tests.memory.learning.test_suggestions import write
 from tests.postgres import database_in, on_postgres
 from tests.storage.writing import OWNER
@@ -252,13 +255,44 @@ async def test_what_was_compressed_meanwhile_is_read(tmp_path: Path) -> None:
         assert await opened.remembered() == [TEA]
 
 
+async def save_and_forget(opened: Sessions, content: str) -> None:
+    """As a user has the model do it."""
+    memories, by = opened.services.memories, Attribution("model", "asked to")
+    saved = await memories.save(Scope(OWNER), NewMemory(content, source="model"), by)
+    await memories.delete(Scope(OWNER), saved.row.id, by)
+
+
+async def test_what_the_user_forgets_while_a_long_session_is_read_is_not_learned_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though something of it was learned before, from an earlier excerpt."""
+    monkeypatch.setattr(extractor, "MAX_EXCERPT_TOKENS", 200)
+    async with sessions(tmp_path, by_words, memory_learning="sessions") as opened:
+        ask = opened.model.stream
+
+        @asynccontextmanager
+        async def stream(request: ModelRequest, take: Take | None = None) -> AsyncGenerator[Any]:
+            if opened.model.requests:
+                await save_and_forget(opened, TEA)
+            async with ask(request, take) as chunks:
+                yield chunks
+
+        monkeypatch.setattr(opened.model, "stream", stream)
+        for text in (CITY, TEA):
+            await opened.say(f"{text}\n{'word ' * 150}")
+        await opened.end()
+        await opened.learning.settled()
+
+        assert len(opened.model.requests) == 2
+        assert await opened.remembered() == [CITY]
+
+
 async def test_what_the_user_forgot_in_the_same_session_is_not_learned_again(tmp_path: Path) -> None:
     """As when the model was asked to remember it, and then to forget it, before the session ended."""
     async with sessions(tmp_path, by_words, memory_learning="sessions") as opened:
+        await opened.learning.settled()  # what a start looks for is over
         await opened.say(TEA)
-        memories, by = opened.services.memories, Attribution("model", "asked to")
-        saved = await memories.save(Scope(OWNER), NewMemory(TEA, source="model"), by)
-        await memories.delete(Scope(OWNER), saved.row.id, by)
+        await save_and_forget(opened, TEA)
         await opened.say(CITY)
         await opened.end()
         await opened.learning.settled()
