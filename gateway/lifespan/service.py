@@ -30,7 +30,6 @@ from gateway.service.memory import UserMemories
 from gateway.service.memory_learning_import import LearningAndImport
 from gateway.service.person_erasure import Erasing, PersonEraser
 from gateway.service.personal_data import PersonalData
-from gateway.service.profiles import UserProfiles
 from gateway.service.projects import UserProjects
 from gateway.service.prompts import Prompts
 from gateway.service.provider_keys import UserProviderKeys
@@ -46,6 +45,7 @@ from gateway.service.skills import SkillsOffered
 from gateway.service.streams import SessionStreams
 from gateway.service.title_worker import TitleWorker
 from gateway.service.turns import UserTurns
+from gateway.service.user_profiles import UserProfiles
 from gateway.service.webhook_worker import WebhookWorker
 from gateway.service.webhooks import UserWebhooks
 from gateway.storage.audit import AuditEntry

@@ -15,7 +15,6 @@ from gateway.service.keys import ApiKeys
 from gateway.service.limits import UserLimits
 from gateway.service.memory import UserMemories
 from gateway.service.memory_learning_import import LearningAndImport
-from gateway.service.profiles import UserProfiles
 from gateway.service.projects import UserProjects
 from gateway.service.prompts import Prompts
 from gateway.service.provider_keys import UserProviderKeys
@@ -29,6 +28,7 @@ from gateway.service.sessions import UserSessions
 from gateway.service.skills import SkillsOffered
 from gateway.service.streams import SessionStreams
 from gateway.service.turns import UserTurns
+from gateway.service.user_profiles import UserProfiles
 from gateway.service.webhooks import UserWebhooks
 from gateway.turn.in_flight import InFlight
 from gateway.turn.takeover import Ownership
