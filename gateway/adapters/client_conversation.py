@@ -8,7 +8,8 @@ import orjson
 
 from gateway.adapters.answer_remarks import comparable, without_remarks
 from gateway.adapters.session_lookup import AnsweredQuestion
-from gateway.artifacts.attached_files import MAX_FILES, Upload
+from gateway.artifacts.attached_files import Upload
+from gateway.artifacts.attachment_budget import MAX_FILES
 from gateway.errors import InvalidRequest
 from gateway.service.seeding import SeedMessage
 from gateway.tools.base import File

@@ -11,7 +11,8 @@ from urllib.parse import unquote_to_bytes
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from gateway.artifacts.attached_files import MAX_FILES, Upload
+from gateway.artifacts.attached_files import Upload
+from gateway.artifacts.attachment_budget import MAX_FILES
 from gateway.errors import InvalidRequest
 from gateway.ids import ARTIFACT_PATTERN
 from gateway.tools.client_tools import MAX_TOOLS

@@ -17,7 +17,7 @@ from gateway.ids import now_ms
 from gateway.memory.control.controller import Mode, Needed, RetrievalDecision, start_of
 from gateway.memory.control.cues import TimeRange
 from gateway.memory.search.query import Hit, MemoryQuery
-from gateway.memory.secrets import masked_row
+from gateway.memory.secret_detection import masked_row
 from gateway.storage.memories import Evidence, MemoryType
 
 

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from gateway.http.json_types import Reply
 from gateway.memory.changes import Changed, Details
-from gateway.memory.secrets import masked_row
+from gateway.memory.secret_detection import masked_row
 from gateway.storage.memories import (
     Evidence,
     MemoryRow,

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field
 
 from gateway.api.attachment_body import AttachmentBody
-from gateway.artifacts.attached_files import MAX_FILES
+from gateway.artifacts.attachment_budget import MAX_FILES
 from gateway.events.session_changes import Rating
 from gateway.http.json_types import Body, Id, Message, Query, Reply, no_nul, not_blank
 from gateway.messages import Usage

@@ -10,7 +10,7 @@ from gateway.artifacts.compact.base import flat
 from gateway.artifacts.compact.model_view import render
 from gateway.errors import ModelError, StorageError
 from gateway.messages import shortened
-from gateway.model.calls import CallContext, Completion, ModelCalls, request_of
+from gateway.model.side_calls import CallContext, Completion, ModelCalls, request_of
 from gateway.settings import Settings
 from gateway.storage.artifacts import TEXTS, ArtifactRow, ArtifactWriter
 from gateway.tools.wrapping import visible, wrap

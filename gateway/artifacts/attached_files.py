@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 import structlog
 
 from gateway.artifacts.artifact_store import ArtifactStore, Origin
-from gateway.artifacts.attachment_budget import FILES, REQUEST_ENCODED, encoded, has_artifact_source, left_out
+from gateway.artifacts.attachment_budget import REQUEST_ENCODED, encoded, has_artifact_source, left_out
 from gateway.artifacts.compact.model_view import render
 from gateway.artifacts.content import bytes_content
 from gateway.artifacts.kinds import image_size
@@ -37,8 +37,6 @@ from gateway.storage.artifacts import CHUNK, TEXTS, ArtifactRow
 
 log = structlog.get_logger(__name__)
 
-MAX_FILES = FILES
-"""Attachments of one message: as many as one request shows."""
 INLINE_BYTES = 32_768
 """Bytes of a text that may be shown whole."""
 INLINE_SHARE = 4

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 from gateway.messages import ARTIFACT, DOCUMENT_PAGES, PAGE_TOKENS, Block, Message
 
-FILES = 20
-"""Of one request: with more than 20 images the API refuses those of over 2000 pixels a side
-(docs.claude.com "Vision", "General limits")."""
+MAX_FILES = 20
+"""Of one request, and so of one message: with more than 20 images the API refuses those of over 2000 pixels a
+side (docs.claude.com "Vision", "General limits")."""
 REQUEST_ENCODED = 25_165_824
 """Bytes in base64 of all files of one request, which may have 32 MB (ibid.): the rest is for everything
 else."""
 
-_LIMITS = (FILES, REQUEST_ENCODED, DOCUMENT_PAGES)
+_LIMITS = (MAX_FILES, REQUEST_ENCODED, DOCUMENT_PAGES)
 _STEP = 2  # after older files are left out, the budget is so many times the files that stay
 
 

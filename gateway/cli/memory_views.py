@@ -9,7 +9,7 @@ from typing import Any
 from gateway.cli.terminal import show_table, to_stderr
 from gateway.memory.changes import Changed, Details
 from gateway.memory.search.query import SearchResult
-from gateway.memory.secrets import masked_row
+from gateway.memory.secret_detection import masked_row
 from gateway.session_pages.words import printable
 from gateway.storage.memories import MemoryRow, Tombstone
 from gateway.storage.memories import as_json as fields_of

@@ -13,7 +13,7 @@ as many connections as it takes.
 
 from gateway.client.asynchronous import AsyncGatewayClient
 from gateway.client.frames import Frame, FrameReader, read_frames
-from gateway.client.refused import Unreachable
+from gateway.client.request_failures import Unreachable
 from gateway.client.synchronous import GatewayClient
 
 __all__ = ["AsyncGatewayClient", "Frame", "FrameReader", "GatewayClient", "Unreachable", "read_frames"]

@@ -9,7 +9,7 @@ import httpx2
 
 from gateway.client.following import PATIENCE, Following
 from gateway.client.frames import Frame, FrameReader
-from gateway.client.refused import RETRY_WAITS, is_passing, named_failures, refusal
+from gateway.client.request_failures import RETRY_WAITS, is_passing, named_failures, refusal
 from gateway.client.verbs import Json, Verbs, connection, given
 from gateway.errors import GatewayError
 

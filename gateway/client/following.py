@@ -5,7 +5,7 @@ import time
 from urllib.parse import quote
 
 from gateway.client.frames import Frame
-from gateway.client.refused import Unreachable
+from gateway.client.request_failures import Unreachable
 from gateway.errors import GatewayError
 
 PATIENCE = 60.0

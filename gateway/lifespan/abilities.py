@@ -14,10 +14,10 @@ from gateway.memory.learning.extractor import Extractor
 from gateway.memory.services import MemoryServices
 from gateway.messages import Usage
 from gateway.model.base import Model
-from gateway.model.calls import ModelCalls
 from gateway.model.endpoint_profile import left_out
 from gateway.model.prices import cost_of
 from gateway.model.prices import window as window_in_force
+from gateway.model.side_calls import ModelCalls
 from gateway.schedules.schedule_editor import ScheduleEditor
 from gateway.service.provider_keys import StoredCredentials
 from gateway.settings import Settings

@@ -23,6 +23,7 @@ from gateway.service.documents import DocumentedMemories
 from gateway.service.gateway import Gateway
 from gateway.service.history import SessionHistory
 from gateway.service.holds import UserHolds
+from gateway.service.key_rotation import SecretRotation
 from gateway.service.keys import ApiKeys
 from gateway.service.learning_worker import LearningWorker
 from gateway.service.limits import UserLimits
@@ -35,7 +36,6 @@ from gateway.service.prompts import Prompts
 from gateway.service.provider_keys import UserProviderKeys
 from gateway.service.retention import RetentionSweep, TenantRetention
 from gateway.service.schedules import UserSchedules
-from gateway.service.secrets import SecretRotation
 from gateway.service.sent_prompts import SentPrompts
 from gateway.service.session_events import SessionEvents
 from gateway.service.session_records import SessionRecords

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, TypedDict
 
 from gateway.events.memory_skill_artifact import Memory
-from gateway.memory.secrets import masked_row
+from gateway.memory.secret_detection import masked_row
 from gateway.storage.memories import Change, Evidence, Link, MemoryRow, MemoryVersion, Operation
 
 Also = Callable[[MemoryRow], Awaitable[Sequence[Change]]]

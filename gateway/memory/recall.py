@@ -17,7 +17,7 @@ from gateway.memory.search.query import MemoryQuery, SearchResult, known_key
 from gateway.memory.search.searcher import Searcher
 from gateway.memory.snapshot import MemorySnapshot
 from gateway.messages import Recalled
-from gateway.model.calls import CallContext
+from gateway.model.side_calls import CallContext
 from gateway.settings import Settings
 from gateway.storage.memories import AllScopes, Filter, MemoryRow, Profile, Scope
 from gateway.storage.memories.contract import MemoryStore

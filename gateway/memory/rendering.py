@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from gateway.lexical import estimate_tokens
 from gateway.memory.passages import passages
 from gateway.memory.search.query import Hit
-from gateway.memory.secrets import MASK, masked_row
+from gateway.memory.secret_detection import MASK, masked_row
 from gateway.storage.memories import ELSEWHERE, Evidence, MemoryRow, Passage
 
 NOTE = (

@@ -7,7 +7,7 @@ from gateway.events.content import Omission, Retrieval, RetrievalHit
 from gateway.lexical import estimate_tokens
 from gateway.memory.context_changes import Changes
 from gateway.memory.search.query import Hit, SearchResult
-from gateway.memory.secrets import masked_row
+from gateway.memory.secret_detection import masked_row
 from gateway.memory.snapshot import MemorySnapshot
 from gateway.storage.memories import MemoryRow
 

@@ -17,7 +17,7 @@ from gateway.memory.provenance import Provenance, provenance_of
 from gateway.memory.retrieval_events import search_event
 from gateway.memory.search.query import Hit, MemoryQuery
 from gateway.memory.search.searcher import Searcher
-from gateway.memory.secrets import masked_row
+from gateway.memory.secret_detection import masked_row
 from gateway.memory.validation import NewMemory, checked_content, checked_tags, digest_of
 from gateway.storage.memories import ELSEWHERE, Filter, MemoryRow, MemoryType, Scope
 from gateway.tools.base import ToolContext

@@ -11,6 +11,7 @@ from gateway.service.dependencies import Dependencies
 from gateway.service.documents import DocumentedMemories
 from gateway.service.history import SessionHistory
 from gateway.service.holds import UserHolds
+from gateway.service.key_rotation import SecretRotation
 from gateway.service.keys import ApiKeys
 from gateway.service.limits import UserLimits
 from gateway.service.memory import UserMemories
@@ -20,7 +21,6 @@ from gateway.service.prompts import Prompts
 from gateway.service.provider_keys import UserProviderKeys
 from gateway.service.retention import TenantRetention
 from gateway.service.schedules import UserSchedules
-from gateway.service.secrets import SecretRotation
 from gateway.service.sent_prompts import SentPrompts
 from gateway.service.session_records import SessionRecords
 from gateway.service.session_replays import SessionReplays

@@ -13,7 +13,7 @@ from gateway.history.message_view import messages_of
 from gateway.history.tokens import overhead_of
 from gateway.ids import new_operation_id, new_session_id, now_ms
 from gateway.messages import Message
-from gateway.model.calls import CallContext
+from gateway.model.side_calls import CallContext
 from gateway.service.archiver import summarise
 from gateway.service.dependencies import Dependencies
 from gateway.service.session_access import owner_of

@@ -18,7 +18,7 @@ from gateway.memory.search.ranking import freshness, rendered_tokens
 from gateway.memory.search.relevance import parts_of, query_terms
 from gateway.memory.services import MemoryServices
 from gateway.memory.validation import NewMemory
-from gateway.model.calls import CallContext
+from gateway.model.side_calls import CallContext
 from gateway.service.dependencies import Dependencies
 from gateway.service.memory_access import MemoryAccess, ScopeIds
 from gateway.service.session_events import SessionEvents

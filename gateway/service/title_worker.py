@@ -11,7 +11,7 @@ from gateway.events.envelope import StoredEvent
 from gateway.events.session_changes import Title
 from gateway.ids import new_operation_id, now_ms
 from gateway.messages import clean_text, shortened
-from gateway.model.calls import CallContext, ModelCalls, UsageSum, request_of
+from gateway.model.side_calls import CallContext, ModelCalls, UsageSum, request_of
 from gateway.service.dependencies import Dependencies
 from gateway.service.session_events import SessionEvents
 from gateway.storage.sessions import BESIDE

@@ -13,7 +13,7 @@ from gateway.artifacts.store_events import ArtifactEvent
 from gateway.events.envelope import StoredEvent
 from gateway.memory.changes import Changed
 from gateway.memory.learning.report import LearningReport
-from gateway.model.calls import ModelCall
+from gateway.model.side_calls import ModelCall
 from gateway.settings import Settings
 from gateway.storage.turns import TurnRow
 from gateway.storage.webhooks import DeliveryAttempt

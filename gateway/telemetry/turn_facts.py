@@ -14,7 +14,7 @@ from gateway.ids import trace_id_of
 from gateway.memory.changes import Changed
 from gateway.memory.learning.report import LearningReport
 from gateway.messages import Usage
-from gateway.model.calls import ModelCall
+from gateway.model.side_calls import ModelCall
 from gateway.storage.webhooks import DeliveryAttempt
 from gateway.telemetry.metrics.buckets import SECONDS
 from gateway.telemetry.metrics.counters import Tally

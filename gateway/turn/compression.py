@@ -6,7 +6,7 @@ from gateway.events.lifecycle import IterationSuperseded, TurnWarning
 from gateway.events.session_changes import Compression
 from gateway.history.tokens import overhead_of
 from gateway.model.base import ModelRequest
-from gateway.model.calls import CallContext
+from gateway.model.side_calls import CallContext
 from gateway.storage.archives import Trigger
 from gateway.turn.attachments import with_files
 from gateway.turn.context import TurnContext

@@ -16,8 +16,8 @@ from gateway.history.tokens import TokenMeter
 from gateway.memory.services import MemoryServices
 from gateway.model.anthropic import AnthropicModel
 from gateway.model.base import Model
-from gateway.model.calls import ModelCalls
 from gateway.model.credentials import Credentials
+from gateway.model.side_calls import ModelCalls
 from gateway.prompt.components import PromptFolder
 from gateway.service.dependencies import Dependencies
 from gateway.service.session_ids import SessionIds

@@ -15,7 +15,7 @@ from gateway.memory.recall import Recall
 from gateway.memory.search.embeddings import embeddings_of
 from gateway.memory.search.searcher import Searcher
 from gateway.memory.services import MemoryServices
-from gateway.model.calls import ModelCalls
+from gateway.model.side_calls import ModelCalls
 from gateway.prompt.components import PromptFolder
 from gateway.settings import Settings
 from gateway.skills.library import SkillLibrary

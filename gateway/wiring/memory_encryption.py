@@ -4,7 +4,7 @@ from sqlalchemy import Connection
 
 from gateway.errors import SettingsError
 from gateway.memory.validation import indexed
-from gateway.service.secrets import RotatedMemories
+from gateway.service.key_rotation import RotatedMemories
 from gateway.settings import Settings
 from gateway.storage.memories import encrypting
 from gateway.storage.memories.encrypted_memories import EncryptedMemories

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.artifacts.attachment_budget import FILES, REQUEST_ENCODED, encoded, left_out
+from gateway.artifacts.attachment_budget import MAX_FILES, REQUEST_ENCODED, encoded, left_out
 from gateway.messages import ARTIFACT, DOCUMENT_PAGES, PAGE_TOKENS, Block, Message, text_block
 
 MB = 1_000_000
@@ -45,7 +45,7 @@ def test_bytes_and_pages_make_room_by_half() -> None:
 
 def test_the_files_of_one_message_are_all_shown() -> None:
     """It makes room for itself, and loses none as long as it alone has room; else its last ones are shown."""
-    ten, twenty = said(*[file()] * 10), said(*[file()] * FILES)
+    ten, twenty = said(*[file()] * 10), said(*[file()] * MAX_FILES)
 
     assert gone([ten, twenty, said(file())]) == [0, 10, 21]
     assert left_out([ten, said(*[file(pages=60), file(pages=60)])]) == 11
@@ -54,7 +54,7 @@ def test_the_files_of_one_message_are_all_shown() -> None:
 SIZES = st.builds(file, st.integers(0, 18 * MB), st.sampled_from([0, 0, 1, 30, DOCUMENT_PAGES]))
 
 
-@given(st.lists(st.lists(SIZES, max_size=FILES).map(lambda files: said(*files)), max_size=30))
+@given(st.lists(st.lists(SIZES, max_size=MAX_FILES).map(lambda files: said(*files)), max_size=30))
 def test_what_is_shown_has_room_and_what_is_left_out_stays_so(messages: list[Message]) -> None:
     """Whatever comes; and the newest file is always shown."""
     files: list[Block] = []
@@ -64,7 +64,7 @@ def test_what_is_shown_has_room_and_what_is_left_out_stays_so(messages: list[Mes
         shown = files[left:]
         assert left >= before
         assert not files or shown
-        assert len(shown) <= FILES
+        assert len(shown) <= MAX_FILES
         assert sum(encoded(each["source"]["size"]) for each in shown) <= REQUEST_ENCODED
         pages = [each["source"]["tokens"] for each in shown if each["type"] == "document"]
         assert sum(pages) <= DOCUMENT_PAGES * PAGE_TOKENS

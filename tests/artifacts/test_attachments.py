@@ -14,7 +14,8 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from gateway.artifacts.artifact_store import ArtifactStore, Origin
-from gateway.artifacts.attached_files import MAX_FILES, Attachments, Filled, Upload
+from gateway.artifacts.attached_files import Attachments, Filled, Upload
+from gateway.artifacts.attachment_budget import MAX_FILES
 from gateway.artifacts.content import bytes_content
 from gateway.artifacts.pdf import MAX_OBJECT_STREAMS, MAX_UNPACKED, is_locked, pages_of
 from gateway.errors import ArtifactDamaged, ArtifactsFull, NotFound, TooLarge

@@ -11,7 +11,7 @@ from gateway.memory.learning.report import LearningReport
 from gateway.memory.learning.user_messages import excerpts
 from gateway.messages import Message, text_block
 from gateway.model.anthropic import AnthropicModel
-from gateway.model.calls import NO_CONTEXT, ModelCalls
+from gateway.model.side_calls import NO_CONTEXT, ModelCalls
 from gateway.settings import load_settings
 from gateway.storage.messages import StoredMessage
 from tests.loopback import TIMEOUT

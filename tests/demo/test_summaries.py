@@ -14,7 +14,7 @@ from gateway.history.summaries.summary import SessionSummary, to_markdown
 from gateway.lexical import estimate_tokens
 from gateway.messages import Message, text_block
 from gateway.model.anthropic import AnthropicModel
-from gateway.model.calls import ModelCalls
+from gateway.model.side_calls import ModelCalls
 from gateway.settings import load_settings
 from gateway.storage.messages import StoredMessage
 from tests.demo.bare import Received, ask, fetch

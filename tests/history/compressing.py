@@ -14,7 +14,7 @@ from gateway.history.compression.compressor import Compressor
 from gateway.history.summaries.session_summaries import SessionSummariser
 from gateway.history.tokens import TokenMeter
 from gateway.messages import Message, Usage
-from gateway.model.calls import ModelCalls
+from gateway.model.side_calls import ModelCalls
 from gateway.settings import Settings, load_settings
 from gateway.storage.archives import CompressionRow
 from gateway.wiring import Storage

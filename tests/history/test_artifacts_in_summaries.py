@@ -19,7 +19,7 @@ from gateway.history.transcript import fold, view
 from gateway.ids import new_artifact_ref
 from gateway.lexical import estimate_tokens
 from gateway.messages import Attached, Message, attached_block, text_block
-from gateway.model.calls import ModelCalls
+from gateway.model.side_calls import ModelCalls
 from gateway.settings import load_settings
 from gateway.storage.artifacts import ArtifactRow, Chunk
 from gateway.storage.sqlite import SqliteDatabase

@@ -12,7 +12,7 @@ from gateway.history.summaries.summary import SessionSummary
 from gateway.lexical import estimate_tokens
 from gateway.messages import Message, Usage, text_block
 from gateway.model.base import Answer
-from gateway.model.calls import ModelCalls, UsageSum
+from gateway.model.side_calls import ModelCalls, UsageSum
 from gateway.settings import load_settings
 from tests.history.scripted import (
     SUMMARY,

@@ -12,7 +12,7 @@ from gateway.errors import ModelError
 from gateway.memory.control import controller
 from gateway.memory.control.controller import Controller, decide
 from gateway.model.base import Chunk, Model, ModelRequest, Take
-from gateway.model.calls import ModelCalls
+from gateway.model.side_calls import ModelCalls
 from gateway.settings import load_settings
 from tests.history.scripted import Scripted, ScriptedModel, answer
 

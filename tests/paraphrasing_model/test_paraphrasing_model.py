@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from gateway.memory.control import controller
-from gateway.model.calls import Completion
+from gateway.model.side_calls import Completion
 from gateway.tools.function import tool
 from tests.demo.bare import ask, fetch
 from tests.harness import running_gateway, settings_for, text_of, the, types

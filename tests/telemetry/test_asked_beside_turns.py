@@ -11,7 +11,7 @@ import pytest
 
 from gateway.ids import root_span_id, trace_id_of
 from gateway.memory.control import controller
-from gateway.model.calls import Purpose
+from gateway.model.side_calls import Purpose
 from tests.harness import Client, running_gateway, settings_for
 from tests.loopback import served
 from tests.telemetry.asked import ANSWERS, ASIDE, COST, INPUT, OUTPUT, Endpoint

@@ -10,7 +10,7 @@ from gateway.history.compression.weights import Weights
 from gateway.history.summaries.summary import NOTE_TOKENS, render
 from gateway.history.tokens import message_tokens
 from gateway.history.transcript import user_message
-from gateway.model.calls import CallContext, UsageSum
+from gateway.model.side_calls import CallContext, UsageSum
 from gateway.storage.archives import Trigger
 from gateway.storage.messages import History, StoredMessage
 

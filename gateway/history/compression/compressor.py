@@ -15,13 +15,7 @@ from dataclasses import replace
 
 from gateway.bounded_dict import BoundedDict
 from gateway.cancellation_shield import finish
-from gateway.errors import (
-    CompressionFailed,
-    Conflict,
-    GatewayError,
-    RequestRefused,
-    StorageError,
-)
+from gateway.errors import CompressionFailed, Conflict, GatewayError, RequestRefused, StorageError
 from gateway.events.session_changes import Compression
 from gateway.history.archive import clear, version_path, write_version
 from gateway.history.compression.attempt import Attempt
@@ -30,8 +24,8 @@ from gateway.history.compression.weights import weigh
 from gateway.history.summaries.session_summaries import SessionSummariser
 from gateway.history.tokens import TokenMeter
 from gateway.ids import now_ms
-from gateway.model.calls import CallContext
 from gateway.model.prices import window
+from gateway.model.side_calls import CallContext
 from gateway.settings import Settings
 from gateway.storage.archives import CompressionRow, Compressions, Trigger
 from gateway.storage.blobs import Blobs

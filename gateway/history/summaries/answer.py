@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from gateway.errors import CompressionFailed
 from gateway.history.summaries.summary import SessionSummary, read_answer, to_markdown
 from gateway.lexical import estimate_tokens
-from gateway.model.calls import Completion
+from gateway.model.side_calls import Completion
 
 ACCEPTED = 0.9
 """The share of a summary's most tokens that an answer may have; the rest is for what `kept_facts` adds."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from gateway.history.summaries.dialogue import MAX_TEXT, DialogueEntry, shorten
 from gateway.history.summaries.summary import SessionSummary
 from gateway.messages import Message, text_block
-from gateway.model.calls import Completion
+from gateway.model.side_calls import Completion
 from gateway.tools.wrapping import wrap
 
 ASKED = 0.7

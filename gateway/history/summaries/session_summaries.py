@@ -13,8 +13,8 @@ from gateway.history.summaries.summariser import Ask, SummaryLimits, WrittenSumm
 from gateway.history.summaries.summary import SessionSummary
 from gateway.ids import now_ms
 from gateway.messages import Message
-from gateway.model.calls import CallContext, ModelCalls, Purpose, UsageSum
 from gateway.model.prices import window
+from gateway.model.side_calls import CallContext, ModelCalls, Purpose, UsageSum
 from gateway.settings import Settings
 from gateway.storage.archives import Source, Summaries, SummaryRow
 from gateway.storage.exclusive import Exclusive

@@ -15,7 +15,7 @@ from gateway.history.summaries.summary import Reference, SessionSummary, to_mark
 from gateway.lexical import estimate_tokens
 from gateway.messages import Message, text_block
 from gateway.model.base import ModelRequest
-from gateway.model.calls import Completion
+from gateway.model.side_calls import Completion
 from gateway.storage.artifacts import ArtifactRow
 from gateway.storage.messages import StoredMessage
 

@@ -12,7 +12,7 @@ from gateway.errors import ModelError
 from gateway.ids import DAY_MS
 from gateway.memory.control.cues import Cues, TimeRange, read
 from gateway.memory.validation import WORK_TYPES, clean
-from gateway.model.calls import NO_CONTEXT, CallContext, ModelCalls, request_of
+from gateway.model.side_calls import NO_CONTEXT, CallContext, ModelCalls, request_of
 from gateway.settings import Settings
 from gateway.storage.memories import MemoryType
 from gateway.tools.wrapping import wrap

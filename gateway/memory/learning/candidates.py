@@ -10,7 +10,7 @@ from gateway.errors import LearningFailed, ModelError
 from gateway.memory.learning.report import LearningReport
 from gateway.memory.learning.user_messages import Excerpt
 from gateway.memory.validation import MAX_TAG
-from gateway.model.calls import CallContext, Completion, ModelCalls, UsageSum, request_of
+from gateway.model.side_calls import CallContext, Completion, ModelCalls, UsageSum, request_of
 from gateway.model.strict_json import objects_in
 from gateway.storage.memories import MemoryRow, MemoryType
 from gateway.tools.wrapping import wrap

@@ -14,18 +14,18 @@ from gateway.events.calls import MemoryWriteSuggestion
 from gateway.ids import now_ms
 from gateway.memory.changes import Attribution, Changed
 from gateway.memory.injection_cues import empowers
-from gateway.memory.learning.acceptance import Retraction, accept, excerpts_to_read, retractions
+from gateway.memory.learning.candidate_selection import Retraction, accept, excerpts_to_read, retractions
 from gateway.memory.learning.candidates import find_candidates
 from gateway.memory.learning.grounding import GroundedCandidate
 from gateway.memory.learning.reconciler import Reconciler, TurnTimes, find_neighbours
-from gateway.memory.learning.rejection import unsafe
+from gateway.memory.learning.rejection_reasons import unsafe
 from gateway.memory.learning.report import LearningReport, learning_id
 from gateway.memory.learning.user_messages import Excerpt
 from gateway.memory.memories import Memories
 from gateway.memory.services import households_of
 from gateway.memory.validation import NewMemory
-from gateway.model.calls import CallContext, ModelCalls
 from gateway.model.prices import window
+from gateway.model.side_calls import CallContext, ModelCalls
 from gateway.settings import Settings
 from gateway.storage.memories import Filter, MemoryRow, Scope
 from gateway.storage.messages import StoredMessage

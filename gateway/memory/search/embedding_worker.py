@@ -10,7 +10,7 @@ from gateway.backlog import Backlog
 from gateway.errors import EmbeddingsFailed, GatewayError
 from gateway.memory.passages import passages
 from gateway.memory.search.embeddings import BATCH, BATCH_CHARACTERS, TEXT_CHARACTERS, Embeddings
-from gateway.memory.secrets import masked_row
+from gateway.memory.secret_detection import masked_row
 from gateway.storage.exclusive import Exclusive, LocalExclusive
 from gateway.storage.memories import MemoryRow, Vector, Viewer
 from gateway.storage.memories.contract import MemoryStore

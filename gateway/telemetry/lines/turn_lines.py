@@ -9,7 +9,7 @@ from gateway.artifacts.store_events import ArtifactEvent, Damaged, Stored, Store
 from gateway.ids import root_span_id, trace_id_of
 from gateway.memory.changes import Changed
 from gateway.messages import Usage
-from gateway.model.calls import ModelCall
+from gateway.model.side_calls import ModelCall
 from gateway.telemetry import semconv
 from gateway.telemetry.observer import FAILURES
 from gateway.telemetry.semconv import OTHER

@@ -7,7 +7,7 @@ from opentelemetry.trace import SpanContext
 from opentelemetry.util.types import AttributeValue
 
 from gateway.messages import Usage
-from gateway.model.calls import ModelCall, Purpose
+from gateway.model.side_calls import ModelCall, Purpose
 from gateway.telemetry import semconv
 from gateway.telemetry.metrics import instrument_table as table
 from gateway.telemetry.metrics.bounded import FewNames

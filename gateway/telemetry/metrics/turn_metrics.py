@@ -6,7 +6,7 @@ from typing import Any
 from opentelemetry.util.types import AttributeValue
 
 from gateway.ids import now_ms
-from gateway.model.calls import ModelCall
+from gateway.model.side_calls import ModelCall
 from gateway.telemetry import semconv
 from gateway.telemetry.metrics import instrument_table as table
 from gateway.telemetry.metrics.bounded import FewNames

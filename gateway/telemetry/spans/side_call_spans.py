@@ -2,7 +2,7 @@
 
 from opentelemetry.trace import Span, SpanKind
 
-from gateway.model.calls import ModelCall
+from gateway.model.side_calls import ModelCall
 from gateway.telemetry import semconv
 from gateway.telemetry.spans.span_attributes import call_facts, turn_ids
 from gateway.telemetry.spans.span_creation import Attributes, Traces, add_event, close, root_of

@@ -8,7 +8,7 @@ from typing import Any, Final
 from opentelemetry.util.types import AttributeValue
 
 from gateway.messages import Usage
-from gateway.model.calls import ModelCall
+from gateway.model.side_calls import ModelCall
 from gateway.telemetry import semconv
 from gateway.telemetry.spans.span_creation import Attributes, known
 from gateway.telemetry.turn_facts import Call, TurnFacts

@@ -23,7 +23,7 @@ from opentelemetry.util.types import AttributeValue
 
 from gateway.bounded_dict import BoundedDict
 from gateway.messages import Usage
-from gateway.model.calls import ModelCall
+from gateway.model.side_calls import ModelCall
 from gateway.telemetry import semconv
 from gateway.telemetry.observer import FAILURES
 from gateway.telemetry.spans.span_attributes import (

@@ -15,7 +15,7 @@ from gateway.memory.learning.report import LearningReport
 from gateway.memory.memories import Memories
 from gateway.memory.validation import NewMemory
 from gateway.messages import Message
-from gateway.model.calls import ModelCalls
+from gateway.model.side_calls import ModelCalls
 from gateway.settings import load_settings
 from gateway.storage.memories import Filter, MemoryRow, Scope
 from gateway.storage.memories.store import SqlMemories

@@ -11,7 +11,7 @@ from gateway.events.envelope import StoredEvent
 from gateway.ids import new_turn_id
 from gateway.memory.learning.extractor import Extractor
 from gateway.memory.services import MemoryServices
-from gateway.model.calls import ModelCalls
+from gateway.model.side_calls import ModelCalls
 from gateway.service.dependencies import Dependencies
 from gateway.service.learning_worker import LearningWorker
 from gateway.service.session_events import SessionEvents

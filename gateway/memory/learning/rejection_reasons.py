@@ -7,7 +7,7 @@ from typing import Literal
 from gateway.lexical import plain_form, query_tokens
 from gateway.memory.injection_cues import commands
 from gateway.memory.learning.grounding import GroundedCandidate
-from gateway.memory.secrets import is_secret
+from gateway.memory.secret_detection import is_secret
 from gateway.memory.sentences import QUESTION_END, clauses
 
 TransientKind = Literal["greeting", "question", "request", "forget"]

@@ -10,7 +10,7 @@ import pytest
 from gateway.errors import ModelError
 from gateway.messages import Usage
 from gateway.model.base import Answer, Chunk, ModelRequest, Started, Take
-from gateway.model.calls import (
+from gateway.model.side_calls import (
     CallContext,
     Completion,
     ModelCall,
