@@ -2,6 +2,7 @@
 asks may. Pure ASGI: a stream passes through without a copy."""
 
 import asyncio
+import logging
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from time import monotonic
@@ -32,10 +33,20 @@ CONTENT_POLICY = (
     "connect-src 'self'; frame-src blob:; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
 )
 
+BROWSER_FIELDS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"content-security-policy", CONTENT_POLICY.encode()),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+)
+"""Of each answer that has none of that name."""
+
 PROBES = frozenset({"/healthz", "/readyz"})
 """What is asked for by who watches over the gateway: never limited."""
 
 log = structlog.get_logger(__name__)
+debug_log = logging.getLogger(__name__)
 
 
 class RequestScope:
@@ -60,22 +71,20 @@ class RequestScope:
         # put its `send` there, which lies below Starlette's.
         scope.setdefault("send_body", send)
         started = monotonic()
-        status, is_stream = 0, False
+        status, is_stream, mark = 0, False, request_id.encode()
 
         async def send_marked(message: Message) -> None:
             nonlocal status, is_stream
             if message["type"] == "http.response.start":
                 status = message["status"]
-                headers = MutableHeaders(scope=message)
-                is_stream = headers.get("content-type", "").startswith("text/event-stream")
-                headers["x-request-id"] = headers["request-id"] = request_id  # SDKs read the one or the other
-                headers["x-content-type-options"] = "nosniff"
-                headers["referrer-policy"] = "no-referrer"
+                given = dict(message["headers"])
+                is_stream = given.get(b"content-type", b"").startswith(b"text/event-stream")
+                own = ((b"x-request-id", mark), (b"request-id", mark))  # SDKs read the one or the other
+                more = (field for field in BROWSER_FIELDS if field[0] not in given)
+                message["headers"] = [*message["headers"], *own, *more]
                 if span.traceparent is not None:
-                    headers["server-timing"] = f'traceparent;desc="{span.traceparent}"'
-                headers.setdefault("content-security-policy", CONTENT_POLICY)
-                headers.setdefault("cross-origin-resource-policy", "same-origin")
-                headers.setdefault("cross-origin-opener-policy", "same-origin")
+                    timing = f'traceparent;desc="{span.traceparent}"'.encode()
+                    message["headers"].append((b"server-timing", timing))
             await send(message)
 
         error: str | None = None
@@ -95,13 +104,14 @@ class RequestScope:
                     telemetry.metrics.requests.ended(
                         scope["method"], route, status, seconds, scheme=scope["scheme"]
                     )
-                log.debug(
-                    "request",
-                    method=scope["method"],
-                    path=scope["path"],
-                    status=status,
-                    duration_ms=int(seconds * 1000),
-                )
+                if debug_log.isEnabledFor(logging.DEBUG):
+                    log.debug(
+                        "request",
+                        method=scope["method"],
+                        path=scope["path"],
+                        status=status,
+                        duration_ms=int(seconds * 1000),
+                    )
 
 
 class FailureResponses:

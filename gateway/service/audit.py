@@ -12,7 +12,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import fields, replace
 from time import monotonic
 
 import structlog
@@ -27,6 +27,8 @@ from gateway.storage.audit import AuditEntry, AuditFilter, AuditLog, StoredEntry
 
 MAX_QUEUED = 10_000
 """Entries that wait for the database."""
+GATHER = 0.2
+"""Seconds for which entries gather, so that a busy gateway has no transaction for each."""
 BATCH = 500
 """Entries of one transaction."""
 COUNTED_FOR = 60.0
@@ -37,6 +39,7 @@ MAX_KEYS = 10_000
 """Keys whose first use of the day is remembered."""
 RETRY = 5.0
 """Seconds until another attempt when the database could not do its work."""
+ENTRY_FIELDS = tuple(each.name for each in fields(AuditEntry))
 SWEEP_EVERY = 3_600.0
 SWEPT = 1_000
 """Entries that are removed in one transaction."""
@@ -111,6 +114,8 @@ class AuditRecorder:
                 await asyncio.wait_for(self._waiting.wait(), max(0, self._counted_until - monotonic()))
             if monotonic() >= self._counted_until:
                 self._end_counts()
+            if self._queue:
+                await asyncio.sleep(GATHER)
             try:
                 await self.flush()
             except StorageError as error:
@@ -159,7 +164,8 @@ class AuditRecorder:
 
 
 def _log(entry: AuditEntry) -> None:
-    log.info("audit", **{name: value for name, value in asdict(entry).items() if value is not None})
+    about = {name: getattr(entry, name) for name in ENTRY_FIELDS}
+    log.info("audit", **{name: value for name, value in about.items() if value is not None})
 
 
 class UserAudit:

@@ -173,12 +173,13 @@ class UserTurns:
             raise Draining("The server is shutting down. Send the message again in a moment.")
         if request.create_session and request.session_id is not None:
             new_id = await self._deps.session_ids.new(who.user_id, request.session_id)
-            request = replace(request, session_id=new_id)
+            if new_id != request.session_id:
+                request = replace(request, session_id=new_id)
         new = new_turn(self._deps, who, request)
-        new = replace(new, charges=self._limits.charges(who, new.model, new.input))
+        charges = self._limits.charges(who, new.model, new.input)
         with self._in_flight.admission(who.user_id, new.session_id):
             tools = tools or await client_tools(self._deps, request.tools)
-            new = replace(new, attachments=attached, client_tools=tools)
+            new = replace(new, charges=charges, attachments=attached, client_tools=tools)
             # A client that leaves now must not leave a turn that is accepted and never started.
             return await finish(self._accept(new, request.attachments))
 

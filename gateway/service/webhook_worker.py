@@ -28,6 +28,8 @@ from gateway.tools.fetch.webhook_posts import MAX_CONNECTIONS, Answered, Webhook
 
 LOOK_EVERY = 2.0
 """Seconds between two looks for what is due though nothing happened here."""
+MIN_PAUSE = 0.1
+"""Seconds from one look to the next: where many turns end, not each is looked for by itself."""
 PAGE = 100
 MAX_CONCURRENT = MAX_CONNECTIONS
 MAX_OF_WEBHOOK = 4
@@ -94,6 +96,7 @@ class WebhookWorker:
                     await self._begin()
                 except StorageError as error:
                     log.warning("webhooks_not_looked_at", code=error.code, error=str(error))
+                await asyncio.sleep(MIN_PAUSE)
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._wake.wait(), LOOK_EVERY)
         finally:

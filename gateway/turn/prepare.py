@@ -68,7 +68,8 @@ async def _begin(turn: TurnContext) -> History:
     message = begin_turn(turn.emitter)
     if is_first:
         instructions = await turn.deps.sessions.instructions(row.session_id) if row.instructions else None
-        history = History([], carried=await _carry(turn), instructions=instructions)
+        carried = await _carry(turn) if turn.preloaded is None else None
+        history, turn.preloaded = History([], carried=carried, instructions=instructions), None
     elif turn.preloaded is not None and (
         turn.settings.use_compressions or turn.preloaded.compression is None
     ):

@@ -14,7 +14,17 @@ from gateway.storage.messages import History, StoredMessage
 from gateway.storage.turns import NewTurn
 from gateway.storage.turns.beginning import MAX_HISTORY_MESSAGES
 from gateway.wiring import Storage
-from tests.storage.saying import add_turn, add_version, archive, finish, positions, snapshot, talk, version
+from tests.storage.saying import (
+    add_turn,
+    add_version,
+    archive,
+    finish,
+    positions,
+    snapshot,
+    summary,
+    talk,
+    version,
+)
 from tests.storage.writing import OWNER, Factory, accepted, running, sqlite_storage, writer_of
 
 pytestmark = pytest.mark.anyio
@@ -117,15 +127,20 @@ async def test_a_kept_message_may_lie_in_an_archive(storage: Storage) -> None:
 
 
 async def test_a_turn_that_is_accepted_has_the_history_before_it_at_hand(storage: Storage) -> None:
-    """As it would be read, with the version in force; a session without messages has nothing to be read."""
+    """As it would be read, with the version in force; a new session's is empty, where its user has no summary
+    that could be carried into it."""
     first = await accepted(storage, "s", "t0")
-    assert first.history is None
+    assert first.history == History([])
     await finish(writer_of(storage, first), "an answer")
     await talk(storage, 3)
     await add_version(storage, version(1, 1, 3, kept=3))
     before = await storage.sessions.history("s")
 
     assert (await accepted(storage, "s", "t")).history == before
+
+    await storage.summaries.save(summary("s", 9))
+    assert (await accepted(storage, "new", "n1")).history is None
+    assert (await accepted(storage, "others", "n2", owner="bo")).history == History([])
 
 
 async def test_a_long_session_and_one_with_an_archive_are_read_by_their_turn(storage: Storage) -> None:

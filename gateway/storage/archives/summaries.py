@@ -7,7 +7,7 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     ScalarSelect,
-    and_,
+    Select,
     bindparam,
     delete,
     func,
@@ -25,8 +25,31 @@ from gateway.storage.sessions.busy import BUSY
 from gateway.storage.turns.heads import OF_SESSION as HEAD_OF
 
 ALL = select(*SUMMARIES.columns).join_from(summaries, sessions)
-
+_here = sessions.alias()
 _ID = bindparam("session_id")
+
+
+def newest_first(statement: Select[Any]) -> Select[Any]:
+    return statement.order_by(summaries.c.created_at.desc(), summaries.c.session_id.desc())
+
+
+def _of_this_session(column: ColumnElement[str | None]) -> ScalarSelect[Any]:
+    return select(column).where(_here.c.id == _ID).scalar_subquery()
+
+
+def _carried(*, any_role: bool) -> Prepared:
+    """The newest summaries of other sessions of its project and role. Each new session asks for them: SQL is
+    not made of a statement anew."""
+    same_role = sessions.c.role_id.is_not_distinct_from(_of_this_session(_here.c.role_id))
+    statement = ALL.where(
+        summaries.c.owner == bindparam("owner"),
+        summaries.c.session_id != _ID,
+        summaries.c.project_id.is_not_distinct_from(_of_this_session(_here.c.project_id)),
+        or_(same_role, summaries.c.project_id.is_not(None)) if any_role else same_role,
+    )
+    return Prepared(newest_first(statement).limit(bindparam("most")))
+
+
 OF_SESSION = Prepared(ALL.where(summaries.c.session_id == _ID, summaries.c.owner == bindparam("owner")))
 REMOVE = Prepared(delete(summaries).where(summaries.c.session_id == _ID))
 KNOWN = Prepared(
@@ -36,6 +59,8 @@ KNOWN = Prepared(
     .where(sessions.c.id == _ID)
 )
 
+CARRIED = _carried(any_role=False)
+CARRIED_OF_ANY_ROLE = _carried(any_role=True)
 DUE = Prepared(
     select(sessions.c.id, sessions.c.owner, sessions.c.project_id)
     .join(summaries, summaries.c.session_id == sessions.c.id, isouter=True)
@@ -68,44 +93,24 @@ def newest(
 ) -> Sequence[SummaryRow]:
     wanted = ((summaries.c.project_id, project_id), (sessions.c.role_id, role_id))
     place = [column == value for column, value in wanted if value is not None]
-    return _newest(connection, owner, place, limit, except_for)
+    others = () if except_for is None else (summaries.c.session_id != except_for,)
+    statement = newest_first(ALL.where(summaries.c.owner == owner, *place, *others)).limit(limit)
+    return [SUMMARIES.read(row) for row in connection.execute(statement)]
 
 
 def carried(
     connection: Connection, session_id: str, owner: str, *, limit: int, any_role: bool = False
 ) -> Sequence[SummaryRow]:
-    here = sessions.alias()
-
-    def here_in(column: ColumnElement[str]) -> ScalarSelect[Any]:
-        return select(column).where(here.c.id == session_id).scalar_subquery()
-
-    same_role = sessions.c.role_id.is_not_distinct_from(here_in(here.c.role_id))
-    place = [
-        summaries.c.project_id.is_not_distinct_from(here_in(here.c.project_id)),
-        or_(same_role, summaries.c.project_id.is_not(None)) if any_role else same_role,
+    statement = CARRIED_OF_ANY_ROLE if any_role else CARRIED
+    return [
+        SUMMARIES.read(row)
+        for row in statement.all(connection, session_id=session_id, owner=owner, most=limit)
     ]
-    return _newest(connection, owner, place, limit, session_id)
 
 
 def due(connection: Connection, *, idle_before: int, limit: int) -> Sequence[tuple[str, str, str | None]]:
     """Those that wait longest come first."""
     return [(row[0], row[1], row[2]) for row in DUE.all(connection, idle_before=idle_before, most=limit)]
-
-
-def _newest(
-    connection: Connection,
-    owner: str,
-    place: Sequence[ColumnElement[bool]],
-    limit: int,
-    except_for: str | None,
-) -> Sequence[SummaryRow]:
-    others = () if except_for is None else (summaries.c.session_id != except_for,)
-    statement = (
-        ALL.where(and_(summaries.c.owner == owner, *place, *others))
-        .order_by(summaries.c.created_at.desc(), summaries.c.session_id.desc())
-        .limit(limit)
-    )
-    return [SUMMARIES.read(row) for row in connection.execute(statement)]
 
 
 def save(connection: Connection, row: SummaryRow) -> None:

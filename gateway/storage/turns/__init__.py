@@ -122,10 +122,10 @@ class NewTurn:
 class Accepted:
     """A turn was accepted, or (`repeated`) had been before under the same client_message_id. `head` is the
     session's last seq at that moment, `interrupts` the running turn that has to make way. `history` is the
-    session's as of then, without the turn, where it was at hand. `lost`: so many events before `head` had
-    been shown and are gone. `recovered`: its former owner was lost. `made_at`: when its session was made,
-    which distinguishes it from others that have had its id. `standings` are those of the limits that it was
-    charged to."""
+    session's as of then, without the turn, where it was at hand; of a new session, where no summary
+    of another may be carried into it. `lost`: so many events before `head` had been shown and are gone.
+    `recovered`: its former owner was lost. `made_at`: when its session was made, which distinguishes it from
+    others that have had its id. `standings` are those of the limits that it was charged to."""
 
     turn: TurnRow
     head: int

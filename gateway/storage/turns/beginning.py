@@ -7,6 +7,7 @@ from sqlalchemy import (
     Text,
     bindparam,
     case,
+    exists,
     false,
     func,
     insert,
@@ -23,9 +24,10 @@ from gateway.storage.branches.branch_positions import place_of
 from gateway.storage.branches.forks import Entry, enter
 from gateway.storage.database import Prepared, send
 from gateway.storage.limits.statements import charge
+from gateway.storage.messages import History
 from gateway.storage.refusals import is_answering
 from gateway.storage.replica_signals import Signal
-from gateway.storage.schema import RUNNING, WAITING, messages, sessions, turns
+from gateway.storage.schema import RUNNING, WAITING, messages, sessions, summaries, turns
 from gateway.storage.sessions.history import view_of
 from gateway.storage.sessions.session_creation import STATE, Entered, enter_session
 from gateway.storage.turns import Accepted, NewTurn, TurnRow, title_from_message
@@ -76,6 +78,7 @@ CLAIM = Prepared(
     )
 )
 COUNT_RECOVERY = Prepared(update(turns).where(OF_ID).values(recoveries=turns.c.recoveries + 1))
+HAS_SUMMARIES = Prepared(select(exists().where(summaries.c.owner == bindparam("owner"))))
 SIZE = Prepared(
     select(func.coalesce(func.sum(func.length(messages.c.content)), 0)).where(
         messages.c.session_id == bindparam("session_id")
@@ -112,8 +115,7 @@ def accept(connection: Connection, replica: str, new: NewTurn, max_queued: int) 
         _put_in_force(connection, turn, before)
         fence.begin_turn(connection, turn.session_id, turn.id, replica)
     # From here on no other writer adds to it, and the turn need not wait for a reader's thread.
-    preloaded = not waits and _is_short(connection, turn.session_id, session.position)
-    history = view_of(connection, turn.session_id, whole=False).preloaded() if preloaded else None
+    history = None if waits else _at_hand(connection, turn, session)
     take_in(connection, turn)
     TOUCH_SESSION.run(connection, session_id=new.session_id, at=new.at, title=title_from_message(new.input))
     # Last, as others wait for what it locks.
@@ -138,6 +140,16 @@ def _entered(connection: Connection, session: Entered, new: NewTurn) -> Entry:
     if new.parent_turn_id is None and session.branch is None:
         return Entry(0, None)
     return enter(connection, new.session_id, new.parent_turn_id, new.at)
+
+
+def _at_hand(connection: Connection, turn: TurnRow, session: Entered) -> History | None:
+    """The history before the turn, where it is read in no time; of a new session where none of its user's has
+    a summary that it could begin with."""
+    if not session.head and not session.position:
+        return None if HAS_SUMMARIES.value(connection, owner=turn.owner) else History([])
+    if _is_short(connection, turn.session_id, session.position):
+        return view_of(connection, turn.session_id, whole=False).preloaded()
+    return None
 
 
 def _is_short(connection: Connection, session_id: str, position: int) -> bool:

@@ -57,7 +57,8 @@ ENQUEUE_TURN = Prepared(
             turns.c.id == bindparam("turn_id"),
             func.coalesce(sessions.c.role_id, literal_column("''")) != BESIDE,
             _is_on,
-            _w.events.like(bindparam("pattern")),
+            # With the pattern as a parameter SQLite plans the statement anew each time.
+            _w.events.like(literal_column("'% turn.finished %'", Text)),
         ),
     )
 )
@@ -94,4 +95,4 @@ def enqueue(
 
 def enqueue_turn(connection: Connection, turn_id: str, at: int) -> None:
     """The same for `turn.finished` of a turn that ends `at` that time."""
-    ENQUEUE_TURN.run(connection, turn_id=turn_id, pattern="% turn.finished %", at=at, due_at=at)
+    ENQUEUE_TURN.run(connection, turn_id=turn_id, at=at, due_at=at)
