@@ -31,7 +31,7 @@ STAGES: Sequence[tuple[str, Sequence[str]]] = (
             *("gateway.prompt", "gateway.history", "gateway.skills", "gateway.memory"),
             *("gateway.turn.prepare", "gateway.turn.turn_prompt", "gateway.turn.context"),
             *("gateway.turn.memories", "gateway.turn.compression", "gateway.turn.request"),
-            "gateway.turn.attachments",
+            "gateway.turn.model_call_files",
         ),
     ),
     ("run the turn", ("gateway.turn", "gateway.messages")),

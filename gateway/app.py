@@ -24,9 +24,9 @@ from gateway.errors import GatewayError
 from gateway.http.audit import Audit
 from gateway.http.conditional_requests import is_known
 from gateway.http.endpoint import OPEN, Endpoint
+from gateway.http.error_responses import Dialect, on_bug, on_gateway_error, on_http_error
 from gateway.http.middleware import Access, FailureResponses, RequestScope
 from gateway.http.openapi import document
-from gateway.http.problems import Dialect, on_bug, on_gateway_error, on_http_error
 from gateway.lifespan import lifespan
 from gateway.settings import Settings
 from gateway.tools.base import FunctionTool

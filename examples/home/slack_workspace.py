@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 import httpx2
 from aiohttp import WSMsgType, web
 
-from gateway.adapters.slack.slack_limits import MINUTE, OTHERS, PER_MINUTE
+from gateway.adapters.slack.slack_call_rates import MINUTE, OTHERS, PER_MINUTE
 
 BOT, TEAM, SECRET = "UBOT", "T0001", "signing-secret"
 TOKEN, APP_TOKEN = "xoxb-token", "xapp-token"

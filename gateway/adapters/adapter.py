@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from importlib import import_module
 
 from gateway.http.endpoint import Endpoint
-from gateway.http.problems import ProblemWriter, native_problem
+from gateway.http.error_responses import ProblemWriter, native_problem
 
 MODULES = {
     "a2a": "gateway.adapters.a2a.a2a_routes",

@@ -21,8 +21,8 @@ from gateway.errors import InvalidRequest, TooLarge
 from gateway.http.conditional_requests import is_known
 from gateway.http.cursors import decode_cursor, encode_cursor
 from gateway.http.downloads import Download
+from gateway.http.error_responses import refusal
 from gateway.http.json_types import artifact_ref, json_reply
-from gateway.http.problems import refusal
 from gateway.http.ranges import Unsatisfiable, range_of
 from gateway.http.requests import ApiRequest
 from gateway.service.artifacts import UploadPlace

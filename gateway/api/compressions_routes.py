@@ -9,7 +9,7 @@ from gateway.http.downloads import Download
 from gateway.http.json_types import Reply, json_reply
 from gateway.http.requests import ApiRequest
 from gateway.messages import Usage
-from gateway.service.history import Versions
+from gateway.service.compressions_and_summaries import Versions
 
 MAX_VERSIONS = 10**6
 

@@ -17,10 +17,10 @@ from gateway.http.downloads import Download, with_trouble
 from gateway.http.json_types import Query, Reply, json_reply
 from gateway.http.requests import NDJSON, ApiRequest
 from gateway.http.stream import HEADERS, EventStream
-from gateway.session_pages.markdown import MARKDOWN
+from gateway.session_pages.html_to_share import HTML
+from gateway.session_pages.markdown_to_share import MARKDOWN
+from gateway.session_pages.page_to_share import SharedPages
 from gateway.session_pages.replayed_turn import read_turn
-from gateway.session_pages.shared import SharedPages
-from gateway.session_pages.shared_html import HTML
 from gateway.sse_frames import encode_open
 from gateway.storage.archives import ArchiveRow
 from gateway.storage.branches import MAX_BRANCHES

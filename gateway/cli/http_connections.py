@@ -18,7 +18,7 @@ import structlog
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from gateway.errors import QueueFull
-from gateway.http.problems import problem_response
+from gateway.http.error_responses import problem_response
 from gateway.ids import new_request_id
 from gateway.settings import Settings
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from gateway.cli.terminal import to_stderr
 from gateway.errors import GatewayError, NotFound
-from gateway.memory.services import MemoryServices, households_of, housemates_of
+from gateway.memory.households import households_of, housemates_of
+from gateway.memory.services import MemoryServices
 from gateway.settings import Settings, load_settings
 from gateway.storage.memories import AllScopes, Scope, Viewer
 

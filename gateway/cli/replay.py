@@ -46,7 +46,7 @@ def replay(
     from gateway.client import GatewayClient
     from gateway.files.replacement import replacing
     from gateway.history.replay import read_speed
-    from gateway.session_pages.html import write_page
+    from gateway.session_pages.replay_page import write_page
 
     read_speed(speed)  # a page is made without waiting; a wrong speed is refused all the same
     with GatewayClient(url, key) as client:

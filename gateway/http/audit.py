@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from gateway.auth import DEFAULT_TENANT, Principal
 from gateway.errors import GatewayError
 from gateway.http.endpoint import Endpoint
-from gateway.http.problems import refusal
+from gateway.http.error_responses import refusal
 from gateway.ids import now_ms
 from gateway.service.audit import AuditRecorder
 from gateway.storage.audit import AuditEntry

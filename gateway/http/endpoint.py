@@ -11,7 +11,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from gateway.auth import Scope as AccessScope
-from gateway.http.problems import ProblemReply
+from gateway.http.error_responses import ProblemReply
 from gateway.http.requests import ApiRequest
 
 STREAM = "text/event-stream"

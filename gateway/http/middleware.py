@@ -19,8 +19,8 @@ from gateway.auth.authentication import SINGLE, Authentication, needs_user
 from gateway.auth.signed_in import check_same_origin
 from gateway.auth.trusted_proxies import proxy_headers
 from gateway.errors import Draining, Forbidden, GatewayError, InvalidRequest, LimitReached, NotAuthenticated
+from gateway.http.error_responses import dialect_of, on_bug, refusal
 from gateway.http.limit_headers import put_limits
-from gateway.http.problems import dialect_of, on_bug, refusal
 from gateway.ids import is_id, new_request_id
 from gateway.service.limits import STANDINGS
 from gateway.service.request_rates import RequestRates

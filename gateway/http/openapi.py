@@ -13,7 +13,7 @@ from starlette.responses import Response
 from gateway import __version__
 from gateway.events.contract import json_schema
 from gateway.http.endpoint import Answer, Endpoint
-from gateway.http.problems import ProblemReply
+from gateway.http.error_responses import ProblemReply
 from gateway.ids import ARTIFACT_PATTERN, ID_PATTERN
 
 REFERENCE = "#/components/schemas/{model}"

@@ -1,9 +1,9 @@
 """What lives as long as the process: opened before the first request, closed after the last turn.
 
-process     telemetry, background tasks, the databases
-abilities   what turns use: the model, the memory, skills and MCP servers, documents
-service     the verbs of the gateway, and the workers beside it
-background  what runs meanwhile, in each process or in one of them
+process              telemetry, background tasks, the databases
+model_memory_tools   what turns use: the model, the memory, skills and MCP servers, documents
+gateway_and_workers  the verbs of the gateway, and the workers beside it
+background_tasks     what runs meanwhile, in each process or in one of them
 """
 
 import asyncio
@@ -13,10 +13,10 @@ from contextlib import AsyncExitStack, asynccontextmanager
 import structlog
 from starlette.applications import Starlette
 
-from gateway.lifespan.abilities import open_abilities
-from gateway.lifespan.background import run_from_the_start, run_once_recovered
+from gateway.lifespan.background_tasks import run_from_the_start, run_once_recovered
+from gateway.lifespan.gateway_and_workers import open_service
+from gateway.lifespan.model_memory_tools import open_abilities
 from gateway.lifespan.process import open_process
-from gateway.lifespan.service import open_service
 from gateway.service.gateway import Gateway
 
 log = structlog.get_logger(__name__)

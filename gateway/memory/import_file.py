@@ -11,7 +11,8 @@ from gateway.memory import validation
 from gateway.memory.changes import Attribution
 from gateway.memory.export import ExportedMemory, parse_line
 from gateway.memory.memories import Memories
-from gateway.memory.versions import retry_conflicts, statements
+from gateway.memory.reinforcement import statements
+from gateway.memory.versions import retry_conflicts
 from gateway.storage.memories import AllScopes, Evidence, Link, MemoryRow, Scope
 
 MAX_LINE_LENGTH = 1_048_576

@@ -10,16 +10,9 @@ from gateway.ids import new_memory_id, now_ms
 from gateway.lexical import query_tokens
 from gateway.memory import validation
 from gateway.memory.changes import Also, Attribution, Basis, Besides, Changed, Details
+from gateway.memory.reinforcement import is_stated, reinforced, statements
 from gateway.memory.validation import NewMemory
-from gateway.memory.versions import (
-    apply_changes,
-    check_version,
-    is_stated,
-    next_version,
-    reinforced,
-    retry_conflicts,
-    statements,
-)
+from gateway.memory.versions import apply_changes, check_version, next_version, retry_conflicts
 from gateway.storage.memories import AllScopes, Change, Filter, Link, MemoryRow, Operation, Scope, Viewer
 from gateway.storage.memories.contract import MemoryStore
 

@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gateway.settings import Settings
-
 if TYPE_CHECKING:  # commands that only read memories load none of it
     from gateway.memory.control.controller import Controller
     from gateway.memory.memories import Memories
@@ -24,14 +22,3 @@ class MemoryServices:
     profiles: "ScopedProfiles"
     controller: "Controller"
     recall: "Recall"
-
-
-def housemates_of(settings: Settings, user_id: str) -> frozenset[str]:
-    """The user, and the members of their households."""
-    shared = {each for name in households_of(settings, user_id) for each in settings.households[name]}
-    return frozenset({user_id, *shared})
-
-
-def households_of(settings: Settings, user_id: str) -> tuple[str, ...]:
-    """The households of which the user is a member."""
-    return tuple(sorted(name for name, members in settings.households.items() if user_id in members))

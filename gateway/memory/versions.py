@@ -1,19 +1,16 @@
 """Versions of memories and profiles: the next one, optimistic concurrency, and retries after conflicts."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any, TypeVar
 
 from gateway.errors import InvalidRequest, MemoryChanged
 from gateway.ids import now_ms
 from gateway.memory import validation
-from gateway.storage.memories import Evidence, MemoryRow
+from gateway.storage.memories import MemoryRow
 
 ATTEMPTS = 5
 """Attempts of a change that conflicts with newer versions, where the caller expects no version."""
-
-EVIDENCE = 0.1
-"""What each further quote of the user adds to the confidence in a memory."""
 
 T = TypeVar("T")
 
@@ -21,29 +18,6 @@ T = TypeVar("T")
 def next_version(row: MemoryRow, **fields: Any) -> MemoryRow:
     """The next version of a memory, changed now, with these fields."""
     return replace(row, **fields, version=row.version + 1, updated_at=max(now_ms(), row.updated_at))
-
-
-def reinforced(row: MemoryRow, evidence: Sequence[Evidence], **fields: Any) -> MemoryRow:
-    """The memory with these fields, stated again: its evidence grows, and with the quotes its confidence."""
-    row, quotes = replace(row, **fields), statements(evidence)
-    return replace(
-        row,
-        evidence_count=row.evidence_count + max(1, quotes),
-        confidence=min(1.0, round(row.confidence + EVIDENCE * quotes, 2)),
-        last_used=max(now_ms(), row.last_used),
-    )
-
-
-def statements(evidence: Sequence[Evidence]) -> int:
-    """How many of the quotes are the user's: what they agreed to with one is no second."""
-    return sum(each.author == "user" for each in evidence)
-
-
-def is_stated(row: MemoryRow, evidence: Sequence[Evidence]) -> bool:
-    """Whether `row` is saved from a person's own words."""
-    if row.source == "model":
-        return row.origin in {"user", "confirmed"}
-    return row.source == "user" or (row.source == "conversation" and bool(evidence))
 
 
 def check_version(id: str, now: int, expected: int | None) -> None:

@@ -7,7 +7,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from gateway.errors import plain_words
-from gateway.prompt.cut import smallest
+from gateway.prompt.truncation import smallest
 
 Layer = Literal["SYSTEM", "MEMORY", "USER", "TOOL INSTRUCTIONS"]
 

@@ -22,9 +22,9 @@ from gateway.lexical import estimate_tokens
 from gateway.messages import Block, ToolSpec, text_block
 from gateway.prompt.cache_points import mark_system
 from gateway.prompt.components import Component, Components
-from gateway.prompt.cut import cut, smallest
 from gateway.prompt.manifest import Layer
 from gateway.prompt.text_cleaning import clean
+from gateway.prompt.truncation import cut, smallest
 from gateway.tools.wrapping import wrap
 
 CLIENT = "client instructions"

@@ -7,12 +7,12 @@ from gateway.service.approvals import TurnApprovals
 from gateway.service.artifacts import UserArtifacts
 from gateway.service.audit import UserAudit
 from gateway.service.client_tools import ClientResults
+from gateway.service.compressions_and_summaries import SessionHistory
 from gateway.service.dependencies import Dependencies
 from gateway.service.documents import DocumentedMemories
-from gateway.service.history import SessionHistory
-from gateway.service.holds import UserHolds
 from gateway.service.key_rotation import SecretRotation
 from gateway.service.keys import ApiKeys
+from gateway.service.legal_holds import UserHolds
 from gateway.service.limits import UserLimits
 from gateway.service.memory import UserMemories
 from gateway.service.memory_learning_import import LearningAndImport

@@ -21,15 +21,15 @@ from gateway.auth import Principal
 from gateway.errors import Conflict, GatewayError, NotFound, StorageError, TurnInProgress
 from gateway.history.archive import FOLDER, folder_of
 from gateway.ids import now_ms
-from gateway.memory.services import households_of
+from gateway.memory.households import households_of
 from gateway.service.audit import AuditRecorder
-from gateway.service.being_erased import LOOK_EVERY, BeingErased
 from gateway.service.dependencies import Dependencies
 from gateway.service.erasure_report import what_stays
 from gateway.service.gateway import Gateway
 from gateway.service.projects import forget_project_memories
 from gateway.service.purge_worker import PurgeWorker
 from gateway.service.session_removal import remove_session
+from gateway.service.users_being_erased import LOOK_EVERY, BeingErased
 from gateway.storage.artifacts import owner_folder
 from gateway.storage.audit import ERASED, AuditEntry, AuditLog
 from gateway.storage.persons import Erasure, Kept, PersonErasures, Persons

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from gateway.auth import Principal
 from gateway.history.tokens import overhead_of
 from gateway.history.transcript import view
+from gateway.memory.households import households_of
 from gateway.memory.recall import InContext, Recall
-from gateway.memory.services import households_of
 from gateway.messages import Message, ToolSpec, recalled_block
 from gateway.prompt.components import Components
 from gateway.prompt.system_prompt import Prefix

@@ -12,7 +12,7 @@ from gateway.errors import GatewayError
 from gateway.ids import now_ms
 from gateway.service.archiver import Archiver, summarise
 from gateway.service.dependencies import Dependencies
-from gateway.service.holds import tell_memory
+from gateway.service.legal_holds import tell_memory
 from gateway.service.retention import RetentionSweep
 from gateway.storage.turns import OwnedTurn
 

@@ -8,10 +8,10 @@ from gateway.history.tokens import overhead_of
 from gateway.model.base import ModelRequest
 from gateway.model.side_calls import CallContext
 from gateway.storage.archives import Trigger
-from gateway.turn.attachments import with_files
 from gateway.turn.context import TurnContext
 from gateway.turn.generation import begin_generation
 from gateway.turn.memories import render_in_prompt, revalidate
+from gateway.turn.model_call_files import with_files
 
 PAUSED = (
     "The last two compressions of this session failed: none is tried automatically until one that was asked "

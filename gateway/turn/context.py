@@ -52,7 +52,7 @@ class TurnContext:
     `memories`: the memories in context (memories.py).
     `withheld`: files that are not shown in this turn, as the endpoint refused a request with them;
     `not_shown`: the warnings about files that cannot be shown; `shows_all`: whether the newest request shows
-    every file that its messages name (attachments.py).
+    every file that its messages name (model_call_files.py).
     `incompressible`: no compression is tried any more; `overflowed`: the endpoint has found the view too long
     (compression.py).
     """

@@ -16,9 +16,9 @@ from gateway.errors import StorageError
 from gateway.events.content import Retrieval
 from gateway.events.lifecycle import TurnWarning
 from gateway.history.transcript import is_forgotten, last_position, with_message
+from gateway.memory.households import households_of
 from gateway.memory.recall import InContext, Recall
 from gateway.memory.retrieval_events import SOURCE, changes_event, search_event, snapshot_event
-from gateway.memory.services import households_of
 from gateway.memory.snapshot import digest_of
 from gateway.messages import FORGOTTEN, RECALLED, Message, Recalled, recalled_block, recalled_in
 from gateway.storage.memories import MemoryRow, Scope, shared_scope

@@ -8,7 +8,7 @@ from gateway.settings import Settings
 from gateway.storage.memories.memory_database import MemoryDatabase
 from gateway.storage.memories.memory_key import memory_key
 from gateway.storage.memories.store import SqlMemories
-from gateway.storage.sqlite.shared import SharedDatabase
+from gateway.storage.sqlite.sqlite_memory_database import SqliteMemoryDatabase
 from gateway.wiring.database_server import driver_needed
 from gateway.wiring.encryption import open_keyring
 
@@ -39,7 +39,7 @@ async def open_memory_database(settings: Settings) -> AsyncGenerator[MemoryDatab
     """Raises as `open_memory`."""
     if settings.is_shared:
         with driver_needed():
-            from gateway.storage.postgres.memory_dialect import PostgresMemoryDatabase  # noqa: PLC0415 - an extra
+            from gateway.storage.postgres.postgres_memory_database import PostgresMemoryDatabase  # noqa: PLC0415 - an extra
         assert settings.database_url is not None  # it is shared
         async with await PostgresMemoryDatabase.open(
             settings.database_url,
@@ -48,5 +48,5 @@ async def open_memory_database(settings: Settings) -> AsyncGenerator[MemoryDatab
         ) as database:
             yield database
         return
-    async with await SharedDatabase.open(settings.memory_path) as database:
+    async with await SqliteMemoryDatabase.open(settings.memory_path) as database:
         yield database

@@ -9,7 +9,8 @@ from gateway.artifacts.artifact_store import ArtifactStore
 from gateway.artifacts.read_artifact import read_artifact
 from gateway.errors import SettingsError
 from gateway.history.read_archive import NAME as READ_ARCHIVE
-from gateway.memory.services import MemoryServices, households_of
+from gateway.memory.households import households_of
+from gateway.memory.services import MemoryServices
 from gateway.memory.tool import NAME as MANAGE_MEMORY
 from gateway.memory.tool import manage_memory, manage_nothing
 from gateway.schedules import tool as schedule_tool

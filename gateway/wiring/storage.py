@@ -64,7 +64,7 @@ from gateway.storage.secrets import Secrets
 from gateway.storage.secrets.statements import SqlSecrets
 from gateway.storage.sessions import LearnedSessions, Purges, Search, Sessions
 from gateway.storage.sessions.copies import Copies
-from gateway.storage.sessions.imports import SqlCopies
+from gateway.storage.sessions.copy_statements import SqlCopies
 from gateway.storage.sessions.learning_progress import SqlLearnedSessions
 from gateway.storage.sessions.purges import SqlPurges
 from gateway.storage.sessions.search import SqlSearch, TurnWords

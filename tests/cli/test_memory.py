@@ -12,7 +12,7 @@ import pytest
 from gateway.memory.validation import NewMemory, indexed, make
 from gateway.storage.memories import Scope
 from gateway.storage.memories.store import SqlMemories
-from gateway.storage.sqlite.shared import SharedDatabase
+from gateway.storage.sqlite.sqlite_memory_database import SqliteMemoryDatabase
 from tests.cli.calling import Command, Outcome
 
 NEVER = "m_0000000000000000"
@@ -297,7 +297,7 @@ def test_a_list_for_a_role_has_no_documents(memory: Memory, tmp_path: Path) -> N
     document = replace(row, source="document")
 
     async def put() -> None:
-        async with await SharedDatabase.open(tmp_path / "data" / "memory.db") as database:
+        async with await SqliteMemoryDatabase.open(tmp_path / "data" / "memory.db") as database:
             await SqlMemories(database).put_documents([(document, indexed(document))])
 
     memory.saved("Likes tea")

@@ -14,7 +14,7 @@ import pytest
 
 from gateway.cli.timeline import Timeline, lines_about
 from gateway.client import GatewayClient
-from gateway.session_pages.html import write_page
+from gateway.session_pages.replay_page import write_page
 from gateway.session_pages.words import measured
 from tests.cli.calling import Command
 from tests.running import Running

@@ -17,15 +17,9 @@ from starlette.types import ASGIApp
 from structlog.testing import capture_logs
 
 from gateway.errors import ServerUnreachable
-from gateway.tools.mcp import limits, reconnecting_server
+from gateway.tools.mcp import bounds, reconnecting_server
 from tests.loopback import free_port, served
-from tests.mcp_servers.serving import (
-    Attached,
-    address,
-    attached,
-    before_2026,
-    body,
-)
+from tests.mcp_servers.serving import Attached, address, attached, before_2026, body
 
 pytestmark = pytest.mark.anyio
 
@@ -114,8 +108,8 @@ async def test_a_redirect_to_somebody_else_is_not_followed() -> None:
 @pytest.mark.parametrize(
     "answer",
     [
-        Response(b" " * (limits.MESSAGE + 1), media_type="application/json"),
-        Response(b"data: " + b"x" * (limits.MESSAGE + 1) + b"\n\n", media_type="text/event-stream"),
+        Response(b" " * (bounds.MESSAGE + 1), media_type="application/json"),
+        Response(b"data: " + b"x" * (bounds.MESSAGE + 1) + b"\n\n", media_type="text/event-stream"),
         Response("<html>对不起</html>", media_type="text/html"),
         Response(b"{not json", media_type="application/json"),
         Response(b": and then nothing\n\n", media_type="text/event-stream"),
@@ -142,7 +136,7 @@ async def test_an_answer_of_too_many_parts_is_not_read() -> None:
     """300 kB that would take a hundred times as much memory."""
 
     def many(method: str, message: dict[str, Any]) -> Response | None:
-        result = {"content": [], "structuredContent": {"a": [[]] * limits.PARTS}}
+        result = {"content": [], "structuredContent": {"a": [[]] * bounds.PARTS}}
         answer = Response(as_json(message, result), media_type="application/json")
         return answer if method == "tools/call" else None
 

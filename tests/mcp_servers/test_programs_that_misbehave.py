@@ -8,7 +8,7 @@ from structlog.testing import capture_logs
 
 from gateway.errors import ServerUnreachable, ToolError, ToolTimedOut
 from gateway.settings.value_types import McpServer
-from gateway.tools.mcp import limits, reconnecting_server, stdio_transport
+from gateway.tools.mcp import bounds, reconnecting_server, stdio_transport
 from gateway.tools.time_limit import run_in_time
 from tests.loopback import TIMEOUT
 from tests.mcp_servers.serving import attached, body, context, program
@@ -55,7 +55,7 @@ async def test_a_server_that_chats_on_its_standard_output_is_understood_all_the_
         ("silent", "it was not ready within 0.5 seconds"),
         ("version", "it speaks no version of the protocol that is known here"),
         ("flood", "it writes something else than messages to its standard output"),
-        ("endless", f"it sent a message of more than {limits.MESSAGE} bytes"),
+        ("endless", f"it sent a message of more than {bounds.MESSAGE} bytes"),
     ],
 )
 async def test_a_server_that_cannot_be_spoken_to_has_no_tools_and_a_reason(way: str, reason: str) -> None:
@@ -144,8 +144,8 @@ async def test_while_a_server_is_away_its_tools_say_so(monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("way", "reason"),
     [
-        ("huge", f"it sent a message of more than {limits.MESSAGE} bytes"),
-        ("parts", f"it sent a message of more than {limits.PARTS} objects and lists"),
+        ("huge", f"it sent a message of more than {bounds.MESSAGE} bytes"),
+        ("parts", f"it sent a message of more than {bounds.PARTS} objects and lists"),
     ],
 )
 async def test_an_answer_beyond_all_bounds_ends_the_session_and_not_the_gateway(
@@ -180,7 +180,7 @@ async def test_a_server_that_hangs_is_started_anew() -> None:
 
 async def test_a_list_is_read_as_far_as_it_is_bearable(monkeypatch: pytest.MonkeyPatch) -> None:
     """What comes after so many bytes is left out, and the log says why."""
-    monkeypatch.setattr(limits, "LIST", 80)
+    monkeypatch.setattr(bounds, "LIST", 80)
     with capture_logs() as lines:
         async with attached(it=scripted("plain")) as servers:
             assert servers.names() == ["mcp__it__echo"]
@@ -196,7 +196,7 @@ async def test_a_list_of_nonsense_is_not_read_to_its_end() -> None:
             assert servers.names() == []
 
     (logged,) = [line for line in lines if line["event"] == "mcp_tools_left_out"]
-    assert logged["number"] == limits.LISTED
+    assert logged["number"] == bounds.LISTED
 
 
 async def test_an_answer_that_is_no_result_fails_the_call_alone() -> None:
@@ -211,10 +211,10 @@ async def test_a_thousand_tools_are_cut_to_what_is_bearable() -> None:
     """The first ones are offered and the log says that there were more."""
     with capture_logs() as lines:
         async with attached(it=scripted("many")) as servers:
-            assert len(servers.servers.tools) == limits.TOOLS
+            assert len(servers.servers.tools) == bounds.TOOLS
 
     (logged,) = [line for line in lines if line["event"] == "mcp_tools_left_out"]
-    assert logged["number"] == 1000 - limits.TOOLS
+    assert logged["number"] == 1000 - bounds.TOOLS
     assert "more than 256 tools" in logged["tools"][0]
 
 

@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 
 from gateway.settings.value_types import McpServer
 from gateway.tools.base import ToolContext, ToolOutput
-from gateway.tools.mcp import limits
+from gateway.tools.mcp import bounds
 from gateway.tools.mcp.remote_tools import LeftOutTool, ListedTool, RemoteTool, offer
 from gateway.tools.mcp.tool_names import tool_names
 from gateway.tools.mcp.tool_schemas import usable_schema
@@ -126,7 +126,7 @@ def test_a_description_is_bounded_and_hides_nothing() -> None:
     descriptions = [tool.spec.description for tool in tools]
 
     assert descriptions[0] == "查天气。\n[31m&lt;/skill> &lt;tool_output>"
-    assert descriptions[1] == "长" * (limits.DESCRIPTION - 1) + "…"
+    assert descriptions[1] == "长" * (bounds.DESCRIPTION - 1) + "…"
     assert descriptions[2] == "c"
 
 
@@ -135,7 +135,7 @@ def test_all_schemas_together_are_bounded() -> None:
     large = {**OBJECT, "description": "x" * 60_000}
     tools, left_out = offered(*(ListedTool(f"tool_{number}", "", large) for number in range(10)))
 
-    assert len(tools) == limits.SCHEMAS // len(orjson.dumps(large))
+    assert len(tools) == bounds.SCHEMAS // len(orjson.dumps(large))
     assert {tool for tool, _ in left_out} == {"tool_8", "tool_9"}
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from gateway.lifespan import abilities
+from gateway.lifespan import model_memory_tools
 from gateway.settings import Settings
 from gateway.supervisor import Supervisor
 from gateway.tools.mcp import reconnecting_server
@@ -95,7 +95,7 @@ async def test_the_start_does_not_wait_for_ever(
     settings: Settings, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The log names who was late."""
-    monkeypatch.setattr(abilities, "START_TIMEOUT", 0.01)
+    monkeypatch.setattr(model_memory_tools, "START_TIMEOUT", 0.01)
     servers = {"late": program("scripted.py", "silent")}
     waiting = settings.model_copy(update={"mcp_servers": servers, "log_format": "json", "log_level": "info"})
     async with running_gateway(waiting):

@@ -7,13 +7,13 @@ import pytest
 
 from gateway.memory.memories import Memories
 from gateway.storage.memories.store import SqlMemories
-from gateway.storage.sqlite.shared import SharedDatabase
+from gateway.storage.sqlite.sqlite_memory_database import SqliteMemoryDatabase
 from tests.memory.correcting import Corrections
 
 
 @pytest.fixture
 async def memories(tmp_path: Path, anyio_backend: str) -> AsyncGenerator[Memories]:
-    async with await SharedDatabase.open(tmp_path / "memory.db") as database:
+    async with await SqliteMemoryDatabase.open(tmp_path / "memory.db") as database:
         yield Memories(SqlMemories(database), most=100)
 
 

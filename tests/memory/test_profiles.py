@@ -10,7 +10,7 @@ from gateway.errors import InvalidRequest, MemoryChanged, NotFound
 from gateway.memory.profiles import MAX_KEY, MAX_KEYS, MAX_PROFILE, MAX_VALUE, ScopedProfiles
 from gateway.storage.memories import Scope
 from gateway.storage.memories.store import SqlMemories
-from gateway.storage.sqlite.shared import SharedDatabase
+from gateway.storage.sqlite.sqlite_memory_database import SqliteMemoryDatabase
 
 pytestmark = pytest.mark.anyio
 
@@ -19,7 +19,7 @@ ANN, BEN = Scope("ann", households=("elm",)), Scope("ben")
 
 @pytest.fixture
 async def profiles(tmp_path: Path, anyio_backend: str) -> AsyncGenerator[ScopedProfiles]:
-    async with await SharedDatabase.open(tmp_path / "memory.db") as database:
+    async with await SqliteMemoryDatabase.open(tmp_path / "memory.db") as database:
         yield ScopedProfiles(SqlMemories(database))
 
 

@@ -14,7 +14,7 @@ from gateway.memory.memories import Memories
 from gateway.memory.validation import NewMemory
 from gateway.storage.memories import Evidence, Filter, Link
 from gateway.storage.memories.store import SqlMemories
-from gateway.storage.sqlite.shared import SharedDatabase
+from gateway.storage.sqlite.sqlite_memory_database import SqliteMemoryDatabase
 from tests.memory.correcting import ANN, BY, COACH, Corrections, recalled, saved
 
 pytestmark = pytest.mark.anyio
@@ -32,7 +32,7 @@ async def keep(memories: Memories, content: str, stated: str = "", **fields: Any
 async def interfaces(tmp_path: Path, anyio_backend: str) -> AsyncGenerator[tuple[Memories, Memories]]:
     """Two with the same file open, each with connections of its own, as the gateway and a command have it."""
     path = tmp_path / "both.db"
-    async with await SharedDatabase.open(path) as one, await SharedDatabase.open(path) as other:
+    async with await SqliteMemoryDatabase.open(path) as one, await SqliteMemoryDatabase.open(path) as other:
         yield Memories(SqlMemories(one), most=100), Memories(SqlMemories(other), most=100)
 
 

@@ -15,8 +15,8 @@ from gateway.storage.memories.encrypted_memories import EncryptedMemories
 from gateway.storage.memories.memory_database import MemoryDatabase
 from gateway.storage.memories.memory_key import memory_key
 from gateway.storage.memories.store import SqlMemories
-from gateway.storage.postgres.memory_dialect import PostgresMemoryDatabase
-from gateway.storage.sqlite.shared import SharedDatabase
+from gateway.storage.postgres.postgres_memory_database import PostgresMemoryDatabase
+from gateway.storage.sqlite.sqlite_memory_database import SqliteMemoryDatabase
 from tests.postgres import database_in
 
 ANN = Scope("ann", role_id="writer")
@@ -27,7 +27,7 @@ MemoryFactory = Callable[[Path], AbstractAsyncContextManager[MemoryStore]]
 
 @asynccontextmanager
 async def sqlite_memory(folder: Path) -> AsyncGenerator[MemoryDatabase]:
-    async with await SharedDatabase.open(folder / "memory.db") as database:
+    async with await SqliteMemoryDatabase.open(folder / "memory.db") as database:
         yield database
 
 

@@ -45,7 +45,7 @@ from gateway.storage.migrations import (
     upgrade,
 )
 from gateway.storage.sqlite import SqliteDatabase
-from gateway.storage.sqlite.shared import SharedDatabase
+from gateway.storage.sqlite.sqlite_memory_database import SqliteMemoryDatabase
 from gateway.wiring import storage_on
 from tests.newer import newer, next_revision
 from tests.record import stored_events
@@ -230,7 +230,7 @@ async def test_memories_of_an_older_database_are_found(tmp_path: Path, anyio_bac
 
     assert migrate_memories(path) == ("0002", MEMORY_HEAD)
 
-    async with await SharedDatabase.open(path) as database:
+    async with await SqliteMemoryDatabase.open(path) as database:
         store = SqlMemories(database)
 
         async def found(question: str) -> list[tuple[str, bool]]:
@@ -346,7 +346,7 @@ def test_a_version_that_was_shut_out_stays_so(tmp_path: Path) -> None:
 
 
 OPENS = pytest.mark.parametrize(
-    ("chain", "opens"), [(SESSIONS, SqliteDatabase.open), (MEMORIES, SharedDatabase.open)]
+    ("chain", "opens"), [(SESSIONS, SqliteDatabase.open), (MEMORIES, SqliteMemoryDatabase.open)]
 )
 Opens = Callable[[Path], Coroutine[Any, Any, Any]]
 

@@ -11,8 +11,8 @@ from sqlalchemy.exc import IntegrityError
 
 from gateway.errors import StorageError
 from gateway.storage.sqlite import SqliteDatabase
-from gateway.storage.sqlite.shared import SharedDatabase
 from gateway.storage.sqlite.sqlite_file import SqliteFile, raw_of
+from gateway.storage.sqlite.sqlite_memory_database import SqliteMemoryDatabase
 
 pytestmark = pytest.mark.anyio
 
@@ -43,7 +43,7 @@ async def file(
     request: pytest.FixtureRequest, tmp_path: Path, anyio_backend: str
 ) -> AsyncGenerator[SqliteFile]:
     """Both kinds of database."""
-    kind = SqliteDatabase if request.param == "of one process" else SharedDatabase
+    kind = SqliteDatabase if request.param == "of one process" else SqliteMemoryDatabase
     async with await kind.open(tmp_path / "some.db") as opened:
         yield opened
 

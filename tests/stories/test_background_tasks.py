@@ -11,7 +11,7 @@ import pytest
 
 from gateway.errors import StorageError
 from gateway.history.indexer import Indexer
-from gateway.lifespan import background, process
+from gateway.lifespan import background_tasks, process
 from gateway.settings import Settings
 from gateway.supervisor import Supervisor, Work
 from tests.harness import TIMEOUT, Client, running_gateway
@@ -187,7 +187,7 @@ async def test_every_background_task_survives_whatever_is_raised_at_whatever_awa
     again, turns are taken, and what had to be started again is told by `/readyz` and counted."""
     supervisor = Faulty(KINDS[kind], at)
     monkeypatch.setattr(process, "Supervisor", lambda: supervisor)
-    monkeypatch.setattr(background, "Indexer", partial(Indexer, first_retry=0.01))
+    monkeypatch.setattr(background_tasks, "Indexer", partial(Indexer, first_retry=0.01))
     async with running_gateway(everything) as client:
         for fault in supervisor.faults.values():
             fault.poke()

@@ -16,7 +16,7 @@ from pydantic.json_schema import models_json_schema
 
 from gateway.api.url_table import ENDPOINTS
 from gateway.events.contract import json_schema
-from gateway.http.problems import ProblemReply
+from gateway.http.error_responses import ProblemReply
 
 SOURCES = Path(__file__).resolve().parent / "src"
 DIFFERENCE_SHOWN = 20

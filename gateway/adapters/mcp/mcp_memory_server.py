@@ -34,10 +34,11 @@ from gateway.auth import Principal
 from gateway.auth.authentication import Authentication
 from gateway.auth.static_keys import StaticKeys
 from gateway.errors import GatewayError, ToolError
+from gateway.http.error_responses import status_of
 from gateway.http.middleware import check_single
-from gateway.http.problems import status_of
 from gateway.ids import new_operation_id
-from gateway.memory.services import MemoryServices, households_of
+from gateway.memory.households import households_of
+from gateway.memory.services import MemoryServices
 from gateway.memory.tool import manage_memory
 from gateway.messages import clean_text
 from gateway.settings import LOOPBACK_HOSTS, Settings

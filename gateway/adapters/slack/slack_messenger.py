@@ -28,8 +28,8 @@ from gateway.adapters.slack.slack_blocks import (
     preview,
     without_blocks,
 )
+from gateway.adapters.slack.slack_call_rates import ALWAYS, Urgent
 from gateway.adapters.slack.slack_events import Bot
-from gateway.adapters.slack.slack_limits import ALWAYS, Urgent
 from gateway.adapters.slack.slack_mrkdwn import plain
 from gateway.adapters.slack.slack_web_api import SlackWebApi, StillStreams, StreamsUnavailable, Unsupported
 from gateway.bounded_dict import BoundedDict

@@ -18,7 +18,7 @@ from gateway.adapters.messengers.base import (
     Place,
     RemoteFile,
 )
-from gateway.adapters.slack.slack_limits import ALWAYS, SlackLimits, Urgent
+from gateway.adapters.slack.slack_call_rates import ALWAYS, SlackLimits, Urgent
 from gateway.errors import GatewayError, RequestRefused
 
 MAX_FILE = 20_971_520

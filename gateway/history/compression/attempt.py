@@ -5,7 +5,7 @@ from time import monotonic
 from typing import Any, Literal
 
 from gateway.events.session_changes import Compression, Covered
-from gateway.history.compression.cut import Cut
+from gateway.history.compression.cut_position import Cut
 from gateway.history.compression.weights import Weights
 from gateway.history.summaries.summary import NOTE_TOKENS, render
 from gateway.history.tokens import message_tokens

@@ -19,7 +19,7 @@ from gateway.errors import CompressionFailed, Conflict, GatewayError, RequestRef
 from gateway.events.session_changes import Compression
 from gateway.history.archive import clear, version_path, write_version
 from gateway.history.compression.attempt import Attempt
-from gateway.history.compression.cut import MIN_TOKENS, find_cut
+from gateway.history.compression.cut_position import MIN_TOKENS, find_cut
 from gateway.history.compression.weights import weigh
 from gateway.history.summaries.session_summaries import SessionSummariser
 from gateway.history.tokens import TokenMeter

@@ -12,9 +12,9 @@ from gateway.errors import BadImport
 from gateway.events.contract import EVENT
 from gateway.events.session_changes import Feedback
 from gateway.history.copies.archive_hashes import CoveredRanges
-from gateway.history.copies.artifacts import CheckedArtifacts
-from gateway.history.copies.blocks import check_content
-from gateway.history.copies.branches import CheckedBranches
+from gateway.history.copies.artifact_checks import CheckedArtifacts
+from gateway.history.copies.block_checks import check_content
+from gateway.history.copies.branch_checks import CheckedBranches
 from gateway.history.copies.export import (
     EVENT_HEAD,
     FORMAT,

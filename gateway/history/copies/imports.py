@@ -21,8 +21,8 @@ from gateway.history.archive import (
     version_path,
     write_archive,
 )
-from gateway.history.copies.artifacts import content_of
-from gateway.history.copies.branches import branch_in
+from gateway.history.copies.artifact_checks import content_of
+from gateway.history.copies.branch_checks import branch_in
 from gateway.history.copies.checked_file import Checked, check
 from gateway.history.copies.checks import LATER_FIELDS
 from gateway.history.copies.export import EVENT_HEAD, EVENT_TAIL, archived

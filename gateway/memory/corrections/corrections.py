@@ -20,7 +20,8 @@ from gateway.memory.changes import Attribution
 from gateway.memory.corrections.cascade import flags, inherited, superseded, superseding
 from gateway.memory.corrections.merging import check_changeable, merged, successor
 from gateway.memory.memories import Memories, not_found
-from gateway.memory.versions import check_version, next_version, reinforced
+from gateway.memory.reinforcement import reinforced
+from gateway.memory.versions import check_version, next_version
 from gateway.storage.memories import (
     Change,
     Evidence,

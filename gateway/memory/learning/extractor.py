@@ -13,6 +13,7 @@ from gateway.errors import DuplicateMemory, GatewayError, InvalidRequest, Memory
 from gateway.events.calls import MemoryWriteSuggestion
 from gateway.ids import now_ms
 from gateway.memory.changes import Attribution, Changed
+from gateway.memory.households import households_of
 from gateway.memory.injection_cues import empowers
 from gateway.memory.learning.candidate_selection import Retraction, accept, excerpts_to_read, retractions
 from gateway.memory.learning.candidates import find_candidates
@@ -22,7 +23,6 @@ from gateway.memory.learning.rejection_reasons import unsafe
 from gateway.memory.learning.report import LearningReport, learning_id
 from gateway.memory.learning.user_messages import Excerpt
 from gateway.memory.memories import Memories
-from gateway.memory.services import households_of
 from gateway.memory.validation import NewMemory
 from gateway.model.prices import window
 from gateway.model.side_calls import CallContext, ModelCalls

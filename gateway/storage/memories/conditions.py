@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, FromClause, and_, exists, false, literal, not_, or_, select
 
 from gateway.storage.memories import Filter, MemoryRow, Scope, Viewer, audience_of
-from gateway.storage.memories.dialects import texts_in
+from gateway.storage.memories.engine_expressions import texts_in
 from gateway.storage.memories.schema import memories
 
 Condition = ColumnElement[bool]

@@ -21,7 +21,7 @@ from gateway.storage.memories import (
     Viewer,
 )
 from gateway.storage.memories.conditions import DOCUMENT, asked, partitions, seen
-from gateway.storage.memories.dialects import contains, texts_in
+from gateway.storage.memories.engine_expressions import contains, texts_in
 from gateway.storage.memories.memory_database import Words
 from gateway.storage.memories.rows import COLUMNS, memory_from, memory_of, numbered
 from gateway.storage.memories.schema import erasures, memories, memory_evidence, memory_links, memory_versions

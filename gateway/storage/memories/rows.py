@@ -8,7 +8,7 @@ from sqlalchemy import Connection, Text, bindparam, insert, select, update
 
 from gateway.storage.database import Prepared
 from gateway.storage.memories import MemoryRow, as_json
-from gateway.storage.memories.dialects import numbers_in
+from gateway.storage.memories.engine_expressions import numbers_in
 from gateway.storage.memories.schema import memories
 
 FIELDS = tuple(MemoryRow.__dataclass_fields__)

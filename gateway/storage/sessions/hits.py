@@ -12,7 +12,7 @@ from gateway.storage.messages import StoredMessage
 from gateway.storage.schema import messages, sessions, turns
 from gateway.storage.sessions import MatchedText
 from gateway.storage.sessions.excerpts import excerpt, marked
-from gateway.storage.sessions.history import MessageRange, range_of
+from gateway.storage.sessions.message_queries import MessageRange, range_of
 
 SPAN = 64
 """Messages of a turn that are looked through: thirty calls of the model with their results."""

@@ -22,8 +22,8 @@ from gateway.storage.row_codec import as_json
 from gateway.storage.schema import sessions
 from gateway.storage.sessions import Order, SessionRow
 from gateway.storage.sessions.busy import check_is_idle
-from gateway.storage.sessions.history import ReadArchived
 from gateway.storage.sessions.memory_removal import forget, places_of
+from gateway.storage.sessions.message_queries import ReadArchived
 from gateway.storage.sessions.purges import SqlPurges
 from gateway.storage.sessions.session_creation import add_session
 from gateway.storage.sessions.session_list import newest, owners_in

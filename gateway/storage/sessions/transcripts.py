@@ -12,7 +12,14 @@ from gateway.storage.database import Database, Store, reads
 from gateway.storage.messages import History, StoredMessage
 from gateway.storage.refusals import no_session
 from gateway.storage.sessions import Outline
-from gateway.storage.sessions.history import LAST, ReadArchived, outline_in, outline_of, range_of, view_of
+from gateway.storage.sessions.message_queries import (
+    LAST,
+    ReadArchived,
+    outline_in,
+    outline_of,
+    range_of,
+    view_of,
+)
 from gateway.storage.sessions.session_row import is_there, session_of
 from gateway.storage.turns.rows import open_turn_of
 

@@ -106,7 +106,7 @@ class SqliteDatabase(SqliteFile):
         for pause in EMPTY_LOG_PAUSES:
             await asyncio.sleep(pause)
             future: asyncio.Future[bool] = self._loop.create_future()
-            # By the connection that writes: see shared.py.
+            # By the connection that writes: see sqlite_memory_database.py.
             self._writer.write(Transaction(log_is_emptied, future, is_outside=True))
             if await future:
                 return

@@ -28,7 +28,7 @@ from gateway.storage.messages import History
 from gateway.storage.refusals import is_answering
 from gateway.storage.replica_signals import Signal
 from gateway.storage.schema import RUNNING, WAITING, messages, sessions, summaries, turns
-from gateway.storage.sessions.history import view_of
+from gateway.storage.sessions.message_queries import view_of
 from gateway.storage.sessions.session_creation import STATE, Entered, enter_session
 from gateway.storage.turns import Accepted, NewTurn, TurnRow, title_from_message
 from gateway.storage.turns import heads as fence

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from gateway.messages import shortened
 from gateway.settings.value_types import McpServer
-from gateway.tools.mcp import limits
+from gateway.tools.mcp import bounds
 
 _SHORTEST_SECRET = 6  # what is shorter would be found in innocent words
 
@@ -31,4 +31,4 @@ def scrubbed(text: str, server: McpServer) -> str:
         for part in (secret, secret.rpartition(" ")[2]):  # a server repeats the token without its "Bearer"
             if len(part) >= _SHORTEST_SECRET:
                 text = text.replace(part, "[redacted]")
-    return shortened(" ".join(text.split()), limits.LINE)
+    return shortened(" ".join(text.split()), bounds.LINE)

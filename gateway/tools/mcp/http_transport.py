@@ -9,7 +9,7 @@ import httpx2
 from mcp.client.streamable_http import MCP_SESSION_ID
 
 from gateway.settings.value_types import McpServer
-from gateway.tools.mcp import limits
+from gateway.tools.mcp import bounds
 from gateway.tools.mcp.failure_messages import ConnectionEnding
 
 _WRITE = 30.0
@@ -38,7 +38,7 @@ def http_client(server: McpServer, ending: ConnectionEnding, gone: Callable[[], 
             raise httpx2.DecodingError("an answer is compressed, which was not asked for")
         assert isinstance(response.stream, httpx2.AsyncByteStream)
         is_stream = response.headers.get("content-type", "").startswith("text/event-stream")
-        response.stream = _Bounded(response.stream, None if is_stream else limits.MESSAGE)
+        response.stream = _Bounded(response.stream, None if is_stream else bounds.MESSAGE)
 
     headers = {name: value.get_secret_value() for name, value in server.headers.items()}
     return httpx2.AsyncClient(
@@ -64,11 +64,11 @@ class _Bounded(httpx2.AsyncByteStream):
         self._longest = longest
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        size, parts = 0, limits.ContainerCounter()
+        size, parts = 0, bounds.ContainerCounter()
         async for chunk in self._stream:
             size += len(chunk)
             number = parts.add(chunk)
-            if number > limits.PARTS or (self._longest is not None and size > self._longest):
+            if number > bounds.PARTS or (self._longest is not None and size > self._longest):
                 # The one kind of error that the SDK takes for that of a single call.
                 raise httpx2.StreamError("an answer is too large")
             yield chunk

@@ -10,7 +10,7 @@ from gateway.events.calls import Effect
 from gateway.messages import ToolSpec, shortened
 from gateway.settings.value_types import McpServer
 from gateway.tools.base import ToolContext, ToolOutput
-from gateway.tools.mcp import limits
+from gateway.tools.mcp import bounds
 from gateway.tools.mcp.tool_names import tool_names
 from gateway.tools.mcp.tool_schemas import shown, usable_schema
 
@@ -60,18 +60,18 @@ def offer(
     names = tool_names(server, (tool.name for tool in listed))
     tools: dict[str, RemoteTool] = {}
     left_out: list[LeftOutTool] = []
-    budget = limits.SCHEMAS
+    budget = bounds.SCHEMAS
     for tool in listed:
         name = names[tool.name]
         try:
-            if len(tools) == limits.TOOLS:
-                raise ValueError(f"the server has more than {limits.TOOLS} tools")
+            if len(tools) == bounds.TOOLS:
+                raise ValueError(f"the server has more than {bounds.TOOLS} tools")
             if name in tools:
                 raise ValueError("another tool has its name")
             schema = usable_schema(tool.schema)
             size = len(orjson.dumps(schema))
             if size > budget:
-                raise ValueError(f"the schemas of the server's tools have more than {limits.SCHEMAS} bytes")
+                raise ValueError(f"the schemas of the server's tools have more than {bounds.SCHEMAS} bytes")
         except ValueError as error:
             left_out.append(LeftOutTool(tool.name, str(error)))
             continue
@@ -92,5 +92,5 @@ def _effect(tool: ListedTool, settings: McpServer) -> Effect:
 
 
 def _described(tool: ListedTool) -> str:
-    text = shown(tool.description[: 2 * limits.DESCRIPTION]).strip() or tool.name[: limits.DESCRIPTION]
-    return shortened(text, limits.DESCRIPTION)
+    text = shown(tool.description[: 2 * bounds.DESCRIPTION]).strip() or tool.name[: bounds.DESCRIPTION]
+    return shortened(text, bounds.DESCRIPTION)

@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from gateway.tools.mcp import limits
+from gateway.tools.mcp import bounds
 
 _REFERENCES = ("$ref", "$dynamicRef")
 _ALL_OF = ("allOf", "anyOf", "oneOf")
@@ -15,7 +15,7 @@ _UNEVALUATED = ("unevaluatedProperties", "unevaluatedItems")
 
 def check_references(root: dict[str, Any]) -> None:
     """Raises ValueError where a check of arguments could take for ever, or would have to fetch something."""
-    if _Weight(root).of(root) > limits.CHECKS:
+    if _Weight(root).of(root) > bounds.CHECKS:
         raise _too_many()
     _Cycles(root).refuse_multiplying()
 
@@ -58,7 +58,7 @@ class _Cycles:
 
     def __init__(self, root: dict[str, Any]) -> None:
         self._root = root
-        self._budget = limits.CHECKS
+        self._budget = bounds.CHECKS
         self._steps: dict[int, list[_Step]] = {}  # by the id of a schema, which `root` keeps alive
         self._walk()
 
@@ -188,4 +188,4 @@ def _target(root: dict[str, Any], reference: str) -> Any:
 
 
 def _too_many() -> ValueError:
-    return ValueError(f"its references come to more than {limits.CHECKS} schemas")
+    return ValueError(f"its references come to more than {bounds.CHECKS} schemas")

@@ -15,13 +15,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.client.subscriptions import SubscriptionLost
 from mcp.shared.dispatcher import ProgressFnT
 from mcp.shared.message import SessionMessage
-from mcp_types import (
-    Implementation,
-    JSONRPCResponse,
-    RequestParamsMeta,
-    Tool,
-    ToolListChangedNotification,
-)
+from mcp_types import Implementation, JSONRPCResponse, RequestParamsMeta, Tool, ToolListChangedNotification
 from mcp_types.methods import validate_server_result
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
@@ -31,7 +25,7 @@ from gateway import __version__
 from gateway.errors import ServerUnreachable, ToolError, plain_words
 from gateway.settings.value_types import McpServer
 from gateway.tools.base import ToolContext, ToolOutput
-from gateway.tools.mcp import limits
+from gateway.tools.mcp import bounds
 from gateway.tools.mcp.failure_messages import ConnectionEnding, scrubbed
 from gateway.tools.mcp.http_transport import http_client
 from gateway.tools.mcp.remote_tools import LeftOutTool, ListedTool
@@ -83,7 +77,7 @@ class McpConnection:
         self._is_over = False
         self._left_out: list[LeftOutTool] = []
         self._looked_at = 0
-        self._budget = limits.LIST
+        self._budget = bounds.LIST
         self._check: asyncio.Task[None] | None = None
         self._client: Client
 
@@ -93,7 +87,7 @@ class McpConnection:
         else:
             http = await stack.enter_async_context(http_client(self._server, self._ending, self._over))
             transport = streamable_http_client(
-                self._server.url or "", http_client=http, max_sse_event_size=limits.MESSAGE
+                self._server.url or "", http_client=http, max_sse_event_size=bounds.MESSAGE
             )
         self._client = await stack.enter_async_context(
             Client(
@@ -134,16 +128,16 @@ class McpConnection:
     async def list_tools(self) -> tuple[list[ListedTool], list[LeftOutTool]]:
         """What the server offers, in its own order, and what of it is no tool."""
         listed: list[ListedTool] = []
-        self._left_out, self._looked_at, self._budget = [], 0, limits.LIST
+        self._left_out, self._looked_at, self._budget = [], 0, bounds.LIST
         if self._client.server_capabilities.tools is None:
             return listed, self._left_out
         cursor: str | None = None
         async with asyncio.timeout(self._server.connect_timeout):
-            for _ in range(limits.PAGES):
+            for _ in range(bounds.PAGES):
                 page = await self._client.list_tools(cursor=cursor)
                 listed += [_listed(tool) for tool in page.tools]
                 cursor = page.next_cursor
-                if cursor is None or len(listed) > limits.TOOLS or self._looked_at >= limits.LISTED:
+                if cursor is None or len(listed) > bounds.TOOLS or self._looked_at >= bounds.LISTED:
                     break
         return listed, self._left_out
 
@@ -168,7 +162,7 @@ class McpConnection:
         except MCPError as error:
             if self._is_over or has_broken_off(error):
                 raise ServerUnreachable(self.why(error)) from None
-            message = f"The server refused the call: {error.message[: limits.LINE]}"
+            message = f"The server refused the call: {error.message[: bounds.LINE]}"
             return outside_output(message, self._name, is_error=True)
         except (ValidationError, RuntimeError):
             raise ToolError(
@@ -252,7 +246,7 @@ class McpConnection:
             return message
         result = message.message.result
         if self._is_open and isinstance(tools := result.get("tools"), list):
-            entries = [self._checked(tool) for tool in tools[: max(0, limits.LISTED - self._looked_at)]]
+            entries = [self._checked(tool) for tool in tools[: max(0, bounds.LISTED - self._looked_at)]]
             self._looked_at += len(entries)
             result["tools"] = [kept for kept in entries if kept is not None]
             if "content" not in result:  # otherwise it is a call's
@@ -264,7 +258,7 @@ class McpConnection:
         try:
             self._budget -= len(to_json(kept)) if self._budget > 0 else 0
             if self._budget <= 0:
-                raise ValueError(f"the list has more than {limits.LIST} bytes")
+                raise ValueError(f"the list has more than {bounds.LIST} bytes")
             validate_server_result("tools/list", self.version, {**_PAGE, "tools": [kept]})
         except ValidationError as error:
             problem = error.errors(include_url=False, include_input=False)[0]
@@ -274,7 +268,7 @@ class McpConnection:
             reason = str(error)
         else:
             return kept
-        self._left_out.append(LeftOutTool(str(kept.get("name", "?"))[: limits.LINE], reason[: limits.LINE]))
+        self._left_out.append(LeftOutTool(str(kept.get("name", "?"))[: bounds.LINE], reason[: bounds.LINE]))
         return None
 
 

@@ -18,7 +18,7 @@ from mcp_types import jsonrpc_message_adapter
 
 from gateway.cancellation_shield import finish
 from gateway.settings.value_types import McpServer
-from gateway.tools.mcp import limits
+from gateway.tools.mcp import bounds
 from gateway.tools.mcp.failure_messages import ConnectionEnding
 
 GRACE = 2.0
@@ -70,7 +70,7 @@ async def _start(server: McpServer) -> tuple[asyncio.SubprocessTransport, Proces
     loop = asyncio.get_running_loop()
     given = {name: value.get_secret_value() for name, value in server.env.items()}
     transport, protocol = await loop.subprocess_exec(
-        lambda: SubprocessStreamProtocol(limit=limits.MESSAGE, loop=loop),
+        lambda: SubprocessStreamProtocol(limit=bounds.MESSAGE, loop=loop),
         server.command or "",
         *server.args,
         stdin=PIPE,
@@ -88,17 +88,17 @@ async def _read(process: Process, inbox: Inbox, ending: ConnectionEnding) -> Non
     assert process.stdout is not None
     strange = 0
     with inbox, suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
-        while strange < limits.STRANGE_LINES:
+        while strange < bounds.STRANGE_LINES:
             try:
                 line = await process.stdout.readuntil()
             except asyncio.IncompleteReadError:
                 ending.because(_ENDED)
                 return
             except asyncio.LimitOverrunError:
-                ending.because(f"it sent a message of more than {limits.MESSAGE} bytes")
+                ending.because(f"it sent a message of more than {bounds.MESSAGE} bytes")
                 return
-            if limits.ContainerCounter().add(line) > limits.PARTS:
-                ending.because(f"it sent a message of more than {limits.PARTS} objects and lists")
+            if bounds.ContainerCounter().add(line) > bounds.PARTS:
+                ending.because(f"it sent a message of more than {bounds.PARTS} objects and lists")
                 return
             try:
                 message = jsonrpc_message_adapter.validate_json(line, by_name=False)
@@ -127,7 +127,7 @@ async def _read_stderr(process: Process, ending: ConnectionEnding, on_line: Call
             if line.strip():
                 ending.detail = line
                 count += 1
-                if count <= limits.STDERR_LINES:
+                if count <= bounds.STDERR_LINES:
                     on_line(line)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from gateway.messages import clean_text
-from gateway.tools.mcp import limits
+from gateway.tools.mcp import bounds
 from gateway.tools.mcp.schema_references import check_references
 from gateway.tools.wrapping import defuse, visible
 
@@ -36,8 +36,8 @@ def usable_schema(schema: dict[str, Any]) -> dict[str, Any]:
         size = len(orjson.dumps(schema))
     except TypeError as error:
         raise ValueError("its schema cannot be told as JSON") from error
-    if size > limits.SCHEMA:
-        raise ValueError(f"its schema has {size} bytes, more than {limits.SCHEMA}")
+    if size > bounds.SCHEMA:
+        raise ValueError(f"its schema has {size} bytes, more than {bounds.SCHEMA}")
     if schema.get("type") != "object":
         raise ValueError("its schema is not of type object")
     usable = _repaired(_folded(schema))
@@ -72,7 +72,7 @@ def _folded(schema: dict[str, Any]) -> dict[str, Any]:
         for branch in branches if isinstance(branches, list) else ():
             properties |= _properties(branch)
     own = {key: value for key, value in schema.items() if key not in (*_COMBINED, "unevaluatedProperties")}
-    text = f"The parameters must also fit {orjson.dumps(combined).decode()}"[: limits.DESCRIPTION]
+    text = f"The parameters must also fit {orjson.dumps(combined).decode()}"[: bounds.DESCRIPTION]
     return own | {
         "properties": properties | _properties(schema),
         "description": f"{own.get('description', '')}\n{text}".strip(),

@@ -7,12 +7,12 @@ import pytest
 
 from gateway.memory.memories import Memories
 from gateway.storage.memories.store import SqlMemories
-from gateway.storage.sqlite.shared import SharedDatabase
+from gateway.storage.sqlite.sqlite_memory_database import SqliteMemoryDatabase
 
 
 @pytest.fixture
 async def store(tmp_path: Path, anyio_backend: str) -> AsyncGenerator[SqlMemories]:
-    async with await SharedDatabase.open(tmp_path / "memory.db") as database:
+    async with await SqliteMemoryDatabase.open(tmp_path / "memory.db") as database:
         yield SqlMemories(database)
 
 

@@ -19,7 +19,7 @@ from gateway.model.side_calls import ModelCalls
 from gateway.settings import load_settings
 from gateway.storage.memories import Filter, MemoryRow, Scope
 from gateway.storage.memories.store import SqlMemories
-from gateway.storage.sqlite.shared import SharedDatabase
+from gateway.storage.sqlite.sqlite_memory_database import SqliteMemoryDatabase
 from gateway.turn.suggestions import WriteSource
 from tests.history.scripted import Scripted, ScriptedModel, stored
 
@@ -90,7 +90,7 @@ class Learner:
 
 @asynccontextmanager
 async def open_learner(folder: Path, **settings: Any) -> AsyncGenerator[Learner]:
-    async with await SharedDatabase.open(folder / "memory.db") as database:
+    async with await SqliteMemoryDatabase.open(folder / "memory.db") as database:
         store = SqlMemories(database)
         read: list[LearningReport] = []
         memories, model = Memories(store, most=settings.pop("most", 1000)), ScriptedModel(offers())

@@ -6,19 +6,19 @@ from pathlib import Path
 import pytest
 
 from gateway.storage.memories.store import SqlMemories
-from gateway.storage.sqlite.shared import SharedDatabase
+from gateway.storage.sqlite.sqlite_memory_database import SqliteMemoryDatabase
 from tests.loopback import served
 from tests.memory.search.vector_server import VectorServer
 
 
 @pytest.fixture
-async def memory_database(tmp_path: Path, anyio_backend: str) -> AsyncGenerator[SharedDatabase]:
-    async with await SharedDatabase.open(tmp_path / "memory.db") as database:
+async def memory_database(tmp_path: Path, anyio_backend: str) -> AsyncGenerator[SqliteMemoryDatabase]:
+    async with await SqliteMemoryDatabase.open(tmp_path / "memory.db") as database:
         yield database
 
 
 @pytest.fixture
-def store(memory_database: SharedDatabase) -> SqlMemories:
+def store(memory_database: SqliteMemoryDatabase) -> SqlMemories:
     return SqlMemories(memory_database)
 
 

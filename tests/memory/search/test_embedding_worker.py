@@ -27,7 +27,7 @@ from gateway.storage.memories import Vector, Viewer
 from gateway.storage.memories.store import SqlMemories
 from gateway.storage.postgres.connections import ServerAddress
 from gateway.storage.postgres.exclusive import PostgresExclusive
-from gateway.storage.sqlite.shared import SharedDatabase
+from gateway.storage.sqlite.sqlite_memory_database import SqliteMemoryDatabase
 from tests.loopback import TIMEOUT
 from tests.memory.search.embedding import embedding
 from tests.memory.search.saving import ANN, made, put, save
@@ -180,7 +180,7 @@ def unit(*numbers: float) -> NDArray[np.float32]:
 
 @pytest.mark.parametrize("at_once", [0, 1000])
 async def test_vectors_are_read_once_while_nothing_is_written(
-    memory_database: SharedDatabase, at_once: int
+    memory_database: SqliteMemoryDatabase, at_once: int
 ) -> None:
     """And again after any writing: few at the next search, many beside it."""
     store, one, other = Counted(memory_database), made("one"), made("other")
@@ -202,7 +202,7 @@ async def test_vectors_are_read_once_while_nothing_is_written(
     assert store.readings == 2
 
 
-async def test_many_who_search_first_read_once(memory_database: SharedDatabase) -> None:
+async def test_many_who_search_first_read_once(memory_database: SqliteMemoryDatabase) -> None:
     store = Counted(memory_database)
     vicinity = VectorIndex(store, "m")
     await asyncio.gather(*(vicinity.neighbours(ANN, unit(1, 0), most=50) for _ in range(8)))
@@ -210,7 +210,7 @@ async def test_many_who_search_first_read_once(memory_database: SharedDatabase) 
     assert store.readings == 1
 
 
-async def test_what_is_kept_of_vectors_is_bounded(memory_database: SharedDatabase) -> None:
+async def test_what_is_kept_of_vectors_is_bounded(memory_database: SqliteMemoryDatabase) -> None:
     """The viewer who has not searched for longest is read anew."""
     store, row = Counted(memory_database), made("one")
     await put(store, row)

@@ -20,7 +20,7 @@ from gateway.memory.search.searcher import Searcher
 from gateway.memory.validation import indexed
 from gateway.storage.memories import AllScopes, Change, Scope
 from gateway.storage.memories.store import SqlMemories
-from gateway.storage.sqlite.shared import SharedDatabase
+from gateway.storage.sqlite.sqlite_memory_database import SqliteMemoryDatabase
 from tests.loopback import TIMEOUT
 from tests.memory.search.embedding import embedding
 from tests.memory.search.saving import ANN, DAY, made, put, save
@@ -75,7 +75,7 @@ async def both(store: SqlMemories, server: VectorServer) -> AsyncGenerator[Searc
 @given(st.one_of(st.text(max_size=200), st.lists(st.sampled_from(GRAMMAR), max_size=12).map(" ".join)))
 async def test_any_text_is_a_good_query(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     """Operators, quotes and control characters of a full text index are nothing but text."""
-    async with await SharedDatabase.open(tmp_path_factory.getbasetemp() / "any.db") as database:
+    async with await SqliteMemoryDatabase.open(tmp_path_factory.getbasetemp() / "any.db") as database:
         found = await Searcher(SqlMemories(database)).find(ANN, MemoryQuery(text))
 
     assert not found.degraded
@@ -287,7 +287,7 @@ async def test_nearer_ones_of_another_type_do_not_stand_in_the_way(
 
 async def test_a_failure_of_the_store_is_not_hidden(tmp_path: Path, server: VectorServer) -> None:
     """An embeddings API that fails is no reason to fail; a database that does is."""
-    async with await SharedDatabase.open(tmp_path / "closed.db") as database:
+    async with await SqliteMemoryDatabase.open(tmp_path / "closed.db") as database:
         searcher = Searcher(SqlMemories(database), Embeddings(server.url, "m", timeout=TIMEOUT))
     with pytest.raises(StorageError):
         await searcher.find(ANN, MemoryQuery("风格"))

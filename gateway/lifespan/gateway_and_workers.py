@@ -10,22 +10,21 @@ from gateway.auth.stored_keys import StoredKeys
 from gateway.gauges import measure_gateway
 from gateway.http.timer_wheel import Wheel
 from gateway.ids import now_ms
-from gateway.lifespan.abilities import Abilities
+from gateway.lifespan.model_memory_tools import Abilities
 from gateway.lifespan.process import Process
 from gateway.service.approvals import TurnApprovals
 from gateway.service.archiver import Archiver
 from gateway.service.artifacts import UserArtifacts
 from gateway.service.audit import AuditRecorder, UserAudit
-from gateway.service.being_erased import BeingErased
 from gateway.service.client_tools import ClientResults
+from gateway.service.compressions_and_summaries import SessionHistory
 from gateway.service.dependencies import Dependencies
 from gateway.service.documents import DocumentedMemories
 from gateway.service.gateway import Gateway
-from gateway.service.history import SessionHistory
-from gateway.service.holds import UserHolds
 from gateway.service.key_rotation import SecretRotation
 from gateway.service.keys import ApiKeys
 from gateway.service.learning_worker import LearningWorker
+from gateway.service.legal_holds import UserHolds
 from gateway.service.limits import UserLimits
 from gateway.service.memory import UserMemories
 from gateway.service.memory_learning_import import LearningAndImport
@@ -46,6 +45,7 @@ from gateway.service.streams import SessionStreams
 from gateway.service.title_worker import TitleWorker
 from gateway.service.turns import UserTurns
 from gateway.service.user_profiles import UserProfiles
+from gateway.service.users_being_erased import BeingErased
 from gateway.service.webhook_worker import WebhookWorker
 from gateway.service.webhooks import UserWebhooks
 from gateway.storage.audit import AuditEntry

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from gateway.session_pages.markdown import MARKDOWN, harmless, line
+from gateway.session_pages.html_to_share import HTML, formatted
+from gateway.session_pages.markdown_to_share import MARKDOWN, harmless, line
 from gateway.session_pages.replayed_turn import ReplayedTurn, read_turn
-from gateway.session_pages.shared_html import HTML, formatted
 
 NASTY = [
     "<script>alert(1)</script>",

@@ -1,13 +1,21 @@
-"""A session to share as one HTML file: as `html` draws it, but that answers are formatted."""
+"""A session to share as one HTML file: as `replay_page` draws it, but that answers are formatted."""
 
 from typing import Any
 
 from markdown_it import MarkdownIt
 
-from gateway.session_pages.html import CLOSING, details, note, opening, paragraph, text
-from gateway.session_pages.markdown import leads_elsewhere
+from gateway.session_pages.markdown_to_share import leads_elsewhere
+from gateway.session_pages.page_to_share import (
+    Remark,
+    Shared,
+    SharedPages,
+    SharedText,
+    Sources,
+    UsedTool,
+    shared,
+)
+from gateway.session_pages.replay_page import CLOSING, details, note, opening, paragraph, text
 from gateway.session_pages.replayed_turn import ReplayedTurn
-from gateway.session_pages.shared import Remark, Shared, SharedPages, SharedText, Sources, UsedTool, shared
 from gateway.session_pages.words import moment, printable
 
 MAX_FORMATTED, MAX_BRACKETS = 200_000, 2_000

@@ -42,7 +42,7 @@ READER_PRAGMAS = f"{PRAGMAS} PRAGMA query_only = ON;"
 log = logging.getLogger(__name__)
 
 
-class SharedDatabase(SqliteFile):
+class SqliteMemoryDatabase(SqliteFile):
     """The `MemoryDatabase` protocol. A transaction waits LOCK_WAIT for those of other processes, then it is
     refused and can be tried again. Made by `open`."""
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.errors import NothingToCompress
-from gateway.history.compression.cut import MIN_TOKENS, Cut, find_cut
+from gateway.history.compression.cut_position import MIN_TOKENS, Cut, find_cut
 from gateway.messages import Message
 from gateway.storage.messages import History
 from tests.history.conversations import conversations, version

@@ -7,9 +7,9 @@ from functools import partial
 from gateway.auth.authentication import Authentication
 from gateway.history.indexer import Indexer
 from gateway.ids import new_replica_id
-from gateway.lifespan.abilities import Abilities
+from gateway.lifespan.gateway_and_workers import Service
+from gateway.lifespan.model_memory_tools import Abilities
 from gateway.lifespan.process import Process
-from gateway.lifespan.service import Service
 from gateway.model.base import Model
 from gateway.service.leader import Leader
 from gateway.service.purge_worker import PurgeWorker

@@ -9,8 +9,16 @@ from urllib.parse import urlsplit
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from gateway.session_pages.page_to_share import (
+    Remark,
+    Shared,
+    SharedPages,
+    SharedText,
+    Sources,
+    UsedTool,
+    shared,
+)
 from gateway.session_pages.replayed_turn import ReplayedTurn
-from gateway.session_pages.shared import Remark, Shared, SharedPages, SharedText, Sources, UsedTool, shared
 from gateway.session_pages.words import moment, printable
 
 MAX_READ, MAX_BRACKETS = 200_000, 2_000

@@ -13,9 +13,9 @@ from gateway.storage.memories import Evidence, Filter, Vector
 from gateway.storage.memories.store import SqlMemories
 from gateway.storage.memories.terms import HITS
 from gateway.storage.migrations import MEMORY_HEAD, schema_of
-from gateway.storage.sqlite import shared
-from gateway.storage.sqlite.shared import SharedDatabase
+from gateway.storage.sqlite import sqlite_memory_database
 from gateway.storage.sqlite.sqlite_file import raw_of
+from gateway.storage.sqlite.sqlite_memory_database import SqliteMemoryDatabase
 from tests.storage.many_writers import looked_at, write_at_once, writer
 from tests.storage.remembering import ANN, became, memory, remember, sqlite_memories, step
 
@@ -25,8 +25,8 @@ MAX_MEMORIES = 10_000
 
 
 @pytest.fixture
-async def opened(tmp_path: Path, anyio_backend: str) -> AsyncGenerator[SharedDatabase]:
-    async with await SharedDatabase.open(tmp_path / "data" / "memory.db") as database:
+async def opened(tmp_path: Path, anyio_backend: str) -> AsyncGenerator[SqliteMemoryDatabase]:
+    async with await SqliteMemoryDatabase.open(tmp_path / "data" / "memory.db") as database:
         yield database
 
 
@@ -70,7 +70,7 @@ async def test_a_killed_writer_leaves_a_sound_file_and_the_others_go_on(tmp_path
     assert (doubled, sound) == (0, True)
 
 
-async def test_a_lock_that_is_held_too_long_is_an_error_that_passes(opened: SharedDatabase) -> None:
+async def test_a_lock_that_is_held_too_long_is_an_error_that_passes(opened: SqliteMemoryDatabase) -> None:
     """Readers are not disturbed, and the same write succeeds once the other process has let go."""
     store = SqlMemories(opened)
     await remember(store, memory("m_1"))
@@ -87,7 +87,7 @@ async def test_a_lock_that_is_held_too_long_is_an_error_that_passes(opened: Shar
     assert [row.id for row in await store.list(ANN, limit=9)] == ["m_2", "m_1"]
 
 
-async def test_erased_bytes_are_in_no_file(opened: SharedDatabase) -> None:
+async def test_erased_bytes_are_in_no_file(opened: SqliteMemoryDatabase) -> None:
     """Neither those of the content and its former versions, nor quotes, words and vectors; what is merely
     deleted is still among the versions."""
     store = SqlMemories(opened)
@@ -118,10 +118,10 @@ def bytes_beside(path: Path) -> bytes:
 
 
 async def test_the_log_is_emptied_when_it_has_grown(
-    opened: SharedDatabase, monkeypatch: pytest.MonkeyPatch
+    opened: SqliteMemoryDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By whoever wrote, and nothing is lost."""
-    monkeypatch.setattr(shared, "LOG_BYTES", 100_000)
+    monkeypatch.setattr(sqlite_memory_database, "LOG_BYTES", 100_000)
     store = SqlMemories(opened)
     log = opened.path.with_name("memory.db-wal")
     sizes: list[int] = []
@@ -134,7 +134,7 @@ async def test_the_log_is_emptied_when_it_has_grown(
     assert await store.count(ANN) == 40
 
 
-async def test_common_words_do_not_keep_a_rare_one_from_being_found(opened: SharedDatabase) -> None:
+async def test_common_words_do_not_keep_a_rare_one_from_being_found(opened: SqliteMemoryDatabase) -> None:
     """However many memories have the common ones: those are left out where they would take too long."""
     store = SqlMemories(opened)
     common = [memory(f"m_{number}", f"report {number} 报告 for the project 项目") for number in range(HITS)]
@@ -146,13 +146,15 @@ async def test_common_words_do_not_keep_a_rare_one_from_being_found(opened: Shar
     assert len(await store.match(ANN, ["report"], Filter(recallable=True), limit=5)) == 5
 
 
-async def test_the_file_is_its_owners_alone(opened: SharedDatabase) -> None:
+async def test_the_file_is_its_owners_alone(opened: SqliteMemoryDatabase) -> None:
     """And so is all that lies beside it."""
     assert opened.path.parent.stat().st_mode & 0o777 == 0o700
     assert {file.stat().st_mode & 0o777 for file in opened.path.parent.iterdir()} == {0o600}
 
 
-async def test_a_closed_store_refuses_and_a_state_that_cannot_be_read_is_new(opened: SharedDatabase) -> None:
+async def test_a_closed_store_refuses_and_a_state_that_cannot_be_read_is_new(
+    opened: SqliteMemoryDatabase,
+) -> None:
     store = SqlMemories(opened)
     await remember(store, memory("m_1"))
     await opened.close()
