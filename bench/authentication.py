@@ -28,7 +28,7 @@ from gateway.auth.signed_in import COOKIE, SignedIn
 from gateway.auth.stored_keys import StoredKeys, new_secret
 from gateway.ids import new_key_id
 from gateway.settings import Settings, load_settings
-from gateway.storage.keys import ApiKey
+from gateway.storage.api_keys import ApiKey
 from gateway.wiring import Storage, open_storage
 from gateway.wiring.authentication import open_authentication
 from tests.loopback import served

@@ -28,7 +28,7 @@ BUDGETS: Mapping[str, int] = {
     "artifacts": 2630,
     "cli": 5680,
     "client": 500,
-    "demo": 2310,
+    "demo": 2320,
     "encryption": 160,
     "events": 550,
     "files": 180,

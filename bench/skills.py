@@ -26,9 +26,9 @@ from gateway.tools.base import FunctionTool
 from gateway.tools.function import tool
 from gateway.turn.context import TurnContext
 from gateway.turn.emitter import Emitter
-from gateway.turn.finalize import TurnBounds
 from gateway.turn.permission import seek_permission
 from gateway.turn.progress import CallState, TurnProgress
+from gateway.turn.start_and_end import TurnBounds
 from gateway.turn.suggestions import Suggestions
 from gateway.turn.tool_run import run_call
 

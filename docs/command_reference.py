@@ -7,8 +7,8 @@ import typer
 import typer.core
 import typer.main
 
+from gateway.cli.command_examples import EXAMPLES
 from gateway.cli.command_tree import command_tree
-from gateway.cli.examples import EXAMPLES
 
 TYPED = frozenset(
     {

@@ -5,7 +5,7 @@ from typing import Any, Literal
 from pydantic import Field
 from starlette.responses import Response
 
-from gateway.events.calls import Decision, Scope
+from gateway.events.tool_calls import Decision, Scope
 from gateway.http.json_types import Body, Reply, json_reply
 from gateway.http.requests import ApiRequest
 from gateway.service.approvals import MAX_REASON

@@ -9,7 +9,7 @@ from gateway.auth import Role, Scope
 from gateway.http.json_types import Body, Query, Reply, json_reply
 from gateway.http.requests import ApiRequest
 from gateway.ids import ID_PATTERN
-from gateway.storage.keys import ApiKey
+from gateway.storage.api_keys import ApiKey
 
 Id = Annotated[str, Field(pattern=ID_PATTERN)]
 

@@ -6,7 +6,7 @@ from typing import Any, Self, cast, get_args
 
 from gateway.auth import DEFAULT_TENANT, MEMBER_SCOPES, Principal, Role, Scope, scopes_of, user_id_of
 from gateway.errors import NotAuthenticated, SettingsError
-from gateway.events.calls import DECIDERS
+from gateway.events.tool_calls import DECIDERS
 from gateway.ids import is_id
 from gateway.settings import Settings
 

@@ -7,7 +7,7 @@ from typing import Self
 
 from gateway.auth import MEMBER_SCOPES, Principal, Role, Scope
 from gateway.errors import NotAuthenticated, SettingsError
-from gateway.events.calls import DECIDERS
+from gateway.events.tool_calls import DECIDERS
 from gateway.ids import is_id
 from gateway.settings import Settings
 

@@ -15,7 +15,7 @@ from gateway.auth.static_keys import given_keys
 from gateway.bounded_dict import BoundedDict
 from gateway.errors import NotAuthenticated, StorageError
 from gateway.ids import now_ms
-from gateway.storage.keys import ApiKey, Keys
+from gateway.storage.api_keys import ApiKey, Keys
 
 PREFIX = "cgk_"
 """What they begin with, so that scanners of secrets find them, and no other way to sign in takes them."""

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from gateway.cli.examples import EXAMPLES
+from gateway.cli.command_examples import EXAMPLES
 
 BROKEN_PIPE = 141
 """The exit code of a program that SIGPIPE ends, as a shell tells it: 128 + 13."""

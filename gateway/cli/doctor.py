@@ -17,7 +17,8 @@ def doctor(
     """Check settings, storage, models and telemetry. With a URL, that its streams arrive."""
     import asyncio
 
-    from gateway.cli.checks import (
+    from gateway.cli.findings import Finding, show_findings
+    from gateway.cli.machine_checks import (
         check_blobs,
         check_documents,
         check_embeddings,
@@ -25,7 +26,6 @@ def doctor(
         check_settings,
         check_storage,
     )
-    from gateway.cli.findings import Finding, show_findings
     from gateway.cli.server_checks import check_server
     from gateway.cli.stream_check import check_streaming
     from gateway.cli.telemetry_check import check_telemetry

@@ -16,8 +16,8 @@ from gateway.auth import LOCAL_USER
 from gateway.cli.skill_catalog import Offered, offered
 from gateway.cli.terminal import to_stderr
 from gateway.errors import GatewayError, ServerUnreachable, ToolError, UnknownTool
-from gateway.events.calls import CallResult, ResultStatus
 from gateway.events.envelope import EventData
+from gateway.events.tool_calls import CallResult, ResultStatus
 from gateway.ids import new_session_id, new_turn_id
 from gateway.lexical import estimate_tokens
 from gateway.messages import clean_text

@@ -1,8 +1,8 @@
 """What `gateway doctor` looks at on a PostgreSQL server, and in the replicas that share it."""
 
 from gateway import wiring
-from gateway.cli.checks import NEWER
 from gateway.cli.findings import Finding, State
+from gateway.cli.machine_checks import NEWER
 from gateway.errors import GatewayError
 from gateway.settings import Settings
 from gateway.storage.migrations import HEAD

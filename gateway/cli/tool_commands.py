@@ -8,7 +8,7 @@ import typer
 from gateway.cli.skill_commands import Servers
 
 if TYPE_CHECKING:
-    from gateway.events.calls import CallResult
+    from gateway.events.tool_calls import CallResult
 
 MAX_INPUT = 1_048_576
 """Bytes of arguments on the standard input."""

@@ -7,9 +7,9 @@ import sys
 
 import orjson
 
+from gateway.demo.api_versions import VERSIONS
 from gateway.demo.reply_plan import DEFAULT_PACE
 from gateway.demo.server import serve_demo
-from gateway.demo.versions import VERSIONS
 
 
 async def _serve(given: argparse.Namespace) -> None:

@@ -12,6 +12,14 @@ from typing import Any
 import orjson
 
 from gateway.demo import side_requests, wire
+from gateway.demo.api_versions import (
+    VERSIONS,
+    KeyHeader,
+    check_content,
+    check_key,
+    check_thinking,
+    check_version,
+)
 from gateway.demo.connection import Act, ClientConnection, ConnectionCounts, Pacer, Request, Script, whole
 from gateway.demo.directives import BadDirective, ScriptedStep, parse
 from gateway.demo.faults import FOR_ALL_REQUESTS, FOR_STREAMS, Case
@@ -19,7 +27,6 @@ from gateway.demo.record import Record
 from gateway.demo.reply_plan import DEFAULT_PACE, Plan, plan
 from gateway.demo.strictness import RejectedRequest, check
 from gateway.demo.usage import PromptCache, count
-from gateway.demo.versions import VERSIONS, KeyHeader, check_content, check_key, check_thinking, check_version
 
 MODEL = "demo"
 MAX_SCRIPTS = 100

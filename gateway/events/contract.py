@@ -5,13 +5,6 @@ from typing import Annotated, Any, get_args
 import orjson
 from pydantic import Field, TypeAdapter
 
-from gateway.events.calls import (
-    ApprovalRequestEvent,
-    ApprovalResponseEvent,
-    ToolCallEvent,
-    ToolProgressEvent,
-    ToolResultEvent,
-)
 from gateway.events.content import RetrievalEvent, TextEvent, ThinkingEvent
 from gateway.events.lifecycle import (
     DoneEvent,
@@ -23,11 +16,13 @@ from gateway.events.lifecycle import (
     WarningEvent,
 )
 from gateway.events.memory_skill_artifact import ArtifactEvent, MemoryEvent, SkillEvent
-from gateway.events.session_changes import (
-    CompressionEvent,
-    FeedbackEvent,
-    ScheduleEvent,
-    TitleEvent,
+from gateway.events.session_changes import CompressionEvent, FeedbackEvent, ScheduleEvent, TitleEvent
+from gateway.events.tool_calls import (
+    ApprovalRequestEvent,
+    ApprovalResponseEvent,
+    ToolCallEvent,
+    ToolProgressEvent,
+    ToolResultEvent,
 )
 
 AnyEvent = Annotated[

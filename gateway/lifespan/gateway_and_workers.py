@@ -12,6 +12,7 @@ from gateway.http.timer_wheel import Wheel
 from gateway.ids import now_ms
 from gateway.lifespan.model_memory_tools import Abilities
 from gateway.lifespan.process import Process
+from gateway.service.api_keys import ApiKeys
 from gateway.service.approvals import TurnApprovals
 from gateway.service.archiver import Archiver
 from gateway.service.artifacts import UserArtifacts
@@ -22,7 +23,6 @@ from gateway.service.dependencies import Dependencies
 from gateway.service.documents import DocumentedMemories
 from gateway.service.gateway import Gateway
 from gateway.service.key_rotation import SecretRotation
-from gateway.service.keys import ApiKeys
 from gateway.service.learning_worker import LearningWorker
 from gateway.service.legal_holds import UserHolds
 from gateway.service.limits import UserLimits

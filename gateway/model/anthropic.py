@@ -16,11 +16,11 @@ import orjson
 
 from gateway.errors import ModelError, SettingsError
 from gateway.model.base import Chunk, ModelRequest, Take
-from gateway.model.body import counted_body, in_way, streamed_body
 from gateway.model.bounds import Bounds
 from gateway.model.credentials import Credential, Credentials, named
 from gateway.model.endpoint_profile import EndpointProfile, Way, refuses_key
 from gateway.model.message_stream import MessageStream
+from gateway.model.request_body import counted_body, in_way, streamed_body
 from gateway.model.response_chunks import chunks_of
 from gateway.model.upstream_failures import (
     decoded_body,

@@ -10,7 +10,7 @@ import structlog
 from gateway.auth import Principal
 from gateway.cancellation_shield import finish
 from gateway.errors import BadArguments, Forbidden, GatewayError, InvalidRequest, NotFound
-from gateway.events.calls import Decision, Scope
+from gateway.events.tool_calls import Decision, Scope
 from gateway.ids import now_ms
 from gateway.messages import clean_text
 from gateway.model.strict_json import parse_object

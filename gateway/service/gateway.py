@@ -3,6 +3,7 @@ knows HTTP."""
 
 from dataclasses import dataclass
 
+from gateway.service.api_keys import ApiKeys
 from gateway.service.approvals import TurnApprovals
 from gateway.service.artifacts import UserArtifacts
 from gateway.service.audit import UserAudit
@@ -11,7 +12,6 @@ from gateway.service.compressions_and_summaries import SessionHistory
 from gateway.service.dependencies import Dependencies
 from gateway.service.documents import DocumentedMemories
 from gateway.service.key_rotation import SecretRotation
-from gateway.service.keys import ApiKeys
 from gateway.service.legal_holds import UserHolds
 from gateway.service.limits import UserLimits
 from gateway.service.memory import UserMemories

@@ -8,7 +8,7 @@ import structlog
 
 from gateway.auth import Principal
 from gateway.errors import BlobMissing, DecryptionFailed, Forbidden, InvalidRequest
-from gateway.service.keys import is_operator
+from gateway.service.admin_rights import is_operator
 from gateway.storage.blobs import Blobs
 from gateway.storage.secrets import Secrets
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from gateway.auth import Principal, tenant_of
 from gateway.errors import Forbidden, NotFound
 from gateway.ids import new_hold_id, now_ms
+from gateway.service.admin_rights import is_admin_of, is_operator
 from gateway.service.dependencies import Dependencies
-from gateway.service.keys import is_admin_of, is_operator
 from gateway.storage.holds import Hold, HoldKind, Holds
 from gateway.storage.refusals import no_session
 

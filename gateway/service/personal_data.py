@@ -24,9 +24,9 @@ from gateway.auth import Principal, tenant_of
 from gateway.errors import GatewayError, InvalidRequest, NotFound
 from gateway.ids import new_erasure_id, now_ms
 from gateway.memory.households import households_of
+from gateway.service.admin_rights import person_of
 from gateway.service.dependencies import Dependencies
 from gateway.service.gateway import Gateway
-from gateway.service.keys import person_of
 from gateway.service.person_erasure import pseudonym_of
 from gateway.service.users_being_erased import BeingErased
 from gateway.service.zip_stream import ZipStream

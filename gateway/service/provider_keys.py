@@ -8,7 +8,7 @@ from gateway.errors import EncryptionOff, Forbidden, ModelError, StorageError
 from gateway.ids import now_ms
 from gateway.model.base import KeyOwner
 from gateway.model.credentials import Credential
-from gateway.service.keys import ApiKeys
+from gateway.service.api_keys import ApiKeys
 from gateway.settings import Settings
 from gateway.storage.provider_keys import TENANT, ProviderKey, ProviderKeys
 

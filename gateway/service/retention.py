@@ -16,9 +16,9 @@ from gateway.auth import Principal, tenant_of
 from gateway.backlog import Failures
 from gateway.errors import Conflict, Forbidden, GatewayError, NotFound
 from gateway.ids import DAY_MS, now_ms
+from gateway.service.admin_rights import is_admin_of, is_operator
 from gateway.service.archiver import Archiver
 from gateway.service.dependencies import Dependencies
-from gateway.service.keys import is_admin_of, is_operator
 from gateway.service.session_removal import remove_session
 from gateway.settings import Settings
 from gateway.storage.retention import FOR_GOOD, RetainedSession, RetentionRule, SessionDays

@@ -25,10 +25,10 @@ from gateway.ids import new_operation_id, now_ms
 from gateway.schedules.due_times import planned
 from gateway.schedules.schedule_editor import NewSchedule, ScheduleEditor
 from gateway.schedules.tool import changed
-from gateway.service.acceptance import new_turn
 from gateway.service.dependencies import Dependencies
 from gateway.service.limits import UserLimits
 from gateway.service.session_events import SessionEvents
+from gateway.service.turn_acceptance import new_turn
 from gateway.storage.schedules import DIALECT, Planned, ScheduleRow, ScheduleRun, ScheduleRuns
 from gateway.storage.turns import NewTurn
 from gateway.turn.in_flight import InFlight

@@ -12,12 +12,12 @@ from gateway.events.session_changes import Feedback, Rating
 from gateway.ids import now_ms
 from gateway.messages import Attached, ToolSpec, clean_text
 from gateway.service.abandoned_turns import Releases
-from gateway.service.acceptance import accept_with, new_turn
 from gateway.service.approvals import TurnApprovals
 from gateway.service.client_tools import client_tools
 from gateway.service.dependencies import Dependencies
 from gateway.service.limits import UserLimits, show
 from gateway.service.session_access import may_read, owner_of, read_only
+from gateway.service.turn_acceptance import accept_with, new_turn
 from gateway.storage.projects import Need
 from gateway.storage.turns import Accepted, ModelUsage, NewTurn, OnConflict, TurnRow, TurnState
 from gateway.turn.in_flight import InFlight

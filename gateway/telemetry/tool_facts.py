@@ -10,7 +10,7 @@ from typing import Any
 
 from opentelemetry.trace import INVALID_SPAN, Span
 
-from gateway.events.calls import DECIDERS
+from gateway.events.tool_calls import DECIDERS
 from gateway.telemetry.redaction import redact_text
 from gateway.telemetry.semconv import OTHER
 

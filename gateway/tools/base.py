@@ -5,8 +5,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
-from gateway.events.calls import Effect, MemoryWriteSuggestion, StepTrace
 from gateway.events.envelope import EventData
+from gateway.events.tool_calls import Effect, MemoryWriteSuggestion, StepTrace
 from gateway.messages import ToolSpec
 from gateway.tools.steps import RunningStep, Steps
 

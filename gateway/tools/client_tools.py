@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from gateway.errors import ToolError
-from gateway.events.calls import Effect
+from gateway.events.tool_calls import Effect
 from gateway.ids import is_id
 from gateway.messages import ToolSpec
 from gateway.tools.base import ToolContext, ToolOutput

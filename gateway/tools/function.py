@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic.json_schema import GenerateJsonSchema
 
 from gateway.errors import BadArguments, ToolError, plain_words
-from gateway.events.calls import Effect
+from gateway.events.tool_calls import Effect
 from gateway.messages import ToolSpec
 from gateway.tools.base import File, FunctionTool, ToolContext, ToolOutput
 from gateway.tools.progress import Progress

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from typing import Literal, NamedTuple, cast
 
-from gateway.events.calls import Effect
+from gateway.events.tool_calls import Effect
 from gateway.ids import is_client_call
 
 PolicyVerdict = Literal["allow", "ask", "deny"]

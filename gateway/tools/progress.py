@@ -8,7 +8,7 @@ from contextlib import suppress
 from time import monotonic
 
 from gateway.errors import GatewayError
-from gateway.events.calls import ToolProgress
+from gateway.events.tool_calls import ToolProgress
 from gateway.messages import clean_text
 
 INTERVAL = 0.1

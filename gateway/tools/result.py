@@ -18,7 +18,7 @@ from pydantic import (
 from pydantic.alias_generators import to_camel
 
 from gateway.errors import ToolError, plain_words
-from gateway.events.calls import MemoryWriteSuggestion, StepTrace
+from gateway.events.tool_calls import MemoryWriteSuggestion, StepTrace
 from gateway.messages import clean_text
 from gateway.tools.base import File, ToolOutput
 

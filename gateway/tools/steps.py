@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from gateway.events.calls import StepTrace
+from gateway.events.tool_calls import StepTrace
 from gateway.ids import now_ms
 from gateway.messages import shortened
 from gateway.tools.excerpt import excerpt

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import orjson
 
 from gateway.errors import BadArguments
-from gateway.events.calls import CallResult
+from gateway.events.tool_calls import CallResult
 from gateway.ids import is_client_call, now_ms
 from gateway.messages import Block
 from gateway.model.base import Answer

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from gateway.errors import StorageError, TurnLost
-from gateway.events.calls import CallResult
+from gateway.events.tool_calls import CallResult
 from gateway.history.transcript import view
 from gateway.memory.context_changes import ContextState
 from gateway.memory.learning.user_messages import user_text
@@ -19,7 +19,7 @@ from gateway.tools.base import Exchange, UserMessage
 from gateway.tools.registry import Tools
 from gateway.turn.dependencies import TurnDependencies
 from gateway.turn.emitter import Emitter
-from gateway.turn.finalize import TurnBounds
+from gateway.turn.start_and_end import TurnBounds
 from gateway.turn.turn_prompt import Prompt
 
 

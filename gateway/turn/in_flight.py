@@ -15,10 +15,10 @@ from gateway.events.lifecycle import Done
 from gateway.ids import now_ms
 from gateway.storage.turns import Accepted, TurnRow
 from gateway.turn.dependencies import TurnDependencies
-from gateway.turn.finalize import start_of
 from gateway.turn.observer import NullObserver, Tracing, TurnObserver
 from gateway.turn.runner import RETRY_DELAYS, TurnRunner
 from gateway.turn.running_turn import CANCEL_TIMEOUT
+from gateway.turn.start_and_end import start_of
 
 NEVER_RAN = Done(status="cancelled", iterations=0, duration_ms=0)
 

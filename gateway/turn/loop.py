@@ -4,11 +4,11 @@ from gateway.errors import ModelError
 from gateway.messages import Message
 from gateway.turn.compression import compress_if_due, compress_overflow
 from gateway.turn.context import TurnContext
-from gateway.turn.finalize import COMPLETED, Ending, TurnBounds, failed, noted
 from gateway.turn.model_call import ask, next_request
 from gateway.turn.model_call_files import remember_withheld, with_files, withhold_files
 from gateway.turn.progress import TurnProgress
 from gateway.turn.spending import hold_for
+from gateway.turn.start_and_end import COMPLETED, Ending, TurnBounds, failed, noted
 from gateway.turn.tool_calls import run_tool_calls
 
 CUT_SHORT = {

@@ -64,7 +64,7 @@ async def ask(turn: TurnContext, request: ModelRequest) -> Answer:
     superseded; none is repeated for which a limit has no room.
 
     Raises:
-        ModelError: the last attempt's failure; its iteration is still open, finalize.py keeps what it
+        ModelError: the last attempt's failure; its iteration is still open, start_and_end.py keeps what it
         streamed. StorageError: the log failed.
     """
     progress, settings, prefix_hash = turn.progress, turn.settings, turn.prefix.prefix_hash

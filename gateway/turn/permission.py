@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import structlog
 
-from gateway.events.calls import DECIDERS, ApprovalRequest, ApprovalResponse, Scope
 from gateway.events.memory_skill_artifact import Skill
+from gateway.events.tool_calls import DECIDERS, ApprovalRequest, ApprovalResponse, Scope
 from gateway.ids import now_ms
 from gateway.skills.call_gate import refusal
 from gateway.storage.decisions import ApprovalRow, Verdict

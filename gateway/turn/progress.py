@@ -8,11 +8,11 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gateway.events.calls import ApprovalRequest, ApprovalResponse, CallResult, Effect, ToolCall
 from gateway.events.content import Text
 from gateway.events.envelope import EventData, StoredEvent
 from gateway.events.lifecycle import Done, IterationEnd, IterationStart, IterationSuperseded, TurnStart
 from gateway.events.memory_skill_artifact import Skill
+from gateway.events.tool_calls import ApprovalRequest, ApprovalResponse, CallResult, Effect, ToolCall
 from gateway.messages import Message, Usage, tool_result_block
 from gateway.tools.policy import speaker
 

@@ -12,10 +12,10 @@ from gateway.storage.messages import History
 from gateway.turn.context import TurnContext
 from gateway.turn.dependencies import TurnDependencies
 from gateway.turn.emitter import Emitter
-from gateway.turn.finalize import COMPLETED, Ending, TurnBounds, failed, noted
 from gateway.turn.loop import run_loop
 from gateway.turn.memories import record_citations
 from gateway.turn.prepare import prepare
+from gateway.turn.start_and_end import COMPLETED, Ending, TurnBounds, failed, noted
 
 
 async def run_turn(

@@ -13,11 +13,11 @@ from gateway.storage.messages import History
 from gateway.storage.turns import Accepted, OwnedTurn, TurnRow
 from gateway.turn.dependencies import TurnDependencies
 from gateway.turn.emitter import Emitter
-from gateway.turn.finalize import CANCELLED, Ending, TurnBounds, failed, finalize_turn, out_of_time
 from gateway.turn.observer import Tracing, TurnObserver, ids_of
 from gateway.turn.progress import TurnProgress
 from gateway.turn.run import run_turn
 from gateway.turn.running_turn import Running
+from gateway.turn.start_and_end import CANCELLED, Ending, TurnBounds, failed, finalize_turn, out_of_time
 from gateway.turn.turn_from_log import advanced_past_shown, close_from_log, progress_of
 
 RETRY_DELAYS = (0.5, 1.0, 2.0, 5.0)

@@ -5,7 +5,7 @@ from collections.abc import Coroutine
 from typing import Any, Literal
 
 from gateway.storage.turns import TurnRow
-from gateway.turn.finalize import Ending
+from gateway.turn.start_and_end import Ending
 
 CANCEL_TIMEOUT = 5.0
 """Seconds a cancelled task gets to end; after that its turn is closed without it."""

@@ -7,7 +7,7 @@ from gateway.model.base import ModelRequest
 from gateway.model.prices import cost_of
 from gateway.storage.limits import Spent, microdollars
 from gateway.turn.context import TurnContext
-from gateway.turn.finalize import Ending, noted
+from gateway.turn.start_and_end import Ending, noted
 
 NOTHING = Usage(input_tokens=0, output_tokens=0)
 

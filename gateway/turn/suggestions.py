@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 import structlog
 
-from gateway.events.calls import MemoryWriteSuggestion
+from gateway.events.tool_calls import MemoryWriteSuggestion
 
 MAX_WAITING = 1000
 """Calls whose suggestions may wait for the memory; those of more are dropped."""

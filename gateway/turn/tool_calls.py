@@ -2,7 +2,7 @@
 
 import asyncio
 
-from gateway.events.calls import ToolCall
+from gateway.events.tool_calls import ToolCall
 from gateway.ids import is_client_call
 from gateway.messages import Message
 from gateway.model.base import Answer

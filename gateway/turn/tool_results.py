@@ -12,9 +12,9 @@ from gateway.artifacts.artifact_store import ArtifactStore, Origin
 from gateway.artifacts.compact.model_view import render
 from gateway.artifacts.content import ArtifactContent, bytes_content, text_content
 from gateway.errors import GatewayError
-from gateway.events.calls import CallResult, ResultStatus
 from gateway.events.lifecycle import TurnWarning
 from gateway.events.memory_skill_artifact import Artifact
+from gateway.events.tool_calls import CallResult, ResultStatus
 from gateway.lexical import estimate_tokens
 from gateway.messages import clean_text
 from gateway.storage.artifacts import ArtifactRow, size_of

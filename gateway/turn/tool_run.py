@@ -10,10 +10,10 @@ import orjson
 import structlog
 
 from gateway.errors import BadArguments, StorageError, ToolError, ToolTimedOut
-from gateway.events.calls import CallResult, ResultStatus
 from gateway.events.content import Retrieval
 from gateway.events.envelope import EventData
 from gateway.events.lifecycle import TurnWarning
+from gateway.events.tool_calls import CallResult, ResultStatus
 from gateway.tools.arguments import check_arguments
 from gateway.tools.base import Tool, ToolContext, ToolOutput
 from gateway.tools.policy import is_trusted

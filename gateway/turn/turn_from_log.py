@@ -9,9 +9,9 @@ from gateway.errors import StorageError, TurnLost
 from gateway.storage.log import EventLog
 from gateway.storage.turns import Accepted, OwnedTurn, TurnOwnership, TurnRow
 from gateway.turn.emitter import Emitter
-from gateway.turn.finalize import Ending, finalize_turn
 from gateway.turn.observer import Tracing, TurnObserver
 from gateway.turn.progress import TurnProgress
+from gateway.turn.start_and_end import Ending, finalize_turn
 
 PAGE = 500
 """Events that are read at a time."""

@@ -14,6 +14,8 @@ from gateway.encryption.keyring import Keyring
 from gateway.errors import SettingsError, StorageError
 from gateway.ids import new_replica_id, now_ms
 from gateway.settings import Settings
+from gateway.storage.api_keys import Keys
+from gateway.storage.api_keys.statements import SqlKeys
 from gateway.storage.archives import Archives, Compressions, Summaries
 from gateway.storage.archives.compressions import SqlCompressions
 from gateway.storage.archives.reader import ArchiveReader
@@ -37,8 +39,6 @@ from gateway.storage.holds import Holds
 from gateway.storage.holds.statements import SqlHolds
 from gateway.storage.installation import Installation
 from gateway.storage.installation.statements import SqlInstallation
-from gateway.storage.keys import Keys
-from gateway.storage.keys.statements import SqlKeys
 from gateway.storage.limits import Limits
 from gateway.storage.limits.statements import SqlLimits
 from gateway.storage.log import Bus, EventLog

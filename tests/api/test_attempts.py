@@ -15,7 +15,7 @@ from gateway.auth.static_keys import StaticKeys
 from gateway.auth.stored_keys import StoredKeys, new_secret
 from gateway.errors import LockedOut, NotAuthenticated
 from gateway.settings import Settings
-from gateway.storage.keys import ApiKey
+from gateway.storage.api_keys import ApiKey
 from gateway.wiring import open_storage
 from tests.harness import Client, Clock, running_gateway
 

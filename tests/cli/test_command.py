@@ -12,8 +12,8 @@ import typer.core
 import typer.main
 
 from gateway import __version__
+from gateway.cli.command_examples import EXAMPLES
 from gateway.cli.command_tree import command_tree
-from gateway.cli.examples import EXAMPLES
 from gateway.client import GatewayClient
 from tests.cli.calling import Command
 from tests.running import Running, clean_environment, run

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway.cli.checks import check_documents, check_embeddings, check_model, check_storage
 from gateway.cli.findings import Finding
+from gateway.cli.machine_checks import check_documents, check_embeddings, check_model, check_storage
 from gateway.cli.stream_check import Arrival, judge
 from gateway.client import GatewayClient
 from gateway.demo.server import serve_demo

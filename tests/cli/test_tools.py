@@ -12,7 +12,7 @@ import sys
 import pytest
 
 from gateway import wiring
-from gateway.events.calls import CallResult
+from gateway.events.tool_calls import CallResult
 from gateway.ids import now_ms
 from gateway.settings import load_settings
 from tests.cli.calling import Command

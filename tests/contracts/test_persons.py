@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from gateway.errors import Conflict
+from gateway.storage.api_keys import ApiKey
 from gateway.storage.audit import AuditEntry
 from gateway.storage.holds import Hold
-from gateway.storage.keys import ApiKey
 from gateway.storage.memories import AllScopes, Evidence, Profile
 from gateway.storage.memories.contract import MemoryStore
 from gateway.storage.persons import Erasure, Kept

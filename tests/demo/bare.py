@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from gateway.demo.versions import NEWEST
+from gateway.demo.api_versions import NEWEST
 from tests.loopback import TIMEOUT
 
 

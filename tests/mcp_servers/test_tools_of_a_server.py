@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from gateway.events.calls import ToolProgress
 from gateway.events.envelope import EventData
+from gateway.events.tool_calls import ToolProgress
 from gateway.settings.value_types import McpServer
 from gateway.tools.base import File
 from gateway.tools.mcp import reconnecting_server

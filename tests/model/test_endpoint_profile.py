@@ -15,8 +15,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from gateway.demo.api_versions import KeyHeader
 from gateway.demo.server import serve_demo
-from gateway.demo.versions import KeyHeader
 from gateway.errors import ModelError, SettingsError
 from gateway.messages import Message, text_block
 from gateway.model.anthropic import AnthropicModel

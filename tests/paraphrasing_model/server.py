@@ -20,23 +20,17 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from gateway.demo import usage, wire
+from gateway.demo.api_versions import check_key
 from gateway.demo.connection import Act, ConnectionCounts, Request
 from gateway.demo.connection import Script as Played
 from gateway.demo.question import blocks, closest
 from gateway.demo.record import MAX_REQUESTS, Record
 from gateway.demo.server import checked_body, parsed_json, refuse, reply_json, serve
 from gateway.demo.strictness import RejectedRequest
-from gateway.demo.versions import check_key
 from gateway.demo.wire import DemoReply, InputUsage, Part, text_block
 from tests.paraphrasing_model import purposes
 from tests.paraphrasing_model.scripts import Script, Scripts, Step
-from tests.paraphrasing_model.wording import (
-    before_a_call,
-    is_chinese,
-    paraphrase,
-    sentences,
-    typographic,
-)
+from tests.paraphrasing_model.wording import before_a_call, is_chinese, paraphrase, sentences, typographic
 
 MEMORY_TOOL = "manage_memory"
 _ASKED_TO_KEEP = ("remember", "from now on", "记住", "記住", "记得", "以后")

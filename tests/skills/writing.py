@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gateway.events.calls import Effect
+from gateway.events.tool_calls import Effect
 from gateway.messages import ToolSpec
 from gateway.skills.catalog import Catalog, build_catalog
 from gateway.skills.definition import MarkdownSkill, Tier

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from gateway.demo.versions import NEWEST
+from gateway.demo.api_versions import NEWEST
 from gateway.memory.provenance import provenance_of
 from gateway.memory.tool import TRUSTS
 from gateway.settings import Settings

@@ -8,7 +8,7 @@ from typing import Any, NoReturn, cast
 import pytest
 
 from gateway.errors import ToolError
-from gateway.events.calls import StepTrace
+from gateway.events.tool_calls import StepTrace
 from gateway.lexical import estimate_tokens
 from gateway.messages import ToolSpec
 from gateway.settings import Settings

@@ -15,9 +15,9 @@ from starlette.requests import Request
 from starlette.responses import StreamingResponse
 from starlette.routing import Route
 
-from gateway.events.calls import ToolCall
 from gateway.events.envelope import StoredEvent, encode, encode_data, encode_scope
 from gateway.events.lifecycle import IterationEnd, IterationStart, TurnStart
+from gateway.events.tool_calls import ToolCall
 from gateway.messages import Block, Message, text_block
 from gateway.settings import Settings
 from gateway.storage.log import Append

@@ -2,12 +2,12 @@
 
 from typing import Any, Literal
 
-from gateway.events.calls import ApprovalRequest, ApprovalResponse, CallResult, ToolCall
 from gateway.events.content import Retrieval, RetrievalHit, Text, Thinking
 from gateway.events.contract import EVENT
 from gateway.events.envelope import EventData, StoredEvent, encode, encode_data, encode_scope
 from gateway.events.lifecycle import Done, IterationEnd, IterationStart, TurnStart
 from gateway.events.memory_skill_artifact import Skill
+from gateway.events.tool_calls import ApprovalRequest, ApprovalResponse, CallResult, ToolCall
 from gateway.messages import Usage
 
 MODEL = "claude-sonnet-5-5"

@@ -12,7 +12,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from structlog.testing import capture_logs
 
-from gateway.events.calls import ToolCall
+from gateway.events.tool_calls import ToolCall
 from gateway.telemetry.observer import Observer
 from gateway.telemetry.redaction import REDACTED, redact
 from gateway.telemetry.spans.message_content import VARIABLE, Content, content_wanted

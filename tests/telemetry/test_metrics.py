@@ -5,9 +5,9 @@ import tracemalloc
 
 import pytest
 
-from gateway.events.calls import ToolCall
 from gateway.events.lifecycle import IterationStart, IterationSuperseded, TurnError, TurnStart
 from gateway.events.session_changes import Compression
+from gateway.events.tool_calls import ToolCall
 from gateway.messages import Usage
 from gateway.telemetry.metrics.instruments import Counter, Histogram
 from gateway.telemetry.turn_facts import SessionArchived

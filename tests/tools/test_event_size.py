@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gateway.events.calls import CallResult, StepTrace
+from gateway.events.tool_calls import CallResult, StepTrace
 from gateway.tools import function
 from gateway.tools.function import tool
 from gateway.tools.steps import MAX_STEPS, STEPS_SIZE

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from gateway.events.calls import Effect
+from gateway.events.tool_calls import Effect
 from gateway.settings.value_types import VERDICTS, Policy
 from gateway.tools.policy import PolicyVerdict, verdict_of
 

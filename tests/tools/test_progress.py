@@ -6,8 +6,8 @@ from time import monotonic
 import pytest
 
 from gateway.errors import StorageError
-from gateway.events.calls import ToolProgress
 from gateway.events.envelope import EventData, encode_data
+from gateway.events.tool_calls import ToolProgress
 from gateway.tools.function import Progress, tool
 from gateway.tools.progress import INTERVAL, MESSAGE_LENGTH
 from gateway.tools.time_limit import run_in_time

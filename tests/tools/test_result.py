@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from gateway.errors import ToolError
-from gateway.events.calls import MemoryWriteSuggestion, StepTrace
+from gateway.events.tool_calls import MemoryWriteSuggestion, StepTrace
 from gateway.tools.base import ToolOutput
 from gateway.tools.function import File, ToolResult, tool
 from gateway.tools.result import MAX_FILES, MAX_ITEMS, MAX_PROBLEMS, WRITES_SIZE

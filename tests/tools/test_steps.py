@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.events.calls import StepTrace
+from gateway.events.tool_calls import StepTrace
 from gateway.tools.function import ToolContext, tool
 from gateway.tools.steps import LABEL_LENGTH, MAX_STEPS, STEPS_SIZE, Steps
 from gateway.tools.time_limit import run_in_time

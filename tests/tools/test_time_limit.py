@@ -9,8 +9,8 @@ import pytest
 import structlog
 
 from gateway.errors import StorageError, ToolError, ToolTimedOut
-from gateway.events.calls import Effect, ToolProgress
 from gateway.events.envelope import EventData
+from gateway.events.tool_calls import Effect, ToolProgress
 from gateway.tools import time_limit
 from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
 from gateway.tools.function import tool

@@ -23,7 +23,7 @@ from gateway.turn.client_calls import (
     unanswered_client_calls,
 )
 from gateway.turn.context import TurnContext
-from gateway.turn.finalize import begin_turn
+from gateway.turn.start_and_end import begin_turn
 from gateway.turn.tool_calls import record_intents
 from tests.history.scripted import USAGE, call
 from tests.storage.writing import OWNER

@@ -10,8 +10,8 @@ from gateway.events.lifecycle import IterationStart
 from gateway.messages import Message, text_block
 from gateway.turn.compression import compress_if_due, compress_overflow
 from gateway.turn.context import TurnContext
-from gateway.turn.finalize import begin_turn
 from gateway.turn.model_call import next_request
+from gateway.turn.start_and_end import begin_turn
 from tests.history.scripted import says, user
 from tests.turn.working import stored, turn_at_work
 

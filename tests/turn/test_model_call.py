@@ -11,8 +11,8 @@ from gateway.messages import Message, text_block
 from gateway.model.base import Answer
 from gateway.storage.messages import History, StoredMessage
 from gateway.turn.context import TurnContext
-from gateway.turn.finalize import begin_turn
 from gateway.turn.model_call import ask, may_think, next_request
+from gateway.turn.start_and_end import begin_turn
 from tests.history.scripted import USAGE, Broken, call, says
 from tests.turn.working import stored, turn_at_work
 

@@ -12,9 +12,9 @@ from gateway.history.transcript import FILE_READ
 from gateway.messages import Attached, Message, attached_block, text_block
 from gateway.storage.messages import History, StoredMessage
 from gateway.turn.context import TurnContext
-from gateway.turn.finalize import begin_turn
 from gateway.turn.model_call import next_request
 from gateway.turn.model_call_files import fit_attachments, remember_withheld, with_files, withhold_files
+from gateway.turn.start_and_end import begin_turn
 from tests.turn.working import stored, turn_at_work
 
 pytestmark = pytest.mark.anyio

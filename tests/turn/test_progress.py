@@ -2,14 +2,14 @@
 
 import pytest
 
-from gateway.events.calls import CallResult, ToolCall
 from gateway.events.content import Text
 from gateway.events.envelope import EventData, StoredEvent, encode, encode_data, encode_scope
 from gateway.events.lifecycle import Done, IterationEnd, IterationStart, IterationSuperseded, TurnStart
+from gateway.events.tool_calls import CallResult, ToolCall
 from gateway.messages import Usage
-from gateway.turn.finalize import TurnBounds
 from gateway.turn.loop import limit_reached
 from gateway.turn.progress import TurnProgress
+from gateway.turn.start_and_end import TurnBounds
 
 pytestmark = pytest.mark.anyio
 

@@ -12,10 +12,10 @@ from gateway.events.envelope import StoredEvent
 from gateway.storage.turns import Accepted, TurnRow
 from gateway.turn import running_turn
 from gateway.turn.context import TurnContext
-from gateway.turn.finalize import COMPLETED, Ending
 from gateway.turn.observer import NullObserver, Tracing
 from gateway.turn.runner import TurnRunner
 from gateway.turn.running_turn import Running
+from gateway.turn.start_and_end import COMPLETED, Ending
 from tests.history.scripted import Scripted
 from tests.loopback import TIMEOUT
 from tests.storage.writing import OWNER

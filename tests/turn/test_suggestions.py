@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import pytest
 import structlog
 
-from gateway.events.calls import MemoryWriteSuggestion
+from gateway.events.tool_calls import MemoryWriteSuggestion
 from gateway.turn import suggestions as waiting
 from gateway.turn.suggestions import MAX_WAITING, MemoryPort, Suggestions, WriteSource
 

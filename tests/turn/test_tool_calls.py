@@ -11,7 +11,7 @@ from gateway.messages import Block, Message, ToolSpec, text_block
 from gateway.model.base import Answer
 from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
 from gateway.turn.context import TurnContext
-from gateway.turn.finalize import begin_turn
+from gateway.turn.start_and_end import begin_turn
 from gateway.turn.tool_calls import (
     CONCURRENT_CALLS,
     record_intents,

@@ -9,7 +9,7 @@ import pytest
 import structlog
 
 from gateway.errors import BadArguments, ToolError, ToolTimedOut
-from gateway.events.calls import MemoryWriteSuggestion, StepTrace
+from gateway.events.tool_calls import MemoryWriteSuggestion, StepTrace
 from gateway.messages import ToolSpec
 from gateway.tools.arguments import check_arguments
 from gateway.tools.base import FunctionTool, ToolContext, ToolOutput

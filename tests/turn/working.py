@@ -13,8 +13,8 @@ from gateway.storage.turns import NewTurn
 from gateway.tools.base import FunctionTool
 from gateway.turn.context import TurnContext
 from gateway.turn.emitter import Emitter
-from gateway.turn.finalize import TurnBounds
 from gateway.turn.progress import TurnProgress
+from gateway.turn.start_and_end import TurnBounds
 from gateway.turn.suggestions import Suggestions
 from gateway.wiring import assemble, function_skills, open_memory, open_skills, storage_on
 from tests.history.scripted import Scripted, ScriptedModel

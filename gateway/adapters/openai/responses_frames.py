@@ -46,7 +46,7 @@ from gateway.adapters.turn_parts import (
     runs_on_client,
 )
 from gateway.errors import GatewayError
-from gateway.events.calls import DECIDERS
+from gateway.events.tool_calls import DECIDERS
 
 CODES: Mapping[str, str] = {
     "upstream_rate_limited": "rate_limit_exceeded",

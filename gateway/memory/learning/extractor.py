@@ -10,7 +10,7 @@ from typing import Protocol
 import structlog
 
 from gateway.errors import DuplicateMemory, GatewayError, InvalidRequest, MemoryFull
-from gateway.events.calls import MemoryWriteSuggestion
+from gateway.events.tool_calls import MemoryWriteSuggestion
 from gateway.ids import now_ms
 from gateway.memory.changes import Attribution, Changed
 from gateway.memory.households import households_of

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from gateway.events.calls import Decision, Scope
+from gateway.events.tool_calls import Decision, Scope
 from gateway.storage.turns import Accepted, TurnRow
 
 

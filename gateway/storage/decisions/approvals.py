@@ -7,7 +7,7 @@ import orjson
 from sqlalchemy import Connection, and_, bindparam, delete, exists, insert, or_, select, update
 
 from gateway.errors import Conflict, NotFound
-from gateway.events.calls import Scope
+from gateway.events.tool_calls import Scope
 from gateway.storage.database import Prepared, SessionLock, Store, claims, reads, writes
 from gateway.storage.decisions import ApprovalRow, Grant, Verdict
 from gateway.storage.decisions.parking import OPEN, count_parked, insert_once, of_call, overdue, park, wake

@@ -18,9 +18,9 @@ from gateway.storage.database import Database, Prepared
 from gateway.storage.messages import StoredMessage
 from gateway.storage.schema import heads, sessions, turns
 from gateway.storage.sessions import MatchedText
-from gateway.storage.sessions.hits import TextMatch, hits_of
 from gateway.storage.sessions.message_queries import MessageRange, ReadArchived, range_of
 from gateway.storage.sessions.purges import IndexedWords
+from gateway.storage.sessions.search_hits import TextMatch, hits_of
 from gateway.storage.sessions.unindexed import TURN_BATCH, Fresh
 from gateway.storage.turns.heads import OF_SESSION
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from gateway.events.calls import Effect
+from gateway.events.tool_calls import Effect
 from gateway.messages import ToolSpec, shortened
 from gateway.settings.value_types import McpServer
 from gateway.tools.base import ToolContext, ToolOutput

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from gateway.events.calls import MemoryWriteSuggestion
+from gateway.events.tool_calls import MemoryWriteSuggestion
 from gateway.memory.changes import Attribution, Changed
 from gateway.memory.learning.extractor import Extractor
 from gateway.memory.learning.report import LearningReport

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import structlog
 
-from gateway.events.calls import MemoryWriteSuggestion
+from gateway.events.tool_calls import MemoryWriteSuggestion
 from gateway.memory.changes import Attribution
 from gateway.storage.memories import MAX_QUARANTINED, Filter, Scope
 from gateway.turn.suggestions import MemoryPort

@@ -2,21 +2,14 @@
 
 from collections.abc import Collection, Sequence
 
-from gateway.auth import (
-    DEFAULT_TENANT,
-    SCOPES_OF,
-    Principal,
-    Role,
-    Scope,
-    tenant_of,
-    user_id_of,
-)
+from gateway.auth import SCOPES_OF, Principal, Role, Scope, tenant_of, user_id_of
 from gateway.auth.stored_keys import new_secret
 from gateway.errors import Forbidden, InvalidRequest, NotFound
-from gateway.events.calls import DECIDERS
+from gateway.events.tool_calls import DECIDERS
 from gateway.ids import new_key_id, now_ms
+from gateway.service.admin_rights import is_admin_of, is_operator
 from gateway.settings import Settings
-from gateway.storage.keys import ApiKey, Keys
+from gateway.storage.api_keys import ApiKey, Keys
 
 OWN_ROLES: frozenset[Role] = frozenset(("member", "reader"))
 """Of keys that anybody may make for themselves."""
@@ -121,22 +114,3 @@ class ApiKeys:
         if "admin" in who.scopes or who.key_id is None:
             return False
         return await self._keys.find(who.key_id) is not None
-
-
-def is_operator(who: Principal) -> bool:
-    """Whether they are an admin of all tenants."""
-    return "admin" in who.scopes and who.tenant == DEFAULT_TENANT
-
-
-def is_admin_of(who: Principal, tenant: str) -> bool:
-    """Whether they are an admin of that tenant, as the operator is of all."""
-    return is_operator(who) or ("admin" in who.scopes and who.tenant == tenant)
-
-
-def person_of(who: Principal, user: str, tenant: str | None) -> str:
-    """The stored id of a user that an admin names. Raises errors.Forbidden: of another tenant."""
-    who.check("admin")
-    wanted = tenant or who.tenant
-    if not is_admin_of(who, wanted):
-        raise Forbidden(f"You are no admin of the tenant {wanted}.", details={"scope": "admin"})
-    return user_id_of(wanted, user)

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from gateway.demo.api_versions import NEWEST, VERSIONS, KeyHeader
 from gateway.demo.server import serve_demo
-from gateway.demo.versions import NEWEST, VERSIONS, KeyHeader
 from tests.demo.bare import ask, fetch
 from tests.demo.conftest import Send
 

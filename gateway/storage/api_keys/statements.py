@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from sqlalchemy import Connection, bindparam, func, or_, select, true, update
 
 from gateway.errors import Conflict
+from gateway.storage.api_keys import ApiKey
 from gateway.storage.database import OwnerLock, Prepared, Store, reads, send, writes
-from gateway.storage.keys import ApiKey
 from gateway.storage.replica_signals import Signal
 from gateway.storage.row_codec import TEXTS, Rows
 from gateway.storage.schema import api_keys

@@ -11,8 +11,8 @@ from gateway.storage.database import Prepared
 from gateway.storage.messages import StoredMessage
 from gateway.storage.schema import messages, sessions, turns
 from gateway.storage.sessions import MatchedText
-from gateway.storage.sessions.excerpts import excerpt, marked
 from gateway.storage.sessions.message_queries import MessageRange, range_of
+from gateway.storage.sessions.search_excerpts import excerpt, marked
 
 SPAN = 64
 """Messages of a turn that are looked through: thirty calls of the model with their results."""

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from gateway.events.calls import CallResult, ResultStatus
 from gateway.events.lifecycle import (
     Done,
     ErrorCode,
@@ -13,6 +12,7 @@ from gateway.events.lifecycle import (
     TurnWarning,
     attached_files,
 )
+from gateway.events.tool_calls import CallResult, ResultStatus
 from gateway.ids import now_ms, trace_id_of
 from gateway.messages import Message, attached_block, text_block
 from gateway.storage.log import Closing

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gateway.errors import Conflict
-from gateway.storage.keys import ApiKey
+from gateway.storage.api_keys import ApiKey
 from gateway.wiring import Storage
 from tests.storage.writing import OWNER
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from gateway.events.calls import ApprovalRequest, CallResult, ToolCall
 from gateway.events.lifecycle import IterationEnd, IterationStart
+from gateway.events.tool_calls import ApprovalRequest, CallResult, ToolCall
 from gateway.messages import Message
 from gateway.turn.context import TurnContext
-from gateway.turn.finalize import CANCELLED, COMPLETED, begin_turn, failed, finalize_turn, noted
 from gateway.turn.progress import CALLS_PER_STEP
+from gateway.turn.start_and_end import CANCELLED, COMPLETED, begin_turn, failed, finalize_turn, noted
 from tests.turn.working import stored, turn_at_work
 
 pytestmark = pytest.mark.anyio
