@@ -21,7 +21,7 @@ from starlette.types import Scope
 from gateway.adapters.adapter import Adapter, switched_on
 from gateway.api.url_table import ENDPOINTS
 from gateway.errors import GatewayError
-from gateway.http.audit import Audit
+from gateway.http.audit_middleware import Audit
 from gateway.http.conditional_requests import is_known
 from gateway.http.endpoint import OPEN, Endpoint
 from gateway.http.error_responses import Dialect, on_bug, on_gateway_error, on_http_error

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, bindparam, null, select, update
 from gateway.errors import Conflict, NotFound
 from gateway.storage.database import Prepared
 from gateway.storage.projects import Sharing
-from gateway.storage.projects.stranded import settle
+from gateway.storage.projects.stranded_turns import settle
 from gateway.storage.refusals import no_session
 from gateway.storage.schema import branches, heads, project_members, sessions
 from gateway.storage.sessions.busy import check_is_idle

@@ -9,7 +9,7 @@ from gateway.errors import Conflict, Forbidden, NotFound
 from gateway.storage.database import OwnerLock, Prepared, Store, reads, writes
 from gateway.storage.projects import Member, Membership, Project
 from gateway.storage.projects.access import access, artifact_owner
-from gateway.storage.projects.stranded import settle
+from gateway.storage.projects.stranded_turns import settle
 from gateway.storage.row_codec import Rows
 from gateway.storage.schema import project_members, projects, sessions
 from gateway.storage.turns import TurnRow

@@ -13,7 +13,6 @@ from sqlalchemy import (
     insert,
     literal_column,
     select,
-    true,
     update,
 )
 
@@ -34,6 +33,7 @@ from gateway.storage.turns import Accepted, NewTurn, TurnRow, title_from_message
 from gateway.storage.turns import heads as fence
 from gateway.storage.turns import instructions as client_instructions
 from gateway.storage.turns.attachments import json_of, take_in
+from gateway.storage.turns.cancellation import request_cancel
 from gateway.storage.turns.client_tool_sets import add_tools
 from gateway.storage.turns.rows import OF_ID, OF_SESSION, SAME_MESSAGE, SESSION_OF, accepted_of, turn_of
 
@@ -64,7 +64,6 @@ ADD_TURN = Prepared(
         | {"last_seq": 0, "cancel_requested": false(), "iterations": 0}
     )
 )
-CANCEL = Prepared(update(turns).where(OF_ID, turns.c.status != "done").values(cancel_requested=true()))
 CLAIM = Prepared(
     update(turns)
     .where(OF_ID)
@@ -207,11 +206,6 @@ def take_over(connection: Connection, replica: str, turn_id: str, *, recovered: 
     if recovered:
         COUNT_RECOVERY.run(connection, turn_id=turn_id)
     return accepted_of(connection, turn_id)
-
-
-def request_cancel(connection: Connection, turn_id: str) -> None:
-    if CANCEL.run(connection, turn_id=turn_id).rowcount:
-        send(connection, Signal("cancel", turn_id))
 
 
 def _in_force(connection: Connection, session_id: str, session: Entered, asked: str | None) -> str | None:

@@ -9,7 +9,8 @@ from gateway.storage.log import outbox
 from gateway.storage.schema import turns
 from gateway.storage.turns import OwnedTurn
 from gateway.storage.turns import heads as fence
-from gateway.storage.turns.beginning import accept, claim_next, request_cancel, take_over
+from gateway.storage.turns.beginning import accept, claim_next, take_over
+from gateway.storage.turns.cancellation import request_cancel
 from gateway.storage.turns.client_tool_sets import tools_of
 from gateway.storage.turns.rows import (
     OF_ID,

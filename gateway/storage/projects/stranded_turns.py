@@ -8,7 +8,7 @@ from gateway.storage.database import send
 from gateway.storage.replica_signals import Signal
 from gateway.storage.schema import RUNNING, WAITING, project_members, sessions, turns
 from gateway.storage.turns import TurnRow
-from gateway.storage.turns.beginning import request_cancel
+from gateway.storage.turns.cancellation import request_cancel
 from gateway.storage.turns.rows import TURNS, turn_of
 
 _m, _owners = project_members.c, project_members.alias("owners").c
