@@ -27,6 +27,7 @@ from psycopg import sql
 
 from gateway.storage.postgres.connections import ServerAddress
 from gateway.storage.postgres.migrating import migrate
+from tests.emptying import Emptying
 from tests.loopback import TIMEOUT, free_port
 
 Test = TypeVar("Test", bound=Callable[..., Any])
@@ -71,6 +72,11 @@ CONFIGURATION = {
 _PR_SET_PDEATHSIG = 1
 
 _made: list[str] = []
+"""What a test has of its own templates."""
+_copies: list[str] = []
+"""What it has with today's tables."""
+_used: list[str] = []
+"""Those of tests before."""
 
 
 def has_database(folder: Path) -> bool:
@@ -90,19 +96,39 @@ def database_in(folder: Path) -> str:
 
 def new_database(template: str | None = None) -> str:
     """The URL of a database of its own with today's tables, or what `template` has."""
+    while template is None and _used:
+        name = _used.pop()
+        if _emptying().emptied(url_of(name)):
+            _copies.append(name)
+            return url_of(name)
+        _drop(name)
     name = f"t_{secrets.token_hex(8)}"
     source = template or _template()
     # A copy of its files takes the server a third of the time of a copy in its log.
     copy = sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY file_copy")
     _administer(copy.format(*map(sql.Identifier, (name, source))))
-    _made.append(name)
+    (_made if template else _copies).append(name)
     return url_of(name)
 
 
 def drop_databases() -> None:
-    """Removes the databases that were made since, whoever has them open."""
+    """Removes the databases that were made since, whoever has them open: what has today's tables is emptied
+    when the next one is asked for."""
+    _used.extend(_copies)
+    _copies.clear()
     while _made:
-        _administer(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(_made.pop())))
+        _drop(_made.pop())
+
+
+@cache
+def _emptying() -> Emptying:
+    return Emptying(url_of(_template()))
+
+
+def _drop(name: str) -> None:
+    if _emptying.cache_info().currsize:
+        _emptying().forget(url_of(name))
+    _administer(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
 
 
 def url_of(name: str) -> str:
@@ -115,7 +141,6 @@ def server() -> str:
     """Where the server is. It ends with this process."""
     running = os.environ.get("GATEWAY_TEST_POSTGRES")
     if running:
-        atexit.register(_drop_template)
         return running
     folder = Path(tempfile.mkdtemp(prefix="postgres-"))
     process, address = start(folder)
@@ -241,12 +266,6 @@ def _template() -> str:
     return name
 
 
-def _drop_template() -> None:
-    if _template.cache_info().currsize:
-        name = sql.Identifier(_template())
-        _administer(sql.SQL("DROP DATABASE IF EXISTS {}").format(name))
-
-
 def _administer(statement: sql.Composed) -> None:
     _administration().execute(statement)
 
@@ -255,8 +274,16 @@ def _administer(statement: sql.Composed) -> None:
 def _administration() -> psycopg.Connection[Any]:
     """One connection for all of it: the server starts a process for each."""
     connection = psycopg.connect(server(), autocommit=True)
-    atexit.register(connection.close)
+    atexit.register(_leave, connection)
     return connection
+
+
+def _leave(connection: psycopg.Connection[Any]) -> None:
+    """The server as it was: another one than ours goes on."""
+    drop_databases()
+    for name in (*_used, *([_template()] if _template.cache_info().currsize else [])):
+        _drop(name)
+    connection.close()
 
 
 def _stop(process: subprocess.Popen[Any], folder: Path) -> None:

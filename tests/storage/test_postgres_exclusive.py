@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from gateway.errors import Conflict, StorageError
-from gateway.storage.postgres.connections import ServerAddress
+from gateway.storage.postgres.connections import NAME, ServerAddress
 from gateway.storage.postgres.exclusive import PostgresExclusive
 from tests.loopback import TIMEOUT
 from tests.postgres import database_in, needs_postgres
@@ -36,8 +36,8 @@ async def two(url: str, anyio_backend: str) -> AsyncGenerator[Two]:
 
 
 def cut(url: str) -> int:
-    """Ends all connections to the database; how many these were."""
-    others = "FROM pg_stat_activity WHERE datname = current_database() AND pid != pg_backend_pid()"
+    """Ends all connections of gateways to the database; how many these were."""
+    others = f"FROM pg_stat_activity WHERE datname = current_database() AND application_name = '{NAME}'"
     with psycopg.connect(url, autocommit=True) as connection:
         return len(connection.execute(f"SELECT pg_terminate_backend(pid) {others}").fetchall())
 
