@@ -28,7 +28,6 @@ from gateway.api.url_table import ENDPOINTS
 from gateway.cli import command_tree
 from gateway.messages import Usage
 from gateway.model.prices import cost_of
-from tests.blank import Blanks, blanks, copy_blanks
 from tests.known import remember
 
 # What a gateway would load or find out when it starts, to be forked with the rest.
@@ -44,14 +43,16 @@ cost_of("claude-sonnet-5-5", Usage(input_tokens=1, output_tokens=1))
 
 ROOT = Path(__file__).parent.parent
 FORKED = get_context("forkserver")
+FORKED_FROM = "tests.forked_from"
+"""What the process imports that the others are forked from."""
 PR_SET_PDEATHSIG = 1
 """Of `man 2 prctl`: a signal for when the parent has ended."""
 
 
 def forked(run: Callable[..., object], *args: object) -> ForkServerProcess:
     """A process that runs this."""
-    FORKED.set_forkserver_preload([__name__])
-    process = FORKED.Process(target=_run, args=(blanks(), run, args))
+    FORKED.set_forkserver_preload([FORKED_FROM])
+    process = FORKED.Process(target=_run, args=(run, args))
     with chdir(ROOT):  # where the first of them, from which the others are forked, finds this module
         process.start()
     return process
@@ -72,9 +73,8 @@ def telling(run: Callable[..., object], *args: object) -> Generator[tuple[ForkSe
         process.close()
 
 
-def _run(known: Blanks, run: Callable[..., object], args: Sequence[object]) -> None:
+def _run(run: Callable[..., object], args: Sequence[object]) -> None:
     _end_with_the_tests()
-    copy_blanks(known)
     run(*args)
 
 

@@ -3,7 +3,7 @@
 import os
 import ssl
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from importlib.metadata import EntryPoints, entry_points
 from typing import Any
@@ -12,6 +12,8 @@ import httpcore2
 import typer.main
 from opentelemetry.sdk import resources
 from pydantic import BaseModel, create_model
+from pydantic.fields import FieldInfo
+from pydantic_settings import EnvSettingsSource
 from starlette import routing
 
 from gateway.cli import command_tree
@@ -23,7 +25,11 @@ from gateway.tools import function
 _models: dict[str, type[BaseModel]] = {}
 _judged: dict[int, tuple[dict[str, Any], bool]] = {}
 _described: dict[tuple[int, ...], tuple[Sequence[Endpoint], dict[str, Any]]] = {}
+_named: dict[tuple[type[BaseModel], str], list[tuple[str, str, bool]]] = {}
+_complex: dict[int, tuple[FieldInfo, tuple[bool, bool]]] = {}
 _explodes = function.explodes
+_names_of = EnvSettingsSource._extract_field_info  # pyright: ignore[reportPrivateUsage]
+_is_complex = EnvSettingsSource._field_is_complex  # pyright: ignore[reportPrivateUsage]
 _openapi = openapi.openapi
 _read_certificates = httpcore2.default_ssl_context
 _aggregated = resources.get_aggregated_resources
@@ -39,13 +45,16 @@ def remember() -> None:
     # All commands with all their options are made of signatures before one of them runs.
     command_tree.command_tree = cache(command_tree.command_tree)
     typer.main.get_command = cache(typer.main.get_command)
+    # Each of the 160 settings is asked twice what it may be called in the environment, and what its type is.
+    EnvSettingsSource._extract_field_info = _names  # type: ignore[method-assign]
+    EnvSettingsSource._field_is_complex = _complexity  # type: ignore[method-assign]
     openapi.openapi = _description
     routing.compile_path = cache(routing.compile_path)
     function.create_model = _model  # type: ignore[assignment]
     function.explodes = _judgement
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=2)
 def _installed(group: str, path: tuple[str, ...]) -> EntryPoints:
     return entry_points(group=group)
 
@@ -67,6 +76,23 @@ def _resource(detectors: Sequence[Any], initial: Any) -> resources.Resource:
 @cache
 def _detected(_environment: tuple[tuple[str, str], ...]) -> resources.Resource:
     return _aggregated(resources._build_resource_detectors(), resources._DEFAULT_RESOURCE)  # pyright: ignore[reportPrivateUsage]
+
+
+def _names(
+    source: EnvSettingsSource, field: FieldInfo, name: str, nested: Mapping[str, Any] | None = None
+) -> list[tuple[str, str, bool]]:
+    if nested is not None:
+        return _names_of(source, field, name, nested)
+    key = (source.settings_cls, name)
+    if key not in _named:
+        _named[key] = _names_of(source, field, name)
+    return _named[key]
+
+
+def _complexity(source: EnvSettingsSource, field: FieldInfo) -> tuple[bool, bool]:
+    if id(field) not in _complex:
+        _complex[id(field)] = (field, _is_complex(source, field))
+    return _complex[id(field)][1]
 
 
 def _description(endpoints: Sequence[Endpoint]) -> dict[str, Any]:

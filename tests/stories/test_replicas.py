@@ -16,7 +16,6 @@ import psycopg
 import pytest
 
 from gateway.turn import takeover
-from tests.blank import blanks
 from tests.harness import TIMEOUT, Client, client_at, events, text_of, the, types
 from tests.postgres import needs_postgres, new_database
 from tests.running import Running, limited_gateway_process
@@ -56,7 +55,6 @@ async def replicas(folder: Path, demo_url: str, **given: str) -> AsyncGenerator[
         TOLD: str(folder / "told"),
         SECONDS: "0.1",
     } | given
-    blanks()  # in this thread, as SQLite's connections are made
     async with AsyncExitStack() as stack:
 
         async def start(
