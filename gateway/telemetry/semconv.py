@@ -100,7 +100,7 @@ ARTIFACT_SIZE: Final = "gateway.artifact.size"
 ARTIFACT_LINES: Final = "gateway.artifact.lines"
 ARTIFACT_SOURCE: Final = "gateway.artifact.source"
 """Where a content comes from: `tool`, `attachment` or `upload`."""
-ATTACHMENTS: Final = "gateway.turn.model_call_files"
+ATTACHMENTS: Final = "gateway.turn.attachments"
 ATTACHED_SIZE: Final = "gateway.turn.attachments_size"
 """Bytes of all files of the message."""
 

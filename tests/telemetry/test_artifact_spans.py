@@ -49,7 +49,7 @@ def test_a_turn_says_how_many_files_its_message_brought() -> None:
     root = attributes(drawing.draw(with_files(100, 23).done())["invoke_agent support"])
     bare = attributes(Drawing().draw(Story().begin().done())["invoke_agent support"])
 
-    assert (root["gateway.turn.model_call_files"], root["gateway.turn.attachments_size"]) == (2, 123)
+    assert (root["gateway.turn.attachments"], root["gateway.turn.attachments_size"]) == (2, 123)
     assert not any("attachments" in name for name in bare)
     assert CANARY not in "".join(span.to_json() for span in drawing.exporter.get_finished_spans())
 
