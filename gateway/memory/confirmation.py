@@ -56,7 +56,7 @@ _ASKING = re.compile(
     r"|记住|记下来?|记录|记|保存|存下来?|存|确认|保留|需要|要不要|要|是否|可以|句话|一?下|信息|资讯|资料|消息|事情"
     r"|内容|偏好|事实|长期|记忆|以后|下次|件事|[帮您你我吗呢么把这那条个些吧对是的了也都它请就为给替到里中进在想不]"
 )
-"""Words in which is asked whether something is to be remembered, and none of what it is."""
+"""The words of the question whether something is to be remembered; what remains of it is what it is about."""
 _INSISTS = re.compile(
     r"\b(?:anyway|anyhow|nevertheless|regardless|i\sinsist|even\s(?:so|though)|i\sknow\s(?:it|this|that)(?:'s|\sis))\b"
     r"|还是|就是要|坚持|尽管|我知道(?:这|它)?是"

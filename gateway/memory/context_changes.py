@@ -34,10 +34,10 @@ class ContextState:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What goes with a message: `rows` were changed by others; `recalled` are they as they are shown, then
-    that some were forgotten, and without text those that the session's own turns changed. `waiting` are
-    corrected ones for which there was no room, `more` counts new ones, and `as_of` is the time up to which
-    nothing is new any more."""
+    """What goes with a message. `rows` are the changed memories that are shown. `recalled` has in this order
+    memories that the session's own turns changed, without text; `rows` as they are shown; a notice for each
+    forgotten one. `waiting` are corrected memories for which there was no room, `more` is the number of new
+    ones that are not shown. Changes up to `as_of` are not new any more, shown or not."""
 
     rows: Sequence[MemoryRow]
     recalled: Sequence[Recalled]
@@ -111,8 +111,8 @@ async def changes_since(
 async def _new(
     store: MemoryStore, scope: Scope, known: Mapping[str, MemoryRow | None], as_of: int | None
 ) -> tuple[Sequence[MemoryRow], int]:
-    """The last memories that are not `known`, those being by their ids as they are now, and how many others
-    there are."""
+    """The newest memories that are not in `known` (id to current row, or None), MAX_NEW at most, and how many
+    more new ones there are."""
     if as_of is None:
         return (), 0
     which = replace(SNAPSHOT_FILTER, since=as_of + 1)

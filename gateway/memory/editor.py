@@ -58,10 +58,10 @@ class Editor:
     async def save(
         self, new: NewMemory, reason: str, *, stated: str = "", **basis: Unpack[Basis]
     ) -> Sequence[Changed]:
-        """Stores a memory, or reinforces what is remembered word for word already, in the place of those that
-        it replaces (`comparison.replaces`), in one transaction. They are of the same user, for the same
-        people; their pin and their importance stay. `stated` is the user's message that led to it, "" when
-        there is none. What waits to be confirmed or comes from elsewhere replaces nothing.
+        """Stores a memory; if one has the same content already, that one is reinforced. In the same
+        transaction the memory replaces those for which `comparison.replaces` holds, of the same user and with
+        the same audience; their pin and their importance stay. `stated` is the user's message that led to it,
+        "" when there is none. What waits to be confirmed or comes from elsewhere replaces nothing.
 
         Returns:
             The memory; then those that it replaced, and those that were flagged, as far as the scope sees
@@ -124,7 +124,8 @@ class Editor:
 
     async def erase(self, memory_id: str, reason: str, *, version: int | None = None) -> Changed:
         """Erases a memory, deleted or not, and takes its words out of the sessions of `owners`. The upkeep of
-        the process that has these sessions does so once more (see `Upkeep`), and settles the erasure.
+        the process that has these sessions does that a second time (see `Upkeep`), and then marks the erasure
+        as done.
 
         Raises:
             errors.StorageError: the memory is not erased; or it is, and its words are still in sessions; the
@@ -191,7 +192,7 @@ class Editor:
     async def merge(self, memory_ids: Sequence[str], reason: str) -> Sequence[Changed]:
         """Makes one memory of several that the same people see: their contents without repetition, from the
         oldest on; the highest importance and confidence; all tags, decisions and references, and what the
-        viewer is quoted with. What it is about otherwise (owner, type) is that of the most important one.
+        viewer is quoted with. Its other fields (owner, type, …) are those of the most important memory.
 
         Returns:
             The new memory, then those that it replaces.

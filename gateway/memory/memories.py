@@ -21,7 +21,7 @@ MAX_DEPENDS_ON = 20
 SAYING = frozenset({"content", "summary", "context", "decisions", "refs"})
 """The fields that a person reads before they confirm a memory."""
 MAX_WORDS = 64
-"""Words of a text by which those are found that resemble it."""
+"""Words of a text that are searched for at most, to find the memories that resemble it."""
 CANDIDATES = 5
 """Candidates for a merge that a refusal at the limit names."""
 REPLACEABLE = Filter(statuses=("active", "suppressed"), quarantined=False, runtime=True)
@@ -225,8 +225,8 @@ class Memories:
         self, scope: Scope, duplicate: DuplicateMemory, step: Change, by: Attribution, besides: Besides | None
     ) -> Changed:
         new, evidence, details = step.row, step.evidence, duplicate.details or {}
-        # One with the same content is for the same audience: the scope may write for it, though perhaps not
-        # look: a person saves for a role without being in it.
+        # One with the same content has the same audience. The right to write for it is no right to read it: a
+        # user may save for a role in which they are not. So it is looked for among all that the user has.
         viewer = AllScopes(scope.user_id, scope.households) if details["same"] == "digest" else scope
         known = await self._seen(viewer, str(details["id"]))
         if known is None:

@@ -149,8 +149,8 @@ class Recall:
     async def retrieve(
         self, scope: Scope, message: str, *, message_count: int, known: InContext, turn_id: str | None = None
     ) -> RetrievalResult | None:
-        """The memories for a message (that of `turn_id`), or None. Where none are needed those are found all
-        the same that plainly answer it. Memories in context cost nothing of the budget."""
+        """The memories for a message (that of `turn_id`), or None. Where none are needed, those that
+        have most of the message's words are still found. Memories in context cost nothing of the budget."""
         budget = self._settings.memory_turn_tokens
         decision = await self._controller.decide(
             message,

@@ -23,7 +23,8 @@ def reinforced(row: MemoryRow, evidence: Sequence[Evidence], **fields: Any) -> M
 
 
 def statements(evidence: Sequence[Evidence]) -> int:
-    """How many of the quotes are the user's: what they agreed to with one is no second."""
+    """How many of the quotes are the user's. A quoted proposal of the assistant, to which the user agreed, is
+    not counted beside the quote of the user's agreement."""
     return sum(each.author == "user" for each in evidence)
 
 

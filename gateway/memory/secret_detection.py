@@ -23,7 +23,7 @@ _NAME = r"""
       | 保[护護]
       | (?:改|更新|换|換)[过過了]? \s*$ )
 """
-"""Words that a secret is introduced with, but for what else is called after it."""
+"""Words that announce a secret, but not where they begin a compound, as in "password manager"."""
 _NO_VALUE = r"""
     (?! (?: on | in | at | under | behind | inside | near | next | by | above | below | from | with
       | without | for

@@ -6,8 +6,9 @@ One budget of tokens for all memories, in the order of their weight (pinned, imp
     what is left of it      makes the first summaries full
     the others              are counted
 
-So another memory takes the place of its own line, from the lightest ones. The snapshot has no score or
-counter, and no time but the memories' own days: the same memories give the same text.
+So a memory that is added needs the room of one line, which it takes from those of the lowest priority. The
+snapshot has no score or counter, and no time but the memories' own days: the same memories give the same
+text.
 """
 
 import hashlib

@@ -151,7 +151,7 @@ class Emitter:
 
     @property
     def has_capacity(self) -> bool:
-        """Whether little enough is pending."""
+        """Whether no more than MAX_PENDING bytes wait to be appended."""
         return self._pending <= MAX_PENDING
 
     async def wait_for_capacity(self) -> None:

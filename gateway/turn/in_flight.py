@@ -54,8 +54,8 @@ class InFlight:
 
     @contextmanager
     def admission(self, user_id: str, session_id: str) -> Generator[None]:
-        """The place of a turn that is being accepted, so that many at once are not too many. A session takes
-        one, however many wait in it.
+        """Reserves a slot while a turn is being accepted, so that turns that are accepted at the same time
+        cannot exceed a limit together. A session needs one slot, however many of its turns wait.
 
         Raises:
             errors.QueueFull: as many run as the settings allow: in all, of that user, or of all users of the
@@ -214,7 +214,7 @@ class InFlight:
         undelivered = self._runner.undelivered
         if session_id not in undelivered:
             return
-        undelivered.discard(session_id)  # before asking: what comes meanwhile is asked for again
+        undelivered.discard(session_id)  # before the query: what comes during it adds the session again
         try:
             delivered = await self._deps.log.deliver(session_id, now_ms())
         except GatewayError as error:
@@ -227,7 +227,7 @@ class InFlight:
         """The turn that waited longest, if one does; tried until the database answers."""
         delays = chain(RETRY_DELAYS, repeat(RETRY_DELAYS[-1]))
         while session_id in self._waiting and not self.draining.is_set():
-            self._waiting.discard(session_id)  # before asking: who comes meanwhile is asked for again
+            self._waiting.discard(session_id)  # before the query: who comes during it adds it again
             try:
                 accepted = await self._deps.turns.claim_next(session_id)
             except StorageError:

@@ -27,7 +27,7 @@ from gateway.turn.context import MemoryState, TurnContext
 from gateway.turn.generation import Reason
 
 NOT_READ = -1
-"""Where no generation begins: the memory could not be read when the session's did."""
+"""In the place of `generation_from`: the memory could not be read at the start of the prompt generation."""
 
 CHANGED = Reason(
     "memory_changed",
@@ -168,9 +168,9 @@ def digests_of(history: History) -> dict[str, str]:
 
 
 def known_of(history: History, rows: Sequence[MemoryRow], *, but: Collection[str] = ()) -> InContext:
-    """The memories in a session's context, and those shown in full; `rows` are their current versions; which
-    text of a memory was shown before a change is not known. Memories in `but`, whose content has changed, are
-    left out."""
+    """The memories in a session's context, and which of them the model was shown in full. `rows` are their
+    current versions: only the digest is kept of what was shown, so that a memory that has changed since does
+    not count as shown in full. Memories in `but` are left out."""
     prompted = history.memories or PromptMemories("", {}, history.generation_from)
     now = {row.id: digest_of(row) for row in rows}
     # A line has the content; the other fields of a memory are shown when it is retrieved.

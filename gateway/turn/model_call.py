@@ -60,8 +60,8 @@ def may_think(history: History, turn_id: str) -> bool:
 
 async def ask(turn: TurnContext, request: ModelRequest) -> Answer:
     """Asks until an attempt is complete, emitting iteration_start, the deltas and iteration_end, with which
-    the message and the intents of its tool calls are stored. A failed attempt worth repeating is
-    superseded; none is repeated for which a limit has no room.
+    the message and the records of its tool calls are stored. An attempt whose failure is retryable is
+    superseded by another one, unless that would exceed a limit.
 
     Raises:
         ModelError: the last attempt's failure; its iteration is still open, start_and_end.py keeps what it
@@ -142,7 +142,7 @@ async def _attempt(turn: TurnContext, request: ModelRequest) -> Answer:
 
 
 def _check_calls(answer: Answer, most: int) -> None:
-    """Raises TooManyToolCalls, also where the model's edge has no such limit."""
+    """Raises TooManyToolCalls. Checked here too, since not every implementation of `Model` has the limit."""
     if sum(block["type"] == "tool_use" for block in answer.content) > most:
         raise TooManyToolCalls(most)
 

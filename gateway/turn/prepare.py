@@ -39,7 +39,7 @@ async def prepare(turn: TurnContext) -> None:
     for step in STEPS:
         history, reason = await step(turn, history)
         reasons += [reason] if reason is not None else []
-    # Open: the view changed while a turn ran, and all thinking until now was signed for another prefix.
+    # GENERATION_OPEN: a compression changed the prefix during a turn; the new generation begins only now.
     if reasons or history.generation_from >= GENERATION_OPEN:
         history = await begin_generation(turn, history, reasons)
     history = await render_in_prompt(turn, history)

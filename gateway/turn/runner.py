@@ -62,8 +62,8 @@ class TurnRunner:
         return session_id in self._emitters
 
     def own(self, turn: TurnRow, *, has_waited: bool = False) -> Running:
-        """Makes the turn cancellable, and cancels it if that was requested earlier: the commit that makes it
-        this process's own precedes this call."""
+        """Makes the turn cancellable, and cancels it if that was requested earlier. Call it after the commit
+        that gives the turn to this process."""
         running = self.running[turn.id] = Running(turn, has_waited=has_waited)
         if self._cancelled.pop(turn.id, False):
             running.request_stop("cancelled")

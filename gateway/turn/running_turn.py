@@ -24,7 +24,7 @@ class Running:
         self._over = self._loop.create_future()
 
     def again(self) -> "Running":
-        """The same turn under a new owner's number: it was asked to stop as before."""
+        """The same turn, to run under a new epoch. A request to stop it is carried over."""
         again = Running(self.turn, has_waited=self.has_waited)
         if self.why is not None:
             again.request_stop(self.why)

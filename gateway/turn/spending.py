@@ -13,9 +13,9 @@ NOTHING = Usage(input_tokens=0, output_tokens=0)
 
 
 async def hold_for(turn: TurnContext, request: ModelRequest) -> Ending | None:
-    """Holds what the turn has spent and what `request` may cost: its prompt, and `max_tokens` of answer. An
-    attempt that broke off may have cost its `max_tokens` too, whatever it reported. How the turn ends where
-    a limit has no room for it. Raises errors.StorageError."""
+    """Reserves what the turn has spent and what `request` may cost: its prompt, and `max_tokens` of answer.
+    An attempt that broke off may have cost its `max_tokens` too, whatever it reported. Returns None, or how
+    the turn ends if the reservation would exceed a limit. Raises errors.StorageError."""
     limits, model = turn.deps.limits, request.model
     if limits is None:
         return None
@@ -44,7 +44,7 @@ def at_most(prompt: int, answer: int) -> Usage:
 
 
 def _spent(model: str, usage: Usage) -> Spent:
-    """By the list prices of the model that was asked for: what is settled in the end is what the turn's calls
-    told of themselves."""
+    """An estimate by the list prices of the model that was asked for. What is charged when the turn ends is
+    the usage that its calls reported."""
     cost = cost_of(model, usage)
     return Spent(usage.total, None if cost is None else microdollars(cost))

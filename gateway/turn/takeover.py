@@ -1,7 +1,7 @@
 """The loop in which a process asks the database what it has to do: turns that it takes over from a replica
-that is gone or gives them up, turns to stop, sessions to go on with. It hands all to `in_flight`.
+that is gone or has released them, turns to stop, sessions to go on with. It hands all to `in_flight`.
 
-orphans, released turns ──▶ recover     sessions where turns only wait ──▶ queue
+lost and released turns ──▶ recover     sessions where turns only wait ──▶ queue
 turns to be stopped     ──▶ cancel      what is left in the outbox     ──▶ deliver_left
 """
 
@@ -110,7 +110,7 @@ class Ownership:
         return former[1]
 
     async def check(self) -> None:
-        """Raises errors.StorageError: the server is one that another has taken the place of."""
+        """Raises errors.StorageError: the database server that answers is no longer the primary one."""
         if self._went_back:
             raise StorageError(
                 "The database's server is on an older timeline than before: another one was promoted.",

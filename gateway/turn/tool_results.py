@@ -26,7 +26,7 @@ MAX_SIZE = 32_768
 """Bytes of JSON of what the model reads of one result, however few tokens it has: with its steps and memory
 writes its event stays below 64 kB."""
 FILE_SIZE = 600
-"""Of these, so many are kept free for each file: no reference goes untold."""
+"""Bytes of MAX_SIZE that are reserved for each file, so that its reference always fits."""
 SUMMARY_LINES, SUMMARY_LENGTH = 3, 300
 """Lines and characters of an artifact's compact form in its event."""
 
@@ -37,8 +37,8 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ForModel:
-    """The result of a call as the model reads it, and its artifacts. `warnings` name what could not
-    be."""
+    """The result of a call as the model reads it, and the artifacts that were `kept` of it. `warnings` name
+    the contents that could not be stored as artifacts."""
 
     content: str
     kept: Sequence[ArtifactRow] = ()
@@ -82,8 +82,8 @@ async def for_model(
 
 
 class _Result:
-    """The result of a call in the making: the `texts` for the model, what was `kept` and what could
-    not be. `left` are the bytes of JSON that may still be added."""
+    """The result of a call in the making: the `texts` for the model, the artifacts that were `kept`, and
+    `warnings` of contents that could not be stored. `left` are the bytes of JSON that may still be added."""
 
     def __init__(
         self, artifact_store: ArtifactStore, origin: Origin, tool: str, note: str | None, left: int

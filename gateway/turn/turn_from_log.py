@@ -39,7 +39,8 @@ async def progress_of(events: EventLog, turn: TurnRow, head: int, observer: Turn
 
 
 async def advanced_past_shown(turns: TurnOwnership, accepted: Accepted, shown: int) -> Accepted:
-    """The turn, behind every number that was `shown`: a server that was promoted may lack the newest events.
+    """The turn, with its log's head past `shown`, the highest number that was published: after a failover the
+    promoted database server may lack the newest events, and no number may be used twice.
 
     Raises:
         StorageError: not now. TurnLost: the turn has another owner.

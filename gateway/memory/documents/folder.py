@@ -170,8 +170,9 @@ def files_of(root: Path) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """A file as it was read in a state, None if it is to be read again in any; `filed` may be of a former
-    state, for the reason in `problem`, which may still be to come."""
+    """The last reading of a file, in `state` (None: read it again at the next scan). `filed` is the document
+    as it could be read last: of an earlier state when `problem` says why the present one cannot be used, or
+    while a file that cannot be used is still being written."""
 
     state: State | None
     filed: DocumentFile | None

@@ -68,10 +68,10 @@ class Documents:
         return self._found
 
     async def refresh(self) -> FolderContents:
-        """Looks again, and makes the documents in use the stored ones if there is a store.
+        """Scans the folders again. If there is a store, the stored documents are then those in use.
 
         Raises:
-            StorageError: they cannot be stored; the next look tries again.
+            StorageError: they cannot be stored; the next scan tries again.
         """
         async with self._exclusive.hold("documents"):
             return await self._refresh()
@@ -186,7 +186,8 @@ class Documents:
         return bool(removed)
 
     async def _run(self, work: Callable[[], T]) -> T:
-        """In a thread, since it reads files. One whose caller was cancelled goes on, beside the next one."""
+        """Runs `work` in a thread, since it reads files. It goes on when its caller is cancelled, and a lock
+        makes the next one wait for it."""
 
         def alone() -> T:
             with self._looking:

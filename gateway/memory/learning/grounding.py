@@ -38,8 +38,8 @@ class Proposal:
 @dataclass(frozen=True, slots=True)
 class GroundedCandidate:
     """A candidate with its evidence: `quote` is verbatim text of the user's message at `position`, from
-    character `start` on, within `clause`, and that within `sentence`. An assent has the `proposal` that it is
-    one to. `doubt` is why a person has to confirm it first, `note` what else is to be known of it."""
+    character `start` on, within `clause`, and that within `sentence`. An assent has the `proposal` that it
+    agrees to. `doubt` is the reason why a person has to confirm it first, `note` a remark for the reader."""
 
     candidate: Candidate
     position: int
@@ -69,9 +69,9 @@ def ground(
 
     The message that the candidate names is searched first, then the user's others. If the content is not in
     the user's words (`wording`), a person has to confirm it, unless it has the same meaning; content in
-    another language or script is replaced by the user's words. So has a person to confirm an assent where the
-    words before it may be others': a tool had spoken that the operator does not trust (`trusts`, by name), or
-    the assistant only reported it.
+    another language or script is replaced by the user's words. An assent also has to be
+    confirmed where what it agrees to may be somebody else's: the model had read the output of a tool that
+    the operator does not trust (`trusts`, by name), or the assistant only reported what others said.
     """
     texts = excerpt.user_texts
     for position in dict.fromkeys([candidate.message, *texts]):

@@ -46,7 +46,7 @@ class Embedded:
 
 
 class EmbeddingWorker:
-    """One per process, of which one at a time embeds. Works while `run` runs."""
+    """One per process, and a lock lets one process at a time embed. Works while `run` runs."""
 
     def __init__(
         self,
