@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from gateway.cli import main
+from gateway.demo.server import serve_demo
 from tests.forked import forked, write_to
 from tests.loopback import TIMEOUT
 
@@ -89,8 +90,14 @@ def gateway_command(folder: Path, *arguments: str, **environment: str) -> Genera
 
 
 def gateway_process(folder: Path, *arguments: str, **environment: str) -> AbstractContextManager[Running]:
-    """The same, in a process that did not have to import everything first."""
-    return limited_gateway_process(folder, None, *arguments, begin=None, **environment)
+    """The same, in a process that did not have to import everything first, whose demo model sends its pieces
+    at once: a page that draws each by itself takes seconds of CPU for an answer."""
+    return limited_gateway_process(folder, None, *arguments, begin=hurry, **environment)
+
+
+def hurry() -> None:
+    """The demo model of this process sends its pieces at once, unless it is told otherwise."""
+    vars(serve_demo)["__wrapped__"].__kwdefaults__["pace"] = 0
 
 
 @contextmanager

@@ -27,7 +27,7 @@ def test_the_answer_is_on_stdout_and_the_steps_beside_it(command: Command, runni
 
 def test_json_prints_the_events_of_the_turn_and_nothing_else(command: Command, running: Running) -> None:
     """`--json` prints every event as it came, one a line, from turn_start to done."""
-    asked = command("chat", "/pieces 5", "--json", "--url", running.url)
+    asked = command("chat", "/pieces 5 /pace 20", "--json", "--url", running.url)
 
     events = [json.loads(line) for line in asked.out.splitlines()]
     assert [event["seq"] for event in events] == list(range(1, len(events) + 1))

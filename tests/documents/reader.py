@@ -8,11 +8,10 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from gateway.demo.server import serve_demo
 from tests.documents.blocks import Block, blocks
 from tests.documents.shell import Shell, shell
 from tests.loopback import free_port
-from tests.running import ROOT, limited_gateway_process
+from tests.running import ROOT, gateway_process
 
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYGD4DwABBAEAX+XDSwAAAABJRU5ErkJggg=="
@@ -72,11 +71,6 @@ def type_in(terminal: Shell, block: Block) -> None:
         terminal.run(block)
 
 
-def hurry() -> None:
-    """The demo model of a gateway sends its pieces at once."""
-    vars(serve_demo)["__wrapped__"].__kwdefaults__["pace"] = 0
-
-
 @contextmanager
 def beside_a_gateway(folder: Path, page: str) -> Generator[Shell]:
     """A shell where the addresses of the page are those of a gateway, and of another one if it has two."""
@@ -89,8 +83,7 @@ def beside_a_gateway(folder: Path, page: str) -> Generator[Shell]:
         urls = dict[str, str]()
         for shown, data in gateways.items():
             data.mkdir()
-            gateway = limited_gateway_process(data, None, begin=hurry)
-            urls[shown] = stack.enter_context(gateway).url
+            urls[shown] = stack.enter_context(gateway_process(data)).url
         url = urls["localhost:8000"]
         addresses = {**urls, "http://127.0.0.1:8000": url, "8801": str(free_port())}
         yield stack.enter_context(shell(folder / "here", addresses, GATEWAY_URL=url))

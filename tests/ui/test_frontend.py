@@ -87,9 +87,9 @@ def goes_through_a_conversation(page: Page) -> None:
 
 
 def stops(page: Page) -> None:
-    say(page, "Write me something long, please.")
+    say(page, "/pieces 5000 /pace 20")
     last = page.locator("section").last
-    expect(last).to_contain_text("Write me something long")
+    expect(last).to_contain_text("/pieces 5000")
     page.locator("#stop").click()
     expect(last).to_contain_text("cancelled")
 

@@ -15,8 +15,7 @@ from tests.ui.page import CLOSED, EVERY, TIMEOUT_MS, in_a_browser
 
 pytestmark = [*in_a_browser, pytest.mark.long]
 
-SOME = 10  # one of so many pieces of a text
-PAUSE = 0.05  # else looking takes the time of drawing, and of the thread that answers
+SOME = 20  # one of so many pieces of a text
 SCREEN: ViewportSize = {"width": 800, "height": 600}
 
 DRAWN = """isAll => {
@@ -38,6 +37,14 @@ DRAWN = """isAll => {
 }"""
 """Each element of the conversation with its text, its states and its place; or, without places, of its newest
 turn and of the composer. Nothing while Markdown is not parsed. React's ids are counted as they come."""
+
+QUIET = """() => new Promise(done => {
+    const finish = () => { observer.disconnect(); done(); };
+    let rest = setTimeout(finish, 100);
+    const observer = new MutationObserver(() => { clearTimeout(rest); rest = setTimeout(finish, 100); });
+    observer.observe(document, { subtree: true, childList: true, characterData: true, attributes: true });
+})"""
+"""Until a page draws no more for now: looking takes the time of drawing, and of the thread that answers."""
 
 DIGEST = f"""isAll => {{
     const drawn = ({DRAWN})(isAll);
@@ -78,9 +85,9 @@ def difference(live: Page, again: Page, *, is_all: bool) -> str:
     """What is not drawn alike, when both have had time to draw what there is."""
     end = time.monotonic() + TIMEOUT
     while time.monotonic() < end:
+        again.evaluate(QUIET)
         if (drawn := again.evaluate(DIGEST, is_all)) and drawn == live.evaluate(DIGEST, is_all):
             return ""
-        time.sleep(PAUSE)
     drawn = [page.evaluate(DRAWN, is_all).split("\n") for page in (live, again)]
     return "\n".join(difflib.unified_diff(drawn[0], drawn[1], "live", "opened anew", lineterm="", n=1))
 
