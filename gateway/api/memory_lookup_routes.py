@@ -6,9 +6,9 @@ from typing import Self
 from pydantic import Field, model_validator
 from starlette.responses import Response
 
-from gateway.api.conversation_body import Conversation
 from gateway.api.memory_bodies import Placed
 from gateway.api.memory_replies import MAX_PAGE, EvidenceItem, MemoryChange
+from gateway.api.pasted_conversation import Conversation
 from gateway.errors import InvalidRequest
 from gateway.events.content import Omission
 from gateway.http.json_types import Id, Message, Reply, json_reply

@@ -8,7 +8,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from gateway.auth.signed_in import COOKIE, PageSignIn, cookie_in, named_in
 from gateway.errors import Forbidden, GatewayError, NotFound
-from gateway.http.error_responses import status_of
+from gateway.http.error_status_codes import status_of
 from gateway.http.json_types import Query, Reply, json_reply
 from gateway.http.requests import ApiRequest
 from gateway.settings import LOOPBACK_HOSTS

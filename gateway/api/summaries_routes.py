@@ -6,7 +6,7 @@ import orjson
 from pydantic import Field, model_validator
 from starlette.responses import Response
 
-from gateway.api.conversation_body import Conversation
+from gateway.api.pasted_conversation import Conversation
 from gateway.errors import Forbidden
 from gateway.http.json_types import Body, Id, Query, Reply, SessionId, UserId, json_reply
 from gateway.http.requests import ApiRequest

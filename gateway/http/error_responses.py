@@ -1,4 +1,4 @@
-"""Errors to responses: one table of statuses, the shape of the path's dialect, no stack traces."""
+"""Errors to responses: the status of their table, the shape of the path's dialect, no stack traces."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -10,54 +10,16 @@ from starlette.responses import Response
 from starlette.routing import Match
 from starlette.types import Scope
 
-from gateway import errors
 from gateway.errors import GatewayError
+from gateway.http.error_status_codes import status_of
 from gateway.http.json_types import Reply, json_body
 
-STATUS: tuple[tuple[type[GatewayError], int], ...] = (
-    (errors.NotAuthenticated, 401),
-    (errors.Forbidden, 403),
-    (errors.NotFound, 404),
-    (errors.TurnInProgress, 409),
-    (errors.MemoryChanged, 412),
-    (errors.EncryptionOff, 409),
-    (errors.MemoryFull, 409),
-    (errors.ArtifactsFull, 409),
-    (errors.Conflict, 409),
-    (errors.NothingToCompress, 409),
-    (errors.TooLarge, 413),
-    (errors.BodyTooSlow, 408),
-    (
-        errors.ClientLeft,
-        499,
-    ),  # nobody reads it: the status is for metrics and spans (nginx has made it common)
-    (errors.LockedOut, 429),
-    (errors.QueueFull, 429),
-    (errors.LimitReached, 429),
-    (errors.LimitsUnavailable, 503),
-    (errors.Draining, 503),
-    (errors.ProviderUnavailable, 503),
-    (errors.RequestRefused, 400),
-    (errors.ArchiveDamaged, 500),
-    (errors.ArtifactDamaged, 500),
-    (errors.DecryptionFailed, 500),
-    (errors.StorageError, 503),
-    (errors.NothingToSummarise, 409),
-    (errors.CompressionFailed, 502),
-    (errors.LearningFailed, 502),
-    (errors.ModelError, 502),
-    (GatewayError, 500),
-)
 RETRY_AFTER_SECONDS = 2
 """Where an error says no other time in its details."""
 
 HTTP_CODES = {404: "not_found", 405: "method_not_allowed", 413: "payload_too_large"}
 
 log = structlog.get_logger(__name__)
-
-
-def status_of(error: GatewayError) -> int:
-    return next(status for kind, status in STATUS if isinstance(error, kind))
 
 
 class Problem(Reply):

@@ -1,23 +1,20 @@
-"""What runs while the process lives: in each process, or (as the leader's) in one of them."""
+"""What runs while the process lives, in each process. leader_tasks.py has what runs in one of them."""
 
 import asyncio
-from collections.abc import Iterator
 from functools import partial
 
 from gateway.auth.authentication import Authentication
 from gateway.history.indexer import Indexer
 from gateway.ids import new_replica_id
 from gateway.lifespan.gateway_and_workers import Service
+from gateway.lifespan.leader_tasks import leader_tasks
 from gateway.lifespan.model_memory_tools import Abilities
 from gateway.lifespan.process import Process
 from gateway.model.base import Model
 from gateway.service.leader import Leader
-from gateway.service.purge_worker import PurgeWorker
 from gateway.service.schedule_results import ScheduleResults
 from gateway.service.schedules import ScheduleWorker
-from gateway.service.upkeep import Upkeep
 from gateway.storage.blobs.addresses import is_bucket
-from gateway.supervisor import Work
 from gateway.telemetry.metrics import instrument_table as table
 from gateway.tools.arguments import prepare_checks
 from gateway.wiring import try_bucket
@@ -41,7 +38,7 @@ async def run_once_recovered(process: Process, abilities: Abilities, service: Se
     state, storage, gateway = process.app.state, process.storage, service.gateway
     state.indexer = indexer = Indexer(storage.search)
     storage.bus.watch(indexer.watch)
-    work = tuple(_of_the_leader(process, abilities, service, indexer))
+    work = tuple(leader_tasks(process, abilities, service, indexer))
     state.leader = leader = Leader(storage.exclusive, process.supervisor, work)
     results = ScheduleResults(storage.result_deliveries, gateway.schedules.destinations)
     await process.run(gateway.ownership.run, "ownership of turns")
@@ -55,28 +52,6 @@ async def run_once_recovered(process: Process, abilities: Abilities, service: Se
     await process.run(state.being_erased.run, "who is being erased")
     # Beside whatever comes: who serves need not wait for it, only a call that comes at once.
     process.stack.callback(asyncio.create_task(_prepare(abilities.model)).cancel)
-
-
-def _of_the_leader(
-    process: Process, abilities: Abilities, service: Service, indexer: Indexer
-) -> Iterator[tuple[Work, str]]:
-    storage, gateway, counts = process.storage, service.gateway, process.metrics
-    upkeep = Upkeep(gateway.deps, service.archiver, gateway.retention.applied)
-    yield upkeep.run, "upkeep"
-    yield service.eraser.run, "erasure of persons"
-    yield indexer.look, "sessions to index"
-    yield service.learning.look, "sessions to learn from"
-    yield PurgeWorker(storage.purges).run, "purge of rows"
-    yield service.webhooks.sweep, "old deliveries"
-    yield gateway.audit.sweep, "old entries of the audit"
-    if gateway.limits.are_set:
-        yield gateway.limits.sweep, "limits"
-    yield partial(counts.artifacts.run, storage.artifacts), "count of artifacts"
-    yield partial(counts.deliveries.run, storage.deliveries), "count of deliveries"
-    if abilities.memory is not None:
-        yield partial(counts.memories.run, abilities.memory.store), "count of memories"
-    if abilities.documents is not None:
-        yield abilities.documents.watch, "documents"
 
 
 def _schedules(process: Process, service: Service) -> ScheduleWorker:

@@ -9,7 +9,7 @@ from gateway.errors import ToolError
 from gateway.lexical import is_cjk, plain_form, query_tokens
 from gateway.memory.confirmation import MIN_SHARE, confirms, insists, states
 from gateway.memory.injection_cues import commands, directs, empowers
-from gateway.memory.learning.rejection_reasons import transient_kind
+from gateway.memory.learning.transient_messages import transient_kind
 from gateway.memory.secret_detection import secrets_in
 from gateway.memory.sentences import clauses, word_share
 from gateway.storage.memories import MAX_TOOLS, Evidence, Origin

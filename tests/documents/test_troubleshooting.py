@@ -8,7 +8,8 @@ from typing import get_args
 
 from gateway import errors
 from gateway.events.lifecycle import ErrorCode
-from gateway.http.error_responses import HTTP_CODES, status_of
+from gateway.http.error_responses import HTTP_CODES
+from gateway.http.error_status_codes import status_of
 from tests.documents.blocks import ROOT
 
 ROW = re.compile(r"^\| ((?:`[a-z_]+`(?:, |、)?)+) \| ([0-9, ]*) \| .+ \|$", re.MULTILINE)

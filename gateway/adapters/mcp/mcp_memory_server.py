@@ -34,7 +34,7 @@ from gateway.auth import Principal
 from gateway.auth.authentication import Authentication
 from gateway.auth.static_keys import StaticKeys
 from gateway.errors import GatewayError, ToolError
-from gateway.http.error_responses import status_of
+from gateway.http.error_status_codes import status_of
 from gateway.http.middleware import check_single
 from gateway.ids import new_operation_id
 from gateway.memory.households import households_of

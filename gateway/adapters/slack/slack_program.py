@@ -17,11 +17,11 @@ from gateway.adapters.messengers.bridge import Bridge
 from gateway.adapters.messengers.journal import Journal
 from gateway.adapters.slack.slack_accounts import Identity, SlackAccounts, read_users
 from gateway.adapters.slack.slack_call_rates import SlackLimits
-from gateway.adapters.slack.slack_commands import SlackCommands
 from gateway.adapters.slack.slack_events import Bot
 from gateway.adapters.slack.slack_messenger import SlackMessenger
 from gateway.adapters.slack.slack_receivers import bolt_app, over_socket, serve
 from gateway.adapters.slack.slack_web_api import SlackWebApi, failure
+from gateway.adapters.slack.slash_commands import SlackCommands
 
 log = structlog.get_logger(__name__)
 

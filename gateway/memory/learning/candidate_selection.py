@@ -10,7 +10,8 @@ from gateway.memory.assents import is_assent
 from gateway.memory.learning.candidates import Candidate
 from gateway.memory.learning.grounding import TRUSTS, GroundedCandidate, ground
 from gateway.memory.learning.proposals import is_answered_by
-from gateway.memory.learning.rejection_reasons import asks_to_forget, rejection_reason, transient_kind, unsafe
+from gateway.memory.learning.rejection_reasons import rejection_reason, unsafe
+from gateway.memory.learning.transient_messages import asks_to_forget, transient_kind
 from gateway.memory.learning.user_messages import Excerpt, excerpts
 from gateway.memory.learning.wording import brings_in, content_words
 from gateway.memory.sentences import clauses, clauses_at

@@ -8,7 +8,8 @@ from gateway.lexical import plain_form
 from gateway.memory.learning.candidates import Candidate
 from gateway.memory.learning.grounding import GroundedCandidate, ground
 from gateway.memory.learning.quotes import locate
-from gateway.memory.learning.rejection_reasons import rejection_reason, transient_kind, unsafe
+from gateway.memory.learning.rejection_reasons import rejection_reason, unsafe
+from gateway.memory.learning.transient_messages import transient_kind
 from gateway.memory.learning.user_messages import excerpts
 from tests.history.scripted import stored, user
 
