@@ -13,7 +13,7 @@ from gateway.memory.documents.selection import DocumentFile
 
 
 class DocumentRow(Reply):
-    """A documented memory, without its content."""
+    """A document, without its content."""
 
     id: str
     type: DocumentType
@@ -54,7 +54,7 @@ class DocumentList(Reply):
 
 
 async def find(request: ApiRequest) -> Response:
-    """All documented memories, as their files are now."""
+    """All documents, as their files are now."""
     found = await request.gateway.documents.look()
     return json_reply(DocumentList.of(found))
 

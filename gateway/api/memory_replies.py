@@ -49,9 +49,11 @@ class MemoryItem(Reply):
         description="It may have been planted, and is not recalled before you confirm it."
     )
     origin: Origin | None = Field(
-        None, description="Whose word it is: yours, or confirmed by you; the model's, a tool's, or outside's."
+        None,
+        description="Who stated it: you, or you confirmed it; the model; a tool; the model after it had read "
+        "something untrusted (`outside`).",
     )
-    tools: list[str] = Field(description="The tools that had spoken when it was saved.")
+    tools: list[str] = Field(description="The tools whose output the model had read when it was saved.")
     flagged: str | None = Field(None, description="Why it should be looked at again.")
     context: str | None = None
     decisions: list[str]

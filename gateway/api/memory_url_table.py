@@ -1,4 +1,4 @@
-"""The URL table of what is remembered: memories, profiles, documented memories."""
+"""The URL table of what is remembered: memories, profiles, documents."""
 
 from types import MappingProxyType
 

@@ -1,4 +1,4 @@
-"""`gateway documents`: documented memories, which are files. No gateway has to run; one that does notices."""
+"""`gateway documents`: memories that are files. No gateway has to run; one that does notices."""
 
 import sys
 from collections.abc import Awaitable, Callable

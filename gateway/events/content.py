@@ -39,10 +39,10 @@ class RetrievalHit(Part):
     version: int | None = Field(default=None, ge=1)
     told: Literal["now", "before"] | None = Field(
         default=None,
-        description="`before`: the model knows it already in this session, it is not told again.",
+        description="`before`: it is in the context of this session already and not repeated.",
     )
     form: Literal["full", "passage", "summary"] | None = Field(
-        default=None, description="How a memory is told; of a passage `snippet` is its text."
+        default=None, description="How a memory is shown; of a passage `snippet` is its text."
     )
     passage: int | None = Field(default=None, ge=1, description="The number of that passage.")
 

@@ -71,7 +71,7 @@ class TurnStart(EventData):
     )
     seeded: Literal[True] | None = Field(
         default=None,
-        description="It did not run here: a client brought it along when the session was made. What it took "
+        description="It did not run here: a client brought it along when the session was made. What it used "
         "is unknown.",
     )
     parent_turn_id: str | None = Field(

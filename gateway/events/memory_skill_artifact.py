@@ -27,11 +27,11 @@ class Memory(EventData):
     )
     origin: Literal["user", "confirmed", "model", "tool", "outside"] | None = Field(
         default=None,
-        description="Whose word it is: the user's, or confirmed by them; the model's; a tool's; or the "
-        "model's after something had spoken that the operator does not trust.",
+        description="Who stated it: the user, or the user confirmed it; the model; a tool; or the model "
+        "after it had read something that the operator does not trust (`outside`).",
     )
     tools: list[str] | None = Field(
-        default=None, description="The tools that had spoken when it was saved; absent: none."
+        default=None, description="The tools whose output the model had read when it was saved; absent: none."
     )
 
 

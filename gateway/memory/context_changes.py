@@ -76,8 +76,8 @@ async def changes_since(
     turns: Collection[str],
     tokens: int,
 ) -> Changes:
-    """The corrected memories, then the new ones by their weight, as far as they fit into so many tokens, and
-    what was forgotten, without a word of it; what one of `turns` did is known to the model. Raises
+    """The corrected memories, then the new ones by priority, as far as they fit into `tokens`, and a notice
+    of each forgotten one, without its text; what one of `turns` did is known to the model. Raises
     errors.StorageError."""
     replaced: dict[str, list[str]] = {}
     for memory_id, row in state.corrected.items():

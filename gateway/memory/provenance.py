@@ -1,5 +1,5 @@
-"""Provenance of memories that a model saves: whose statement it is, which tools had spoken, and whether it
-waits for the user to confirm it."""
+"""Provenance of memories that a model saves: who stated it, the tools whose output the model had read, and
+whether it waits for the user to confirm it."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -59,11 +59,11 @@ class Provenance:
 def provenance_of(
     content: str, context: ToolContext, trusts: Callable[[str], bool], *, tags: Sequence[str] = ()
 ) -> Provenance:
-    """Whose word a content is that a model saves, with its tags.
+    """Who stated the content that a model saves, with its tags.
 
-    The user's: one of their messages states it, or the newest one confirms it. Else it is the model's, in
-    words of its own, and is kept. After output of a tool that the operator does not trust (`trusts`, by
-    name), it is kept if the user stated something or asked to remember it, and it is of no use to a stranger;
+    The user: one of their messages states it, or the newest one confirms it. Else it is the model, in
+    words of its own, and it is kept. After output of a tool that the operator does not trust (`trusts`, by
+    name), it is kept if the user stated something or asked to remember it, and no attacker could use it;
     otherwise it waits in quarantine. The output of such tools itself counts where it mentions addresses or
     permissions.
 

@@ -1,6 +1,6 @@
 """The memory snapshot in a session's prompt, fixed for a prompt generation: `<long_term_memory>`.
 
-One budget of tokens for all memories, in the order of their weight (pinned, importance, last use):
+One budget of tokens for all memories, by priority (pinned, importance, last use):
 
     the first that fit      one line each: a pinned memory in full, another one by its summary
     what is left of it      makes the first summaries full
@@ -58,7 +58,7 @@ async def load(
 
 
 def fit(rows: Sequence[MemoryRow], tokens: int) -> tuple[list[MemoryRow], list[MemoryRow]]:
-    """Of `rows`, the weightiest first, those that are shown in full and those shown by their summaries."""
+    """Of `rows`, ordered by priority, those that are shown in full and those shown by their summaries."""
     forms = [_Form.of(row, tokens // MAX_SHARE) for row in rows]
     full, listed, left = list[MemoryRow](), list[_Form](), tokens
     for form in forms:

@@ -50,7 +50,7 @@ ORIGINS: Mapping[MemorySource, Origin] = {
     "model": "model",
     "skill": "tool",
 }
-"""Whose word a memory is as far as its source alone shows; a document is an operator's."""
+"""Who stated a memory, as far as its source alone shows; a document is an operator's."""
 
 _WRITES = {
     "user": "leave owner_id out to write for yourself.",

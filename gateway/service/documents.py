@@ -1,4 +1,4 @@
-"""The verbs on documented memories: list them, take one out of use and into it again."""
+"""The operations on documents: list them, take one out of use and into it again."""
 
 from gateway.errors import NotFound
 from gateway.memory.documents.folder import FolderContents

@@ -343,7 +343,7 @@ class Settings(BaseSettings):
     memory_prompt_tokens: int = Field(
         6000,
         ge=0,
-        description="Most tokens of memories in the prompt: the weightiest, in full as far as they fit.",
+        description="Most tokens of memories in the prompt: by priority, in full as far as they fit.",
     )
     memory_full_count: int | None = Field(
         None, description="Without effect since memory_prompt_tokens; the next version refuses it."
@@ -365,7 +365,7 @@ class Settings(BaseSettings):
     memory_control_model: str | None = Field(
         None, description="The model of the memory control, asked when rules do not decide; absent: none."
     )
-    documents_dir: Path = Field(Path("documents"), description="Folder of the documented memories.")
+    documents_dir: Path = Field(Path("documents"), description="Folder of the documents: memories in files.")
     documents_per_skill: int | None = Field(
         None, ge=1, description="Documents of one skill that are in use, the newest; absent: no limit."
     )

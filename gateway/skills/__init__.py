@@ -1,1 +1,1 @@
-"""The abilities of the model: functions, written procedures and tools of MCP servers, in one catalog."""
+"""What the model can do: functions, written procedures and tools of MCP servers, in one catalog."""

@@ -11,12 +11,12 @@ PolicyVerdict = Literal["allow", "ask", "deny"]
 
 
 FILE_READ = "attachment"
-"""What a file that the user attached counts as among the tools that had spoken."""
+"""The name of a file that the user attached, among the tools whose output the model has read."""
 CLIENT_INSTRUCTIONS = "client_instructions"
-"""What the instructions of a client application count as among them."""
+"""The name of a client application's instructions among them."""
 CLIENT_TOOL = "client_tool"
-"""What a call that the user's client ran counts as among them, for any name of the tool: the client chooses
-it."""
+"""The name, among them, of a call that the user's client ran. The tool's own name does not count: the client
+chooses it."""
 OUTSIDE = (
     "mcp__*",
     "http_fetch",
@@ -32,7 +32,7 @@ of a file."""
 
 
 def speaker(tool: str, tool_call_id: str) -> str:
-    """What a call counts as among the tools that had spoken."""
+    """The name of a call's tool among those whose output the model has read."""
     return CLIENT_TOOL if is_client_call(tool_call_id) else tool
 
 

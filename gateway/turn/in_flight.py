@@ -120,8 +120,8 @@ class InFlight:
         return self._runner.troubles.get(session_id)
 
     def deliver(self, session_id: str) -> None:
-        """The outbox has an entry of that session: its running turn emits it, or it is delivered when that
-        turn is over, at once where none runs."""
+        """The outbox has an entry of that session: its running turn emits it, or it is appended to the log
+        when that turn is over, at once where none runs."""
         self._runner.undelivered.add(session_id)
         if self._runner.is_writing(session_id):
             self._hold(self._runner.deliver(session_id), session_id)
@@ -210,7 +210,7 @@ class InFlight:
                 self._deps.bus.release(session_id)
 
     async def _deliver(self, session_id: str) -> None:
-        """Between two turns: delivers the outbox of the session."""
+        """Between two turns: appends what is in the outbox of the session to its log."""
         undelivered = self._runner.undelivered
         if session_id not in undelivered:
             return

@@ -1,7 +1,7 @@
 """The loop in which a process asks the database what it has to do: turns that it takes over from a replica
-that is gone or has released them, turns to stop, sessions to go on with. It hands all to `in_flight`.
+that is gone or hands them over, turns to stop, sessions to go on with. It hands all to `in_flight`.
 
-lost and released turns ──▶ recover     sessions where turns only wait ──▶ queue
+lost, handed-over turns ──▶ recover     sessions where turns only wait ──▶ queue
 turns to be stopped     ──▶ cancel      what is left in the outbox     ──▶ deliver_left
 """
 

@@ -113,7 +113,7 @@ def open_extractor(
 def open_documents(
     settings: Settings, services: MemoryServices, skills: SkillLibrary, exclusive: Exclusive
 ) -> Documents:
-    """The documented memories of the folder that is set, and of the operators' written skills that are on;
+    """The documents of the folder that is set, and of the operators' written skills that are on;
     they are looked at first with `refresh`. Bundled skills have forms to fill in, which are not worth
     recalling."""
     return Documents(

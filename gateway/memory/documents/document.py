@@ -1,4 +1,4 @@
-"""A documented memory: the fields of its file, and the memory made of them. Pure.
+"""A document: the fields of its file, and the memory made of them. Pure.
 
 {
   "id": "d_0f3a…",                   absent: made of skill, type and reference
@@ -143,7 +143,7 @@ class Meta(_Form):
 
 
 class Document(_Form):
-    """A documented memory. Times are Unix milliseconds."""
+    """A document. Times are Unix milliseconds."""
 
     id: Annotated[str, AfterValidator(_document_id)]
     type: DocumentType

@@ -1,4 +1,4 @@
-"""Writing and moving the files of documented memories: whole or not at all, and never over another one."""
+"""Writing and moving the files of documents: whole or not at all, and never over another one."""
 
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress

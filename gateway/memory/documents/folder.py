@@ -1,4 +1,4 @@
-"""The folder of the documented memories; nothing outside of it is read.
+"""The folder of the documents; nothing outside of it is read.
 
     documents/
       logo-design-skill-0f3a….json      documents

@@ -1,4 +1,4 @@
-"""The documented memories of a running gateway: read, stored, changed, and polled for changes."""
+"""The documents of a running gateway: read, stored, changed, and polled for changes."""
 
 import asyncio
 import threading

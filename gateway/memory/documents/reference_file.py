@@ -1,4 +1,4 @@
-"""`references/*.md`: Markdown with YAML front matter as a documented memory of type reference. Pure.
+"""`references/*.md`: Markdown with YAML front matter as a document of type reference. Pure.
 
     ---
     skill: logo-design           absent: references

@@ -53,7 +53,7 @@ async def export_runtime(memories: Memories, viewer: Viewer, folder: Path) -> li
 async def import_files(
     memories: Memories, scope: Scope, folder: Path, by: Attribution
 ) -> list[TransferOutcome]:
-    """Stores the JSON files of a folder as runtime memories of the user, in each of their roles, with the
+    """Stores the JSON files of a folder as memories of the user, in each of their roles, with the
     files' times. A memory of the same skill, type and reference is replaced by the file if the file is newer,
     and else stays as it is.
 

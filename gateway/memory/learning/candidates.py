@@ -89,7 +89,7 @@ async def find_candidates(
     known: Sequence[MemoryRow] = (),
     context: CallContext,
 ) -> tuple[Sequence[Candidate], int]:
-    """The candidates that the model of a run finds in an excerpt, beside which it is shown `known` memories,
+    """The candidates that the model of a pass finds in an excerpt, beside which it is shown `known` memories,
     and how many entries of its answer were malformed. The usage is reported, also when this fails.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The report on one run of the extractor."""
+"""The report on one pass of the extractor."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -9,9 +9,9 @@ from gateway.messages import Usage
 
 @dataclass(slots=True)
 class LearningReport:
-    """Filled while the run goes on. Times are Unix ms; `model` was called `calls` times, which took `usage`
+    """Filled while the pass goes on. Times are Unix ms; `model` was called `calls` times, which took `usage`
     (None: unknown), and offered `offered` candidates. `dropped` counts the rejected ones, and those that
-    changed nothing, by reason; `error` is the code of what ended the run early."""
+    changed nothing, by reason; `error` is the code of what ended the pass early."""
 
     session_id: str
     model: str
@@ -26,5 +26,5 @@ class LearningReport:
 
 
 def learning_id(session_id: str, started_at: int) -> str:
-    """The id of one run, from which `ids.trace_id_of` derives the trace of its span and model calls."""
+    """The id of one pass, from which `ids.trace_id_of` derives the trace of its span and model calls."""
     return f"learn {session_id} {started_at}"

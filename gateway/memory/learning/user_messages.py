@@ -33,7 +33,7 @@ class Excerpt:
     """As much of a conversation as one model call reads. `text` is its rendering; by position, `messages` are
     the user's new messages, `user_texts` the user's own text in them, `answers` the assistant's messages;
     `user_positions` are those of all messages of the user, also of earlier ones. `tools` are, by position of
-    the new ones, the tools that had spoken since the message before."""
+    the new ones, the tools whose output the model has read since the message before."""
 
     lines: list[str] = field(default_factory=list[str])
     messages: dict[int, StoredMessage] = field(default_factory=dict[int, StoredMessage])
@@ -126,8 +126,8 @@ def _limited(messages: Sequence[StoredMessage]) -> list[tuple[StoredMessage, str
 
 
 def _tools_before(messages: Sequence[StoredMessage]) -> dict[int, frozenset[str]]:
-    """By position of the user's messages, the tools that had spoken since the one before, with the files that
-    this one brought."""
+    """By position of the user's messages, the tools whose output the model has read since the one before,
+    with the files that this one brought."""
     found: dict[int, frozenset[str]] = {}
     spoke: set[str] = set()
     for stored in messages:

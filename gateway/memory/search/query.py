@@ -17,8 +17,8 @@ class MemoryQuery:
     """`text` is raw user text of any length. No `types` means all types; `since` filters by the last change,
     Unix milliseconds. The result has at most `limit` memories of at most `budget_tokens` together as they are
     rendered (see gateway/memory/rendering.py), `line_tokens` of them for what is shown on one line (None:
-    all); with `summaries_only` a catalog has nothing else. What is in context already costs nothing: `known`
-    has the ids of memories, and what `known_key` makes.
+    all); with `summaries_only` a result in the mode `catalog` has summaries alone. What is in context already
+    costs nothing: `known` has the ids of memories, and what `known_key` makes.
     `likely_types` and `likely_since` raise the score of a memory and exclude none. `plainly`: only memories
     that have most of the text's words (see gateway/memory/search/relevance.py)."""
 

@@ -26,8 +26,8 @@ Visibility = Literal["private", "project", "global"]
 Status = Literal["active", "suppressed", "frozen", "replaced"]
 MemorySource = Literal["user", "model", "conversation", "skill", "import", "document"]
 Origin = Literal["user", "confirmed", "model", "tool", "outside"]
-"""Whose word a memory is: the user's own, or confirmed by them; the model's, where only the user and trusted
-tools had spoken; a tool's that suggested it; or the model's after something untrusted had spoken."""
+"""Who stated a memory: the user, or the user confirmed it; the model, when it had read only the user and
+trusted tools; a tool that suggested it; or the model after it had read something untrusted (`outside`)."""
 ELSEWHERE: frozenset[Origin | None] = frozenset(("tool", "outside"))
 """Origins that are no wish of the user's."""
 Operation = Literal[
@@ -54,13 +54,13 @@ ROWS_PER_LIVE = 2
 """There may be so many times as many memories of one user, frozen and replaced ones too, as may be live."""
 
 MAX_TOOLS = 20
-"""Tools that a memory names: those that had spoken when it was saved."""
+"""Tools that a memory names: those whose output the model had read when it was saved."""
 
 MAX_VERSIONS = 100
 """Versions of one memory that are kept."""
 
 EVERYBODY = "everybody"
-"""The audience of documented memories."""
+"""The audience of documents."""
 
 
 class Scope(NamedTuple):
@@ -108,9 +108,10 @@ Viewer = Scope | AllScopes
 class MemoryRow:
     """A memory. Times are Unix milliseconds; `last_used` is when it was last cited (or made), from which its
     freshness follows. `version` counts its changes from 1. `quarantined`: it stems from a tool or the web,
-    and is not recalled before a person confirms it. `flagged` is why it should be reviewed. `origin` is whose
-    word it is (None: an operator's, as documents are, or not known of an old version), and `tools` those that
-    had spoken when it was saved. `digest` identifies its content in any spelling (`validation.digest_of`)."""
+    and is not recalled before a person confirms it. `flagged` is why it should be reviewed. `origin` is who
+    stated it (None: an operator, as of documents, or not known of an old version), and `tools` are those
+    whose output the model had read when it was saved. `digest` identifies its content in any spelling
+    (`validation.digest_of`)."""
 
     id: str
     user_id: str

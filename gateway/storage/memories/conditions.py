@@ -88,8 +88,8 @@ def recallable(table: FromClause = memories) -> Condition:
 
 
 def outdone(viewer: Viewer) -> Condition:
-    """Whether a documented memory has a newer runtime one with the same subject beside it that the viewer
-    may recall, or a runtime memory such a document; at the same time the document is the one that counts."""
+    """Whether the viewer may recall a newer memory with the same subject: a stored one in the place of a
+    document, or a document in the place of a stored one. Of two with the same time the document counts."""
     mine, other = memories.c, OTHER.c
     newer = or_(
         other.updated_at > mine.updated_at,

@@ -85,8 +85,8 @@ class MemorySearch(Protocol):
     async def weighed(
         self, viewer: Viewer, which: Filter | None = None, *, limit: int, lightest: bool = False
     ) -> Sequence[MemoryRow]:
-        """The weightiest first: pinned ones, then by importance, then those that were used last. With
-        `lightest` the other way round."""
+        """By priority: pinned ones first, then by importance, then those that were used last. With `lightest`
+        the other way round."""
         ...
 
     async def match(
@@ -94,7 +94,7 @@ class MemorySearch(Protocol):
     ) -> Sequence[Match]:
         """The best matches of any of `words` (search tokens, never raw text), best first. The viewer's
         audience and `which` are applied before the ranking: what is outside of them hides nothing. Of a
-        documented and a runtime memory with the same skill, type and reference the newer is there, a tie goes
+        document and a stored memory with the same skill, type and reference the newer is there, a tie goes
         to the document."""
         ...
 
@@ -231,7 +231,7 @@ class MemoryStore(
     """All memories of all users."""
 
     async def put_documents(self, rows: Sequence[tuple[MemoryRow, Sequence[Indexed]]]) -> None:
-        """Makes `rows`, each with by what it is found, all the documented memories there are."""
+        """Makes `rows` all the documents there are; with each row comes what it is found by."""
         ...
 
     async def documented(self) -> tuple[int, int]:

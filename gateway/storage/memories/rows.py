@@ -74,7 +74,7 @@ def memory_from(snapshot: str) -> MemoryRow:
 
 
 def subject_of(row: MemoryRow) -> str | None:
-    """What a documented and a runtime memory may both be about, so that only the newer one counts."""
+    """What a document and a stored memory may both be about, so that only the newer one counts."""
     if row.skill is None and row.reference is None:
         return None
     return orjson.dumps([row.type, row.skill, row.reference]).decode()

@@ -119,8 +119,8 @@ class SqlMemories(Store):
         await self._scrub()
 
     async def put_documents(self, rows: Sequence[tuple[MemoryRow, Sequence[Indexed]]]) -> None:
-        """Replaces all documented memories by `rows`. Raises errors.DuplicateMemory (`same`: id) when one has
-        the id of a runtime memory."""
+        """Replaces all documents by `rows`. Raises errors.DuplicateMemory (`same`: id) when one has the id of
+        a stored memory."""
         await self.database.write(
             lambda connection: documents.put(connection, self._words, rows), over=OwnerLock(DOCUMENT)
         )

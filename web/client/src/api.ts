@@ -508,7 +508,7 @@ export interface DocumentList {
   readonly warnings: readonly string[];
 }
 
-/** A documented memory, without its content. */
+/** A document, without its content. */
 export interface DocumentRow {
   readonly id: string;
   readonly type: "skill" | "reference";
@@ -919,9 +919,9 @@ export interface MemoryDetails {
   readonly pinned: boolean;
   /** It may have been planted, and is not recalled before you confirm it. */
   readonly quarantined: boolean;
-  /** Whose word it is: yours, or confirmed by you; the model's, a tool's, or outside's. */
+  /** Who stated it: you, or you confirmed it; the model; a tool; the model after it had read something untrusted (`outside`). */
   readonly origin?: "user" | "confirmed" | "model" | "tool" | "outside";
-  /** The tools that had spoken when it was saved. */
+  /** The tools whose output the model had read when it was saved. */
   readonly tools: readonly string[];
   /** Why it should be looked at again. */
   readonly flagged?: string;
@@ -970,9 +970,9 @@ export interface MemoryItem {
   readonly pinned: boolean;
   /** It may have been planted, and is not recalled before you confirm it. */
   readonly quarantined: boolean;
-  /** Whose word it is: yours, or confirmed by you; the model's, a tool's, or outside's. */
+  /** Who stated it: you, or you confirmed it; the model; a tool; the model after it had read something untrusted (`outside`). */
   readonly origin?: "user" | "confirmed" | "model" | "tool" | "outside";
-  /** The tools that had spoken when it was saved. */
+  /** The tools whose output the model had read when it was saved. */
   readonly tools: readonly string[];
   /** Why it should be looked at again. */
   readonly flagged?: string;

@@ -546,9 +546,9 @@ export interface Memory {
   readonly superseded_by?: string;
   /** It may have been planted, and is not recalled before somebody confirms it. */
   readonly quarantined?: true;
-  /** Whose word it is: the user's, or confirmed by them; the model's; a tool's; or the model's after something had spoken that the operator does not trust. */
+  /** Who stated it: the user, or the user confirmed it; the model; a tool; or the model after it had read something that the operator does not trust (`outside`). */
   readonly origin?: "user" | "confirmed" | "model" | "tool" | "outside";
-  /** The tools that had spoken when it was saved; absent: none. */
+  /** The tools whose output the model had read when it was saved; absent: none. */
   readonly tools?: readonly string[];
 }
 
@@ -606,9 +606,9 @@ export interface RetrievalHit {
   readonly vector_rank?: number;
   readonly freshness?: number;
   readonly version?: number;
-  /** `before`: the model knows it already in this session, it is not told again. */
+  /** `before`: it is in the context of this session already and not repeated. */
   readonly told?: "now" | "before";
-  /** How a memory is told; of a passage `snippet` is its text. */
+  /** How a memory is shown; of a passage `snippet` is its text. */
   readonly form?: "full" | "passage" | "summary";
   /** The number of that passage. */
   readonly passage?: number;
@@ -716,7 +716,7 @@ export interface TurnStart {
   readonly trace_url?: string;
   /** The files that came with the message. */
   readonly attachments?: readonly AttachedFile[];
-  /** It did not run here: a client brought it along when the session was made. What it took is unknown. */
+  /** It did not run here: a client brought it along when the session was made. What it used is unknown. */
   readonly seeded?: true;
   /** What it was asked after: a turn, or `root` for none. Absent where that is the turn that ran before it in the log. */
   readonly parent_turn_id?: string;
