@@ -9,16 +9,16 @@ The map, from the entry points inwards:
     api        the HTTP API                     adapters  the same turns for other clients
     wiring     settings -> concrete parts
     http       what both share: requests, event streams, refusals
-    service    the verbs of all entries, by subject (start with service/gateway.py)
+    service    the operations of all entries, by subject (start with service/gateway.py)
     sse_frames  events -> bytes of a dialect
     session_pages  what happened in a session, in words, as HTML and as Markdown
     telemetry  spans, metrics, logs: a reader   demo      a keyless, deterministic model server
     turn       one turn, accepted to finished   (start with turn/run.py)
     prompt     the prompt of a call
     history    the messages of a session        memory    what is remembered across sessions
-    skills     one catalog of abilities         tools     what the model may call
+    skills     what the model can do            tools     what the model may call
     schedules  messages at set times
-    model      the model's edge                 storage   the event log and its tables
+    model      the protocol of a model          storage   the event log and its tables
     auth       who is asking
     events     the types of all events
     supervisor background tasks that nothing ends but their cancellation

@@ -34,7 +34,7 @@
     │   ├── ToolTimedOut
     │   └── ServerUnreachable  the MCP server of a tool is not there
     ├── StorageError           the database refused or failed
-    │   ├── TurnLost           another owner has taken the turn over: stop writing
+    │   ├── TurnLost           another replica has taken the turn over: stop writing
     │   ├── BlobMissing        the blob store has nothing under that path
     │   ├── ArchiveDamaged     an archive is missing or not what was written; the message names it
     │   ├── ArtifactDamaged    likewise, the content of an artifact; the message names its hash
@@ -45,7 +45,7 @@
     ├── LearningFailed         no usable answer to what is worth remembering; nothing was remembered
     └── SettingsError          a setting is missing or wrong; the message says which and what to do
 
-Exceptions cross only at edges: inside a turn a failure becomes an event.
+Exceptions cross only at boundaries: inside a turn a failure becomes an event.
 """
 
 import re

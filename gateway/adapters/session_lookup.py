@@ -206,7 +206,7 @@ class SessionLookup:
         return turn.outcome not in {None, "completed"} and any(map(answer.startswith, filter(None, texts)))
 
     async def _texts(self, turn: TurnRow) -> Sequence[str]:
-        """The answer without and with the attempts that were withdrawn, and without and with what looks like
+        """The answer without and with the attempts that were discarded, and without and with what looks like
         a remark in the model's own words; no white space."""
         fold, shown, streamed = Fold(), dict[str, list[str]](), list[str]()
         place = following_from(turn.session_id, turn.last_seq, 0, turn, types=OF_TEXT, live=False)

@@ -1,4 +1,4 @@
-"""Records at the edge what requests do, by the route table: no handler has to."""
+"""Records what requests do, by the route table: no handler has to."""
 
 import re
 from collections.abc import Mapping

@@ -41,7 +41,7 @@ class ApiRequest(Request):
 
     @property
     def gateway(self) -> Gateway:
-        """The verbs of the service."""
+        """The operations of the service."""
         return self.app.state.gateway
 
     @property

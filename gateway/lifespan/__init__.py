@@ -2,7 +2,7 @@
 
 process              telemetry, background tasks, the databases
 model_memory_tools   what turns use: the model, the memory, skills and MCP servers, documents
-gateway_and_workers  the verbs of the gateway, and the workers beside it
+gateway_and_workers  the operations of the gateway, and the workers beside it
 background_tasks     what runs meanwhile, in each process
 leader_tasks         and in one of them
 """

@@ -1,4 +1,4 @@
-"""The verbs of the gateway, and the workers beside it."""
+"""The operations of the gateway, and the workers beside it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -61,7 +61,7 @@ from gateway.wiring.authentication import open_page_sign_in
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """The verbs, and who works on its own."""
+    """The operations, and the workers."""
 
     gateway: Gateway
     events: SessionEvents

@@ -1,4 +1,4 @@
-"""The verbs on memories: for the model's tool, HTTP, MCP, the command line and the extractor."""
+"""The operations on memories: for the model's tool, HTTP, MCP, the command line and the extractor."""
 
 import asyncio
 from collections.abc import Callable, Collection, Sequence

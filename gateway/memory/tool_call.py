@@ -38,7 +38,7 @@ MAX_REASON = 100
 @dataclass(frozen=True, slots=True)
 class MemoryCall:
     """For whom the tool is called; `who` begins the reasons of its changes. Each action gives the answer for
-    the model, and raises errors.ToolError or what the verbs on memories raise."""
+    the model, and raises errors.ToolError or what the operations on memories raise."""
 
     editor: Editor
     searcher: Searcher

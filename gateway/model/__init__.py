@@ -1,1 +1,1 @@
-"""The model's edge: one protocol, one adapter, and the prices."""
+"""The model: one protocol, its implementation, and the prices."""

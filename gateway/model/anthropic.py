@@ -190,7 +190,7 @@ class AnthropicModel:
             if succeeded:
                 return upstream, answer
             failure = self._refusal(path, upstream, answer, credential)
-        except Exception as error:  # noqa: BLE001 - the edge: all that the wire raises becomes ours
+        except Exception as error:  # noqa: BLE001 - the boundary: all that the wire raises becomes ours
             failure = self._failure_of(error, credential, late=limit.expired())
         # Outside of `except`, so that no traceback drags the request along; and this one not the body.
         try:

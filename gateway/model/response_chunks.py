@@ -95,7 +95,7 @@ class _Reading:
         message = self._message
         try:
             data = self._response.taken()
-        except Exception:  # noqa: BLE001 - the edge: a reset, a broken chunk, a broken encoding
+        except Exception:  # noqa: BLE001 - the boundary: a reset, a broken chunk or encoding
             raise _broken_off(self._response, message, self._watchdog, ended=False) from None
         if not data:
             raise _broken_off(self._response, message, self._watchdog, ended=True)

@@ -12,7 +12,7 @@ _LINE_END = re.compile("\r\n?|\x85|\u2028|\u2029")
 
 
 def clean(text: str) -> str:
-    """`text` with LF line ends, without control and invisible characters, with our wrapper tags defused,
+    """`text` with LF line ends, without control and invisible characters, with our wrapper tags escaped,
     over-long lines cut, and no blank space at either end. Cleaning twice changes nothing more."""
     text = visible(_LINE_END.sub("\n", clean_text(text)))
     lines = [_shortened(line) for line in defuse(text).split("\n")]

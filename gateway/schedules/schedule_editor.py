@@ -53,8 +53,8 @@ class Destination(Protocol):
 
 
 class ScheduleEditor:
-    """One per process. Every verb raises errors.NotFound (schedule_not_found) for what is not the owner's,
-    and errors.StorageError."""
+    """One per process. Every operation raises errors.NotFound (schedule_not_found) for what is not the
+    owner's, and errors.StorageError."""
 
     def __init__(self, store: Schedules, sessions: SessionDirectory, settings: Settings) -> None:
         self._store = store

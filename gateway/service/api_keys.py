@@ -1,4 +1,4 @@
-"""The verbs of stored API keys: who may make which, list and revoke them."""
+"""The operations of stored API keys: who may make which, list and revoke them."""
 
 from collections.abc import Collection, Sequence
 

@@ -1,4 +1,4 @@
-"""The verbs of approvals: decide on a tool call, list grants, revoke them; and deadlines."""
+"""The operations of approvals: decide on a tool call, list grants, revoke them; and deadlines."""
 
 import asyncio
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ class TurnApprovals:
         self._deps = deps
         self._in_flight = in_flight
         self.parked = 0
-        """How many turns were parked at the last look for overdue ones."""
+        """How many turns were suspended at the last look for overdue ones."""
 
     async def read(
         self, who: Principal, session_id: str, turn_id: str, tool_call_id: str, need: Need = "read"
@@ -82,7 +82,7 @@ class TurnApprovals:
         reason = clean_text(reason[:MAX_REASON]) if reason is not None else None
         with self._in_flight.admission(who.user_id, session_id):
             verdict = Verdict(decision, who.user_id, now_ms(), scope, reason, arguments)
-            # A client that leaves now must not leave a turn without an owner.
+            # A client that leaves now must not leave a turn without a task.
             return await finish(self._decide(row, verdict))
 
     async def waiting(self, who: Principal) -> Sequence[ApprovalRow]:
@@ -99,7 +99,8 @@ class TurnApprovals:
             raise NotFound(f"Nothing is granted to {tool}.", code="grant_not_found")
 
     async def take_up(self, turn_id: str) -> None:
-        """Goes on with a turn if it is parked. Not while the server shuts down: the next process finds it."""
+        """Goes on with a turn if it is suspended. Not while the server shuts down: the next process finds
+        it."""
         if not self._in_flight.draining.is_set():
             self._in_flight.resume(await self._deps.approvals.wake(turn_id))
 

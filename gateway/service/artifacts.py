@@ -1,4 +1,4 @@
-"""The verbs on artifacts. They check whose they are, and whose the sessions are that they belong to."""
+"""The operations on artifacts. They check whose they are, and whose the sessions are that they belong to."""
 
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Mapping, Sequence
 from contextlib import suppress

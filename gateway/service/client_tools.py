@@ -76,7 +76,7 @@ class ClientResults:
         digest = hashlib.sha256(content.encode()).hexdigest()
         result = ClientResult("error" if is_error else "ok", now_ms(), digest, content)
         with self._in_flight.admission(who.user_id, session_id):
-            # A client that leaves now must not leave a turn without an owner.
+            # A client that leaves now must not leave a turn without a task.
             return await finish(self._give(call, result))
 
     async def _give(self, call: ClientCall, result: ClientResult) -> ClientCall:

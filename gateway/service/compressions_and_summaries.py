@@ -1,4 +1,4 @@
-"""The verbs of a session's history: compress it, list its versions, undo, summarise."""
+"""The operations of a session's history: compress it, list its versions, undo, summarise."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Sequence

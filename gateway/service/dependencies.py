@@ -1,4 +1,4 @@
-"""The collaborators of the service: those of its turns, and what only its own verbs use."""
+"""The collaborators of the service: those of its turns, and what only its own operations use."""
 
 from dataclasses import dataclass
 

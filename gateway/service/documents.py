@@ -8,7 +8,7 @@ from gateway.memory.documents.selection import DocumentFile
 
 class DocumentedMemories:
     """The documents of this gateway, the same for all users. Without `documents` the memory is off, and every
-    verb raises errors.NotFound (memory_off)."""
+    operation raises errors.NotFound (memory_off)."""
 
     def __init__(self, documents: Documents | None) -> None:
         self._documents = documents

@@ -1,4 +1,4 @@
-"""The verb of encryption at rest: to have everything under the first key."""
+"""The operation of encryption at rest: to have everything under the first key."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol, runtime_checkable

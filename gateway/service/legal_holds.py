@@ -1,4 +1,4 @@
-"""The verbs of legal holds, for admins."""
+"""The operations of legal holds, for admins."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""The verbs on what is remembered of a user. They check whose it is, and whose session is named."""
+"""The operations on what is remembered of a user. They check whose it is, and whose session is named."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
@@ -26,7 +26,7 @@ from gateway.storage.memories import Evidence, Filter, MemoryRow, Tombstone, Vie
 
 
 class UserMemories:
-    """One per process. With the memory switched off every verb raises errors.NotFound (memory_off)."""
+    """One per process. With the memory switched off every operation raises errors.NotFound (memory_off)."""
 
     def __init__(self, deps: Dependencies, events: SessionEvents) -> None:
         self._deps = deps

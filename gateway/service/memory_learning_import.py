@@ -27,8 +27,8 @@ MAX_READ = 1000
 
 
 class LearningAndImport:
-    """One per process, as the places are few. With the memory switched off every verb raises errors.NotFound
-    (memory_off)."""
+    """One per process, as the places are few. With the memory switched off every operation raises
+    errors.NotFound (memory_off)."""
 
     def __init__(self, deps: Dependencies, extractor: Extractor | None, events: SessionEvents) -> None:
         self._deps = deps

@@ -1,4 +1,4 @@
-"""The verbs of whole persons: a file with everything about a user, and their erasure.
+"""The operations of whole persons: a file with everything about a user, and their erasure.
 
     manifest.json            last: what there is, with counts, hashes and what was left out
     sessions.jsonl           as GET /api/export writes it, with archives and the contents of their artifacts

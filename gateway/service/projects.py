@@ -1,4 +1,4 @@
-"""The verbs of projects: who is in them, and as what. Nothing of one tenant is seen from another."""
+"""The operations of projects: who is in them, and as what. Nothing of one tenant is seen from another."""
 
 from collections.abc import Awaitable, Callable, Sequence
 

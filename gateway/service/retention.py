@@ -162,7 +162,7 @@ def _ms(seconds: float | None) -> int | None:
 
 
 class TenantRetention:
-    """The verbs of retention. One per process."""
+    """The operations of retention. One per process."""
 
     def __init__(self, deps: Dependencies, applied: RetentionSweep) -> None:
         self._deps = deps

@@ -1,4 +1,4 @@
-"""The verbs of schedules for the routes, and the runs of those that are due.
+"""The operations of schedules for the routes, and the runs of those that are due.
 
     tick ─▶ settle      runs whose turns are over: how they ended, told once
          └▶ due ─▶ planned ─▶ begin       a turn in the session, under the owner, within their limits

@@ -1,4 +1,4 @@
-"""Whose session it is, and what somebody may do with it: every verb on a session asks here first.
+"""Whose session it is, and what somebody may do with it: every operation on a session asks here first.
 
     own          everything
     shared       to the members of its project: read; where it is shared for that, to all but readers: write;

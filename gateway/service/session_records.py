@@ -1,4 +1,4 @@
-"""The verbs on whole sessions: export, import, archive. They check whose session it is."""
+"""The operations on whole sessions: export, import, archive. They check whose session it is."""
 
 from collections.abc import AsyncGenerator, AsyncIterable
 from contextlib import aclosing
@@ -186,7 +186,7 @@ async def _readable(session_id: str, chunks: AsyncGenerator[bytes]) -> AsyncGene
                 yield chunk
     except GatewayError:
         raise
-    except Exception as error:  # noqa: BLE001 - an edge: whatever a damaged disk gives back
+    except Exception as error:  # noqa: BLE001 - a boundary: whatever a damaged disk gives back
         log.error(
             "row_damaged", session_id=session_id, error=type(error).__name__
         )  # its message may be content

@@ -1,4 +1,4 @@
-"""The verbs of what has happened: replay a session at the pace it had, read it turn by turn."""
+"""The operations of what has happened: replay a session at the pace it had, read it turn by turn."""
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing

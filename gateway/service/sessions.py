@@ -1,4 +1,4 @@
-"""The verbs of sessions: make one, list them, change, delete; its branches."""
+"""The operations of sessions: make one, list them, change, delete; its branches."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager

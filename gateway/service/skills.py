@@ -1,4 +1,4 @@
-"""The verbs on the catalog of skills: list it, look again, switch one."""
+"""The operations on the catalog of skills: list it, look again, switch one."""
 
 from gateway.auth import Principal
 from gateway.service.dependencies import Dependencies

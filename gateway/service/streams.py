@@ -1,4 +1,4 @@
-"""The verbs of events: follow a session as they become durable, or read a page of them."""
+"""The operations of events: follow a session as they become durable, or read a page of them."""
 
 import asyncio
 from collections.abc import Sequence

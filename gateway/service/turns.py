@@ -1,4 +1,4 @@
-"""The verbs of turns: start one, ask anew, stop it, rate it."""
+"""The operations of turns: start one, ask anew, stop it, rate it."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -123,7 +123,7 @@ class UserTurns:
         turn = await self.get(who, session_id, turn_id, "write")
         if turn.status == "done":
             return turn
-        # A client that leaves now must not leave a turn without an owner.
+        # A client that leaves now must not leave a turn without a task.
         await finish(self._cancel(turn))
         return await self.get(who, session_id, turn_id)
 
@@ -213,7 +213,7 @@ class UserTurns:
         if turn.status == "accepted" and await self._in_flight.close_waiting(turn):
             return
         await self._deps.turns.request_cancel(turn.id)
-        await self._approvals.take_up(turn.id)  # its owner closes its books; one that is parked has none
+        await self._approvals.take_up(turn.id)  # a suspended turn has no task that could end it
 
     async def _instructions_of(self, turn: TurnRow) -> str:
         sessions, digest = self._deps.sessions, turn.instructions

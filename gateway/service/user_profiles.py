@@ -1,4 +1,4 @@
-"""The verbs on profiles: named facts of a user, and of their households."""
+"""The operations on profiles: named facts of a user, and of their households."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from gateway.storage.memories import Profile, ProfileKind
 
 
 class UserProfiles:
-    """One per process. With the memory switched off every verb raises errors.NotFound (memory_off)."""
+    """One per process. With the memory switched off every operation raises errors.NotFound (memory_off)."""
 
     def __init__(self, deps: Dependencies) -> None:
         self._for = MemoryAccess(deps)

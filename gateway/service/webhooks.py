@@ -1,4 +1,4 @@
-"""The verbs of webhooks: the addresses that a user's events are posted to, and their deliveries."""
+"""The operations of webhooks: the addresses that a user's events are posted to, and their deliveries."""
 
 import secrets
 from collections.abc import Callable, Sequence

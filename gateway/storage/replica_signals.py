@@ -3,7 +3,7 @@
     work(connection) -- send --> sent to the other processes by the same transaction
                               `-> delivered in this one as soon as that is committed, before `write` returns
 
-So a verb does the same to a turn whether this process owns it or another does. A signal may be lost, with the
+So an operation does the same to a turn, whichever process runs it. A signal may be lost, with the
 connection that carries it: its content is also in the tables, where its receiver looks now and then.
 """
 

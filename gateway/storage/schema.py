@@ -117,9 +117,9 @@ Index("sessions_to_read", sessions.c.id, **where(_to_read))
 
 # All that an append touches beside the events and messages that it adds: one narrow row for each session, and
 # the fence of its writers. `head` is the seq of the last event, `position` that of the last message, wherever
-# they lie. `turn_id` is the open turn, which runs or is parked. `epoch` is the number of the writer that may
-# append: it grows with each owner, so that a former one is refused. `replica` is the process that owns the
-# turn, NULL when none does; with `parked_until` the turn waits for a person, at most until then.
+# they lie. `turn_id` is the open turn, which runs or is suspended. `epoch` is the number of the writer that
+# may append: it grows with each lease holder, so that a former one is refused. `replica` is the process that
+# runs the turn, NULL when none does; with `parked_until` the turn waits for a person, at most until then.
 heads = Table(
     "heads",
     metadata,
@@ -145,7 +145,7 @@ instructions = Table(
     Column("text", Text, nullable=False),
 )
 
-# Events that happened beside the turns while another owned the session's head, until they are in its log:
+# Events from outside the turn that was being written, until they are in the session's log:
 # `events` are types and data as JSON, `turn_id` what they belong to, a turn or an operation.
 outbox = Table(
     "outbox",
@@ -160,8 +160,8 @@ Index("outbox_by_session", outbox.c.session_id, outbox.c.number)
 # `number` is the order of arrival. `first_seq` is fixed when a turn starts to run, as nothing but the running
 # turn can add to its session. `last_seq` is fixed when it ends; until then the session's head tells it. A
 # turn that was cancelled while it waited is done at once and has both when its events leave the outbox.
-# `recoveries` counts the owners that were lost, `unreported` the model calls that began to answer and never
-# said what they used. `attachments` are those of its message, as JSON (see
+# `recoveries` counts the lease holders that were lost, `unreported` the model calls that began to answer and
+# never said what they used. `attachments` are those of its message, as JSON (see
 # `Attached`). Its messages come after `after_position`, fixed as `first_seq` is (NULL: unknown, older than
 # branches), and before the turn that ran next. `parent` is what it was asked after, a turn or ROOT: NULL
 # where that is the one that ran before it. `branch` is the one that it belongs to. `origin` is NULL for turns

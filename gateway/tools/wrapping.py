@@ -16,7 +16,7 @@ WRAPPER_TAGS = (
     "conversation",
     "scheduled_message",
 )
-"""Every tag this gateway wraps text in. Text that contains one of them itself is defused first."""
+"""Every tag this gateway wraps text in. Text that contains one of them itself is escaped first."""
 
 # Controls but tab and newline; tag characters and all else of Unicode's property Default_Ignorable_Code_Point
 # (DerivedCoreProperties.txt), which shows nothing: fillers, invisible operators, variation selectors; and
@@ -60,7 +60,7 @@ class Wrapped(str):
 
 
 def wrap(tag: str, note: str, text: str) -> Wrapped:
-    """What is visible of `text`, defused, between `<tag>` and `</tag>`, under a `note` on what it is.
+    """What is visible of `text`, escaped, between `<tag>` and `</tag>`, under a `note` on what it is.
 
     Raises:
         ValueError: `tag` is not one of WRAPPER_TAGS.

@@ -108,7 +108,7 @@ class TurnContext:
     async def may_begin(self) -> None:
         """Waits until a model call or a tool may begin: not at all, or, if a beat is overdue, until the
         database has confirmed that the turn is still this replica's. Raises errors.TurnLost: another replica
-        owns it."""
+        has it."""
         replicas, row = self.deps.replicas, self.row
         while not replicas.lease.is_certain:
             await replicas.lease.renewed()

@@ -43,8 +43,8 @@ class _Batch:
 class Emitter:
     """Numbers the events of one turn from the session head it knows and hands them to the log at once.
 
-    Nothing is visible to anyone before the log has committed it. When the log refuses (another owner) or
-    fails (full disk), every later call raises that error: a turn that cannot be recorded does not go on.
+    Nothing is visible to anyone before the log has committed it. When the log refuses (another lease holder)
+    or fails (full disk), every later call raises that error: a turn that cannot be recorded does not go on.
     """
 
     def __init__(

@@ -26,7 +26,7 @@ log = structlog.get_logger(__name__)
 
 
 class InFlight:
-    """Owns the task of every running turn. One per process."""
+    """Keeps the task of every running turn. One per process."""
 
     def __init__(
         self, deps: TurnDependencies, observer: TurnObserver | None = None, *, traces_recorded: bool = False
@@ -104,8 +104,8 @@ class InFlight:
             self._spawn(session_id)
 
     def resume(self, accepted: Accepted | None) -> None:
-        """Takes a turn back that was parked, if it was. While the server shuts down it stays open in the log:
-        the next process finds it."""
+        """Goes on with a turn that was suspended, if it was. While the server shuts down it stays open in the
+        log: the next process finds it."""
         if accepted is None or self.draining.is_set():
             return
         self._waiting.add(accepted.turn.session_id)  # others may have come meanwhile
@@ -145,8 +145,8 @@ class InFlight:
         return turn_id in self._running
 
     def recover(self, accepted: Accepted) -> None:
-        """Goes on with a turn that another owner left. Others may wait for it, and the outbox may have
-        something of its session."""
+        """Goes on with a turn that its former lease holder left. Others may wait for it, and the outbox may
+        have something of its session."""
         turn = accepted.turn
         self._waiting.add(turn.session_id)
         self._runner.undelivered.add(turn.session_id)

@@ -59,7 +59,7 @@ async def run_loop(turn: TurnContext) -> Ending | None:
 
 
 def limit_reached(progress: TurnProgress, limits: TurnBounds) -> Ending | None:
-    """Whether another model call is over a limit. The owner of the task looks after the seconds."""
+    """Whether another model call is over a limit. The time limit is not checked here but in `runner.py`."""
     if progress.iteration >= limits.iterations:
         return noted("limit_reached", "max_iterations", f"Stopped after {limits.iterations} model calls.")
     if limits.tokens is not None and progress.usage is not None and progress.usage.total >= limits.tokens:
@@ -77,7 +77,7 @@ async def _shrink_request(turn: TurnContext, error: ModelError, *, shows_files: 
 
 
 async def _answer_calls(turn: TurnContext) -> bool:
-    """Runs the open calls of the last answer; False when the turn was parked."""
+    """Runs the open calls of the last answer; False when the turn was suspended."""
     if turn.messages[-1].role != "assistant":
         return True
     answers = await run_tool_calls(turn)

@@ -14,7 +14,7 @@ class TurnObserver(Protocol):
     bus."""
 
     def recall(self, session_id: str, events: Sequence[StoredEvent]) -> None:
-        """Events of the turn under a former owner, in order, in one or several calls."""
+        """Events of the turn under a former lease holder, in order, in one or several calls."""
         ...
 
     def take_up(self, turn: TurnRow) -> None:

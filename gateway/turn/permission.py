@@ -66,7 +66,7 @@ async def apply_decisions(turn: TurnContext) -> bool:
 
 
 async def park(turn: TurnContext) -> bool:
-    """Parks the turn until a decision or a client's result arrives; False if it already has."""
+    """Suspends the turn until a decision or a client's result arrives; False if it already has."""
     approvals, row = turn.deps.approvals, turn.row
     await turn.emitter.settled()
     waiting = waiting_calls(turn)

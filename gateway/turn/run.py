@@ -1,11 +1,11 @@
 """One turn from its first event to how it ends. Read this first.
 
     turn_start -> prepare: history, prompt components, files, memories
-        -> loop (compress if too long, ask, run tools, ...) -> ending, or parked for a person's decision
+        -> loop (compress if too long, ask, run tools, ...) -> ending, or suspended for a person's decision
 
-A turn that another process left open, or that was parked, enters here too: its events are folded into
-`TurnProgress` before, and each step that is done already is not done again. The owner of the task
-(in_flight.py) finalizes the turn with the ending."""
+A turn that another process left open, or that was suspended, enters here too: its events are reduced to
+`TurnProgress` before, and each step that is done already is not done again. The caller (runner.py) finalizes
+the turn with the ending."""
 
 from gateway.errors import ArchiveDamaged, GatewayError, ModelError, TooManyToolCalls
 from gateway.storage.messages import History
@@ -21,7 +21,7 @@ from gateway.turn.start_and_end import COMPLETED, Ending, TurnBounds, failed, no
 async def run_turn(
     deps: TurnDependencies, emitter: Emitter, limits: TurnBounds, preloaded: History | None = None
 ) -> Ending | None:
-    """Runs the turn of `emitter` to its ending; a failure of the model is one. None: it was parked, or
+    """Runs the turn of `emitter` to its ending; a failure of the model is one. None: it was suspended, or
     is left to another replica.
     `preloaded` is the session's history before the turn, where it was read already.
 

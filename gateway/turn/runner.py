@@ -34,7 +34,7 @@ log = structlog.get_logger(__name__)
 
 
 class TurnRunner:
-    """What becomes of the turns of this process. `running` are those that it owns, by id."""
+    """What becomes of the turns of this process. `running` are those that have a task here, by id."""
 
     def __init__(
         self, deps: TurnDependencies, observer: TurnObserver, tracing: Tracing, draining: asyncio.Event
@@ -123,12 +123,12 @@ class TurnRunner:
             log.exception("turn_failed")
             return await self._close(running, self._ending_asked(running) or MISTAKE)
         finally:
-            if self.running.get(turn.id) is running:  # a turn that was parked may have been taken back
+            if self.running.get(turn.id) is running:  # a suspended turn may run again already
                 del self.running[turn.id]
 
     async def _take_again(self, running: Running) -> Accepted | None:
         """Claims the turn again after an append of it was refused. None where the refusal was right: it is
-        over or parked, or another task of this process has it."""
+        over or suspended, or another task of this process has it."""
         for delay in chain(RETRY_DELAYS, repeat(RETRY_DELAYS[-1])):
             if self._draining.is_set() or self.running.get(running.turn.id) is not running:
                 return None
@@ -139,7 +139,7 @@ class TurnRunner:
         return None
 
     async def _release(self, turn: TurnRow) -> None:
-        """Leaves a turn that stays open to the next owner. Nothing happens to one that was parked."""
+        """Hands a turn that stays open over to another replica. Nothing happens to a suspended one."""
         try:
             await self._deps.replicas.release(OwnedTurn(turn.session_id, turn.id, turn.epoch))
         except StorageError as error:  # it is taken over later
@@ -259,7 +259,7 @@ class TurnRunner:
         return self._deps.bus.shown(accepted.turn.session_id, accepted.made_at)
 
     def _ending_of(self, work: asyncio.Task[Ending | None], running: Running) -> Ending | None:
-        """None when the turn stays open: parked, or for the next process. Raises StorageError."""
+        """None when the turn stays open: suspended, or for the next process. Raises StorageError."""
         if not work.done() or work.cancelled():
             if running.why is None:
                 log.error("turn_cancelled_itself")

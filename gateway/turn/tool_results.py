@@ -132,7 +132,7 @@ class _Result:
 
 
 def _as_it_is(output: ToolOutput, text: str) -> str:
-    """Text that this gateway did not wrap itself is defused: neither a tool nor a text that it read may pose
+    """Text that this gateway did not wrap itself is escaped: neither a tool nor a text that it read may pose
     as a skill or a summary."""
     if output.note is not None:
         return wrap("tool_output", output.note, text or "(no output)")

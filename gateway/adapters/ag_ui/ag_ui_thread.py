@@ -14,7 +14,7 @@ from gateway.storage.turns import TurnRow
 
 class AgUiThread(EncodedAnswer):
     """The runs of a session: of its turns `shown`, and of the `running` one; up to `head`, the session's last
-    event when this began, and to the end of that turn. What attempts had said before they were withdrawn is
+    event when this began, and to the end of that turn. What attempts had said before they were discarded is
     left out up to there."""
 
     def __init__(self, body: RunBody, shown: Collection[str], head: int, running: TurnRow | None) -> None:

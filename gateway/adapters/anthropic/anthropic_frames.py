@@ -187,7 +187,7 @@ class AnthropicMessageStream(_Message):
 
 
 class WholeMessage(_Message):
-    """Collects a turn for an answer in one piece. What was withdrawn is not in it."""
+    """Collects a turn for an answer in one piece. The text of discarded attempts is not in it."""
 
     def __init__(self, turn_id: str, model: str, page: str, estimate: int, *, shows_calls: bool) -> None:
         super().__init__(turn_id, model, page, estimate, shows_calls=shows_calls)

@@ -20,7 +20,7 @@ from gateway.errors import GatewayError
 
 
 class ChatAnswer:
-    """Collects a turn for a result, without what was withdrawn, and `progress`: what to tell meanwhile."""
+    """Collects a turn for a result, without discarded attempts, and `progress`: what to tell meanwhile."""
 
     def __init__(self) -> None:
         self.progress: list[str] = []

@@ -223,7 +223,7 @@ async def _ask(context: ServerRequestContext[Any], question: str) -> bool:
 
 
 def result(text: str, *, is_error: bool) -> CallToolResult:
-    """What the gateway did not wrap itself is defused, as in a turn."""
+    """What the gateway did not wrap itself is escaped, as in a turn."""
     text = clean_text(text if isinstance(text, Wrapped) else defuse(text))
     return CallToolResult(content=[TextContent(text=text)], is_error=is_error)
 

@@ -142,7 +142,7 @@ class ThreadDelivery:
         if turn.is_over:
             await self._upload(turn, posted)
         for part, former in posted.items():
-            if part.isdigit() and int(part) >= number:  # an attempt was withdrawn that had said more
+            if part.isdigit() and int(part) >= number:  # an attempt was discarded that had said more
                 if former.message:
                     await self._delete(former.message)
                 self._journal.withdraw(turn.turn_id, part)
@@ -227,7 +227,7 @@ class _Sent:
 
     def __call__(self) -> Drawn:
         drawn = self._turn.messages(self._size)
-        # Fewer, when an attempt was withdrawn while the messenger waited: the message is deleted next.
+        # Fewer, when an attempt was discarded while the messenger waited: the message is deleted next.
         message = drawn[self._number] if self._number < len(drawn) else Drawn((), self._turn.seq)
         self.digest = message.digest
         return message

@@ -148,7 +148,7 @@ class CompletionChunks(_Completion):
 
 
 class WholeCompletion(_Completion):
-    """Collects a turn for an answer in one piece. What was withdrawn is not in it."""
+    """Collects a turn for an answer in one piece. The text of discarded attempts is not in it."""
 
     def __init__(self, turn_id: str, model: str, created: int, page: str) -> None:
         super().__init__(turn_id, model, created, page)

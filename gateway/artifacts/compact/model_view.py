@@ -22,7 +22,7 @@ _MAX_COMPACT = 8000  # characters of a compact form that are looked at: more tha
 def render(row: ArtifactRow, *, note: str | None = None) -> Wrapped:
     """The text for the model in place of the content: reference, type and size, how to read a part and how to
     pass all of it on, and as much of its compact form as fits. `note` is where the content comes from. What
-    stems from others is visible, defused, between our tags and indented: none of it can pose as ours."""
+    stems from others is visible, escaped, between our tags and indented: none of it can pose as ours."""
     lines = defuse("\n".join(f"  {line}" for line in _lines(row))).splitlines()
     ours = "\n".join(_ours(row, note))
     budget = MAX_TOKENS - estimate_tokens(wrap("tool_output", ours, ""))

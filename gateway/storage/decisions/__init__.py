@@ -78,7 +78,7 @@ class ClientCall:
 
 
 class ClientCalls(Protocol):
-    """Calls that wait for a client. Turns are parked for them as for approvals (`ParkedTurns.park`)."""
+    """Calls that wait for a client. Turns are suspended for them as for approvals (`ParkedTurns.park`)."""
 
     async def expect(self, calls: Sequence[ClientCall]) -> None:
         """Stores what a client is to run. A call that is there already is left as it is."""
@@ -93,7 +93,7 @@ class ClientCalls(Protocol):
         ...
 
     async def answer(self, call: ClientCall, result: ClientResult) -> tuple[ClientCall, Accepted | None]:
-        """Stores the result. The call as it is now, and the turn when this was what it was parked for: it is
+        """Stores the result. The call as it is now, and the turn when this was what it waited for: it is
         the caller's from then on. The same result again changes nothing.
 
         Raises:
@@ -152,8 +152,8 @@ class ApprovalRequests(Protocol):
 
 
 class ParkedTurns(Protocol):
-    """Turns that wait for a person or a client. A parked turn still counts as its session's running one, but
-    has no owner."""
+    """Turns that wait for a person or a client. A suspended turn still counts as its session's running one,
+    but has no lease holder."""
 
     async def park(self, turn: TurnRow, waiting: Collection[str], until: int) -> bool:
         """Gives the turn up until one of the calls `waiting` is decided or has its client's result, or until
@@ -162,16 +162,16 @@ class ParkedTurns(Protocol):
         ...
 
     async def wake(self, turn_id: str) -> Accepted | None:
-        """Takes a parked turn, whose owner the caller becomes. None when it is not parked."""
+        """Takes a suspended turn, whose lease holder the caller becomes. None when it is not suspended."""
         ...
 
     async def overdue(self, now: int, limit: int) -> Sequence[str]:
-        """Parked turns that must not wait any longer, at most `limit`: their time is over at `now`, or they
-        are to be cancelled."""
+        """Suspended turns that must not wait any longer, at most `limit`: their time is over at `now`, or
+        they are to be cancelled."""
         ...
 
     async def count_parked(self) -> int:
-        """How many turns are parked."""
+        """How many turns are suspended."""
         ...
 
 
@@ -192,7 +192,7 @@ class ToolGrants(Protocol):
 
 
 class Approvals(ApprovalRequests, ParkedTurns, ToolGrants, Protocol):
-    """Calls that wait for a person, turns that are parked meanwhile, and grants."""
+    """Calls that wait for a person, turns that are suspended meanwhile, and grants."""
 
 
 class SkillSwitches(Protocol):

@@ -1,4 +1,4 @@
-"""Turns that are parked until a person or a client has answered, in SQL."""
+"""Turns that are suspended until a person or a client has answered, in SQL."""
 
 from collections.abc import Collection, Sequence
 
@@ -45,7 +45,7 @@ SETTLED = Prepared(
         )
     )
 )
-# Locked: a wish to stop is either seen here, or finds the turn parked.
+# Locked: a wish to stop is either seen here, or finds the turn suspended.
 OPEN = Prepared(
     select(turns.c.cancel_requested, turns.c.status)
     .where(turns.c.id == bindparam("turn_id"))

@@ -149,7 +149,7 @@ def _append(
 
 
 def _is_free(state: tuple[Any, ...]) -> bool:
-    """Whether no turn is open, or it is parked."""
+    """Whether no turn is open, or it is suspended."""
     _, open_turn, parked_until, *_ = state
     return open_turn is None or parked_until is not None
 

@@ -85,7 +85,7 @@ class PostgresDatabase:
     ) -> Self:
         """Opens the database at `url`, which is that of a pooler when there is a `direct_url` too. Use it as
         an async context manager, or `close` it. `replica` names this process, at random by default, which
-        counts on what it owns for `lease` seconds; `flushed` is called after each commit of events.
+        counts on its turns for `lease` seconds; `flushed` is called after each commit of events.
 
         Raises:
             StorageError: the server cannot be reached, the schema is older than this version (code

@@ -108,7 +108,7 @@ class PostgresReplicas(Store):
         self.liveness = Liveness(direct, database.replica)
 
     async def join(self) -> None:
-        """Before anything is owned: turns without a known owner are taken over. Raises StorageError."""
+        """Before any turn runs: turns without a known lease holder are taken over. Raises StorageError."""
         await asyncio.to_thread(self.liveness.hold)
         self.joined_at = self.back_at = monotonic()
 

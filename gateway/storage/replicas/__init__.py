@@ -1,8 +1,8 @@
-"""The storage contract of replicas, the processes that share a store: which turns each owns, and for how
+"""The storage contract of replicas, the processes that share a store: which turns each runs, and for how
 long.
 
-replica     the process, as it is named in the rows of what it owns
-beat        shows the others that it lives, and finds turns without an owner
+replica     the process, as it is named in the rows of the turns that it runs: their lease holder
+beat        shows the others that it lives, and finds turns without a lease holder
 lease       how long the others wait for the next beat before they take its turns over
 """
 
@@ -25,7 +25,7 @@ NOTHING: Mapping[str, str] = {}
 
 
 class Lease:
-    """How long this process may count on owning what it owns, by its own clock. `seconds` after its last
+    """How long this process may count on its turns, by its own clock. `seconds` after its last
     renewal others take its turns over, and after `unseen` where its connections to the server ended; None:
     never."""
 
@@ -49,7 +49,7 @@ class Lease:
 
     @property
     def is_certain(self) -> bool:
-        """Whether no other replica can have taken over what this process owned when it was renewed, even if
+        """Whether no other replica can have taken over what this process had when it was renewed, even if
         its connections were lost since."""
         return self._unseen is None or monotonic() < self._certain_until
 
@@ -84,7 +84,7 @@ class Peer:
 class Beat:
     """What a replica learns from a beat.
 
-    `taken`: turns that had no living owner; this replica owns them from now on. `owned`: all that it owns.
+    `taken`: turns that had no living lease holder; this replica has them from now on. `owned`: all its turns.
     `cancelled`: those of them that shall stop. `waiting`: sessions in which turns wait and none is open.
     `undelivered`: sessions with something in the outbox that no turn is there to write. `queued`: how many
     turns, of all sessions, wait for those before them. `peers`: the other replicas. `timeline`: grows with
@@ -139,9 +139,9 @@ class Replicas(Protocol):
 
     async def release(self, turn: OwnedTurn) -> None:
         """Leaves a turn to the next replica, which takes it over without counting a loss. Nothing happens
-        when it is not this replica's any more, or parked. Raises errors.StorageError."""
+        when it is not this replica's any more, or suspended. Raises errors.StorageError."""
         ...
 
     async def leave(self) -> None:
-        """Releases all that this replica owns; there is no other beat. Raises errors.StorageError."""
+        """Hands over all turns of this replica; there is no other beat. Raises errors.StorageError."""
         ...

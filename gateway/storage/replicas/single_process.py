@@ -1,4 +1,4 @@
-"""The only process that has the database open: it owns what a former one owned."""
+"""The only process that has the database open: it takes over the turns of a former one."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Who owns what, in SQL of every engine."""
+"""Which replica runs which turn, in SQL of every engine."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace

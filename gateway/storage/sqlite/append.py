@@ -70,7 +70,7 @@ FENCE = Statements(MOVE_HEADS, 6)
 
 
 def move_head(connection: sqlite3.Connection, run: Run) -> bool:
-    """The fence: False when another owner, or another head, has come between."""
+    """The fence: False when another lease holder, or another head, has come between."""
     return connection.execute(MOVE_HEAD, run.fence()).rowcount == 1
 
 

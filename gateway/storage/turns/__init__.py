@@ -1,4 +1,4 @@
-"""What storage owes about turns: who may run, and who owns them."""
+"""What storage owes about turns: which may run, and which replica holds their lease."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,20 +25,20 @@ MAX_INSTRUCTIONS = 131_072
 @dataclass(frozen=True, slots=True)
 class TurnRow:
     """A turn. `first_seq` and `last_seq` bound its events; 0 while it has none. Between them lie no others
-    but those of a turn that was cancelled while it waited for this one. `epoch` is the number of its owner,
-    who alone may append: it grows with each owner in the session, and is 0 of a turn that is not open.
-    `recoveries` counts the owners that were lost. A turn that awaits something is parked: it has no owner,
-    and is its session's running one nevertheless; awaiting_tool_result: nothing but results of its client.
-    `project_id` and `role_id` are those of its session, `attachments` came with its message. `ended_at`,
-    `usage`, `cost` and `iterations` are known once it is done. `branch` is the one that it is in (0 while it
-    waits), `parent_turn_id` what it comes after, a turn or branches.ROOT, where that is not the turn that ran
-    before it. `origin` is None for a turn that ran here. `instructions` is the digest (SHA-256 in hex) of
-    those of its client; None: it has none, or waits and brought none. `client_tools` names the set of tools
-    that came with it (see `Turns.client_tools`). `dialect` names the adapter by which it was asked for; None:
-    the gateway's own routes. `key_id` is the key that it was asked for with, or that made its schedule.
-    `feedback` is what was thought of it last. `owner` sent it: who that is decides about limits, keys and
-    grants. `is_shared`: the members of its session's project read it. `host` is whose its session is, where
-    that is somebody else."""
+    but those of a turn that was cancelled while it waited for this one. `epoch` is the number of its
+    lease holder, which alone may append: it grows with each one in the session, and is 0 of a turn that is
+    not open. `recoveries` counts the lease holders that were lost. A turn that awaits something is suspended:
+    it has no lease holder, and is its session's running one nevertheless; awaiting_tool_result: nothing but
+    results of its client. `project_id` and `role_id` are those of its session, `attachments` came with its
+    message. `ended_at`, `usage`, `cost` and `iterations` are known once it is done. `branch` is the one that
+    it is in (0 while it waits), `parent_turn_id` what it comes after, a turn or branches.ROOT, where that is
+    not the turn that ran before it. `origin` is None for a turn that ran here. `instructions` is the digest
+    (SHA-256 in hex) of those of its client; None: it has none, or waits and brought none. `client_tools`
+    names the set of tools that came with it (see `Turns.client_tools`). `dialect` names the adapter by which
+    it was asked for; None: the gateway's own routes. `key_id` is the key that it was asked for with, or that
+    made its schedule. `feedback` is what was thought of it last. `owner` sent it: who that is decides about
+    limits, keys and grants. `is_shared`: the members of its session's project read it. `host` is whose its
+    session is, where that is somebody else."""
 
     id: str
     session_id: str
@@ -79,7 +79,7 @@ class TurnRow:
 
 
 class OwnedTurn(NamedTuple):
-    """A turn that runs, and the number of its owner."""
+    """A turn that runs, and the epoch of its lease holder."""
 
     session_id: str
     turn_id: str
@@ -124,8 +124,9 @@ class Accepted:
     session's last seq at that moment, `interrupts` the running turn that has to make way. `history` is the
     session's as of then, without the turn, where it was at hand; of a new session, where no summary
     of another may be carried into it. `lost`: so many events before `head` had been shown and are gone.
-    `recovered`: its former owner was lost. `made_at`: when its session was made, which distinguishes it from
-    others that have had its id. `standings` are those of the limits that it was charged to."""
+    `recovered`: its former lease holder was lost. `made_at`: when its session was made, which
+    distinguishes it from others that have had its id. `standings` are those of the limits that it was charged
+    to."""
 
     turn: TurnRow
     head: int
@@ -239,7 +240,7 @@ class TurnRecords(Protocol):
         ...
 
     async def open_turn(self, session_id: str) -> TurnRow | None:
-        """The running turn of a session, also one that is parked."""
+        """The running turn of a session, also one that is suspended."""
         ...
 
     async def model(self, session_id: str) -> str | None:
@@ -260,24 +261,24 @@ class TurnOwnership(Protocol):
     """Who writes a running turn."""
 
     async def owned(self) -> Sequence[OwnedTurn]:
-        """The turns that run and are not parked: each must have an owner that is alive."""
+        """The turns that run and are not suspended: each must have a lease holder that is alive."""
         ...
 
     async def is_owned(self, turn: OwnedTurn) -> bool:
-        """Whether the turn is still that owner's."""
+        """Whether the turn still has that epoch."""
         ...
 
     async def take_over(self, turn_id: str, *, recovered: bool) -> Accepted | None:
-        """Gives a running turn that is this replica's, or has no owner, a new number: appends under the
-        former one are refused from then on. `recovered`: its writer was lost, which is counted. None when the
-        turn is over, parked or another replica's (see `Replicas.beat`)."""
+        """Gives a running turn that is this replica's, or has no lease holder, a new epoch: appends under
+        the former one are refused from then on. `recovered`: its writer was lost, which is counted. None when
+        the turn is over, suspended or another replica's (see `Replicas.beat`)."""
         ...
 
     async def skip_to(self, turn: OwnedTurn, head: int) -> bool:
         """Moves the session's head on to a number that had been used, as readers know, and is gone: with a
-        server that failed over to one which did not have it. False: the turn is not that owner's."""
+        server that failed over to one which did not have it. False: the turn has another epoch."""
         ...
 
 
 class Turns(TurnQueue, TurnRecords, TurnOwnership, Protocol):
-    """Turns and who owns them."""
+    """Turns, and which replica holds their lease."""

@@ -1,4 +1,4 @@
-"""How a turn begins: accepted, claimed when its time comes, or taken from an owner that is lost."""
+"""How a turn begins: accepted, claimed when its time comes, or taken from a lease holder that is lost."""
 
 from typing import Any
 

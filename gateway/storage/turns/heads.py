@@ -1,6 +1,6 @@
-"""The narrow row of a session that fences its writers: begun, handed on and parked here, moved by appends.
+"""The narrow row of a session that fences its writers: begun, handed on and suspended here, moved by appends.
 
-A change of the turn's owner raises `epoch`: one comparison of head, turn and epoch refuses all others.
+A change of the turn's lease holder raises `epoch`: one comparison of head, turn and epoch refuses all others.
 """
 
 from sqlalchemy import Connection, and_, bindparam, exists, insert, null, or_, select, update
@@ -47,7 +47,7 @@ PARK = Prepared(
 )
 MOVE = Prepared(update(heads).where(_SESSION).values(head=bindparam("head")))
 HAS_OWNER = and_(heads.c.turn_id.is_not(None), heads.c.parked_until.is_(None))
-"""The open turn is not parked: it is some replica's, or has been released."""
+"""The open turn is not suspended: some replica has it, or has handed it over."""
 OWNED = Prepared(select(heads.c.session_id, heads.c.turn_id, heads.c.epoch).where(HAS_OWNER))
 SKIP = Prepared(
     update(heads)
@@ -71,31 +71,32 @@ def add_head(connection: Connection, session_id: str, *, head: int = 0, position
 
 
 def begin_turn(connection: Connection, session_id: str, turn_id: str, replica: str) -> None:
-    """The turn is the session's open one from now on, and `replica` its owner. Nothing else may be open."""
+    """The turn is the session's open one from now on, and `replica` its lease holder. Nothing else may be
+    open."""
     moved = BEGIN.run(connection, session_id=session_id, turn_id=turn_id, replica=replica).rowcount
     assert moved == 1
 
 
 def take_turn(connection: Connection, session_id: str, turn_id: str, replica: str) -> bool:
-    """Gives a running turn that is this replica's, or has no owner, a new number; False when it is over,
-    parked or another replica's."""
+    """Gives a running turn that is this replica's, or has no lease holder, a new epoch; False when it is
+    over, suspended or another replica's."""
     taken = TAKE.run(connection, session_id=session_id, turn_id=turn_id, replica=replica).rowcount
     return taken == 1
 
 
 def orphan_taken(connection: Connection, session_id: str, turn_id: str, replica: str) -> bool:
-    """Gives a running turn a new owner in place of any other; False when it is over or parked."""
+    """Gives a running turn a new lease holder in place of any other; False when it is over or suspended."""
     taken = TAKE_ORPHAN.run(connection, session_id=session_id, turn_id=turn_id, replica=replica).rowcount
     return taken == 1
 
 
 def wake_turn(connection: Connection, session_id: str, turn_id: str, replica: str) -> bool:
-    """Gives a parked turn an owner; False when it is not parked."""
+    """Gives a suspended turn a lease holder; False when it is not suspended."""
     woken = WAKE.run(connection, session_id=session_id, turn_id=turn_id, replica=replica).rowcount
     return woken == 1
 
 
 def park_turn(connection: Connection, session_id: str, turn_id: str, epoch: int, until: int) -> bool:
-    """Takes a turn from the owner of `epoch`, until then; False when it is no longer that owner's."""
+    """Suspends a turn of `epoch` until then; False when it has another epoch."""
     parked = PARK.run(connection, session_id=session_id, turn_id=turn_id, epoch=epoch, until=until).rowcount
     return parked == 1

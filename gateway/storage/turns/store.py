@@ -1,4 +1,4 @@
-"""Turns and who owns them, in SQL."""
+"""Turns, and which replica holds their lease, in SQL."""
 
 from collections.abc import Sequence
 
