@@ -26,7 +26,7 @@ from tests.invariants import violations
 from tests.loopback import free_port
 from tests.record import read_records
 from tests.relay import relaying
-from tests.running import Running, limited_gateway_process
+from tests.running import Running, hurry, limited_gateway_process
 from tests.slack_program import program, slack_command
 
 pytestmark = [pytest.mark.anyio, pytest.mark.long]
@@ -83,6 +83,12 @@ def ahead(seconds: float) -> None:
     time.time = lambda: time.time_ns() / 1e9
 
 
+def again(seconds: float) -> None:
+    """The same in a process that nobody has to catch in mid-answer."""
+    ahead(seconds)
+    hurry()
+
+
 class Gateway:
     """One behind a relay, whose address stays. `start` kills it when it runs."""
 
@@ -96,7 +102,8 @@ class Gateway:
         """`after`: the seconds that have passed since, by its clock."""
         if self._running is not None:
             assert await asyncio.to_thread(self._running.stop, signal.SIGKILL) == -signal.SIGKILL
-        begun = limited_gateway_process(self._folder, None, begin=partial(ahead, after), **KEYS)
+        begin = partial(ahead if self._running is None else again, after)
+        begun = limited_gateway_process(self._folder, None, begin=begin, **KEYS)
         self._running = await asyncio.to_thread(self._stack.enter_context, begun)
         place = urlsplit(self._running.url)
         self.way.upstream = (str(place.hostname), int(place.port or 0))
