@@ -17,6 +17,7 @@ import httpx2
 import pytest
 
 from gateway.app import PAGE
+from tests.forked_program import gateway_program
 from tests.harness import TIMEOUT, client_at, events, text_of, the
 from tests.loopback import free_port
 from tests.postgres import USER, needs_postgres, program
@@ -68,14 +69,23 @@ def folder() -> Generator[Path]:
 
 
 @pytest.fixture
-def started(folder: Path, ports: dict[str, str]) -> Generator[str]:
+def commands_of_the_gateway(folder: Path) -> Generator[Path]:
+    """The folder of the `gateway` command, whose processes did not have to import everything first."""
+    (folder / "bin").mkdir()
+    with gateway_program(folder / "bin") as gateway:
+        yield gateway.parent
+
+
+@pytest.fixture
+def started(folder: Path, ports: dict[str, str], commands_of_the_gateway: Path) -> Generator[str]:
     """The address, once the commands have come to their end."""
     script, installing = commands("docs/scaling.md", "Without Docker"), "pip install 'moto[server]'\n"
     assert installing in script
     replicas = " ".join(ports[name] for name in PORTS[4:])
     script = f"port=(none {replicas})\n{on(ports, script.replace(installing, ''))}"
     script = script.replace(SYSTEM, f"{folder}/system")
-    environment = {**clean_environment(), "PATH": f"{PATH}:{Path(program('initdb')).parent}"}
+    path = f"{commands_of_the_gateway}:{PATH}:{Path(program('initdb')).parent}"
+    environment = {**clean_environment(), "PATH": path}
     with (folder / "said").open("wb") as said:
         process = subprocess.Popen(
             ["bash", "-euc", script],
