@@ -33,8 +33,8 @@ from gateway.storage.schedules.results import SCHEDULES
 from gateway.storage.schedules.statements import SqlSchedules
 from gateway.telemetry.lines.logs import configure_logging
 from gateway.turn.in_flight import InFlight
-from gateway.turn.suggestions import Suggestions
-from gateway.turn.takeover import Ownership
+from gateway.turn.memory_write_queue import MemoryWriteQueue
+from gateway.turn.replica_heartbeat import ReplicaHeartbeat
 from gateway.wiring import Storage
 from tests.postgres import WITHOUT
 
@@ -109,7 +109,7 @@ async def measured(settings: Settings, share: int) -> Sequence[Figure]:
             model = wiring.open_model(settings, f"http://127.0.0.1:{endpoint.port}")
             skills = wiring.open_skills(settings, storage.switches, (), tuple, DEFAULT_WINDOW)
             deps = wiring.assemble(
-                settings, storage, model, skills, suggestions=Suggestions(), id_key=bytes(32)
+                settings, storage, model, skills, memory_writes=MemoryWriteQueue(), id_key=bytes(32)
             )
             in_flight, events = InFlight(deps), SessionEvents(storage.log)
             limits = UserLimits(settings, storage.limits)
@@ -118,9 +118,9 @@ async def measured(settings: Settings, share: int) -> Sequence[Figure]:
             )
             await model.prepare()
             cost_of(settings.model, Usage(input_tokens=1, output_tokens=1))  # loads the prices
-            ownership = Ownership(deps, in_flight)
-            await ownership.look()
-            owning = asyncio.create_task(ownership.run())
+            heartbeat = ReplicaHeartbeat(deps, in_flight)
+            await heartbeat.beat()
+            owning = asyncio.create_task(heartbeat.run())
             await fill(storage, [now_ms() + 10**9 + number for number in range(SCHEDULES_STORED)])
             walls, cpus = await ticks(worker, TICKS // share)
             ticking = asyncio.create_task(worker.run())
@@ -133,7 +133,7 @@ async def measured(settings: Settings, share: int) -> Sequence[Figure]:
             await delays.until(A_SECOND * seconds + AT_ONCE)
             ticking.cancel()
             await in_flight.drain(1)
-            await ownership.leave()
+            await heartbeat.leave()
             owning.cancel()
             await model.close()
     name = "PostgreSQL" if settings.is_shared else "SQLite"

@@ -30,7 +30,7 @@ from gateway.sse_frames import encode_frames
 from gateway.storage.log import Append, Closing
 from gateway.storage.messages import History, StoredMessage
 from gateway.storage.turns import NewTurn
-from gateway.turn.suggestions import Suggestions
+from gateway.turn.memory_write_queue import MemoryWriteQueue
 from gateway.wiring import Storage
 
 TEXT = (
@@ -70,7 +70,7 @@ async def compressing(share: int) -> Sequence[Figure]:
             timed = Timed(wiring.open_model(settings, f"http://127.0.0.1:{endpoint.port}"))
             skills = wiring.open_skills(settings, storage.switches, (), tuple, DEFAULT_WINDOW)
             deps = wiring.assemble(
-                settings, storage, timed, skills, suggestions=Suggestions(), id_key=bytes(32)
+                settings, storage, timed, skills, memory_writes=MemoryWriteQueue(), id_key=bytes(32)
             )
             cost_of("demo", Usage(input_tokens=1, output_tokens=1))  # the gateway loads prices when it starts
             began = perf_counter()

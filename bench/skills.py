@@ -26,10 +26,10 @@ from gateway.tools.base import FunctionTool
 from gateway.tools.function import tool
 from gateway.turn.context import TurnContext
 from gateway.turn.emitter import Emitter
+from gateway.turn.memory_write_queue import MemoryWriteQueue
 from gateway.turn.permission import seek_permission
 from gateway.turn.progress import CallState, TurnProgress
 from gateway.turn.start_and_end import TurnBounds
-from gateway.turn.suggestions import Suggestions
 from gateway.turn.tool_run import run_call
 
 SKILLS = 500
@@ -147,7 +147,9 @@ async def calling() -> Sequence[Figure]:
         skills = wiring.open_skills(settings, storage.switches, functions, tuple, WINDOW)
         await skills.refresh()
         model = wiring.open_model(settings, "http://127.0.0.1:9")
-        deps = wiring.assemble(settings, storage, model, skills, suggestions=Suggestions(), id_key=bytes(32))
+        deps = wiring.assemble(
+            settings, storage, model, skills, memory_writes=MemoryWriteQueue(), id_key=bytes(32)
+        )
         new = NewTurn("t", "s", OWNER, "hi", "demo", None, "reject", create_session=True, at=1)
         accepted = await storage.turns.accept(new, max_queued=0)
         emitter = Emitter(storage.log, accepted.turn, accepted.head, TurnProgress())

@@ -30,7 +30,7 @@ STAGES: Sequence[tuple[str, Sequence[str]]] = (
         (
             *("gateway.prompt", "gateway.history", "gateway.skills", "gateway.memory"),
             *("gateway.turn.prepare", "gateway.turn.turn_prompt", "gateway.turn.context"),
-            *("gateway.turn.memories", "gateway.turn.compression", "gateway.turn.request"),
+            *("gateway.turn.memory_context", "gateway.turn.compression", "gateway.turn.request"),
             "gateway.turn.model_call_files",
         ),
     ),
@@ -68,7 +68,7 @@ STAGES: Sequence[tuple[str, Sequence[str]]] = (
         (
             *("gateway.history.indexer", "gateway.lexical", "gateway.memory.learning", "gateway.supervisor"),
             *("gateway.service.learning_worker", "gateway.service.upkeep", "gateway.service.purge_worker"),
-            *("gateway.service.archiver", "gateway.turn.suggestions"),
+            *("gateway.service.archiver", "gateway.turn.memory_write_queue"),
         ),
     ),
     # The frames at the bottom of every stack: nothing of ours runs above them.

@@ -10,7 +10,7 @@ from gateway.telemetry.metrics import instrument_table as table
 from gateway.telemetry.metrics.registry import MetricsRegistry
 from gateway.telemetry.setup import Telemetry
 from gateway.tools.mcp.configured_servers import McpServers
-from gateway.turn.takeover import Ownership
+from gateway.turn.replica_heartbeat import ReplicaHeartbeat
 from gateway.wiring import Storage
 
 
@@ -25,18 +25,18 @@ def measure_gateway(
     storage.measured_by(telemetry.metrics.pools)
     observe = telemetry.metrics.observe
     observe(table.LOG_READERS, lambda: storage.bus.readers)
-    observe(table.QUEUE_DEPTH, lambda: gateway.ownership.queued)
+    observe(table.QUEUE_DEPTH, lambda: gateway.heartbeat.queued)
     observe(table.TURNS_PARKED, lambda: gateway.approvals.parked)
     observe(table.SKILLS, lambda: Counter((s.type, s.enabled) for s in skills.catalog.skills))
-    _measure_replicas(telemetry.metrics, storage, gateway.ownership)
+    _measure_replicas(telemetry.metrics, storage, gateway.heartbeat)
     observe(table.MCP_UP, lambda: {(s.name,): int(s.status == "connected") for s in servers.states})
 
 
-def _measure_replicas(metrics: MetricsRegistry, storage: Storage, ownership: Ownership) -> None:
-    metrics.observe(table.REPLICAS, lambda: len(ownership.peers) + 1)
-    metrics.observe(table.REPLICAS_DIFFER, lambda: len(ownership.differ))
+def _measure_replicas(metrics: MetricsRegistry, storage: Storage, heartbeat: ReplicaHeartbeat) -> None:
+    metrics.observe(table.REPLICAS, lambda: len(heartbeat.peers) + 1)
+    metrics.observe(table.REPLICAS_DIFFER, lambda: len(heartbeat.differ))
     metrics.observe(
-        table.TAKEOVERS, lambda: {(why,): count for why, count in dict(ownership.taken_over).items()}
+        table.TAKEOVERS, lambda: {(why,): count for why, count in dict(heartbeat.taken_over).items()}
     )
     metrics.observe(table.LEASE_AGE, lambda: storage.replicas.lease.age)
 

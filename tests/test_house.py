@@ -70,7 +70,12 @@ def lint_imports(folder: Path) -> subprocess.CompletedProcess[str]:
             "Only wiring names an adapter",
             "gateway.service.gateway -> gateway.model.anthropic",
         ),
-        ("turn/loop.py", "import anthropic", "SDKs stay at their edge", "gateway.turn.loop -> anthropic"),
+        (
+            "turn/agent_loop.py",
+            "import anthropic",
+            "SDKs stay at their edge",
+            "gateway.turn.agent_loop -> anthropic",
+        ),
     ],
 )
 def test_an_import_against_the_direction_fails_the_check(

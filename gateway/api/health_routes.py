@@ -119,10 +119,10 @@ async def ready(request: ApiRequest) -> Response:
     if failed := {name: why for name, why in found if why is not None}:
         reply = _health(request, "unavailable", failed=failed, failing_tasks=failing)
         return json_reply(reply, 503, headers={"retry-after": "2"})
-    ownership = request.gateway.ownership
+    heartbeat = request.gateway.heartbeat
     seen: ReplicasSeen | None = None
     if request.settings.is_shared:  # also when one is left, which is when somebody looks
-        seen = ReplicasSeen(alive=1 + len(ownership.peers), differ=list(ownership.differ))
+        seen = ReplicasSeen(alive=1 + len(heartbeat.peers), differ=list(heartbeat.differ))
     newer = request.app.state.newer_schema() or None
     return json_reply(_health(request, "ok", failing_tasks=failing, replicas=seen, newer_schema=newer))
 

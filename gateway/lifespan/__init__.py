@@ -43,7 +43,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
             yield
         finally:
             await begin_shutdown()
-            await service.suggestions.close()
+            await service.memory_writes.close()
             await service.learning.close()
 
 

@@ -25,7 +25,7 @@ async def run_from_the_start(process: Process, abilities: Abilities, service: Se
     settings, storage, learning = process.settings, process.storage, service.learning
     storage.bus.watch(learning.watch)
     await process.run(abilities.skills.watch, "skills")
-    await process.run(service.suggestions.run, "memory suggestions")
+    await process.run(service.memory_writes.run, "memory suggestions")
     await process.run(lambda: learning.run(service.events), "learning")
     await process.run(learning.mark_begun, "sessions with turns")
     await process.run(service.titles.run, "titles")
@@ -41,7 +41,7 @@ async def run_once_recovered(process: Process, abilities: Abilities, service: Se
     work = tuple(leader_tasks(process, abilities, service, indexer))
     state.leader = leader = Leader(storage.exclusive, process.supervisor, work)
     results = ScheduleResults(storage.result_deliveries, gateway.schedules.destinations)
-    await process.run(gateway.ownership.run, "ownership of turns")
+    await process.run(gateway.heartbeat.run, "ownership of turns")
     await process.run(_schedules(process, service).run, "schedules")
     await process.run(results.run, "results of schedules")
     # Not before: a turn that a deadline wakes has an owner.

@@ -52,9 +52,9 @@ from gateway.storage.audit import AuditEntry
 from gateway.storage.retention import RetainedSession
 from gateway.telemetry.metrics import instrument_table as table
 from gateway.turn.in_flight import InFlight
+from gateway.turn.memory_write_queue import MemoryWriteQueue
 from gateway.turn.observer import CompositeObserver
-from gateway.turn.suggestions import Suggestions
-from gateway.turn.takeover import Ownership
+from gateway.turn.replica_heartbeat import ReplicaHeartbeat
 from gateway.wiring import MemoryRotation, assemble, open_webhook_posts
 from gateway.wiring.authentication import open_page_sign_in
 
@@ -66,7 +66,7 @@ class Service:
     gateway: Gateway
     events: SessionEvents
     archiver: Archiver
-    suggestions: Suggestions
+    memory_writes: MemoryWriteQueue
     learning: LearningWorker
     titles: TitleWorker
     webhooks: WebhookWorker
@@ -76,8 +76,8 @@ class Service:
 async def open_service(process: Process, abilities: Abilities) -> Service:
     """Nothing of it runs yet, but the audit. Raises errors.StorageError."""
     state, storage, telemetry = process.app.state, process.storage, process.telemetry
-    suggestions, limits = Suggestions(abilities.extractor), _limits(process)
-    deps = await _assembled(process, abilities, suggestions, limits)
+    memory_writes, limits = MemoryWriteQueue(abilities.extractor), _limits(process)
+    deps = await _assembled(process, abilities, memory_writes, limits)
     events = SessionEvents(storage.log)
     learning = LearningWorker(deps, abilities.extractor, storage.learned)
     titles = TitleWorker(deps, abilities.calls, events)
@@ -95,7 +95,7 @@ async def open_service(process: Process, abilities: Abilities) -> Service:
     gateway = Gateway(
         deps=deps,
         in_flight=in_flight,
-        ownership=Ownership(deps, in_flight),
+        heartbeat=ReplicaHeartbeat(deps, in_flight),
         sessions=sessions,
         turns=turns,
         streams=SessionStreams(deps, in_flight, sessions, turns),
@@ -130,18 +130,18 @@ async def open_service(process: Process, abilities: Abilities) -> Service:
     )
     _publish(process, abilities, gateway)
     eraser = await _open_personal_data(process, gateway)
-    return Service(gateway, events, archiver, suggestions, learning, titles, webhooks, eraser)
+    return Service(gateway, events, archiver, memory_writes, learning, titles, webhooks, eraser)
 
 
 async def _assembled(
-    process: Process, abilities: Abilities, suggestions: Suggestions, limits: UserLimits
+    process: Process, abilities: Abilities, memory_writes: MemoryWriteQueue, limits: UserLimits
 ) -> Dependencies:
     return assemble(
         process.settings,
         process.storage,
         abilities.model,
         abilities.skills,
-        suggestions=suggestions,
+        memory_writes=memory_writes,
         id_key=await process.storage.installation.secret("session ids"),
         calls=abilities.calls,
         memory=abilities.memory,
@@ -162,7 +162,7 @@ def _publish(process: Process, abilities: Abilities, gateway: Gateway) -> None:
     state.deps, state.gateway = gateway.deps, gateway
     state.wheel = Wheel(min(settings.heartbeat, settings.send_timeout))
     state.newer_schema = storage.newer_schema
-    state.checks = {"storage": storage.check, "timeline": gateway.ownership.check}
+    state.checks = {"storage": storage.check, "timeline": gateway.heartbeat.check}
     measure_gateway(process.telemetry, storage, gateway, abilities.skills, abilities.servers)
     process.stack.enter_context(process.metrics.loop)
 

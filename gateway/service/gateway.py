@@ -31,7 +31,7 @@ from gateway.service.turns import UserTurns
 from gateway.service.user_profiles import UserProfiles
 from gateway.service.webhooks import UserWebhooks
 from gateway.turn.in_flight import InFlight
-from gateway.turn.takeover import Ownership
+from gateway.turn.replica_heartbeat import ReplicaHeartbeat
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,7 @@ class Gateway:
 
     deps: Dependencies
     in_flight: InFlight
-    ownership: Ownership
+    heartbeat: ReplicaHeartbeat
 
     sessions: UserSessions
     turns: UserTurns
@@ -78,12 +78,12 @@ class Gateway:
         left open."""
         for turn in await self.deps.turns.cancelled_waiting():
             await self.in_flight.close_waiting(turn)
-        await self.ownership.look()
+        await self.heartbeat.beat()
 
     async def drain(self, grace: float) -> None:
         """Shutdown: no new turns, running ones get `grace` seconds, then all streams end."""
         await self.in_flight.drain(grace)
-        await self.ownership.leave()
+        await self.heartbeat.leave()
         await self.history.close()
         await self.turns.releases.close()
         self.streams.close()

@@ -15,7 +15,7 @@ from gateway.service.request_rates import Counted, RequestRates, counted_for
 from gateway.settings import Settings
 from gateway.settings.limit_rules import parse_rules
 from gateway.storage.limits import Charge, Held, LimitCounter, Limits, Standing, microdollars
-from gateway.turn.spending import at_most
+from gateway.turn.budget import max_usage
 
 PROMPT = 4000
 """Tokens that are taken for the prompt and the tools of a session's first turn: what the bundled ones have.
@@ -105,8 +105,8 @@ class UserLimits:
             case "tokens":
                 return Charge(counter, measure, tokens + self._max_tokens, 1.0, self._max_tokens)
             case "cost":
-                cost = cost_of(model, at_most(tokens, self._max_tokens))
-                million = cost_of(model, at_most(1_000_000, 0))
+                cost = cost_of(model, max_usage(tokens, self._max_tokens))
+                million = cost_of(model, max_usage(1_000_000, 0))
                 if cost is None or million is None:
                     raise InvalidRequest(
                         f"The price of {model} is not known, and the limit {rule.title} is on what it costs: "

@@ -16,7 +16,7 @@ from gateway.service.client_tools import client_tools
 from gateway.service.dependencies import Dependencies
 from gateway.storage.memories import Scope
 from gateway.storage.messages import History, PromptMemories, StoredMessage
-from gateway.turn.memories import digests_of, known_of
+from gateway.turn.memory_context import digests_of, known_of
 from gateway.turn.turn_prompt import Prompt
 
 

@@ -9,9 +9,9 @@ from gateway.model.base import ModelRequest
 from gateway.model.side_calls import CallContext
 from gateway.storage.archives import Trigger
 from gateway.turn.context import TurnContext
-from gateway.turn.generation import begin_generation
-from gateway.turn.memories import render_in_prompt, revalidate
+from gateway.turn.memory_context import render_in_prompt, revalidate
 from gateway.turn.model_call_files import with_files
+from gateway.turn.prompt_generation import begin_generation
 
 PAUSED = (
     "The last two compressions of this session failed: none is tried automatically until one that was asked "

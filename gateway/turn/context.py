@@ -49,7 +49,7 @@ class TurnContext:
     history as it was read when the turn was accepted, if it was.
 
     What lasts for one turn only, each written by the one module that it is named after:
-    `memories`: the memories in context (memories.py).
+    `memories`: the memories in context (memory_context.py).
     `withheld`: files that are not shown in this turn, as the endpoint refused a request with them;
     `not_shown`: the warnings about files that cannot be shown; `shows_all`: whether the newest request shows
     every file that its messages name (model_call_files.py).

@@ -21,7 +21,7 @@ from gateway.storage.replicas import Replicas
 from gateway.storage.sessions import Sessions
 from gateway.storage.turns import Turns
 from gateway.tools.base import Tool
-from gateway.turn.suggestions import Suggestions
+from gateway.turn.memory_write_queue import MemoryWriteQueue
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class TurnDependencies:
     read_archive: Tool
     approvals: Approvals
     client_calls: ClientCalls
-    suggestions: Suggestions
+    memory_writes: MemoryWriteQueue
     memory: MemoryServices | None
     artifact_store: ArtifactStore
     references: References

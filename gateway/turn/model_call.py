@@ -16,9 +16,9 @@ from gateway.model.retry_delay import next_delay
 from gateway.prompt.cache_points import mark_messages
 from gateway.prompt.system_prompt import CLIENT
 from gateway.storage.messages import History
+from gateway.turn.budget import reserve_budget
 from gateway.turn.client_calls import client_call_ids, expect_results
 from gateway.turn.context import TurnContext
-from gateway.turn.spending import hold_for
 from gateway.turn.tool_calls import record_intents, refuse_bad_inputs
 
 RUNS_TOOLS = frozenset({"tool_use", "end_turn"})
@@ -89,7 +89,7 @@ async def ask(turn: TurnContext, request: ModelRequest) -> Answer:
             return await _attempt(turn, request)
         except ModelError as error:
             delay = next_delay(error, attempt, attempts=settings.model_attempts, settings=settings)
-            if delay is None or (progress.attempt_began and await hold_for(turn, request) is not None):
+            if delay is None or (progress.attempt_began and await reserve_budget(turn, request) is not None):
                 raise
             turn.emit(
                 IterationSuperseded(

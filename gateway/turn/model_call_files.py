@@ -10,7 +10,7 @@ from gateway.model.base import ModelRequest
 from gateway.storage.messages import History
 from gateway.tools.policy import FILE_READ
 from gateway.turn.context import TurnContext
-from gateway.turn.generation import Reason
+from gateway.turn.prompt_generation import Reason
 
 WITHHELD = (
     "The model's endpoint refused a request that shows files (one may be broken, or the model may not take "

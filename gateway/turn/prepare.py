@@ -15,9 +15,9 @@ from gateway.history.transcript import tools_read_in, with_message, without_turn
 from gateway.ids import ARTIFACT_PATTERN
 from gateway.storage.messages import GENERATION_OPEN, History
 from gateway.turn.context import TurnContext
-from gateway.turn.generation import Reason, begin_generation
-from gateway.turn.memories import add_changes, render_in_prompt, retrieve, revalidate
+from gateway.turn.memory_context import add_changes, render_in_prompt, retrieve, revalidate
 from gateway.turn.model_call_files import fit_attachments
+from gateway.turn.prompt_generation import Reason, begin_generation
 from gateway.turn.start_and_end import begin_turn
 from gateway.turn.tool_calls import settle_interrupted
 

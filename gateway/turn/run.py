@@ -9,11 +9,11 @@ the turn with the ending."""
 
 from gateway.errors import ArchiveDamaged, GatewayError, ModelError, TooManyToolCalls
 from gateway.storage.messages import History
+from gateway.turn.agent_loop import run_agent_loop
 from gateway.turn.context import TurnContext
 from gateway.turn.dependencies import TurnDependencies
 from gateway.turn.emitter import Emitter
-from gateway.turn.loop import run_loop
-from gateway.turn.memories import record_citations
+from gateway.turn.memory_context import record_citations
 from gateway.turn.prepare import prepare
 from gateway.turn.start_and_end import COMPLETED, Ending, TurnBounds, failed, noted
 
@@ -39,7 +39,7 @@ async def run_turn(
         tools = await deps.turns.client_tools(row.session_id, brought) if brought is not None else ()
         turn = TurnContext(deps, emitter, limits, preloaded, tools)
         await prepare(turn)
-        ending = await run_loop(turn)
+        ending = await run_agent_loop(turn)
     except ArchiveDamaged as error:
         return failed("archive_damaged", error.message, retryable=False)
     except TooManyToolCalls as error:

@@ -20,9 +20,9 @@ from gateway.tools.policy import is_trusted
 from gateway.tools.time_limit import run_in_time
 from gateway.tools.wrapping import defuse
 from gateway.turn.context import TurnContext
-from gateway.turn.memories import note_found
+from gateway.turn.memory_context import note_found
+from gateway.turn.memory_write_queue import WriteSource
 from gateway.turn.progress import CallState
-from gateway.turn.suggestions import WriteSource
 from gateway.turn.tool_results import for_model, tool_result
 
 EDITED_LENGTH = 2000
@@ -132,7 +132,7 @@ def _report(turn: TurnContext, result: CallResult, problems: Sequence[str], call
         rules = turn.settings.trusted_tools
         trusted = all(is_trusted(rules, name) for name in (result.name, *turn.progress.tools_read))
         source = WriteSource(row.owner, row.session_id, row.id, call_id, result.name, trusted)
-        turn.deps.suggestions.hand_over(result.memory_writes, source)
+        turn.deps.memory_writes.enqueue(result.memory_writes, source)
 
 
 def _context(turn: TurnContext, call_id: str) -> ToolContext:

@@ -25,7 +25,7 @@ from gateway.settings import Settings
 from gateway.skills.library import SkillLibrary
 from gateway.storage.limits import TurnLimits
 from gateway.tools.fetch.webhook_posts import WebhookPosts
-from gateway.turn.suggestions import Suggestions
+from gateway.turn.memory_write_queue import MemoryWriteQueue
 from gateway.wiring.storage import Storage
 
 DEMO_KEY = "demo"
@@ -85,7 +85,7 @@ def assemble(
     model: Model,
     skills: SkillLibrary,
     *,
-    suggestions: Suggestions,
+    memory_writes: MemoryWriteQueue,
     id_key: bytes,
     calls: ModelCalls | None = None,
     artifact_store: ArtifactStore | None = None,
@@ -138,7 +138,7 @@ def assemble(
         read_archive=read_archive(storage.sessions),
         approvals=storage.approvals,
         client_calls=storage.client_calls,
-        suggestions=suggestions,
+        memory_writes=memory_writes,
         memory=memory,
         artifacts=storage.artifacts,
         orphans=storage.orphans,

@@ -15,7 +15,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from gateway.turn import takeover
+from gateway.turn import replica_heartbeat
 from tests.harness import TIMEOUT, Client, client_at, events, text_of, the, types
 from tests.postgres import needs_postgres, new_database
 from tests.running import Running, limited_gateway_process
@@ -272,7 +272,7 @@ async def test_clocks_that_are_apart_take_nothing_from_anybody(tmp_path: Path, d
 
 def of_a_newer_version() -> None:
     """This process."""
-    takeover.__version__ = "9.9.9"
+    replica_heartbeat.__version__ = "9.9.9"
 
 
 async def test_replicas_tell_in_what_they_differ(tmp_path: Path, demo_url: str) -> None:

@@ -11,7 +11,7 @@ import pytest
 from gateway.storage.migrations import SESSIONS, Chain
 from gateway.storage.postgres import migrating
 from gateway.storage.postgres.connections import ServerAddress
-from gateway.turn import takeover
+from gateway.turn import replica_heartbeat
 from tests.harness import the
 from tests.newer import newer
 from tests.postgres import needs_postgres, new_database
@@ -22,7 +22,7 @@ pytestmark = [*needs_postgres, pytest.mark.anyio, pytest.mark.long]
 
 def of_a_newer_version(chain: Chain) -> None:
     """This process."""
-    migrating.SESSIONS, takeover.__version__ = chain, "9.9.9"
+    migrating.SESSIONS, replica_heartbeat.__version__ = chain, "9.9.9"
 
 
 async def test_both_versions_serve_while_one_takes_the_place_of_the_other(

@@ -7,7 +7,7 @@ from gateway.events.envelope import EventData, StoredEvent, encode, encode_data,
 from gateway.events.lifecycle import Done, IterationEnd, IterationStart, IterationSuperseded, TurnStart
 from gateway.events.tool_calls import CallResult, ToolCall
 from gateway.messages import Usage
-from gateway.turn.loop import limit_reached
+from gateway.turn.agent_loop import limit_reached
 from gateway.turn.progress import TurnProgress
 from gateway.turn.start_and_end import TurnBounds
 

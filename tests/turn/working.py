@@ -13,9 +13,9 @@ from gateway.storage.turns import NewTurn
 from gateway.tools.base import FunctionTool
 from gateway.turn.context import TurnContext
 from gateway.turn.emitter import Emitter
+from gateway.turn.memory_write_queue import MemoryWriteQueue
 from gateway.turn.progress import TurnProgress
 from gateway.turn.start_and_end import TurnBounds
-from gateway.turn.suggestions import Suggestions
 from gateway.wiring import assemble, function_skills, open_memory, open_skills, storage_on
 from tests.history.scripted import Scripted, ScriptedModel
 from tests.storage.writing import OWNER
@@ -47,7 +47,7 @@ async def turn_at_work(
             storage,
             model,
             skills,
-            suggestions=Suggestions(),
+            memory_writes=MemoryWriteQueue(),
             id_key=b"key",
             memory=memory if settings.memory else None,
         )

@@ -20,7 +20,7 @@ from gateway.settings import load_settings
 from gateway.storage.memories import Filter, MemoryRow, Scope
 from gateway.storage.memories.store import SqlMemories
 from gateway.storage.sqlite.sqlite_memory_database import SqliteMemoryDatabase
-from gateway.turn.suggestions import WriteSource
+from gateway.turn.memory_write_queue import WriteSource
 from tests.history.scripted import Scripted, ScriptedModel, stored
 
 ANN = Scope("ann", session_id="s")

@@ -19,7 +19,7 @@ from gateway.settings import load_settings
 from gateway.storage.log import Closing
 from gateway.storage.memories import Filter, Scope
 from gateway.storage.sessions import LearnedSessions, SessionRow
-from gateway.turn.suggestions import Suggestions
+from gateway.turn.memory_write_queue import MemoryWriteQueue
 from gateway.wiring import Storage, assemble, open_memory, open_skills, open_storage
 from tests.history.scripted import ScriptedModel, says, user
 from tests.memory.learning.conversing import NOTHING
@@ -118,7 +118,7 @@ async def sessions(
             storage,
             model,
             skills,
-            suggestions=Suggestions(extractor),
+            memory_writes=MemoryWriteQueue(extractor),
             memory=services,
             id_key=bytes(32),
         )

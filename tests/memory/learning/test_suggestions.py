@@ -8,7 +8,7 @@ import structlog
 from gateway.events.tool_calls import MemoryWriteSuggestion
 from gateway.memory.changes import Attribution
 from gateway.storage.memories import MAX_QUARANTINED, Filter, Scope
-from gateway.turn.suggestions import MemoryPort
+from gateway.turn.memory_write_queue import MemoryPort
 from tests.history.scripted import user
 from tests.memory.learning.conversing import ANN, SOURCE, Learner, offer, offers, open_learner
 

@@ -11,7 +11,7 @@ from gateway.errors import StorageError
 from gateway.memory.snapshot import digest_of
 from gateway.messages import Message, Recalled, recalled_block, text_block
 from gateway.storage.messages import History, PromptMemories, StoredMessage
-from gateway.turn.memories import known_of, recalled_in_view, render_in_prompt, retrieve, revalidate
+from gateway.turn.memory_context import known_of, recalled_in_view, render_in_prompt, retrieve, revalidate
 from tests.storage.remembering import memory
 from tests.turn.working import stored, turn_at_work
 

@@ -2,12 +2,12 @@
 
 from gateway.errors import ModelError
 from gateway.messages import Message
+from gateway.turn.budget import reserve_budget
 from gateway.turn.compression import compress_if_due, compress_overflow
 from gateway.turn.context import TurnContext
 from gateway.turn.model_call import ask, next_request
 from gateway.turn.model_call_files import remember_withheld, with_files, withhold_files
 from gateway.turn.progress import TurnProgress
-from gateway.turn.spending import hold_for
 from gateway.turn.start_and_end import COMPLETED, Ending, TurnBounds, failed, noted
 from gateway.turn.tool_calls import run_tool_calls
 
@@ -17,7 +17,7 @@ CUT_SHORT = {
 }
 
 
-async def run_loop(turn: TurnContext) -> Ending | None:
+async def run_agent_loop(turn: TurnContext) -> Ending | None:
     """Goes on from the turn's progress and history to the end.
 
     Returns how the turn ends; it is not finalized yet. None: it was parked, and awaits an approval, or it is
@@ -42,7 +42,7 @@ async def run_loop(turn: TurnContext) -> Ending | None:
         request = next_request(turn)
         if turn.settings.compress_at is not None and await compress_if_due(turn, request):
             request = next_request(turn)
-        if (ending := await hold_for(turn, request)) is not None:
+        if (ending := await reserve_budget(turn, request)) is not None:
             return ending
         shown = await with_files(turn, request)
         try:

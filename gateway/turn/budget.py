@@ -12,7 +12,7 @@ from gateway.turn.start_and_end import Ending, noted
 NOTHING = Usage(input_tokens=0, output_tokens=0)
 
 
-async def hold_for(turn: TurnContext, request: ModelRequest) -> Ending | None:
+async def reserve_budget(turn: TurnContext, request: ModelRequest) -> Ending | None:
     """Reserves what the turn has spent and what `request` may cost: its prompt, and `max_tokens` of answer.
     An attempt that broke off may have cost its `max_tokens` too, whatever it reported. Returns None, or how
     the turn ends if the reservation would exceed a limit. Raises errors.StorageError."""
@@ -23,10 +23,10 @@ async def hold_for(turn: TurnContext, request: ModelRequest) -> Ending | None:
     used, unreported = progress.usage or NOTHING, progress.unreported
     if progress.attempt_open and progress.attempt_began:
         used, unreported = used + (progress.attempt_usage or NOTHING), unreported + 1
-    used += at_most(0, unreported * request.max_tokens)
+    used += max_usage(0, unreported * request.max_tokens)
     overhead = overhead_of(turn.prefix.system, turn.prefix.tools)
     prompt = turn.deps.meter.size(model, turn.history, overhead=overhead)
-    following = at_most(prompt, request.max_tokens)
+    following = max_usage(prompt, request.max_tokens)
     standing = await limits.raise_hold(turn.row.id, _spent(model, used), _spent(model, following))
     if standing is None:
         return None
@@ -37,7 +37,7 @@ async def hold_for(turn: TurnContext, request: ModelRequest) -> Ending | None:
     )
 
 
-def at_most(prompt: int, answer: int) -> Usage:
+def max_usage(prompt: int, answer: int) -> Usage:
     """The usage of a call that costs most: a prompt that is written to the cache is dearer than one that is
     not."""
     return Usage(input_tokens=0, output_tokens=answer, cache_creation_input_tokens=prompt)

@@ -8,8 +8,8 @@ import pytest
 import structlog
 
 from gateway.events.tool_calls import MemoryWriteSuggestion
-from gateway.turn import suggestions as waiting
-from gateway.turn.suggestions import MAX_WAITING, MemoryPort, Suggestions, WriteSource
+from gateway.turn import memory_write_queue
+from gateway.turn.memory_write_queue import MAX_WAITING, MemoryPort, MemoryWriteQueue, WriteSource
 
 pytestmark = pytest.mark.anyio
 
@@ -43,13 +43,13 @@ class Closed:
 
 
 @asynccontextmanager
-async def working(port: MemoryPort | None = None) -> AsyncGenerator[Suggestions]:
+async def working(port: MemoryPort | None = None) -> AsyncGenerator[MemoryWriteQueue]:
     """Suggestions are handed on for the length of the context, and what waits at its end too."""
-    suggestions = Suggestions(port)
-    work = asyncio.create_task(suggestions.run())
+    queue = MemoryWriteQueue(port)
+    work = asyncio.create_task(queue.run())
     try:
-        yield suggestions
-        await suggestions.close()
+        yield queue
+        await queue.close()
     finally:
         work.cancel()
         await asyncio.wait([work])
@@ -59,9 +59,9 @@ async def test_suggestions_reach_the_memory_in_their_order_with_where_they_come_
     """What is handed over before the end is handed on."""
     memory = Memory()
 
-    async with working(memory) as suggestions:
-        suggestions.hand_over([write("一"), write("二")], SOURCE)
-        suggestions.hand_over([write("三")], SOURCE._replace(tool_call_id="toolu_2"))
+    async with working(memory) as queue:
+        queue.enqueue([write("一"), write("二")], SOURCE)
+        queue.enqueue([write("三")], SOURCE._replace(tool_call_id="toolu_2"))
 
     assert [(content, source.tool_call_id) for content, source in memory.kept] == [
         ("一", "toolu_1"),
@@ -80,9 +80,9 @@ async def test_a_memory_that_fails_is_logged_and_goes_on_with_the_next() -> None
     memory = Memory(act)
 
     with structlog.testing.capture_logs() as lines:
-        async with working(memory) as suggestions:
-            suggestions.hand_over([write("secret")], SOURCE)
-            suggestions.hand_over([write("kept")], SOURCE)
+        async with working(memory) as queue:
+            queue.enqueue([write("secret")], SOURCE)
+            queue.enqueue([write("kept")], SOURCE)
 
     assert [content for content, _ in memory.kept] == ["kept"]
     assert [(line["event"], line["error"], line["turn_id"]) for line in lines] == [
@@ -93,12 +93,12 @@ async def test_a_memory_that_fails_is_logged_and_goes_on_with_the_next() -> None
 
 async def test_a_memory_that_does_not_answer_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each call's suggestions have a time of their own."""
-    monkeypatch.setattr(waiting, "CALL_TIMEOUT", 0.01)
+    monkeypatch.setattr(memory_write_queue, "CALL_TIMEOUT", 0.01)
 
     with structlog.testing.capture_logs() as lines:
-        async with working(Closed()) as suggestions:
-            suggestions.hand_over([write()], SOURCE)
-            suggestions.hand_over([write()], SOURCE)
+        async with working(Closed()) as queue:
+            queue.enqueue([write()], SOURCE)
+            queue.enqueue([write()], SOURCE)
 
     assert [(line["event"], line["error"]) for line in lines] == [
         ("memory_writes_failed", "TimeoutError")
@@ -107,25 +107,25 @@ async def test_a_memory_that_does_not_answer_is_not_waited_for(monkeypatch: pyte
 
 async def test_the_end_waits_shortly(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is left then is dropped with a line in the log."""
-    monkeypatch.setattr(waiting, "DRAIN_TIMEOUT", 0.01)
+    monkeypatch.setattr(memory_write_queue, "DRAIN_TIMEOUT", 0.01)
 
     with structlog.testing.capture_logs() as lines:
-        async with working(Closed()) as suggestions:
-            suggestions.hand_over([write()], SOURCE)
-            suggestions.hand_over([write()], SOURCE)
+        async with working(Closed()) as queue:
+            queue.enqueue([write()], SOURCE)
+            queue.enqueue([write()], SOURCE)
 
     assert [(line["event"], line["waiting"]) for line in lines] == [("memory_writes_dropped", 1)]
 
 
 async def test_what_is_too_much_is_dropped_and_counted() -> None:
     """A turn never waits: the queue is bounded, and says what it does not take."""
-    suggestions = Suggestions(Closed())
+    queue = MemoryWriteQueue(Closed())
 
     with structlog.testing.capture_logs() as lines:
         for _ in range(MAX_WAITING + 2):
-            suggestions.hand_over([write(), write()], SOURCE)
+            queue.enqueue([write(), write()], SOURCE)
 
-    assert suggestions.dropped == 4
+    assert queue.dropped == 4
     assert [(line["event"], line["tool"], line["dropped"]) for line in lines] == [
         ("memory_writes_dropped", "book", 2),
         ("memory_writes_dropped", "book", 4),
@@ -135,8 +135,8 @@ async def test_what_is_too_much_is_dropped_and_counted() -> None:
 async def test_without_a_memory_suggestions_are_lines_in_the_log() -> None:
     """What they are about is not told at any level."""
     with structlog.testing.capture_logs() as lines:
-        async with working() as suggestions:
-            suggestions.hand_over([write()], SOURCE)
+        async with working() as queue:
+            queue.enqueue([write()], SOURCE)
 
     assert lines == [
         {

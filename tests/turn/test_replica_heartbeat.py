@@ -16,7 +16,7 @@ from gateway.storage.turns import NewTurn, OwnedTurn
 from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
 from gateway.turn.context import TurnContext
 from gateway.turn.in_flight import InFlight
-from gateway.turn.takeover import Ownership
+from gateway.turn.replica_heartbeat import ReplicaHeartbeat
 from tests.history.scripted import USAGE
 from tests.loopback import TIMEOUT
 from tests.storage.writing import OWNER
@@ -33,18 +33,18 @@ async def _done(turn: TurnContext) -> list[dict[str, Any]]:
         return events
 
 
-def _ownership(turn: TurnContext) -> tuple[InFlight, Ownership]:
+def _heartbeat(turn: TurnContext) -> tuple[InFlight, ReplicaHeartbeat]:
     flight = InFlight(turn.deps)
-    return flight, Ownership(turn.deps, flight)
+    return flight, ReplicaHeartbeat(turn.deps, flight)
 
 
 async def test_a_turn_of_this_process_without_a_task_is_taken_back_at_the_second_look(tmp_path: Path) -> None:
     """At the first one it may have been accepted a moment ago."""
     async with turn_at_work(tmp_path, "hello") as turn:
-        flight, ownership = _ownership(turn)
-        await ownership.look()
+        flight, heartbeat = _heartbeat(turn)
+        await heartbeat.beat()
         assert not flight.runs("t")
-        await ownership.look()
+        await heartbeat.beat()
         assert flight.runs("t")
         events = await _done(turn)
         await flight.drain(TIMEOUT)
@@ -66,13 +66,13 @@ async def test_a_wish_to_stop_that_only_the_database_knows_is_heard(
 
     async with turn_at_work(tmp_path) as turn:
         monkeypatch.setattr(turn.deps.model, "stream", never)
-        flight, ownership = _ownership(turn)
+        flight, heartbeat = _heartbeat(turn)
         accepted = await turn.deps.turns.take_over("t", recovered=False)
         assert accepted is not None
         flight.start(accepted)
         await asked.wait()
         await turn.deps.turns.request_cancel("t")
-        await ownership.look()
+        await heartbeat.beat()
         events = await _done(turn)
         await flight.drain(TIMEOUT)
 
@@ -82,20 +82,20 @@ async def test_a_wish_to_stop_that_only_the_database_knows_is_heard(
 async def test_a_session_in_which_turns_only_wait_is_found(tmp_path: Path) -> None:
     """Nobody of this process heard of the turn; how many wait is counted by the database."""
     async with turn_at_work(tmp_path, "hello", "there") as turn:
-        flight, ownership = _ownership(turn)
+        flight, heartbeat = _heartbeat(turn)
         waiting = NewTurn("t2", "s", OWNER, "and then?", "model", None, "queue", create_session=False, at=2)
         await turn.deps.turns.accept(waiting, max_queued=9)
-        await ownership.look()
-        assert ownership.queued == 1
-        await ownership.look()
+        await heartbeat.beat()
+        assert heartbeat.queued == 1
+        await heartbeat.beat()
         await _done(turn)
         async with asyncio.timeout(TIMEOUT):
             while (await turn.deps.turns.get("s", "t2", OWNER)).status != "done":
-                await ownership.look()
-        await ownership.look()
+                await heartbeat.beat()
+        await heartbeat.beat()
         await flight.drain(TIMEOUT)
 
-    assert ownership.queued == 0
+    assert heartbeat.queued == 0
 
 
 async def test_what_is_woken_looks_at_once_and_a_database_that_is_away_ends_no_loop(
@@ -105,7 +105,7 @@ async def test_what_is_woken_looks_at_once_and_a_database_that_is_away_ends_no_l
     looks: asyncio.Queue[int] = asyncio.Queue()
 
     async with turn_at_work(tmp_path) as turn:
-        _, ownership = _ownership(turn)
+        _, heartbeat = _heartbeat(turn)
 
         async def beat(*, slots: int, **_: object) -> Beat:
             looks.put_nowait(slots)
@@ -115,13 +115,13 @@ async def test_what_is_woken_looks_at_once_and_a_database_that_is_away_ends_no_l
 
         monkeypatch.setattr(turn.deps.replicas, "beat", beat)
         monkeypatch.setattr(turn.deps.replicas, "every", 3600)
-        loop = asyncio.create_task(ownership.run())
+        loop = asyncio.create_task(heartbeat.run())
         async with asyncio.timeout(TIMEOUT):
             assert await looks.get() > 0
-            ownership.wake()
+            heartbeat.wake()
             assert await looks.get() > 0
-            await ownership.leave()
-            ownership.wake()
+            await heartbeat.leave()
+            heartbeat.wake()
             await loop
 
     assert looks.empty()
@@ -140,7 +140,7 @@ async def test_a_turn_is_handed_over_at_its_next_step_where_another_replica_is_t
     tool = FunctionTool(ToolSpec("slow", "Takes long.", {"type": "object"}), "read_only", 100, slow)
     call = {"type": "tool_use", "id": "c1", "name": "slow", "input": {}}
     async with turn_at_work(tmp_path, Answer([call], "tool_use", USAGE, None, "r"), tools=[tool]) as turn:
-        flight, _ = _ownership(turn)
+        flight, _ = _heartbeat(turn)
         accepted = await turn.deps.turns.take_over("t", recovered=False)
         assert accepted is not None
         flight.start(accepted)
@@ -213,7 +213,7 @@ async def test_no_more_sessions_are_begun_than_there_are_places(tmp_path: Path) 
         assert accepted is not None
         places = turn.deps.settings.max_turns_in_flight
         found = Beat(waiting=[f"s{number}" for number in range(places + 5)], queued=places + 5)
-        flight, ownership = _ownership(turn)
+        flight, heartbeat = _heartbeat(turn)
         asked = list[str]()
 
         async def beat(**_: object) -> Beat:
@@ -224,7 +224,7 @@ async def test_no_more_sessions_are_begun_than_there_are_places(tmp_path: Path) 
 
         turn.deps.replicas.beat = beat
         turn.deps.turns.claim_next = claim_next
-        await ownership.look()
+        await heartbeat.beat()
         assert flight.free_slots == 0
         async with asyncio.timeout(TIMEOUT):
             while flight.free_slots < places:

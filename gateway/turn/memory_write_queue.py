@@ -57,7 +57,7 @@ class LoggedMemory:
             )
 
 
-class Suggestions:
+class MemoryWriteQueue:
     """Hands suggestions on, one call's after the other, while `run` runs."""
 
     def __init__(self, port: MemoryPort | None = None) -> None:
@@ -65,7 +65,7 @@ class Suggestions:
         self._waiting = asyncio.Queue[tuple[Sequence[MemoryWriteSuggestion], WriteSource]](MAX_WAITING)
         self.dropped = 0
 
-    def hand_over(self, writes: Sequence[MemoryWriteSuggestion], source: WriteSource) -> None:
+    def enqueue(self, writes: Sequence[MemoryWriteSuggestion], source: WriteSource) -> None:
         """Takes the suggestions of one call. Never raises and never waits: what is too much is dropped, with
         a line in the log, and counted in `dropped`."""
         try:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from gateway.history.transcript import view
 from gateway.messages import Message, text_block
 from gateway.storage.messages import History, StoredMessage
-from gateway.turn.generation import BEGINS, Reason, begin_generation, warning_of
+from gateway.turn.prompt_generation import BEGINS, Reason, begin_generation, warning_of
 from tests.turn.working import stored, turn_at_work
 
 pytestmark = pytest.mark.anyio

@@ -24,7 +24,7 @@ from gateway.messages import FORGOTTEN, RECALLED, Message, Recalled, recalled_bl
 from gateway.storage.memories import MemoryRow, Scope, shared_scope
 from gateway.storage.messages import History, PromptMemories
 from gateway.turn.context import MemoryState, TurnContext
-from gateway.turn.generation import Reason
+from gateway.turn.prompt_generation import Reason
 
 NOT_READ = -1
 """In the place of `generation_from`: the memory could not be read at the start of the prompt generation."""

@@ -24,7 +24,7 @@ from gateway.turn.turn_prompt import Prompt
 log = structlog.get_logger(__name__)
 
 
-class Ownership:
+class ReplicaHeartbeat:
     """One per process."""
 
     def __init__(self, deps: TurnDependencies, in_flight: InFlight) -> None:
@@ -56,7 +56,7 @@ class Ownership:
         replica's until then."""
         while not self._left:
             try:
-                await self.look()
+                await self.beat()
             except StorageError as error:
                 log.warning("ownership_not_looked_at", code=error.code, error=str(error))
             with suppress(TimeoutError):
@@ -71,7 +71,7 @@ class Ownership:
         except StorageError as error:  # it is taken over when the lease is over
             log.warning("turns_not_released", code=error.code, error=str(error))
 
-    async def look(self) -> None:
+    async def beat(self) -> None:
         """One look, which is this replica's sign of life. Raises StorageError."""
         in_flight = self._in_flight
         draining = in_flight.draining.is_set()
