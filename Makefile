@@ -54,8 +54,8 @@ web-dev: ## Serve the page with reload, in front of a gateway that runs (GATEWAY
 MAX_SECONDS := 400
 .PHONY: test
 test: $(VENV)/.dev ## Run the whole test suite (ARGS="tests/turn -x")
-	@if ! command -v "$${CHROMIUM:-chromium}" google-chrome >/dev/null; then \
-		echo "Chromium is not installed (Debian: apt-get install chromium): the page's tests are left out."; \
+	@if ! command -v "$${CHROMIUM:-chromium-headless-shell}" chromium google-chrome >/dev/null; then \
+		echo "Chromium is not installed (Debian: apt-get install chromium-headless-shell): the page's tests are left out."; \
 		export GATEWAY_TEST_WITHOUT_BROWSER=1; \
 	fi; \
 	if ! command -v prometheus >/dev/null || ! command -v promtool >/dev/null; then \
