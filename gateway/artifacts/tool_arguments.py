@@ -1,6 +1,6 @@
 """Artifacts as arguments: `{"$artifact": "ART-…", "json_path"?: "$.rows"}` in place of any value of a call's
 arguments stands for the content. It is put there on the server, with the rights of the turn's owner,
-and neither the model nor the record ever hold it."""
+and neither the model nor the event log ever hold it."""
 
 import asyncio
 import base64

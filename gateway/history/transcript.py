@@ -239,7 +239,7 @@ def without_turn(history: History, turn_id: str) -> History:
 
 
 def with_message(history: History, turn_id: str, message: Message) -> History:
-    """The history with a message at its end that is on its way to the record."""
+    """The history with a message at its end that is on its way to the database."""
     position = history.next_position(history.messages)
     return replace(history, messages=[*history.messages, StoredMessage(position, turn_id, message)])
 

@@ -26,7 +26,8 @@ from gateway.model.upstream_failures import failure_of_event, protocol_failure, 
 from gateway.model.usage import ReportedUsage
 
 MAX_DELTA = 16_384
-"""Characters of a delta, so that a write to the record, which others wait for, takes little of one stream."""
+"""Characters of a delta, so that a write to the database, which others wait for, takes little of one
+stream."""
 
 _BLOCK_OF = {
     "text_delta": "text",

@@ -1,5 +1,5 @@
-"""The prompt that the model was sent in a turn: put together again from the record and compared with the
-digests in its events. Of a part that has changed since, only the digest is shown."""
+"""The prompt that the model was sent in a turn: put together again from the stored session and compared with
+the digests in its events. Of a part that has changed since, only the digest is shown."""
 
 import asyncio
 from collections.abc import Mapping, Sequence

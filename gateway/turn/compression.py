@@ -75,7 +75,7 @@ async def _compress(turn: TurnContext, trigger: Trigger) -> bool:
             turn.emit(attempt)
         turn.emit(data)
 
-    await turn.emitter.settled()  # the compressor reads the turn's messages from the record
+    await turn.emitter.settled()  # the compressor reads the turn's messages from the database
     try:
         await turn.deps.compressor.compress(
             session_id,
