@@ -120,8 +120,8 @@ class MemoryPatch(Body):
 class CorrectBody(Body):
     memory_id: Id
     action: Action = Field(
-        description="suppress: kept, with less weight. freeze: not recalled any more. replace: new_content "
-        "says it now. activate: undoes suppress and freeze."
+        description="suppress: recalled with a lower score. freeze: not recalled any more. replace: "
+        "new_content says it now. activate: undoes suppress and freeze."
     )
     new_content: Text | None = Field(None, description="For replace.")
     evidence: EvidenceBody | Words | None = Field(

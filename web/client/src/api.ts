@@ -435,7 +435,7 @@ export interface ControlReply {
 
 export interface CorrectBody {
   readonly memory_id: string;
-  /** suppress: kept, with less weight. freeze: not recalled any more. replace: new_content says it now. activate: undoes suppress and freeze. */
+  /** suppress: recalled with a lower score. freeze: not recalled any more. replace: new_content says it now. activate: undoes suppress and freeze. */
   readonly action: "suppress" | "freeze" | "replace" | "activate";
   /** For replace. */
   readonly new_content?: string;
