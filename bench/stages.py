@@ -66,7 +66,8 @@ STAGES: Sequence[tuple[str, Sequence[str]]] = (
     (
         "beside the turn",
         (
-            *("gateway.history.indexer", "gateway.lexical", "gateway.memory.learning", "gateway.supervisor"),
+            *("gateway.history.indexer", "gateway.lexical"),
+            *("gateway.memory.extraction", "gateway.supervisor"),
             *("gateway.service.learning_worker", "gateway.service.upkeep", "gateway.service.purge_worker"),
             *("gateway.service.archiver", "gateway.turn.memory_write_queue"),
         ),

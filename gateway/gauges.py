@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from gateway.memory.documents.library import Documents
+from gateway.memory.documents.document_sync import Documents
 from gateway.service.gateway import Gateway
 from gateway.skills.library import SkillLibrary
 from gateway.supervisor import Supervisor

@@ -66,7 +66,7 @@ class Desk:
 
     async def withheld_by(self, message: str, memory_id: str) -> str:
         """Where a memory that search finds for a message is left out of its turn."""
-        decision = await self.memory.controller.decide(message, message_count=1)
+        decision = await self.memory.retrieval_gate.decide(message, message_count=1)
         query = MemoryQuery(
             message,
             line_tokens=decision.budget_tokens,

@@ -14,8 +14,8 @@ from gateway.events.content import Omission
 from gateway.http.json_types import Id, Message, Reply, json_reply
 from gateway.http.requests import ApiRequest
 from gateway.ids import now_ms
-from gateway.memory.control.controller import Mode, Needed, RetrievalDecision, start_of
-from gateway.memory.control.cues import TimeRange
+from gateway.memory.retrieval_gate.cues import TimeRange
+from gateway.memory.retrieval_gate.gate import Mode, Needed, RetrievalDecision, start_of
 from gateway.memory.search.query import Hit, MemoryQuery
 from gateway.memory.secret_detection import masked_row
 from gateway.storage.memories import Evidence, MemoryType

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 if TYPE_CHECKING:
+    from gateway.memory.documents.document_sync import Documents
+    from gateway.memory.documents.document_transfer import TransferOutcome
     from gateway.memory.documents.folder import FolderContents
-    from gateway.memory.documents.library import Documents
-    from gateway.memory.documents.runtime_files import TransferOutcome
     from gateway.memory.documents.selection import DocumentFile
     from gateway.memory.services import MemoryServices
 
@@ -107,10 +107,10 @@ def export(
     folder: Annotated[Path, typer.Argument(help="Folder of the files; it is made.")], user: User = "local"
 ) -> None:
     """Write the memories of type skill and reference that were made at run time to files."""
-    from gateway.memory.documents.runtime_files import export_runtime
+    from gateway.memory.documents.document_transfer import export_files
     from gateway.storage.memories import AllScopes
 
-    _show(_on_memory(lambda services: export_runtime(services.memories, AllScopes(user), folder)))
+    _show(_on_memory(lambda services: export_files(services.memories, AllScopes(user), folder)))
 
 
 def import_(
@@ -119,7 +119,7 @@ def import_(
 ) -> None:
     """Remember what documents say as memories of a user."""
     from gateway.memory.changes import Attribution
-    from gateway.memory.documents.runtime_files import import_files
+    from gateway.memory.documents.document_transfer import import_files
     from gateway.storage.memories import Scope
 
     by = Attribution(user, "imported from files")
@@ -186,7 +186,7 @@ def _on_documents(work: "Callable[[Documents], Awaitable[DocumentFile]]") -> Non
     be another."""
     import asyncio
 
-    from gateway.memory.documents.library import Documents
+    from gateway.memory.documents.document_sync import Documents
     from gateway.settings import load_settings
     from gateway.telemetry.lines.logs import configure_logging
 

@@ -9,8 +9,8 @@ import structlog
 from gateway.artifacts.artifact_store import ArtifactStore
 from gateway.gauges import measure_documents
 from gateway.lifespan.process import Process
-from gateway.memory.documents.library import Documents
-from gateway.memory.learning.extractor import Extractor
+from gateway.memory.documents.document_sync import Documents
+from gateway.memory.extraction.extractor import Extractor
 from gateway.memory.services import MemoryServices
 from gateway.messages import Usage
 from gateway.model.base import Model

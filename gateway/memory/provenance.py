@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from gateway.errors import ToolError
 from gateway.lexical import is_cjk, plain_form, query_tokens
 from gateway.memory.confirmation import MIN_SHARE, confirms, insists, states
+from gateway.memory.extraction.transient_messages import transient_kind
 from gateway.memory.injection_cues import commands, directs, empowers
-from gateway.memory.learning.transient_messages import transient_kind
 from gateway.memory.secret_detection import secrets_in
 from gateway.memory.sentences import clauses, word_share
 from gateway.storage.memories import MAX_TOOLS, Evidence, Origin
@@ -23,7 +23,7 @@ REFUSALS = {
     "command": "That would steer the assistant, it tells nothing about the user: it is not remembered.",
 }
 _OWN = "manage_memory"
-_TELLING = re.compile(r"""(?xa)
+_ASSERTION = re.compile(r"""(?xa)
       \b(?: remember | memori[sz]e | keep\sin\smind | don't\sforget | note\b (?!\w) | for\sthe\srecord
         | by\sthe\sway
         | save | store | always | never | every | usually | from\snow\son | agreed | decided )\b
@@ -91,7 +91,8 @@ def tells(message: str) -> bool:
     """Whether the user makes a statement that may last, or asks to remember it; requests and questions are
     neither."""
     return any(
-        transient_kind(clause) is None and _TELLING.search(plain_form(clause)) for clause in clauses(message)
+        transient_kind(clause) is None and _ASSERTION.search(plain_form(clause))
+        for clause in clauses(message)
     )
 
 

@@ -10,9 +10,9 @@ from gateway.bounded_dict import BoundedDict
 from gateway.errors import StorageError
 from gateway.ids import now_ms
 from gateway.memory import rendering, snapshot
-from gateway.memory.citations import cited_in
+from gateway.memory.citation_estimate import cited_in
 from gateway.memory.context_changes import Changes, ContextState, changes_since, context_state
-from gateway.memory.control.controller import Controller, RetrievalDecision, start_of
+from gateway.memory.retrieval_gate.gate import RetrievalDecision, RetrievalGate, start_of
 from gateway.memory.search.query import MemoryQuery, SearchResult, known_key
 from gateway.memory.search.searcher import Searcher
 from gateway.memory.snapshot import MemorySnapshot
@@ -81,11 +81,11 @@ class Recall:
     """One per process."""
 
     def __init__(
-        self, store: MemoryStore, searcher: Searcher, controller: Controller, settings: Settings
+        self, store: MemoryStore, searcher: Searcher, retrieval_gate: RetrievalGate, settings: Settings
     ) -> None:
         self._store = store
         self._searcher = searcher
-        self._controller = controller
+        self._retrieval_gate = retrieval_gate
         self._settings = settings
         self._empty = BoundedDict[tuple[str, ...], tuple[int, bool]](MAX_USERS)
         self._pending: set[asyncio.Task[None]] = set()
@@ -152,7 +152,7 @@ class Recall:
         """The memories for a message (that of `turn_id`), or None. Where none are needed, those that
         have most of the message's words are still found. Memories in context cost nothing of the budget."""
         budget = self._settings.memory_turn_tokens
-        decision = await self._controller.decide(
+        decision = await self._retrieval_gate.decide(
             message,
             message_count=message_count,
             project_id=scope.project_id,

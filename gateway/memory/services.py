@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # commands that only read memories load none of it
-    from gateway.memory.control.controller import Controller
     from gateway.memory.memories import Memories
     from gateway.memory.profiles import ScopedProfiles
     from gateway.memory.recall import Recall
+    from gateway.memory.retrieval_gate.gate import RetrievalGate
     from gateway.memory.search.searcher import Searcher
     from gateway.storage.memories.contract import MemoryStore
 
@@ -20,5 +20,5 @@ class MemoryServices:
     memories: "Memories"
     searcher: "Searcher"
     profiles: "ScopedProfiles"
-    controller: "Controller"
+    retrieval_gate: "RetrievalGate"
     recall: "Recall"

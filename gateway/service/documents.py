@@ -1,8 +1,8 @@
 """The operations on documents: list them, take one out of use and into it again."""
 
 from gateway.errors import NotFound
+from gateway.memory.documents.document_sync import Documents
 from gateway.memory.documents.folder import FolderContents
-from gateway.memory.documents.library import Documents
 from gateway.memory.documents.selection import DocumentFile
 
 

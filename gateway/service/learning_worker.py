@@ -19,9 +19,9 @@ from gateway.errors import Conflict, GatewayError, LearningFailed, MemoryFull, N
 from gateway.events.envelope import StoredEvent
 from gateway.ids import now_ms
 from gateway.memory.changes import Changed
+from gateway.memory.extraction.extractor import Extractor, PublishChanges
+from gateway.memory.extraction.reconciler import TurnTimes
 from gateway.memory.households import households_of
-from gateway.memory.learning.extractor import Extractor, PublishChanges
-from gateway.memory.learning.reconciler import TurnTimes
 from gateway.service.dependencies import Dependencies
 from gateway.service.session_events import SessionEvents
 from gateway.storage.memories import Scope

@@ -10,9 +10,9 @@ from gateway.auth import Principal
 from gateway.events.content import Omission
 from gateway.ids import now_ms
 from gateway.memory.changes import Changed, Details
-from gateway.memory.control.controller import RetrievalDecision
 from gateway.memory.corrections.corrections import Action
 from gateway.memory.export import export
+from gateway.memory.retrieval_gate.gate import RetrievalDecision
 from gateway.memory.search.query import Hit, MemoryQuery, SearchResult
 from gateway.memory.search.ranking import freshness, rendered_tokens
 from gateway.memory.search.relevance import parts_of, query_terms
@@ -46,7 +46,7 @@ class UserMemories:
         """Whether memories help with a message, of which kind, and how much of them. Raises errors.NotFound,
         errors.Forbidden."""
         scope = await self._for.scope(who, scope_ids)
-        return await self._for.services.controller.decide(
+        return await self._for.services.retrieval_gate.decide(
             message,
             message_count=message_count,
             project_id=scope.project_id,

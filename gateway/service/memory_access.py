@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from gateway.auth import Principal
 from gateway.errors import Forbidden, InvalidRequest, NotFound
 from gateway.memory.editor import Editor
+from gateway.memory.extraction.user_messages import assistant_text, user_text
 from gateway.memory.households import households_of, housemates_of
-from gateway.memory.learning.user_messages import assistant_text, user_text
 from gateway.memory.memories import not_found
 from gateway.memory.services import MemoryServices
 from gateway.memory.validation import clean

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from gateway.auth import Principal
 from gateway.errors import InvalidRequest, QueueFull
 from gateway.memory.changes import Attribution, Changed
+from gateway.memory.extraction.extractor import Extractor
 from gateway.memory.import_file import ImportReport, MemoryImport, lines_of
-from gateway.memory.learning.extractor import Extractor
 from gateway.messages import Message
 from gateway.service.dependencies import Dependencies
 from gateway.service.learning_worker import turn_times

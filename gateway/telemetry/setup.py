@@ -12,7 +12,7 @@ from gateway import __version__
 from gateway.artifacts.store_events import ArtifactEvent
 from gateway.events.envelope import StoredEvent
 from gateway.memory.changes import Changed
-from gateway.memory.learning.report import LearningReport
+from gateway.memory.extraction.report import LearningReport
 from gateway.model.side_calls import ModelCall
 from gateway.settings import Settings
 from gateway.storage.turns import TurnRow
@@ -67,7 +67,7 @@ class Telemetry:
         self.observer.notify(lambda reader: reader.webhook_tried(tried))
 
     def learned(self, run: LearningReport) -> None:
-        """For learning from conversations (`memory.learning.extractor.Extractor`)."""
+        """For learning from conversations (`memory.extraction.extractor.Extractor`)."""
         self.observer.notify(lambda reader: reader.learned(run))
 
     def model_called(self, call: ModelCall) -> None:

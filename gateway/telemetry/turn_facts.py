@@ -12,7 +12,7 @@ from gateway.artifacts.store_events import ArtifactEvent
 from gateway.events.envelope import StoredEvent
 from gateway.ids import trace_id_of
 from gateway.memory.changes import Changed
-from gateway.memory.learning.report import LearningReport
+from gateway.memory.extraction.report import LearningReport
 from gateway.messages import Usage
 from gateway.model.side_calls import ModelCall
 from gateway.storage.webhooks import DeliveryAttempt

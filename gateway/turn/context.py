@@ -8,7 +8,7 @@ from gateway.errors import StorageError, TurnLost
 from gateway.events.tool_calls import CallResult
 from gateway.history.transcript import view
 from gateway.memory.context_changes import ContextState
-from gateway.memory.learning.user_messages import user_text
+from gateway.memory.extraction.user_messages import user_text
 from gateway.memory.recall import InContext
 from gateway.messages import Message, ToolSpec, Usage
 from gateway.prompt.system_prompt import Prefix

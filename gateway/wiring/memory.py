@@ -5,13 +5,13 @@ from contextlib import asynccontextmanager, contextmanager
 
 from gateway.errors import StorageError
 from gateway.memory.changes import Changed
-from gateway.memory.control.controller import Controller
-from gateway.memory.documents.library import Documents
-from gateway.memory.learning.extractor import Extractor
-from gateway.memory.learning.report import LearningReport
+from gateway.memory.documents.document_sync import Documents
+from gateway.memory.extraction.extractor import Extractor
+from gateway.memory.extraction.report import LearningReport
 from gateway.memory.memories import Memories
 from gateway.memory.profiles import ScopedProfiles
 from gateway.memory.recall import Recall
+from gateway.memory.retrieval_gate.gate import RetrievalGate
 from gateway.memory.search.embeddings import embeddings_of
 from gateway.memory.search.searcher import Searcher
 from gateway.memory.services import MemoryServices
@@ -61,15 +61,15 @@ async def open_memory(
             on_change(change)
 
         memories = Memories(store, most=settings.memory_limit, on_change=changed)
-        controller = Controller(settings, calls)
-        recall = Recall(store, searcher, controller, settings)
+        retrieval_gate = RetrievalGate(settings, calls)
+        recall = Recall(store, searcher, retrieval_gate, settings)
         try:
             yield MemoryServices(
                 store=store,
                 memories=memories,
                 searcher=searcher,
                 profiles=ScopedProfiles(store),
-                controller=controller,
+                retrieval_gate=retrieval_gate,
                 recall=recall,
             )
         finally:

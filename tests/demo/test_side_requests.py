@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from gateway.memory.control.controller import Controller
-from gateway.memory.learning.candidates import find_candidates
-from gateway.memory.learning.report import LearningReport
-from gateway.memory.learning.user_messages import excerpts
+from gateway.memory.extraction.candidates import find_candidates
+from gateway.memory.extraction.report import LearningReport
+from gateway.memory.extraction.user_messages import excerpts
+from gateway.memory.retrieval_gate.gate import RetrievalGate
 from gateway.messages import Message, text_block
 from gateway.model.anthropic import AnthropicModel
 from gateway.model.side_calls import NO_CONTEXT, ModelCalls
@@ -63,12 +63,12 @@ async def test_it_finds_what_is_worth_remembering_in_what_the_user_said(demo_url
 
 @pytest.mark.parametrize(("message", "needed"), [("一会儿见", "no"), ("给我一张蓝色的", "yes")])
 async def test_it_says_whether_a_message_needs_memories(demo_url: str, message: str, needed: str) -> None:
-    """Where the rules cannot tell, its answer is one that the controller understands."""
+    """Where the rules cannot tell, its answer is one that the gate understands."""
     model = model_at(demo_url)
     try:
         settings = load_settings(memory_control_model="demo")
-        controller = Controller(settings, ModelCalls(model, settings))
-        decision = await controller.decide(message, message_count=9)
+        gate = RetrievalGate(settings, ModelCalls(model, settings))
+        decision = await gate.decide(message, message_count=9)
     finally:
         await model.close()
     assert decision.needed == needed

@@ -8,7 +8,7 @@ import pytest
 
 from gateway.errors import DuplicateMemory, InvalidRequest, MemoryChanged, NotFound
 from gateway.lexical import tokens
-from gateway.memory.corrections.cascade import CONCLUSIONS, reasons_of
+from gateway.memory.corrections.cascade import DERIVABLE_TYPES, reasons_of
 from gateway.memory.memories import MAX_DEPENDS_ON, Memories
 from gateway.memory.validation import MAX_CONTENT, NewMemory
 from gateway.storage.memories import AllScopes, Evidence, Link, Scope
@@ -313,7 +313,7 @@ def test_a_conclusion_follows_from_what_it_shares_names_or_many_words_with(
     """Of what was found for the message; and a preference or a fact follows from nothing."""
     found = {"m_1": reason, "m_2": "The cat is called Tofu."}
 
-    for kind in CONCLUSIONS:
+    for kind in DERIVABLE_TYPES:
         assert reasons_of(NewMemory(conclusion, type=kind), found) == (["m_1"] if follows else [])
     assert reasons_of(NewMemory(conclusion, type="fact"), found) == []
 

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from gateway.memory.control import controller
+from gateway.memory.retrieval_gate import gate
 from gateway.model.side_calls import Completion
 from gateway.tools.function import tool
 from tests.demo.bare import ask, fetch
@@ -126,7 +126,7 @@ async def test_it_judges_whether_a_message_needs_memories(model: Scripted, messa
     """By the instructions that the gateway gives any model."""
     text = f"<conversation>\nThe user's message.\n\n{message}\n</conversation>"
 
-    said = await answered(model, text, system=controller.INSTRUCTIONS)
+    said = await answered(model, text, system=gate.INSTRUCTIONS)
 
     assert Completion(said, "end_turn", None).json()["needed"] == needed
 

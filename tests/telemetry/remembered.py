@@ -6,7 +6,7 @@ from gateway.events.content import Retrieval, RetrievalHit
 from gateway.events.memory_skill_artifact import Memory
 from gateway.memory import validation
 from gateway.memory.changes import Attribution, Changed
-from gateway.memory.learning.report import LearningReport
+from gateway.memory.extraction.report import LearningReport
 from gateway.memory.validation import NewMemory
 from gateway.messages import Usage
 from gateway.storage.memories import Operation, Scope

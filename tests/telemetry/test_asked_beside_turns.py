@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from gateway.ids import root_span_id, trace_id_of
-from gateway.memory.control import controller
+from gateway.memory.retrieval_gate import gate
 from gateway.model.side_calls import Purpose
 from tests.harness import Client, running_gateway, settings_for
 from tests.loopback import served
@@ -198,7 +198,7 @@ async def test_a_cancelled_call_counts(
     tmp_path: Path, collecting: Collector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It was asked and reported its input: it is no error, and what it cost is not known."""
-    monkeypatch.setattr(controller, "ASKING_TIME", 60.0)
+    monkeypatch.setattr(gate, "ASKING_TIME", 60.0)
     label = {"gateway_purpose": "memory_control"}
     async with gateway(tmp_path) as (client, endpoint):
         endpoint.way = "hang"
@@ -224,7 +224,7 @@ async def test_a_turn_waits_for_a_slow_call_no_longer_than_its_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The rules decide, the turn goes on, and the call is counted with the code of the limit."""
-    monkeypatch.setattr(controller, "ASKING_TIME", 0.2)
+    monkeypatch.setattr(gate, "ASKING_TIME", 0.2)
     async with gateway(tmp_path) as (client, endpoint):
         endpoint.way = "hang"
         await remembering(client)

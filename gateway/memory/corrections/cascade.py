@@ -9,7 +9,7 @@ import structlog
 
 from gateway.lexical import is_cjk, query_tokens, tokens
 from gateway.memory.changes import Attribution
-from gateway.memory.citations import TextTerms
+from gateway.memory.citation_estimate import TextTerms
 from gateway.memory.memories import Memories
 from gateway.memory.validation import WORK_TYPES, NewMemory
 from gateway.memory.versions import next_version
@@ -19,7 +19,7 @@ from gateway.storage.memories.contract import MemoryStore
 MAX_VISITED = 500
 """Memories that one correction reaches, directly or transitively; beyond them nothing is flagged."""
 
-CONCLUSIONS: frozenset[MemoryType] = frozenset((*WORK_TYPES, "summary"))
+DERIVABLE_TYPES: frozenset[MemoryType] = frozenset((*WORK_TYPES, "summary"))
 """The types of memories that may follow from others."""
 MIN_REASON_SHARE = 0.4
 """The share of a memory's words that a conclusion has which stems from it."""
@@ -88,7 +88,7 @@ def reasons_of(new: NewMemory, found: Mapping[str, str]) -> list[str]:
     """Of the memories that were found for the user's message, by id with their texts, those that a conclusion
     stems from: they have a name or a number in common, or MIN_REASON_SHARE of their words. Other types of
     memories follow from nothing. Pure."""
-    if new.type not in CONCLUSIONS:
+    if new.type not in DERIVABLE_TYPES:
         return []
     stated = TextTerms.of(set(tokens(new.content)))
     return [

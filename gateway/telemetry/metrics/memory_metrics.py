@@ -3,7 +3,7 @@
 from typing import Any
 
 from gateway.memory.changes import Changed
-from gateway.memory.learning.report import LearningReport
+from gateway.memory.extraction.report import LearningReport
 from gateway.memory.retrieval_events import SOURCE
 from gateway.telemetry import semconv
 from gateway.telemetry.metrics import instrument_table as table

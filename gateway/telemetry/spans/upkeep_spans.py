@@ -11,7 +11,7 @@ from opentelemetry.util.types import AttributeValue
 
 from gateway.bounded_dict import BoundedDict
 from gateway.ids import trace_id_of
-from gateway.memory.learning.report import LearningReport, learning_id
+from gateway.memory.extraction.report import LearningReport, learning_id
 from gateway.messages import Usage
 from gateway.storage.webhooks import DeliveryAttempt
 from gateway.telemetry import semconv

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.lexical import estimate_tokens
-from gateway.memory.learning.user_messages import CONTEXT, excerpts, user_text
+from gateway.memory.extraction.user_messages import CONTEXT, excerpts, user_text
 from gateway.memory.sentences import clause_of, clauses, sentence_of
 from gateway.messages import Attached, Message, Recalled, attached_block, recalled_block, text_block
 from gateway.tools.wrapping import WRAPPER_TAGS, wrap

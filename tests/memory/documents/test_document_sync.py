@@ -11,9 +11,9 @@ from gateway.errors import Conflict, InvalidRequest, NotFound, StorageError
 from gateway.files import polling
 from gateway.lexical import query_tokens
 from gateway.memory.changes import Attribution
-from gateway.memory.documents import file_changes, library
+from gateway.memory.documents import document_sync, file_changes
 from gateway.memory.documents.document import as_bytes, document_of, fields_of, file_name
-from gateway.memory.documents.library import Documents
+from gateway.memory.documents.document_sync import Documents
 from gateway.memory.memories import Memories
 from gateway.memory.search.query import MemoryQuery
 from gateway.memory.search.searcher import Searcher
@@ -363,7 +363,8 @@ async def test_two_processes_deprecating_at_once_move_a_file_once(store: SqlMemo
 
     assert sum(not isinstance(result, BaseException) for result in results) == 1
     assert all(
-        isinstance(result, library.DocumentFile | Conflict | NotFound | StorageError) for result in results
+        isinstance(result, document_sync.DocumentFile | Conflict | NotFound | StorageError)
+        for result in results
     )
     assert list((folder / ".deprecated").iterdir()) == [folder / ".deprecated" / "a.json"]
     assert not (folder / "a.json").exists()

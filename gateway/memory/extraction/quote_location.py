@@ -15,7 +15,7 @@ MAX_ELIDED = 600
 
 _CJK = "\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 # A number with what stands inside it, a word, a CJK character, or a sign with a meaning ($ % + & 👍).
-_UNIT = re.compile(
+_TOKEN = re.compile(
     rf"\d+(?:[.,:/-]\d+)*|[^\W\d_{_CJK}]+(?:'[^\W\d_{_CJK}]+)*|[{_CJK}]"
     rf"|(?<=\w)#|[^\w\s!\"#'()*,.:;<>?\[\]`{{|}}~_\u2010-\u203a\u3001-\u301f-]"
 )
@@ -24,7 +24,7 @@ _SIGNS = str.maketrans("‘’‚′‐‑‒–—−、。", "''''------,.")
 _END = "\x1f"
 
 
-class Unit(NamedTuple):
+class QuoteToken(NamedTuple):
     """A word, a number, a CJK character or a sign as it is compared, from `start` to `end` of its text."""
 
     text: str
@@ -35,10 +35,10 @@ class Unit(NamedTuple):
 def locate(quote: str, text: str) -> tuple[int, int] | None:
     """Where `text` has the words of `quote`: the characters from and to which it does, without signs around
     them. A quote may leave something out with "…"; then it is all of that place. None: nowhere."""
-    parts = [each for part in _ELISION.split(quote) if (each := [unit.text for unit in units(part)])]
+    parts = [each for part in _ELISION.split(quote) if (each := [unit.text for unit in quote_tokens(part)])]
     if not parts:
         return None
-    there = units(text)
+    there = quote_tokens(text)
     begin: int | None = None
     after = 0
     for part in parts:
@@ -50,7 +50,7 @@ def locate(quote: str, text: str) -> tuple[int, int] | None:
     return None if len(parts) > 1 and span[1] - span[0] > MAX_ELIDED else span
 
 
-def units(text: str) -> Sequence[Unit]:
+def quote_tokens(text: str) -> Sequence[QuoteToken]:
     """The text as it is compared."""
     folded: list[str] = []
     places: list[int] = []
@@ -60,12 +60,12 @@ def units(text: str) -> Sequence[Unit]:
             places += [place] * len(written)
     written = "".join(folded)
     return [
-        Unit(_spelled(each[0]), places[each.start()], places[each.end() - 1] + 1)
-        for each in _UNIT.finditer(written)
+        QuoteToken(_spelled(each[0]), places[each.start()], places[each.end() - 1] + 1)
+        for each in _TOKEN.finditer(written)
     ]
 
 
-def _find(part: Sequence[str], there: Sequence[Unit], after: int) -> int | None:
+def _find(part: Sequence[str], there: Sequence[QuoteToken], after: int) -> int | None:
     """The first unit from which `there` is `part`, from the unit `after` on."""
     texts = [unit.text for unit in there[after:]]
     starts = list(accumulate((len(each) + 1 for each in texts), initial=0))

@@ -10,8 +10,8 @@ import orjson
 
 from gateway.events.tool_calls import MemoryWriteSuggestion
 from gateway.memory.changes import Attribution, Changed
-from gateway.memory.learning.extractor import Extractor
-from gateway.memory.learning.report import LearningReport
+from gateway.memory.extraction.extractor import Extractor
+from gateway.memory.extraction.report import LearningReport
 from gateway.memory.memories import Memories
 from gateway.memory.validation import NewMemory
 from gateway.messages import Message

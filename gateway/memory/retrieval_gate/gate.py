@@ -10,7 +10,7 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
 from gateway.errors import ModelError
 from gateway.ids import DAY_MS
-from gateway.memory.control.cues import Cues, TimeRange, read
+from gateway.memory.retrieval_gate.cues import Cues, TimeRange, read
 from gateway.memory.validation import WORK_TYPES, clean
 from gateway.model.side_calls import NO_CONTEXT, CallContext, ModelCalls, request_of
 from gateway.settings import Settings
@@ -30,7 +30,7 @@ MAYBE_SHARE = 0.4
 
 DAYS: Mapping[TimeRange, int] = {"last_7_days": 7, "last_30_days": 30}
 
-CONCLUSIONS: tuple[MemoryType, ...] = (*WORK_TYPES, "summary", "event", "fact")
+PAST_TYPES: tuple[MemoryType, ...] = (*WORK_TYPES, "summary", "event", "fact")
 PERSONAL: tuple[MemoryType, ...] = (
     "preference",
     "user_preference",
@@ -120,7 +120,7 @@ class _Judged(BaseModel):
     reason: str = Field("", max_length=500, validation_alias=AliasChoices("reason", "notes"))
 
 
-class Controller:
+class RetrievalGate:
     """One per process. A model is asked only if `settings.memory_control_model` names one."""
 
     def __init__(self, settings: Settings, calls: ModelCalls | None = None) -> None:
@@ -182,7 +182,7 @@ def _about_the_past(cues: Cues, budget: int) -> RetrievalDecision:
         notes.append(f"It is about plans and decisions (“{what}”).")
     if cues.time_range != "all":
         notes.append(f"Only of the last {DAYS[cues.time_range]} days (“{cues.recent}”).")
-    types = () if cues.personal or not (cues.decision or cues.ours) else CONCLUSIONS
+    types = () if cues.personal or not (cues.decision or cues.ours) else PAST_TYPES
     return RetrievalDecision("yes", types, "details", budget, cues.time_range, tuple(notes))
 
 

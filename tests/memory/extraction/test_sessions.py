@@ -11,7 +11,7 @@ import structlog
 
 from gateway.errors import ModelError
 from gateway.memory.changes import Attribution
-from gateway.memory.learning import extractor
+from gateway.memory.extraction import extractor
 from gateway.memory.validation import NewMemory
 from gateway.model.base import ModelRequest, Take
 from gateway.service import learning_worker
@@ -23,9 +23,9 @@ from gateway.storage.memories import Filter, Scope
 from tests.harness import running_gateway
 from tests.history.scripted import words
 from tests.loopback import TIMEOUT
-from tests.memory.learning.conversing import SOURCE, offer, offers
-from tests.memory.learning.sessions import Sessions, sessions
-from tests.memory.learning.test_suggestions import write
+from tests.memory.extraction.conversing import SOURCE, offer, offers
+from tests.memory.extraction.sessions import Sessions, sessions
+from tests.memory.extraction.test_suggestions import write
 from tests.postgres import database_in, on_postgres
 from tests.storage.writing import OWNER
 

@@ -13,15 +13,15 @@ from gateway.errors import DuplicateMemory, GatewayError, InvalidRequest, Memory
 from gateway.events.tool_calls import MemoryWriteSuggestion
 from gateway.ids import now_ms
 from gateway.memory.changes import Attribution, Changed
+from gateway.memory.extraction.candidate_selection import Retraction, accept, excerpts_to_read, retractions
+from gateway.memory.extraction.candidates import find_candidates
+from gateway.memory.extraction.grounding import GroundedCandidate
+from gateway.memory.extraction.reconciler import Reconciler, TurnTimes, find_neighbours
+from gateway.memory.extraction.rejection_reasons import unsafe
+from gateway.memory.extraction.report import LearningReport, learning_id
+from gateway.memory.extraction.user_messages import Excerpt
 from gateway.memory.households import households_of
 from gateway.memory.injection_cues import empowers
-from gateway.memory.learning.candidate_selection import Retraction, accept, excerpts_to_read, retractions
-from gateway.memory.learning.candidates import find_candidates
-from gateway.memory.learning.grounding import GroundedCandidate
-from gateway.memory.learning.reconciler import Reconciler, TurnTimes, find_neighbours
-from gateway.memory.learning.rejection_reasons import unsafe
-from gateway.memory.learning.report import LearningReport, learning_id
-from gateway.memory.learning.user_messages import Excerpt
 from gateway.memory.memories import Memories
 from gateway.memory.validation import NewMemory
 from gateway.model.prices import window

@@ -38,7 +38,7 @@ class TransferOutcome:
     reason: str = ""
 
 
-async def export_runtime(memories: Memories, viewer: Viewer, folder: Path) -> list[TransferOutcome]:
+async def export_files(memories: Memories, viewer: Viewer, folder: Path) -> list[TransferOutcome]:
     """Writes the viewer's memories of type skill and reference that are in force to files in `folder`, which
     is made. Of several of one skill, type and reference the newest is written. A file that is newer, or as
     new, stays as it is; of an older one what memories do not have is kept: its id and how it is described.
@@ -64,7 +64,7 @@ async def import_files(
         files = await asyncio.to_thread(files_of, folder)
     except OSError as error:
         raise StorageError(f"The folder cannot be listed: {error.strerror}.", retryable=False) from None
-    known = {key_of(row): row for row in reversed(await _runtime(memories, scope))}
+    known = {document_key(row): row for row in reversed(await _runtime(memories, scope))}
     done: list[TransferOutcome] = []
     for file in files:
         try:
@@ -79,7 +79,7 @@ async def import_files(
     return done
 
 
-def key_of(row: MemoryRow) -> Key:
+def document_key(row: MemoryRow) -> Key:
     """That of the memory's file. References without a name of their own go by their id."""
     kind: DocumentType = "skill" if row.type == "skill" else "reference"
     reference = row.reference or (row.id if kind == "reference" else "")
@@ -92,12 +92,12 @@ async def _runtime(memories: Memories, viewer: Viewer) -> list[MemoryRow]:
     newest: dict[Key, MemoryRow] = {}
     async for page in pages(memories.store, viewer, which):
         for row in page:  # the newest first
-            newest.setdefault(key_of(row), row)
-    return sorted(newest.values(), key=key_of)
+            newest.setdefault(document_key(row), row)
+    return sorted(newest.values(), key=document_key)
 
 
 def _export(row: MemoryRow, folder: Path) -> TransferOutcome:
-    name = file_name(key_of(row))
+    name = file_name(document_key(row))
     try:
         former = read(folder, name) if (folder / name).exists() else None
         if former is not None and former.updated_at >= row.updated_at:
@@ -111,7 +111,7 @@ def _export(row: MemoryRow, folder: Path) -> TransferOutcome:
 
 def _as_document(row: MemoryRow, former: Document | None) -> Document:
     """Raises ValueError when it cannot be one."""
-    skill, kind, reference = key_of(row)
+    skill, kind, reference = document_key(row)
     kept = former.model_dump(by_alias=True) if former else {"createdAt": iso(row.created_at)}
     described = {"skillDescription": row.context} if row.context else {}
     current = {"content": row.content, "snippet": row.summary, "updatedAt": iso(row.updated_at)}

@@ -9,8 +9,8 @@ import orjson
 import pytest
 
 from gateway.errors import ModelError
-from gateway.memory.control import controller
-from gateway.memory.control.controller import Controller, decide
+from gateway.memory.retrieval_gate import gate
+from gateway.memory.retrieval_gate.gate import RetrievalGate, decide
 from gateway.model.base import Chunk, Model, ModelRequest, Take
 from gateway.model.side_calls import ModelCalls
 from gateway.settings import load_settings
@@ -19,9 +19,9 @@ from tests.history.scripted import Scripted, ScriptedModel, answer
 pytestmark = pytest.mark.anyio
 
 
-def controller_with(name: str | None, model: Model) -> Controller:
+def controller_with(name: str | None, model: Model) -> RetrievalGate:
     settings = load_settings(memory_control_model=name, memory_turn_tokens=600)
-    return Controller(settings, ModelCalls(model, settings))
+    return RetrievalGate(settings, ModelCalls(model, settings))
 
 
 def judged(needed: str, **more: Any) -> str:
@@ -146,7 +146,7 @@ async def _nothing() -> AsyncGenerator[Chunk]:
 
 async def test_a_turn_does_not_wait_for_a_slow_model(monkeypatch: pytest.MonkeyPatch) -> None:
     """After its time the rules stand."""
-    monkeypatch.setattr(controller, "ASKING_TIME", 0.01)
+    monkeypatch.setattr(gate, "ASKING_TIME", 0.01)
 
     decision = await controller_with("small", SilentModel()).decide("明天开会", message_count=2)
 

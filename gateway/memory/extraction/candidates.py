@@ -7,8 +7,8 @@ from typing import Annotated, Any, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from gateway.errors import LearningFailed, ModelError
-from gateway.memory.learning.report import LearningReport
-from gateway.memory.learning.user_messages import Excerpt
+from gateway.memory.extraction.report import LearningReport
+from gateway.memory.extraction.user_messages import Excerpt
 from gateway.memory.validation import MAX_TAG
 from gateway.model.side_calls import CallContext, Completion, ModelCalls, UsageSum, request_of
 from gateway.model.strict_json import objects_in

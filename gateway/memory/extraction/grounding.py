@@ -6,11 +6,11 @@ from functools import partial
 
 from gateway.lexical import tokens
 from gateway.memory.assents import assents_to_all, is_assent
-from gateway.memory.learning.candidates import MAX_CONTENT, MAX_QUOTE, Candidate
-from gateway.memory.learning.proposals import is_picked, is_proposed, proposal_in, repeats_others
-from gateway.memory.learning.quotes import locate
-from gateway.memory.learning.user_messages import Excerpt
-from gateway.memory.learning.wording import content_words, leaves_out, says_nothing, wording_of
+from gateway.memory.extraction.assistant_proposals import is_picked, is_proposed, proposal_in, repeats_others
+from gateway.memory.extraction.candidates import MAX_CONTENT, MAX_QUOTE, Candidate
+from gateway.memory.extraction.faithfulness import content_words, faithfulness_of, is_contentless, leaves_out
+from gateway.memory.extraction.quote_location import locate
+from gateway.memory.extraction.user_messages import Excerpt
 from gateway.memory.sentences import clause_of, sentence_of, sentences
 from gateway.memory.validation import clean
 from gateway.tools.policy import is_trusted
@@ -68,7 +68,7 @@ def ground(
     the quote is not found, or is an assent to nothing.
 
     The message that the candidate names is searched first, then the user's others. If the content is not in
-    the user's words (`wording`), a person has to confirm it, unless it has the same meaning; content in
+    the user's words (`faithfulness`), a person has to confirm it, unless it has the same meaning; content in
     another language or script is replaced by the user's words. An assent also has to be
     confirmed where what it agrees to may be somebody else's: the model had read the output of a tool that
     the operator does not trust (`trusts`, by name), or the assistant only reported what others said.
@@ -106,18 +106,18 @@ def _worded(
 ) -> GroundedCandidate | None:
     user_text = "\n".join(excerpt.user_texts.values())
     own = found.quote
-    if is_assent(own) or says_nothing(own) or found.candidate.proposal is not None:
+    if is_assent(own) or is_contentless(own) or found.candidate.proposal is not None:
         with_proposal = _with_proposal(found, excerpt, trusts)
         if with_proposal is None and is_assent(own):
             return None
         found = with_proposal or found
     if found.proposal is not None:
         own, user_text = found.proposal.quote, f"{user_text}\n{excerpt.answers[found.proposal.position]}"
-        if is_assent(found.content) or says_nothing(found.content):
+        if is_assent(found.content) or is_contentless(found.content):
             return found.saying(own)
     elif is_assent(found.content):
         return found.saying(own)
-    match wording_of(found.content, own, user_text):
+    match faithfulness_of(found.content, own, user_text):
         case "agrees":
             return found
         case "translated" if len(content_words(own)) >= MIN_OWN_WORDS:
@@ -170,7 +170,7 @@ def _agreeing(
 
 def _closest(content: str, text: str) -> str | None:
     """The sentence that has most words of the content, if it has many."""
-    if is_assent(content) or says_nothing(content):
+    if is_assent(content) or is_contentless(content):
         return None
     words = content_words(content)
     best = max(sentences(text), key=lambda each: len(words & set(tokens(each))), default="")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateway.memory.citations import cited_in
+from gateway.memory.citation_estimate import cited_in
 from gateway.memory.validation import NewMemory, make
 from gateway.storage.memories import MemoryRow, Scope
 

@@ -10,7 +10,7 @@ from gateway.memory.changes import Attribution
 from gateway.storage.memories import MAX_QUARANTINED, Filter, Scope
 from gateway.turn.memory_write_queue import MemoryPort
 from tests.history.scripted import user
-from tests.memory.learning.conversing import ANN, SOURCE, Learner, offer, offers, open_learner
+from tests.memory.extraction.conversing import ANN, SOURCE, Learner, offer, offers, open_learner
 
 pytestmark = pytest.mark.anyio
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from gateway.events.envelope import StoredEvent
 from gateway.ids import new_turn_id
-from gateway.memory.learning.extractor import Extractor
+from gateway.memory.extraction.extractor import Extractor
 from gateway.memory.services import MemoryServices
 from gateway.model.side_calls import ModelCalls
 from gateway.service.dependencies import Dependencies
@@ -22,7 +22,7 @@ from gateway.storage.sessions import LearnedSessions, SessionRow
 from gateway.turn.memory_write_queue import MemoryWriteQueue
 from gateway.wiring import Storage, assemble, open_memory, open_skills, open_storage
 from tests.history.scripted import ScriptedModel, says, user
-from tests.memory.learning.conversing import NOTHING
+from tests.memory.extraction.conversing import NOTHING
 from tests.storage.saying import add_version, tell, version
 from tests.storage.writing import OWNER, accepted, writer_of
 

@@ -14,7 +14,7 @@ from gateway.memory.sentences import clauses
 from gateway.memory.similarity.comparison import contradicts
 from gateway.memory.similarity.normalization import NEGATIONS, normalize
 
-Wording = Literal["agrees", "translated", "differs"]
+Faithfulness = Literal["agrees", "translated", "differs"]
 
 MIN_SHARED = 0.7
 """The share of a content's words that are the user's."""
@@ -31,7 +31,7 @@ _FUNCTION_WORDS = frozenset(
     )
 )
 """Function words beside those that `query_tokens` leaves out. None of them is a negation."""
-_TELLING = frozenset(
+_REPORTING_WORDS = frozenset(
     tokens(
         "prefers likes loves enjoys wants wishes needs requests asks says mentions states decided agreed "
         "chose chosen selected selects uses using plans intends favors favours favorite favourite named "
@@ -41,7 +41,7 @@ _TELLING = frozenset(
     )
 )
 """Words with which models refer to a user, and negations, which are compared apart."""
-_TELLING_ZH = re.compile(
+_REPORTING_WORDS_ZH = re.compile(
     "用户|使用者|本人|正在|偏好|偏爱|倾向|喜欢|喜爱|热爱|希望|想要|要求|需要|需求|决定|选择|选定|选用|采用|使用|计划|打算|认为|觉得"
     "|表示|提到|同意|团队|成员|目前|当前|现在|通常|一般|经常|习惯|总是|应该|应当|必须|进行|作为|以及|并且|关于|位于|居住|工作|任职|就职"
     "|养了?|拥有|名叫|名为|叫做|姓名|名字|安排|定于|定在|设定|设为|时间|日期|患有|存在|具有|避免|不会|不要|不能|没有|不用|不喜欢|讨厌|[一两]?[只条位名个件台]|有"
@@ -110,13 +110,13 @@ _NOT_NEGATIVE = re.compile(
 )
 
 
-def wording_of(content: str, quote: str, context: str) -> Wording:
+def faithfulness_of(content: str, quote: str, context: str) -> Faithfulness:
     """How `content` relates to the quote it is drawn from, and to the `context` of that, the quote
     included. translated: it is in another language, or in the other Chinese script."""
     content, quote, context = map(_spaced, (content, quote, context))
     if _is_cjk(content) != _is_cjk(quote) and not (_is_cjk(content) and _is_cjk(context)):
         return "translated"
-    if brings_in(content, context):
+    if adds_names_or_numbers(content, context):
         return "differs"
     words = {word for word in content_words(content) if not word[0].isdigit()}
     if (
@@ -130,13 +130,13 @@ def wording_of(content: str, quote: str, context: str) -> Wording:
     return "translated" if _is_script_changed(content, context) else "agrees"
 
 
-def says_nothing(content: str) -> bool:
+def is_contentless(content: str) -> bool:
     """Whether a content states only that the user agreed, without the subject."""
-    statement = _AGREEING.sub(" ", _TELLING_ZH.sub(" ", plain_form(content)))
-    return not (content_words(statement) if statement else set[str]()) - _TELLING
+    statement = _AGREEING.sub(" ", _REPORTING_WORDS_ZH.sub(" ", plain_form(content)))
+    return not (content_words(statement) if statement else set[str]()) - _REPORTING_WORDS
 
 
-def brings_in(content: str, context: str) -> bool:
+def adds_names_or_numbers(content: str, context: str) -> bool:
     """Whether a content has a number or a name in Latin script that its `context` lacks."""
     content, context = _spaced(content), _spaced(context)
     return not (_numbers(content) <= _numbers(context) and _names(content) <= set(tokens(context)))
@@ -172,14 +172,14 @@ def _are_shared(words: set[str], content: str, quote: str, context: str) -> bool
     there = set(tokens(context))
     if words <= there:
         return True
-    statement = _TELLING_ZH.sub(" ", plain_form(content))
-    bearing = (content_words(statement) if statement.strip() else words) - _TELLING or words
+    statement = _REPORTING_WORDS_ZH.sub(" ", plain_form(content))
+    bearing = (content_words(statement) if statement.strip() else words) - _REPORTING_WORDS or words
     if len(bearing & there) < MIN_SHARED * len(bearing):
         return False
     if len(bearing & set(tokens(quote))) < MIN_QUOTED * len(bearing):
         return False
     return not _has_new_run(statement, there) and not _is_substituted(
-        statement, _TELLING_ZH.sub(" ", plain_form(quote)), there
+        statement, _REPORTING_WORDS_ZH.sub(" ", plain_form(quote)), there
     )
 
 
@@ -203,7 +203,7 @@ def _is_substituted(statement: str, quote: str, there: set[str]) -> bool:
 
 
 def _in_order(text: str) -> list[str]:
-    words = content_words(text) - _TELLING
+    words = content_words(text) - _REPORTING_WORDS
     return [token for token in tokens(text) if token in words]
 
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 
 from gateway.lexical import plain_form, tokens
 from gateway.memory.assents import is_assent
-from gateway.memory.learning.candidates import Candidate
-from gateway.memory.learning.grounding import TRUSTS, GroundedCandidate, ground
-from gateway.memory.learning.proposals import is_answered_by
-from gateway.memory.learning.rejection_reasons import rejection_reason, unsafe
-from gateway.memory.learning.transient_messages import asks_to_forget, transient_kind
-from gateway.memory.learning.user_messages import Excerpt, excerpts
-from gateway.memory.learning.wording import brings_in, content_words
+from gateway.memory.extraction.assistant_proposals import is_answered_by
+from gateway.memory.extraction.candidates import Candidate
+from gateway.memory.extraction.faithfulness import adds_names_or_numbers, content_words
+from gateway.memory.extraction.grounding import TRUSTS, GroundedCandidate, ground
+from gateway.memory.extraction.rejection_reasons import rejection_reason, unsafe
+from gateway.memory.extraction.transient_messages import asks_to_forget, transient_kind
+from gateway.memory.extraction.user_messages import Excerpt, excerpts
 from gateway.memory.sentences import clauses, clauses_at
 from gateway.storage.messages import StoredMessage
 
@@ -119,7 +119,7 @@ def _with_checked_details(found: GroundedCandidate, words: str, known: Collectio
     proposed = found.candidate
 
     def held(lines: Sequence[str]) -> list[str]:
-        return [each for each in lines if unsafe(each) is None and not brings_in(each, words)]
+        return [each for each in lines if unsafe(each) is None and not adds_names_or_numbers(each, words)]
 
     details = {
         "context": next(iter(held([proposed.context] if proposed.context else [])), None),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.memory.learning.conversing import Learner, open_learner
+from tests.memory.extraction.conversing import Learner, open_learner
 
 
 @pytest.fixture

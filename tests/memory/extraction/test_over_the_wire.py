@@ -8,7 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from gateway.memory.learning import candidates
+from gateway.memory.extraction import candidates
 from tests.harness import Client, running_gateway, settings_for
 from tests.loopback import TIMEOUT
 from tests.paraphrasing_model.client import Scripted, paraphrasing_model

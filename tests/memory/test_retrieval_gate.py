@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from gateway.memory.control.controller import decide, start_of
+from gateway.memory.retrieval_gate.gate import decide, start_of
 
 YES = [
     "",

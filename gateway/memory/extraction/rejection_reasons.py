@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from typing import Literal
 
 from gateway.lexical import plain_form, query_tokens
+from gateway.memory.extraction.grounding import GroundedCandidate
+from gateway.memory.extraction.transient_messages import TransientKind, asks_to_forget, transient_kind
 from gateway.memory.injection_cues import commands
-from gateway.memory.learning.grounding import GroundedCandidate
-from gateway.memory.learning.transient_messages import TransientKind, asks_to_forget, transient_kind
 from gateway.memory.secret_detection import is_secret
 from gateway.memory.sentences import QUESTION_END, clauses
 

@@ -7,12 +7,12 @@ import structlog
 
 from gateway.errors import LearningFailed, MemoryFull, ModelError
 from gateway.memory.changes import Attribution
-from gateway.memory.learning import reconciler
+from gateway.memory.extraction import reconciler
 from gateway.messages import Message, Recalled, Usage, recalled_block, text_block
 from gateway.storage.memories import Evidence, Scope
 from tests.history.scripted import USAGE, Broken, answer, call, result, results, says, user, words
 from tests.memory.correcting import Corrections
-from tests.memory.learning.conversing import ANN, BY_ANN, Learner, offer, offers, open_learner
+from tests.memory.extraction.conversing import ANN, BY_ANN, Learner, offer, offers, open_learner
 
 pytestmark = pytest.mark.anyio
 

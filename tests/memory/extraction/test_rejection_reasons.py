@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from gateway.lexical import plain_form
-from gateway.memory.learning.candidates import Candidate
-from gateway.memory.learning.grounding import GroundedCandidate, ground
-from gateway.memory.learning.quotes import locate
-from gateway.memory.learning.rejection_reasons import rejection_reason, unsafe
-from gateway.memory.learning.transient_messages import transient_kind
-from gateway.memory.learning.user_messages import excerpts
+from gateway.memory.extraction.candidates import Candidate
+from gateway.memory.extraction.grounding import GroundedCandidate, ground
+from gateway.memory.extraction.quote_location import locate
+from gateway.memory.extraction.rejection_reasons import rejection_reason, unsafe
+from gateway.memory.extraction.transient_messages import transient_kind
+from gateway.memory.extraction.user_messages import excerpts
 from tests.history.scripted import stored, user
 
 

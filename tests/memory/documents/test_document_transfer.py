@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from gateway.errors import StorageError
 from gateway.memory.changes import Attribution
 from gateway.memory.documents.document import as_bytes, document_of, fields_of, file_name
+from gateway.memory.documents.document_sync import Documents
+from gateway.memory.documents.document_transfer import TransferOutcome, export_files, import_files
 from gateway.memory.documents.folder import DocumentFolder
-from gateway.memory.documents.library import Documents
 from gateway.memory.documents.migration import MigratedFile, migrate, modern
-from gateway.memory.documents.runtime_files import TransferOutcome, export_runtime, import_files
 from gateway.memory.memories import Memories
 from gateway.memory.validation import NewMemory
 from gateway.storage.memories import AllScopes, Filter, Scope
@@ -47,9 +47,9 @@ async def test_exporting_importing_and_exporting_again_writes_the_same_bytes(
     await save(memories, BEN, "Somebody else's.", type="skill", skill="logo")
     first, second = tmp_path / "first", tmp_path / "second"
 
-    exported = await export_runtime(memories, AllScopes("anna"), first)
+    exported = await export_files(memories, AllScopes("anna"), first)
     imported = await import_files(memories, Scope("carol"), first, BY)
-    await export_runtime(memories, AllScopes("carol"), second)
+    await export_files(memories, AllScopes("carol"), second)
 
     assert [each.outcome for each in exported] == ["written"] * 3
     assert [each.outcome for each in imported] == ["remembered"] * 3
@@ -67,12 +67,10 @@ async def test_exporting_importing_and_exporting_again_writes_the_same_bytes(
 async def test_doing_it_twice_changes_nothing(memories: Memories, tmp_path: Path) -> None:
     """Neither files nor memories: what is as new stays as it is."""
     await save(memories, ANNA, "用网格", type="skill", skill="标志")
-    await export_runtime(memories, ANNA, tmp_path / "files")
+    await export_files(memories, ANNA, tmp_path / "files")
     before, rows = contents(tmp_path / "files"), await memories.list(ANNA, Filter(), limit=10)
 
-    assert {each.outcome for each in await export_runtime(memories, ANNA, tmp_path / "files")} == {
-        "unchanged"
-    }
+    assert {each.outcome for each in await export_files(memories, ANNA, tmp_path / "files")} == {"unchanged"}
     assert {each.outcome for each in await import_files(memories, ANNA, tmp_path / "files", BY)} == {
         "unchanged"
     }
@@ -89,14 +87,14 @@ async def test_the_newer_wins_in_both_directions(memories: Memories, folder: Pat
     write_json(folder, name, fields("旧的", id="mine", meta={"name": "网格"}, updatedAt=5, createdAt=4))
     memory_id = await save(memories, ANNA, "新的", type="skill", skill="标志设计")
 
-    assert await export_runtime(memories, ANNA, folder) == [TransferOutcome(name, "written")]
+    assert await export_files(memories, ANNA, folder) == [TransferOutcome(name, "written")]
     written = document_of(fields_of((folder / name).read_bytes()), 0)
     assert (written.id, written.meta.name, written.content) == ("mine", "网格", "新的")
     assert written.created_at == 4_000
 
     later = written.model_copy(update={"content": "更新的", "updated_at": written.updated_at + 5})
     (folder / name).write_bytes(as_bytes(later))
-    assert await export_runtime(memories, ANNA, folder) == [TransferOutcome(name, "unchanged")]
+    assert await export_files(memories, ANNA, folder) == [TransferOutcome(name, "unchanged")]
     assert await import_files(memories, ANNA, folder, BY) == [TransferOutcome(name, "updated")]
     row = await memories.get(ANNA, memory_id)
     assert (row.content, row.version, row.updated_at) == ("更新的", 2, later.updated_at)
@@ -139,7 +137,7 @@ async def test_documents_are_no_memories_to_export(
     await memories.delete(ANNA, await save(memories, ANNA, "deleted", type="skill", skill="y"), BY)
     await save(memories, ANNA, "from the web", type="skill", skill="z", quarantined=True)
 
-    assert await export_runtime(memories, ANNA, tmp_path / "files") == []
+    assert await export_files(memories, ANNA, tmp_path / "files") == []
 
 
 def test_files_of_older_forms_become_todays(folder: Path) -> None:

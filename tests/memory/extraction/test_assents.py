@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from gateway.memory.assents import is_assent
-from gateway.memory.learning.proposals import is_answered_by, proposal_in
+from gateway.memory.extraction.assistant_proposals import is_answered_by, proposal_in
 from gateway.messages import Attached, Message, attached_block, text_block
 from gateway.storage.memories import Evidence
 from tests.history.scripted import call, result, results, says, user
-from tests.memory.learning.conversing import ANN, Learner, offer, offers, open_learner
+from tests.memory.extraction.conversing import ANN, Learner, offer, offers, open_learner
 
 pytestmark = pytest.mark.anyio
 

@@ -10,9 +10,9 @@ from gateway.ids import now_ms
 from gateway.lexical import plain_form
 from gateway.memory.changes import Attribution, Changed
 from gateway.memory.editor import Editor
-from gateway.memory.learning.grounding import GroundedCandidate
-from gateway.memory.learning.report import LearningReport
-from gateway.memory.learning.wording import content_words
+from gateway.memory.extraction.faithfulness import content_words
+from gateway.memory.extraction.grounding import GroundedCandidate
+from gateway.memory.extraction.report import LearningReport
 from gateway.memory.memories import Memories
 from gateway.memory.similarity.comparison import Similarity, compare, is_same, replaces
 from gateway.memory.validation import WORK_TYPES, NewMemory, digest_of
