@@ -154,7 +154,7 @@ async def calling() -> Sequence[Figure]:
         accepted = await storage.turns.accept(new, max_queued=0)
         emitter = Emitter(storage.log, accepted.turn, accepted.head, TurnProgress())
         turn = TurnContext(deps, emitter, TurnBounds(1, None, 1))
-        turn.use(History([]))
+        turn.set_history(History([]))
         figures = [
             Figure(f"dispatch of {kind}", await dispatched(turn, each) * 1e3, "ms", 1)
             for kind, each in (("an async tool", echo), ("a plain one, in a thread", echo_in_thread))

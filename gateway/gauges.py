@@ -34,7 +34,7 @@ def measure_gateway(
 
 def _measure_replicas(metrics: MetricsRegistry, storage: Storage, heartbeat: ReplicaHeartbeat) -> None:
     metrics.observe(table.REPLICAS, lambda: len(heartbeat.peers) + 1)
-    metrics.observe(table.REPLICAS_DIFFER, lambda: len(heartbeat.differ))
+    metrics.observe(table.REPLICAS_DIFFER, lambda: len(heartbeat.differences))
     metrics.observe(
         table.TAKEOVERS, lambda: {(why,): count for why, count in dict(heartbeat.taken_over).items()}
     )

@@ -122,7 +122,7 @@ async def ready(request: ApiRequest) -> Response:
     heartbeat = request.gateway.heartbeat
     seen: ReplicasSeen | None = None
     if request.settings.is_shared:  # also when one is left, which is when somebody looks
-        seen = ReplicasSeen(alive=1 + len(heartbeat.peers), differ=list(heartbeat.differ))
+        seen = ReplicasSeen(alive=1 + len(heartbeat.peers), differ=list(heartbeat.differences))
     newer = request.app.state.newer_schema() or None
     return json_reply(_health(request, "ok", failing_tasks=failing, replicas=seen, newer_schema=newer))
 

@@ -189,7 +189,7 @@ class Attachments:
             return frozenset().union(*shown) - set(withheld)
         return frozenset(newest)
 
-    def refuse(self, owner: str, model: str, refs: Collection[str]) -> None:
+    def mark_rejected(self, owner: str, model: str, refs: Collection[str]) -> None:
         """The model's endpoint took a request without these files that it had refused with them: this process
         shows them to it no more."""
         for ref in refs:

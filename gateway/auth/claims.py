@@ -6,7 +6,7 @@ from typing import Any, Self, cast, get_args
 
 from gateway.auth import DEFAULT_TENANT, MEMBER_SCOPES, Principal, Role, Scope, scopes_of, user_id_of
 from gateway.errors import NotAuthenticated, SettingsError
-from gateway.events.tool_calls import DECIDERS
+from gateway.events.tool_calls import AUTOMATIC_DECIDERS
 from gateway.ids import is_id
 from gateway.settings import Settings
 
@@ -46,7 +46,7 @@ class ClaimMapping:
                 provider has not verified; (no_role): none of their values gives a role.
         """
         user = _at(claims, self._user)
-        if not isinstance(user, str) or not user.strip() or user in DECIDERS:
+        if not isinstance(user, str) or not user.strip() or user in AUTOMATIC_DECIDERS:
             raise NotAuthenticated(f"{self._user} names no user of this gateway.", code="token_without_user")
         if self._user == "email" and claims.get("email_verified") is not True:
             raise NotAuthenticated(

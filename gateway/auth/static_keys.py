@@ -7,7 +7,7 @@ from typing import Self
 
 from gateway.auth import MEMBER_SCOPES, Principal, Role, Scope
 from gateway.errors import NotAuthenticated, SettingsError
-from gateway.events.tool_calls import DECIDERS
+from gateway.events.tool_calls import AUTOMATIC_DECIDERS
 from gateway.ids import is_id
 from gateway.settings import Settings
 
@@ -38,7 +38,7 @@ class StaticKeys:
                 raise SettingsError(
                     "GATEWAY_API_KEYS must be name:secret,… with names of letters, digits, _ and -."
                 )
-            if name in DECIDERS:
+            if name in AUTOMATIC_DECIDERS:
                 raise SettingsError(f"GATEWAY_API_KEYS: {name} cannot be a user: approvals use that name.")
             if len(secret) < MIN_SECRET:
                 raise SettingsError(

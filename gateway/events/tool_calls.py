@@ -7,7 +7,7 @@ from pydantic import Field
 from gateway.events.envelope import Event, EventData, Part
 
 Effect = Literal["read_only", "idempotent", "effectful"]
-DECIDERS = frozenset({"policy", "grant", "expiry"})
+AUTOMATIC_DECIDERS = frozenset({"policy", "grant", "expiry"})
 """Who decides about a call without a person: a rule, what a person allowed before, or the end of its time."""
 Decision = Literal["approved", "denied"]
 Scope = Literal["once", "session", "always"]

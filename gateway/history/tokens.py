@@ -98,7 +98,7 @@ class TokenMeter:
         old = self.factor(model)
         self._factors[model] = min(HIGHEST, max(LOWEST, old + _WEIGHT * (measured - old)))
 
-    def learn_from(self, request: ModelRequest, usage: Usage) -> None:
+    def calibrate(self, request: ModelRequest, usage: Usage) -> None:
         """Takes in the usage that was reported for `request`."""
         self.learn(request.model, request_tokens(request), usage.total - usage.output_tokens)
 

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from gateway.auth import SCOPES_OF, Principal, Role, Scope, tenant_of, user_id_of
 from gateway.auth.stored_keys import new_secret
 from gateway.errors import Forbidden, InvalidRequest, NotFound
-from gateway.events.tool_calls import DECIDERS
+from gateway.events.tool_calls import AUTOMATIC_DECIDERS
 from gateway.ids import new_key_id, now_ms
 from gateway.service.admin_rights import is_admin_of, is_operator
 from gateway.settings import Settings
@@ -52,7 +52,7 @@ class ApiKeys:
             raise Forbidden(
                 "Only an admin makes keys for others, and for services.", details={"scope": "admin"}
             )
-        if tenant_of(user_id) != tenant or user in DECIDERS:
+        if tenant_of(user_id) != tenant or user in AUTOMATIC_DECIDERS:
             raise InvalidRequest(f"{user or who.user_id} cannot be a user of the tenant {tenant}.")
         if excess := chosen - SCOPES_OF[role] - {"metrics"}:
             raise InvalidRequest(f"A {role} cannot have the scope {min(excess)}.")

@@ -81,7 +81,7 @@ class LearningWorker:
 
     # Notifications
 
-    def recall(self, session_id: str, events: Sequence[StoredEvent]) -> None:
+    def replay(self, session_id: str, events: Sequence[StoredEvent]) -> None:
         """Does nothing: the past of a turn is not needed."""
 
     def take_up(self, turn: TurnRow) -> None:

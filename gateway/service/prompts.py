@@ -100,7 +100,7 @@ async def _with_memories(recall: Recall, scope: Scope, history: History) -> tupl
         revalidated = await recall.revalidate(scope, digests_of(history))
         if not revalidated.outdated:
             state = revalidated.state
-            return history, known_of(history, state.rows, but=state.corrected)
+            return history, known_of(history, state.rows, exclude=state.corrected)
     elif history.messages and prompted is None:
         return history, known_of(history, ())  # its prompt generation began without any
     snapshot = await recall.load_snapshot(scope)

@@ -67,7 +67,7 @@ class SessionStreams:
         time. Ends with the range, at shutdown, or when its reader may not read the session any more. Raises
         errors.StorageError as `Follower.run` does."""
         deps = self._deps
-        follower = Follower(place, take, bus=deps.bus, events=deps.log, trouble=self._in_flight.trouble)
+        follower = Follower(place, take, bus=deps.bus, events=deps.log, trouble=self._in_flight.storage_error)
         if self._closing:
             follower.close()
         self._followers.add(follower)

@@ -52,7 +52,7 @@ class TitleWorker:
         self._waiting = asyncio.Queue[tuple[TurnRow, str]](MAX_WAITING)
         deps.bus.watch(self.watch)
 
-    def recall(self, session_id: str, events: Sequence[StoredEvent]) -> None:
+    def replay(self, session_id: str, events: Sequence[StoredEvent]) -> None:
         """Does nothing: a session that began elsewhere keeps its title."""
 
     def take_up(self, turn: TurnRow) -> None:

@@ -68,7 +68,7 @@ class Observer:
         if turn_id not in self._turns:
             self._owners[turn_id] = owner
 
-    def recall(self, session_id: str, events: Sequence[StoredEvent]) -> None:
+    def replay(self, session_id: str, events: Sequence[StoredEvent]) -> None:
         """Takes the earlier events of an open turn, so that the rest continues it. The readers get them with
         the first event that is new. What is known already is passed over: the turn may only have waited
         here."""

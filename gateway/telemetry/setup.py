@@ -41,9 +41,9 @@ class Telemetry:
         """Give this to `bus.watch`."""
         self.observer.observe(session_id, events)
 
-    def recall(self, session_id: str, events: Sequence[StoredEvent]) -> None:
+    def replay(self, session_id: str, events: Sequence[StoredEvent]) -> None:
         """Earlier events of an open turn, of a former process (`turn.observer.TurnObserver`)."""
-        self.observer.recall(session_id, events)
+        self.observer.replay(session_id, events)
 
     def take_up(self, turn: TurnRow) -> None:
         """A turn runs here from now on (`turn.observer.TurnObserver`)."""

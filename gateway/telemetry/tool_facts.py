@@ -10,7 +10,7 @@ from typing import Any
 
 from opentelemetry.trace import INVALID_SPAN, Span
 
-from gateway.events.tool_calls import DECIDERS
+from gateway.events.tool_calls import AUTOMATIC_DECIDERS
 from gateway.telemetry.redaction import redact_text
 from gateway.telemetry.semconv import OTHER
 
@@ -34,7 +34,7 @@ class ApprovalState:
     @property
     def kind(self) -> str | None:
         """Who decided: `user`, or the rule that did: `policy`, `grant`, `expiry`."""
-        return self.by if self.by is None or self.by in DECIDERS else "user"
+        return self.by if self.by is None or self.by in AUTOMATIC_DECIDERS else "user"
 
     @property
     def waited_ms(self) -> int | None:

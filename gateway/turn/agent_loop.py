@@ -8,7 +8,7 @@ from gateway.turn.context import TurnContext
 from gateway.turn.model_call import ask, next_request
 from gateway.turn.model_call_files import remember_withheld, with_files, withhold_files
 from gateway.turn.progress import TurnProgress
-from gateway.turn.start_and_end import COMPLETED, Ending, TurnBounds, failed, noted
+from gateway.turn.start_and_end import COMPLETED, Ending, TurnBounds, ended_with_warning, failed
 from gateway.turn.tool_calls import run_tool_calls
 
 CUT_SHORT = {
@@ -53,7 +53,7 @@ async def run_agent_loop(turn: TurnContext) -> Ending | None:
             continue
         remember_withheld(turn)
         if turn.settings.compress_at is not None and answer.usage is not None and turn.shows_all:
-            turn.deps.meter.learn_from(request, answer.usage)
+            turn.deps.meter.calibrate(request, answer.usage)
         if answer.content:
             turn.add(Message("assistant", answer.content), answer.usage)
 
@@ -61,10 +61,12 @@ async def run_agent_loop(turn: TurnContext) -> Ending | None:
 def limit_reached(progress: TurnProgress, limits: TurnBounds) -> Ending | None:
     """Whether another model call is over a limit. The time limit is not checked here but in `runner.py`."""
     if progress.iteration >= limits.iterations:
-        return noted("limit_reached", "max_iterations", f"Stopped after {limits.iterations} model calls.")
+        return ended_with_warning(
+            "limit_reached", "max_iterations", f"Stopped after {limits.iterations} model calls."
+        )
     if limits.tokens is not None and progress.usage is not None and progress.usage.total >= limits.tokens:
         spent = f"Stopped at {progress.usage.total} of {limits.tokens} tokens."
-        return noted("limit_reached", "budget_exceeded", spent)
+        return ended_with_warning("limit_reached", "budget_exceeded", spent)
     return None
 
 
@@ -90,7 +92,7 @@ def _end(turn: TurnContext, stop_reason: str) -> Ending:
     if stop_reason == "refusal":
         return failed("content_refused", "The model declined to answer this.", retryable=False)
     if stop_reason in CUT_SHORT:
-        return noted("completed", stop_reason, CUT_SHORT[stop_reason])
+        return ended_with_warning("completed", stop_reason, CUT_SHORT[stop_reason])
     if not turn.progress.text.decode().strip():
-        return noted("completed", "empty_answer", "The model wrote no answer.")
+        return ended_with_warning("completed", "empty_answer", "The model wrote no answer.")
     return COMPLETED

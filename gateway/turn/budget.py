@@ -7,7 +7,7 @@ from gateway.model.base import ModelRequest
 from gateway.model.prices import cost_of
 from gateway.storage.limits import Spent, microdollars
 from gateway.turn.context import TurnContext
-from gateway.turn.start_and_end import Ending, noted
+from gateway.turn.start_and_end import Ending, ended_with_warning
 
 NOTHING = Usage(input_tokens=0, output_tokens=0)
 
@@ -30,7 +30,7 @@ async def reserve_budget(turn: TurnContext, request: ModelRequest) -> Ending | N
     standing = await limits.raise_hold(turn.row.id, _spent(model, used), _spent(model, following))
     if standing is None:
         return None
-    return noted(
+    return ended_with_warning(
         "limit_reached",
         "budget_exceeded",
         f"Stopped before the next model call: it may take more than the limit {standing.counter.title} has.",

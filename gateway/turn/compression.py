@@ -27,7 +27,7 @@ async def compress_if_due(turn: TurnContext, request: ModelRequest) -> bool:
     if turn.incompressible:
         return False
     deps, row, history = turn.deps, turn.row, turn.history
-    if deps.compressor.announces_pause(row.session_id, history):
+    if deps.compressor.should_warn_of_pause(row.session_id, history):
         turn.emit(TurnWarning(code="compression_paused", message=PAUSED))
     threshold = await deps.compressor.threshold(row.model, history)
     if threshold is None:
@@ -39,7 +39,7 @@ async def compress_if_due(turn: TurnContext, request: ModelRequest) -> bool:
     if await deps.meter.count(deps.model, request, size, threshold, shown=shown) < threshold:
         return False
     alone = deps.meter.size_of_prompt(row.model, history) or 0
-    if deps.compressor.announces_full_prompt(row.session_id, full=alone >= threshold):
+    if deps.compressor.should_warn_of_full_prompt(row.session_id, full=alone >= threshold):
         turn.emit(TurnWarning(code="prompt_too_long", message=_too_long(alone, threshold)))
     if alone >= threshold:
         return False
@@ -75,7 +75,7 @@ async def _compress(turn: TurnContext, trigger: Trigger) -> bool:
             turn.emit(attempt)
         turn.emit(data)
 
-    await turn.emitter.settled()  # the compressor reads the turn's messages from the database
+    await turn.emitter.flush()  # the compressor reads the turn's messages from the database
     try:
         await turn.deps.compressor.compress(
             session_id,
@@ -92,5 +92,5 @@ async def _compress(turn: TurnContext, trigger: Trigger) -> bool:
     history, reason = await revalidate(turn, await turn.deps.sessions.history(session_id))
     if reason is not None:
         history = await begin_generation(turn, history, [reason])
-    turn.use(await render_in_prompt(turn, history))
+    turn.set_history(await render_in_prompt(turn, history))
     return True

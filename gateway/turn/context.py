@@ -45,7 +45,7 @@ class TurnContext:
     emitter's), its progress, the session's history as the model reads it, and the dependencies.
 
     `history`, `messages` (its view), `tools` (what may be called) and `prefix` (what comes before the
-    messages) belong together, and are there once the turn is prepared: `use` sets them. `preloaded` is the
+    messages) belong together, and are there once the turn is prepared: `set_history` sets them. `preloaded` is the
     history as it was read when the turn was accepted, if it was.
 
     What lasts for one turn only, each written by the one module that it is named after:
@@ -87,7 +87,7 @@ class TurnContext:
         self.overflowed = False
         self._stored: list[StoredMessage] = []
 
-    def use(self, history: History) -> None:
+    def set_history(self, history: History) -> None:
         """Makes this the history that the model reads."""
         self._stored = list(history.messages)
         self.history = replace(history, messages=self._stored)
@@ -101,11 +101,11 @@ class TurnContext:
         position = self.history.next_position(self._stored)
         self._stored.append(StoredMessage(position, self.row.id, message, usage))
 
-    def answer(self, call_id: str, result: CallResult) -> None:
+    def emit_result(self, call_id: str, result: CallResult) -> None:
         """Emits the one result of a call; with the last one the message that answers all is recorded."""
-        self.emit(result, tool_call_id=call_id, message=self.progress.answers_with(call_id, result))
+        self.emit(result, tool_call_id=call_id, message=self.progress.results_message(call_id, result))
 
-    async def may_begin(self) -> None:
+    async def ensure_lease(self) -> None:
         """Waits until a model call or a tool may begin: not at all, or, if a beat is overdue, until the
         database has confirmed that the turn is still this replica's. Raises errors.TurnLost: another replica
         has it."""

@@ -91,7 +91,7 @@ class Emitter:
         Raises:
             StorageError: an earlier append of this turn was refused or failed.
         """
-        with self.together() as batch:
+        with self.atomic() as batch:
             seq, kind, ts = self.head + 1, data.event_type, now_ms()
             body = encode(seq, kind, ts, self._scope, encode_data(data), self.iteration, tool_call_id)
             self._add(batch, StoredEvent(seq, kind, self.turn.id, body))
@@ -110,7 +110,7 @@ class Emitter:
 
     def record(self, message: Message) -> None:
         """Adds a message to the history without an event. Raises StorageError as `emit` does."""
-        with self.together() as batch:
+        with self.atomic() as batch:
             batch.message, batch.sync, batch.can_wait = message, True, False
 
     def delta(self, kind: Literal["text", "thinking"], text: str) -> None:
@@ -133,7 +133,7 @@ class Emitter:
                 self.progress.first_text_at = ts
 
     @contextmanager
-    def together(self) -> Generator[_Batch]:
+    def atomic(self) -> Generator[_Batch]:
         """What is emitted inside becomes durable in one step or not at all."""
         self._check()
         outer, head = self._batch, self.head
@@ -142,7 +142,7 @@ class Emitter:
         try:
             yield batch
             if outer is None:
-                self._hand_over(batch)
+                self._append(batch)
         except BaseException:
             self.head = head  # nothing of it will be stored
             raise
@@ -160,7 +160,7 @@ class Emitter:
             await self._wait()
         self._check()
 
-    async def settled(self) -> None:
+    async def flush(self) -> None:
         """Returns when everything emitted so far is durable.
 
         Raises:
@@ -185,7 +185,7 @@ class Emitter:
     def _deliver(self, entry: OutboxEntry) -> None:
         turn_id = entry.turn_in(self.turn.id)
         scope, ts = encode_scope(self.turn.session_id, turn_id), now_ms()
-        with self.together() as batch:
+        with self.atomic() as batch:
             for event_type, data in entry.events:
                 body = encode(self.head + 1, event_type, ts, scope, data)
                 self._add(batch, StoredEvent(self.head + 1, event_type, turn_id, body))
@@ -197,7 +197,7 @@ class Emitter:
         batch.events.append(event)
         batch.size += len(event.body)
 
-    def _hand_over(self, batch: _Batch) -> None:
+    def _append(self, batch: _Batch) -> None:
         self._check()
         self._log.append(
             Append(

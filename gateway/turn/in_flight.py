@@ -37,7 +37,7 @@ class InFlight:
         self._waiting: set[str] = set()
         self._entering: list[tuple[str, str]] = []
         self.draining = asyncio.Event()
-        self.others = 0
+        self.peer_count = 0
         """How many replicas would take over what this one leaves."""
         self._observer = observer or NullObserver()
         self._tracing = Tracing(traces_recorded, deps.settings.trace_url)
@@ -115,16 +115,16 @@ class InFlight:
         """Stops a turn that runs here, or is about to: its model call and tools are cancelled."""
         self._runner.cancel(turn_id)
 
-    def trouble(self, session_id: str) -> StorageError | None:
+    def storage_error(self, session_id: str) -> StorageError | None:
         """Why the open turn of a session cannot be recorded at the moment, if so."""
-        return self._runner.troubles.get(session_id)
+        return self._runner.storage_errors.get(session_id)
 
     def deliver(self, session_id: str) -> None:
         """The outbox has an entry of that session: its running turn emits it, or it is appended to the log
         when that turn is over, at once where none runs."""
         self._runner.undelivered.add(session_id)
         if self._runner.is_writing(session_id):
-            self._hold(self._runner.deliver(session_id), session_id)
+            self._track(self._runner.deliver(session_id), session_id)
         elif session_id not in self._owned:
             self._spawn(session_id)
 
@@ -165,7 +165,7 @@ class InFlight:
         them, to come to their next step. The rest stay open in the log; all that is left open is released.
         Returns when no task is left."""
         self.draining.set()
-        self._deps.replicas.lease.handing_over = self.others > 0
+        self._deps.replicas.lease.handing_over = self.peer_count > 0
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=grace)
         for running in self._running.values():
@@ -179,9 +179,9 @@ class InFlight:
 
     def _spawn(self, session_id: str, accepted: Accepted | None = None) -> None:
         self._owned[session_id] += 1
-        self._hold(self._own(session_id, accepted), session_id)
+        self._track(self._own(session_id, accepted), session_id)
 
-    def _hold(self, work: Coroutine[Any, Any, None], session_id: str) -> None:
+    def _track(self, work: Coroutine[Any, Any, None], session_id: str) -> None:
         task = asyncio.create_task(work, name=f"turns of {session_id}")
         self._tasks.add(task)
         task.add_done_callback(self._forget)

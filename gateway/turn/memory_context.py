@@ -106,7 +106,7 @@ async def add_changes(turn: TurnContext, history: History) -> History:
         _record(turn, changes_event(row.input, found) if found.rows else None, message)
         history = with_message(history, row.id, message)
     state.rows = list({each.id: each for each in (*state.rows, *found.rows)}.values())
-    state.known = known_of(history, state.rows, but=found.waiting)
+    state.known = known_of(history, state.rows, exclude=found.waiting)
     return history
 
 
@@ -167,7 +167,7 @@ def digests_of(history: History) -> dict[str, str]:
     return digests | {each.id: each.digest for each in recalled_in_view(history)}
 
 
-def known_of(history: History, rows: Sequence[MemoryRow], *, but: Collection[str] = ()) -> InContext:
+def known_of(history: History, rows: Sequence[MemoryRow], *, exclude: Collection[str] = ()) -> InContext:
     """The memories in a session's context, and which of them the model was shown in full. `rows` are their
     current versions: only the digest is kept of what was shown, so that a memory that has changed since does
     not count as shown in full. Memories in `but` are left out."""
@@ -183,9 +183,9 @@ def known_of(history: History, rows: Sequence[MemoryRow], *, but: Collection[str
     named = {*prompted.digests, *(each.id for each in recalled)}
     passages = {(each.id, each.passage) for each in current if each.passage is not None}
     return InContext(
-        frozenset(full.difference(but)),
-        frozenset(named.difference(but)),
-        frozenset(each for each in passages if each[0] not in but),
+        frozenset(full.difference(exclude)),
+        frozenset(named.difference(exclude)),
+        frozenset(each for each in passages if each[0] not in exclude),
     )
 
 

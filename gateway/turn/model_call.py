@@ -75,7 +75,7 @@ async def ask(turn: TurnContext, request: ModelRequest) -> Answer:
         digests[CLIENT] = client_section.digest[:12]
     while True:
         attempt += 1
-        await turn.may_begin()
+        await turn.ensure_lease()
         start = IterationStart(
             attempt=attempt,
             model=request.model,
@@ -133,7 +133,7 @@ async def _attempt(turn: TurnContext, request: ModelRequest) -> Answer:
                     _check_calls(answer, turn.settings.max_tool_calls)
                     end = _end(answer, request, ttft_ms, _ms_since(asked_at))
                     await expect_results(turn, answer)
-                    with emitter.together():
+                    with emitter.atomic():
                         turn.emit(end, message=_message(answer), usage=answer.usage)
                         record_intents(turn, answer)
                     refuse_bad_inputs(turn, answer)

@@ -74,4 +74,4 @@ def withhold_files(turn: TurnContext, error: ModelError) -> bool:
 def remember_withheld(turn: TurnContext) -> None:
     """Called when the endpoint answered without the withheld files: they were why it refused before."""
     if turn.withheld:
-        turn.deps.attachments.refuse(turn.row.session_owner, turn.row.model, turn.withheld)
+        turn.deps.attachments.mark_rejected(turn.row.session_owner, turn.row.model, turn.withheld)

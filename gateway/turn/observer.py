@@ -13,19 +13,19 @@ class TurnObserver(Protocol):
     """Called for every turn before its first event in this process; the events themselves it reads from the
     bus."""
 
-    def recall(self, session_id: str, events: Sequence[StoredEvent]) -> None:
+    def replay(self, session_id: str, events: Sequence[StoredEvent]) -> None:
         """Events of the turn under a former lease holder, in order, in one or several calls."""
         ...
 
     def take_up(self, turn: TurnRow) -> None:
-        """The turn runs here from now on; `recall` has had its earlier events."""
+        """The turn runs here from now on; `replay` has had its earlier events."""
         ...
 
 
 class NullObserver:
     """Ignores every turn."""
 
-    def recall(self, session_id: str, events: Sequence[StoredEvent]) -> None:
+    def replay(self, session_id: str, events: Sequence[StoredEvent]) -> None:
         pass
 
     def take_up(self, turn: TurnRow) -> None:
@@ -38,9 +38,9 @@ class CompositeObserver:
     def __init__(self, *observers: TurnObserver) -> None:
         self._observers = observers
 
-    def recall(self, session_id: str, events: Sequence[StoredEvent]) -> None:
+    def replay(self, session_id: str, events: Sequence[StoredEvent]) -> None:
         for observer in self._observers:
-            observer.recall(session_id, events)
+            observer.replay(session_id, events)
 
     def take_up(self, turn: TurnRow) -> None:
         for observer in self._observers:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import structlog
 
 from gateway.events.memory_skill_artifact import Skill
-from gateway.events.tool_calls import DECIDERS, ApprovalRequest, ApprovalResponse, Scope
+from gateway.events.tool_calls import AUTOMATIC_DECIDERS, ApprovalRequest, ApprovalResponse, Scope
 from gateway.ids import now_ms
 from gateway.skills.call_gate import refusal
 from gateway.storage.decisions import ApprovalRow, Verdict
@@ -14,7 +14,7 @@ from gateway.tools.policy import Ruling, verdict_of
 from gateway.turn.context import TurnContext
 from gateway.turn.progress import CallState
 from gateway.turn.tool_results import tool_result
-from gateway.turn.tool_run import refusal_of
+from gateway.turn.tool_run import invalid_arguments_result
 
 EXPIRED = "Nobody approved this call in time, so it was not run. Tell the user, and go on without it."
 
@@ -61,14 +61,14 @@ async def apply_decisions(turn: TurnContext) -> bool:
             _deny(turn, call_id, state, response)
         elif not _forbid(turn, call_id, state):
             turn.emit(response, tool_call_id=call_id)
-    await turn.emitter.settled()
+    await turn.emitter.flush()
     return decided
 
 
 async def park(turn: TurnContext) -> bool:
     """Suspends the turn until a decision or a client's result arrives; False if it already has."""
     approvals, row = turn.deps.approvals, turn.row
-    await turn.emitter.settled()
+    await turn.emitter.flush()
     waiting = waiting_calls(turn)
     rows = [*await approvals.of_turn(row.id), *await turn.deps.client_calls.of_turn(row.id)]
     until = min(each.expires_at for each in rows if each.tool_call_id in waiting)
@@ -115,12 +115,12 @@ async def _ask(turn: TurnContext, asking: Mapping[str, Ruling]) -> None:
         scope: Scope | None = granted.get(calls[call_id].name)
         if scope is not None:
             turn.emit(ApprovalResponse(decision="approved", by="grant", scope=scope), tool_call_id=call_id)
-    await turn.emitter.settled()
+    await turn.emitter.flush()
 
 
 def _is_of_another(turn: TurnContext, verdict: Verdict | None) -> bool:
     """Whether a member decided whose session it is not."""
-    return verdict is not None and verdict.by not in {*DECIDERS, turn.row.session_owner}
+    return verdict is not None and verdict.by not in {*AUTOMATIC_DECIDERS, turn.row.session_owner}
 
 
 def _response_of(turn: TurnContext, verdict: Verdict) -> ApprovalResponse:
@@ -136,12 +136,12 @@ def _response_of(turn: TurnContext, verdict: Verdict) -> ApprovalResponse:
 
 def _deny(turn: TurnContext, call_id: str, state: CallState, response: ApprovalResponse) -> None:
     content = response.reason or ""
-    if response.by not in DECIDERS:
+    if response.by not in AUTOMATIC_DECIDERS:
         reason = f" They say: {response.reason}" if response.reason else ""
         content = f"The user did not allow this call, and it was not run.{reason}"
-    with turn.emitter.together():
+    with turn.emitter.atomic():
         turn.emit(response, tool_call_id=call_id)
-        turn.answer(call_id, tool_result(state.name, "denied", content))
+        turn.emit_result(call_id, tool_result(state.name, "denied", content))
 
 
 def _forbid(turn: TurnContext, call_id: str, state: CallState) -> bool:
@@ -165,14 +165,14 @@ def _refuse_by_skill(turn: TurnContext, call_id: str, state: CallState, reason: 
         action="refused",
         reason=reason,
     )
-    with turn.emitter.together():
+    with turn.emitter.atomic():
         turn.emit(event, tool_call_id=call_id)
-        turn.answer(call_id, tool_result(state.name, "denied", reason))
+        turn.emit_result(call_id, tool_result(state.name, "denied", reason))
 
 
 async def _fits(turn: TurnContext, call_id: str, state: CallState) -> bool:
     """Whether the arguments fit the schema: no approval is requested for a call that cannot run."""
-    refused = await refusal_of(turn, call_id, state)
+    refused = await invalid_arguments_result(turn, call_id, state)
     if refused is not None:
-        turn.answer(call_id, refused)
+        turn.emit_result(call_id, refused)
     return refused is None

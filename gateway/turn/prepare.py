@@ -44,7 +44,7 @@ async def prepare(turn: TurnContext) -> None:
         history = await begin_generation(turn, history, reasons)
     history = await render_in_prompt(turn, history)
     history = await add_changes(turn, history)
-    turn.use(await retrieve(turn, history))
+    turn.set_history(await retrieve(turn, history))
 
 
 async def read_components(turn: TurnContext, history: History) -> tuple[History, Reason | None]:

@@ -159,7 +159,7 @@ class TurnProgress:
             if number % CALLS_PER_STEP == 0:
                 await asyncio.sleep(0)
 
-    def answers_with(self, call_id: str, result: CallResult) -> Message | None:
+    def results_message(self, call_id: str, result: CallResult) -> Message | None:
         """The message that answers all calls, when with this result each of them has one."""
         if self.unanswered > 1 or self.calls[call_id].result is not None:
             return None

@@ -32,7 +32,7 @@ class ReplicaHeartbeat:
         """Accepted turns, of all sessions, that wait for those before them, as of the last look."""
         self.peers: Sequence[Peer] = ()
         """The other replicas that live, as of the last look."""
-        self.differ: Sequence[str] = ()
+        self.differences: Sequence[str] = ()
         """What is not the same with all of them: version, schema, lease, prompts, skills."""
         self.taken_over = Counter[str](lost=0, released=0)
         """Turns that this replica took over, by why they had no owner."""
@@ -79,9 +79,11 @@ class ReplicaHeartbeat:
         about = {"version": __version__, **self._replicas.about, **self._prompt_digests()}
         found = await self._replicas.beat(slots=slots, draining=draining, about=about)
         self.queued, self.peers = found.queued, found.peers
-        in_flight.others = sum(not peer.draining for peer in found.peers)
+        in_flight.peer_count = sum(not peer.draining for peer in found.peers)
         peers = [peer.about for peer in found.peers if peer.about]  # not yet before the first beat
-        self.differ = sorted(name for name in about if any(each.get(name) != about[name] for each in peers))
+        self.differences = sorted(
+            name for name in about if any(each.get(name) != about[name] for each in peers)
+        )
         self._see(found.timeline)
         for accepted in found.taken:
             self.taken_over["lost" if accepted.recovered else "released"] += 1
@@ -99,7 +101,7 @@ class ReplicaHeartbeat:
         orphans = {turn for turn in found.owned if not in_flight.runs(turn.turn_id)}
         # At the first look it may have been accepted a moment ago.
         for turn in orphans & self._suspects:
-            await self._take_back(turn)
+            await self._reclaim(turn)
         self._suspects = orphans
 
     def _prompt_digests(self) -> Mapping[str, str]:
@@ -125,7 +127,7 @@ class ReplicaHeartbeat:
         if former is not None and timeline != former:
             log.warning("database_failed_over", timeline=timeline, former=former)
 
-    async def _take_back(self, turn: OwnedTurn) -> None:
+    async def _reclaim(self, turn: OwnedTurn) -> None:
         """A turn of this process whose task is gone, of which there should be none."""
         accepted = await self._deps.turns.take_over(turn.turn_id, recovered=True)
         if accepted is not None:

@@ -15,7 +15,7 @@ from gateway.turn.dependencies import TurnDependencies
 from gateway.turn.emitter import Emitter
 from gateway.turn.memory_context import record_citations
 from gateway.turn.prepare import prepare
-from gateway.turn.start_and_end import COMPLETED, Ending, TurnBounds, failed, noted
+from gateway.turn.start_and_end import COMPLETED, Ending, TurnBounds, ended_with_warning, failed
 
 
 async def run_turn(
@@ -43,7 +43,7 @@ async def run_turn(
     except ArchiveDamaged as error:
         return failed("archive_damaged", error.message, retryable=False)
     except TooManyToolCalls as error:
-        return noted("limit_reached", error.code, error.message)
+        return ended_with_warning("limit_reached", error.code, error.message)
     except ModelError as error:
         return failed(error.code, error.message, retryable=error.retryable)  # pyright: ignore[reportArgumentType] - a ModelError's code is one of the in-stream codes
     if ending is COMPLETED:

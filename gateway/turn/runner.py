@@ -16,9 +16,9 @@ from gateway.turn.emitter import Emitter
 from gateway.turn.observer import Tracing, TurnObserver, ids_of
 from gateway.turn.progress import TurnProgress
 from gateway.turn.run import run_turn
-from gateway.turn.running_turn import Running
+from gateway.turn.running_turn import RunningTurn
 from gateway.turn.start_and_end import CANCELLED, Ending, TurnBounds, failed, finalize_turn, out_of_time
-from gateway.turn.turn_from_log import advanced_past_shown, close_from_log, progress_of
+from gateway.turn.turn_from_log import close_from_log, progress_of, skip_published_seqs
 
 RETRY_DELAYS = (0.5, 1.0, 2.0, 5.0)
 """Seconds between attempts to go on after the database failed; the last one repeats."""
@@ -28,7 +28,7 @@ MAX_CANCELLED = 1000
 """Turns that were cancelled and do not run in this process, or not yet."""
 
 
-MISTAKE = failed("internal", "The server made a mistake; its log has the details.", retryable=False)
+INTERNAL_ERROR = failed("internal", "The server made a mistake; its log has the details.", retryable=False)
 
 log = structlog.get_logger(__name__)
 
@@ -40,7 +40,7 @@ class TurnRunner:
         self, deps: TurnDependencies, observer: TurnObserver, tracing: Tracing, draining: asyncio.Event
     ) -> None:
         settings = deps.settings
-        self.running: dict[str, Running] = {}
+        self.running: dict[str, RunningTurn] = {}
         self.undelivered: set[str] = set()
         """Sessions of which something may be in the outbox."""
         self._deps = deps
@@ -48,23 +48,23 @@ class TurnRunner:
         self._tracing = tracing
         self._draining = draining
         self._limits = TurnBounds(settings.max_iterations, settings.turn_token_budget, settings.turn_timeout)
-        self._troubles: dict[str, StorageError] = {}
+        self._storage_errors: dict[str, StorageError] = {}
         self._emitters: dict[str, Emitter] = {}
         self._cancelled = BoundedDict[str, bool](MAX_CANCELLED)
 
     @property
-    def troubles(self) -> Mapping[str, StorageError]:
+    def storage_errors(self) -> Mapping[str, StorageError]:
         """By session: why its open turn cannot be recorded at the moment."""
-        return self._troubles
+        return self._storage_errors
 
     def is_writing(self, session_id: str) -> bool:
         """Whether a turn of the session is at work here."""
         return session_id in self._emitters
 
-    def own(self, turn: TurnRow, *, has_waited: bool = False) -> Running:
+    def own(self, turn: TurnRow, *, has_waited: bool = False) -> RunningTurn:
         """Makes the turn cancellable, and cancels it if that was requested earlier. Call it after the commit
         that gives the turn to this process."""
-        running = self.running[turn.id] = Running(turn, has_waited=has_waited)
+        running = self.running[turn.id] = RunningTurn(turn, has_waited=has_waited)
         if self._cancelled.pop(turn.id, False):
             running.request_stop("cancelled")
         return running
@@ -100,7 +100,7 @@ class TurnRunner:
         try:
             while True:
                 try:
-                    accepted = await advanced_past_shown(self._deps.turns, accepted, self._shown(accepted))
+                    accepted = await skip_published_seqs(self._deps.turns, accepted, self._shown(accepted))
                     if accepted.lost:
                         self.undelivered.add(turn.session_id)  # the warning
                     is_over = await self._run_to_done(accepted, running)
@@ -109,11 +109,11 @@ class TurnRunner:
                     return is_over
                 except TurnLost:
                     log.warning("turn_lost", epoch=accepted.turn.epoch)
-                taken = await self._take_again(running)
+                taken = await self._reclaim(running)
                 if taken is None:
                     return False
                 accepted = taken
-                running = self.running[turn.id] = self.running.get(turn.id, running).again()
+                running = self.running[turn.id] = self.running.get(turn.id, running).renewed()
         except StorageError as error:
             log.error("turn_not_recorded", error=str(error))
             ending = failed("storage_unavailable", error.message, retryable=True)
@@ -121,12 +121,12 @@ class TurnRunner:
         except Exception:
             # A mistake of ours, wherever it is, must not leave the session with a turn that never ends.
             log.exception("turn_failed")
-            return await self._close(running, self._ending_asked(running) or MISTAKE)
+            return await self._close(running, self._ending_asked(running) or INTERNAL_ERROR)
         finally:
             if self.running.get(turn.id) is running:  # a suspended turn may run again already
                 del self.running[turn.id]
 
-    async def _take_again(self, running: Running) -> Accepted | None:
+    async def _reclaim(self, running: RunningTurn) -> Accepted | None:
         """Claims the turn again after an append of it was refused. None where the refusal was right: it is
         over or suspended, or another task of this process has it."""
         for delay in chain(RETRY_DELAYS, repeat(RETRY_DELAYS[-1])):
@@ -145,7 +145,7 @@ class TurnRunner:
         except StorageError as error:  # it is taken over later
             log.warning("turn_not_released", code=error.code, error=str(error))
 
-    async def _run_to_done(self, accepted: Accepted, running: Running) -> bool:
+    async def _run_to_done(self, accepted: Accepted, running: RunningTurn) -> bool:
         """Whether the turn has its end; False when it stays open for its next owner."""
         turn = accepted.turn
         progress = TurnProgress()
@@ -161,7 +161,7 @@ class TurnRunner:
             tracing=self._tracing,
             queued_ms=waited if waited > 0 else None,
         )
-        ending = self._refuse(turn, progress)
+        ending = self._ending_before_resume(turn, progress)
         if ending is None:
             work = await self._work(emitter, running, accepted.history)
             if not work.done() or _failure_of(work) is not None:
@@ -169,14 +169,14 @@ class TurnRunner:
                 return await self._close(running, self._ending_of(work, running))
             ending = self._ending_of(work, running)
         if ending is None:
-            await emitter.settled()
+            await emitter.flush()
             return False
         if not progress.done:
             await finalize_turn(emitter, ending)
-        await emitter.settled()
+        await emitter.flush()
         return True
 
-    def _refuse(self, turn: TurnRow, progress: TurnProgress) -> Ending | None:
+    def _ending_before_resume(self, turn: TurnRow, progress: TurnProgress) -> Ending | None:
         """The ending of an open turn that must not go on."""
         if turn.cancel_requested:
             return CANCELLED
@@ -186,7 +186,7 @@ class TurnRunner:
         return None
 
     async def _work(
-        self, emitter: Emitter, running: Running, preloaded: History | None
+        self, emitter: Emitter, running: RunningTurn, preloaded: History | None
     ) -> asyncio.Task[Ending | None]:
         """The turn's work, which is over, or silent from now on."""
         session_id = emitter.turn.session_id
@@ -213,7 +213,7 @@ class TurnRunner:
             await finalize_turn(emitter, ending)
         return ending
 
-    async def _close(self, running: Running, ending: Ending | None) -> bool:
+    async def _close(self, running: RunningTurn, ending: Ending | None) -> bool:
         """Ends a turn from what the log holds; None leaves it open."""
         if ending is None:
             return False
@@ -223,11 +223,11 @@ class TurnRunner:
             return await self._close_when_possible(running, ending, error)
         return True
 
-    async def _close_when_possible(self, running: Running, ending: Ending, trouble: StorageError) -> bool:
+    async def _close_when_possible(self, running: RunningTurn, ending: Ending, trouble: StorageError) -> bool:
         """Tries to end the turn, by the requested ending if there is one, until the log works again. Readers
         get the reason for the wait."""
         turn = running.turn
-        self._troubles[turn.session_id] = trouble
+        self._storage_errors[turn.session_id] = trouble
         self._deps.bus.publish(turn.session_id, ())
         try:
             for delay in chain(RETRY_DELAYS, repeat(RETRY_DELAYS[-1])):
@@ -241,7 +241,7 @@ class TurnRunner:
                 return True
             return False
         finally:
-            del self._troubles[turn.session_id]
+            del self._storage_errors[turn.session_id]
 
     async def _close_from_log(self, turn: TurnRow, ending: Ending) -> None:
         deps = self._deps
@@ -258,12 +258,12 @@ class TurnRunner:
     def _shown(self, accepted: Accepted) -> int:
         return self._deps.bus.shown(accepted.turn.session_id, accepted.made_at)
 
-    def _ending_of(self, work: asyncio.Task[Ending | None], running: Running) -> Ending | None:
+    def _ending_of(self, work: asyncio.Task[Ending | None], running: RunningTurn) -> Ending | None:
         """None when the turn stays open: suspended, or for the next process. Raises StorageError."""
         if not work.done() or work.cancelled():
-            if running.why is None:
+            if running.stop_cause is None:
                 log.error("turn_cancelled_itself")
-                return MISTAKE
+                return INTERNAL_ERROR
             return self._ending_asked(running)
         error = work.exception()
         if error is None:
@@ -271,12 +271,12 @@ class TurnRunner:
         if isinstance(error, StorageError):
             raise error
         log.error("turn_failed", exc_info=error)
-        return MISTAKE
+        return INTERNAL_ERROR
 
-    def _ending_asked(self, running: Running) -> Ending | None:
+    def _ending_asked(self, running: RunningTurn) -> Ending | None:
         """The ending that a cancel or the time limit demands; None: the turn ends otherwise, or goes on
         elsewhere."""
-        match running.why:
+        match running.stop_cause:
             case "cancelled":
                 return CANCELLED
             case "out_of_time":

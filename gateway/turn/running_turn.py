@@ -9,31 +9,31 @@ from gateway.turn.start_and_end import Ending
 
 CANCEL_TIMEOUT = 5.0
 """Seconds a cancelled task gets to end; after that its turn is closed without it."""
-Why = Literal["cancelled", "shutdown", "out_of_time"]
+StopCause = Literal["cancelled", "shutdown", "out_of_time"]
 
 
-class Running:
+class RunningTurn:
     """A running turn: its work, whether it waited for others, and why it was asked to stop, if it was."""
 
     def __init__(self, turn: TurnRow, *, has_waited: bool = False) -> None:
         self.turn = turn
         self.has_waited = has_waited
-        self.why: Why | None = None
+        self.stop_cause: StopCause | None = None
         self._loop = asyncio.get_running_loop()
         self._work: asyncio.Task[Ending | None] | None = None
         self._over = self._loop.create_future()
 
-    def again(self) -> "Running":
+    def renewed(self) -> "RunningTurn":
         """The same turn, to run under a new epoch. A request to stop it is carried over."""
-        again = Running(self.turn, has_waited=self.has_waited)
-        if self.why is not None:
-            again.request_stop(self.why)
-        return again
+        renewed = RunningTurn(self.turn, has_waited=self.has_waited)
+        if self.stop_cause is not None:
+            renewed.request_stop(self.stop_cause)
+        return renewed
 
-    def request_stop(self, why: Why) -> None:
+    def request_stop(self, why: StopCause) -> None:
         """Cancels the work, now or as soon as it begins; the first reason counts."""
-        if self.why is None:
-            self.why = why
+        if self.stop_cause is None:
+            self.stop_cause = why
             if self._work is not None:
                 self._work.cancel()
             self._loop.call_later(CANCEL_TIMEOUT, self._end)
@@ -45,7 +45,7 @@ class Running:
         returned is done, unless it did not heed its cancellation for CANCEL_TIMEOUT seconds."""
         task = self._work = asyncio.create_task(work)
         task.add_done_callback(self._end)
-        if self.why is not None:
+        if self.stop_cause is not None:
             task.cancel()
         timer = self._loop.call_later(seconds, self.request_stop, "out_of_time")
         try:

@@ -55,7 +55,7 @@ def failed(code: ErrorCode, message: str, *, retryable: bool) -> Ending:
     return Ending("failed", error=TurnError(code=code, message=message, retryable=retryable))
 
 
-def noted(outcome: Outcome, code: str, message: str) -> Ending:
+def ended_with_warning(outcome: Outcome, code: str, message: str) -> Ending:
     """An ending that is no failure, with a warning that explains it."""
     return Ending(outcome, warning=TurnWarning(code=code, message=message))
 
@@ -70,7 +70,9 @@ class TurnBounds:
 
 
 def out_of_time(limits: TurnBounds) -> Ending:
-    return noted("limit_reached", "budget_exceeded", f"Stopped after {limits.seconds:g} seconds.")
+    return ended_with_warning(
+        "limit_reached", "budget_exceeded", f"Stopped after {limits.seconds:g} seconds."
+    )
 
 
 def begin_turn(emitter: Emitter) -> Message:
@@ -103,7 +105,7 @@ def start_of(turn: TurnRow, tracing: Tracing, queued_ms: int | None) -> TurnStar
 
 async def finalize_turn(emitter: Emitter, ending: Ending) -> None:
     """Ends an open model call (what it streamed is kept as its message), answers open tool calls, and emits
-    the error, if any, and `done`. The caller waits for `emitter.settled()`. However many calls are open,
+    the error, if any, and `done`. The caller waits for `emitter.flush()`. However many calls are open,
     others get their share of the event loop meanwhile.
 
     Raises:
@@ -154,11 +156,11 @@ async def _answer_open_calls(emitter: Emitter, outcome: Outcome) -> None:
     progress, ended = emitter.progress, STOPPED if outcome == "cancelled" else ENDED
     async for call_id, state in progress.open_calls():
         if progress.unanswered % CALLS_PER_STEP == 0:
-            await emitter.settled()
+            await emitter.flush()
         status: ResultStatus = "unknown_outcome" if state.may_have_run else "cancelled"
         content = ENDED_WHILE_RUNNING if state.may_have_run else ended
         result = CallResult(name=state.name, status=status, content=content, duration_ms=0)
-        emitter.emit(result, tool_call_id=call_id, message=progress.answers_with(call_id, result))
+        emitter.emit(result, tool_call_id=call_id, message=progress.results_message(call_id, result))
 
 
 def _first_text(progress: TurnProgress) -> int | None:

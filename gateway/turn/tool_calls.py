@@ -46,7 +46,7 @@ def refuse_bad_inputs(turn: TurnContext, answer: Answer) -> None:
     for call_id, problem in answer.bad_inputs.items():
         if (state := turn.progress.calls.get(call_id)) is not None:
             content = f"The arguments are not a valid JSON object: {problem}. Nothing was run."
-            turn.answer(call_id, tool_result(state.name, "error", content))
+            turn.emit_result(call_id, tool_result(state.name, "error", content))
 
 
 async def settle_interrupted(turn: TurnContext) -> None:
@@ -55,7 +55,7 @@ async def settle_interrupted(turn: TurnContext) -> None:
     yet to decide about, or a client to answer."""
     async for call_id, state in turn.progress.open_calls():
         if state.may_have_run and not state.waits:
-            turn.answer(call_id, tool_result(state.name, "unknown_outcome", UNKNOWN_OUTCOME))
+            turn.emit_result(call_id, tool_result(state.name, "unknown_outcome", UNKNOWN_OUTCOME))
 
 
 async def run_tool_calls(turn: TurnContext) -> Message | None:
@@ -68,7 +68,7 @@ async def run_tool_calls(turn: TurnContext) -> Message | None:
     Raises:
         StorageError: the log failed. Exceptions of a tool become results.
     """
-    await turn.emitter.settled()
+    await turn.emitter.flush()
     await seek_permission(turn)
     while True:
         await _run_permitted(turn)
@@ -87,8 +87,8 @@ async def _run_permitted(turn: TurnContext) -> None:
 
     async def run() -> None:
         for call_id, state in left:
-            await turn.may_begin()
-            turn.answer(call_id, await run_call(turn, call_id, state))
+            await turn.ensure_lease()
+            turn.emit_result(call_id, await run_call(turn, call_id, state))
 
     try:
         async with asyncio.TaskGroup() as group:

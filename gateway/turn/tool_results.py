@@ -36,7 +36,7 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class ForModel:
+class ModelToolResult:
     """The result of a call as the model reads it, and the artifacts that were `kept` of it. `warnings` name
     the contents that could not be stored as artifacts."""
 
@@ -56,9 +56,9 @@ def tool_result(name: str, status: ResultStatus, content: str, duration_ms: int 
     return CallResult(name=name, status=status, content=content, duration_ms=duration_ms)
 
 
-async def for_model(
+async def model_tool_result(
     turn: TurnContext, output: ToolOutput, tool: str, call_id: str, *, preface: str = ""
-) -> ForModel:
+) -> ModelToolResult:
     """The output as the model gets it, after the `preface`. What cannot be offloaded is cut, and both are
     reported: a turn does not fail because of it."""
     row = turn.row
@@ -78,7 +78,7 @@ async def for_model(
         result.left += FILE_SIZE
         content = bytes_content(file.data, name=file.name, mime=file.mime)
         await result.keep(content, f"[File {number}: {len(file.data)} bytes that are no text]")
-    return ForModel("\n".join(result.texts), result.kept, result.warnings)
+    return ModelToolResult("\n".join(result.texts), result.kept, result.warnings)
 
 
 class _Result:

@@ -23,7 +23,7 @@ from gateway.turn.context import TurnContext
 from gateway.turn.memory_context import note_found
 from gateway.turn.memory_write_queue import WriteSource
 from gateway.turn.progress import CallState
-from gateway.turn.tool_results import for_model, tool_result
+from gateway.turn.tool_results import model_tool_result, tool_result
 
 EDITED_LENGTH = 2000
 """Characters of edited arguments that the model reads beside the result."""
@@ -43,13 +43,13 @@ async def run_call(turn: TurnContext, call_id: str, state: CallState) -> CallRes
     context = _context(turn, call_id)
     try:
         tool = turn.tools.get(state.name)
-        arguments = await fitting_arguments(turn, tool, state.arguments)
+        arguments = await resolve_arguments(turn, tool, state.arguments)
         output = await run_in_time(tool, arguments, context)
         status: ResultStatus = "error" if output.is_error else "ok"
     except Exception as error:  # noqa: BLE001 - a tool may raise anything; the model reads that it failed
         status, output = _failed(error, state.name, call_id)
     preface = defuse(_edited(state.arguments)) if state.edited else ""
-    read = await for_model(turn, output, state.name, call_id, preface=preface)
+    read = await model_tool_result(turn, output, state.name, call_id, preface=preface)
     result = CallResult(
         name=state.name,
         status=status,
@@ -64,20 +64,20 @@ async def run_call(turn: TurnContext, call_id: str, state: CallState) -> CallRes
     return result
 
 
-async def refusal_of(turn: TurnContext, call_id: str, state: CallState) -> CallResult | None:
+async def invalid_arguments_result(turn: TurnContext, call_id: str, state: CallState) -> CallResult | None:
     """The result of a call that cannot run, as its arguments do not fit; None when they do."""
     try:
-        await fitting_arguments(turn, turn.tools.get(state.name), state.arguments, is_asked=True)
+        await resolve_arguments(turn, turn.tools.get(state.name), state.arguments, is_asked=True)
     except Exception as error:  # noqa: BLE001 - as in run_call
         status, output = _failed(error, state.name, call_id)
-        read = await for_model(turn, output, state.name, call_id)
+        read = await model_tool_result(turn, output, state.name, call_id)
         read.emit(turn, call_id)
         result = tool_result(state.name, status, read.content)
         return result.model_copy(update={"artifact": read.kept[0].ref}) if read.kept else result
     return None
 
 
-async def fitting_arguments(
+async def resolve_arguments(
     turn: TurnContext, tool: Tool, arguments: dict[str, Any], *, is_asked: bool = False
 ) -> dict[str, Any]:
     """The arguments with contents in place of references to artifacts. `is_asked`: a person is asked first,

@@ -32,13 +32,13 @@ async def progress_of(events: EventLog, turn: TurnRow, head: int, observer: Turn
         own = [event for event in page if event.turn_id == turn.id]
         for event in own:
             progress.apply_stored(event)
-        observer.recall(turn.session_id, own)
+        observer.replay(turn.session_id, own)
         after = page[-1].seq if page else head
     progress.attempt_began |= progress.attempt_open  # the log does not have what the endpoint had answered
     return progress
 
 
-async def advanced_past_shown(turns: TurnOwnership, accepted: Accepted, shown: int) -> Accepted:
+async def skip_published_seqs(turns: TurnOwnership, accepted: Accepted, shown: int) -> Accepted:
     """The turn, with its log's head past `shown`, the highest number that was published: after a failover the
     promoted database server may lack the newest events, and no number may be used twice.
 
@@ -74,7 +74,7 @@ async def close_from_log(
     accepted = await turns.take_over(turn.id, recovered=False)
     if accepted is None:
         return
-    accepted = await advanced_past_shown(turns, accepted, shown(accepted))
+    accepted = await skip_published_seqs(turns, accepted, shown(accepted))
     try:
         progress = await progress_of(events, accepted.turn, accepted.head, observer)
     except ValueError:
@@ -96,4 +96,4 @@ async def _end(
 ) -> None:
     emitter = Emitter(events, accepted.turn, accepted.head, progress, tracing=tracing)
     await finalize_turn(emitter, ending)
-    await emitter.settled()
+    await emitter.flush()

@@ -146,12 +146,12 @@ async def test_after_two_failures_in_a_row_it_pauses_and_says_so_once(long: Sess
     history = await long.storage.sessions.history("s")
 
     assert await compressor.threshold(MODEL, history) is None
-    assert [compressor.announces_pause("s", history) for _ in range(3)] == [True, False, False]
+    assert [compressor.should_warn_of_pause("s", history) for _ in range(3)] == [True, False, False]
 
     long.model.script = [summary()]
     await compressor.compress("s", model=MODEL, trigger="manual", notify=long.notified)
-    assert not compressor.announces_pause("s", await long.storage.sessions.history("s"))
-    assert compressor.announces_pause("s", history)
+    assert not compressor.should_warn_of_pause("s", await long.storage.sessions.history("s"))
+    assert compressor.should_warn_of_pause("s", history)
 
 
 async def test_an_automatic_compression_wins_room_for_a_while(long: Session) -> None:

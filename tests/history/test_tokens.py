@@ -121,7 +121,7 @@ def test_the_usage_of_a_request_teaches_by_its_input() -> None:
     """Output tokens say nothing of how the input was counted; cached input does."""
     meter = TokenMeter()
     counted = request_tokens(ASKED)
-    meter.learn_from(ASKED, Usage(input_tokens=0, output_tokens=10**6, cache_read_input_tokens=counted))
+    meter.calibrate(ASKED, Usage(input_tokens=0, output_tokens=10**6, cache_read_input_tokens=counted))
 
     assert LOWEST < meter.factor("m") < START
 

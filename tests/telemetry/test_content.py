@@ -294,7 +294,7 @@ def test_an_answer_that_was_stopped_is_no_error(status: str, message: str) -> No
 def test_a_turn_of_a_former_process_has_its_content() -> None:
     """What was asked before the restart is recalled with the rest."""
     story, drawing = with_tools(), Drawing()
-    drawing.observer.recall("s_1", story.events[:10])
+    drawing.observer.replay("s_1", story.events[:10])
     drawing.observer.observe("s_1", story.events[10:])
 
     root = next(span for span in drawing.exporter.get_finished_spans() if span.parent is None)

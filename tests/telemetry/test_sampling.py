@@ -180,7 +180,7 @@ def test_what_a_process_leaves_is_kept() -> None:
     sampled.observer.close()
     assert sampled.kept == []
     sampled.sampler.force_flush()
-    following.observer.recall("s_1", story.events[:3])
+    following.observer.replay("s_1", story.events[:3])
     following.observer.observe("s_1", story.events[3:])
 
     assert "invoke_agent support" in following.kept

@@ -82,8 +82,8 @@ def test_a_turn_goes_on_in_its_trace_in_the_next_process(story: Story) -> None:
         whole.observer.observe("s_1", events)
         first.observer.observe("s_1", events[:cut])
         first.observer.close()
-        second.observer.recall("s_1", events[: cut // 2])
-        second.observer.recall("s_1", events[cut // 2 : cut])
+        second.observer.replay("s_1", events[: cut // 2])
+        second.observer.replay("s_1", events[cut // 2 : cut])
         second.observer.observe("s_1", events[cut:])
 
         spans = [*first.exporter.get_finished_spans(), *second.exporter.get_finished_spans()]

@@ -21,8 +21,8 @@ def test_a_turn_goes_on_where_it_waited() -> None:
     whole = with_approval()
 
     observer.observe("s_1", whole.events[:7])
-    observer.recall("s_1", whole.events[:4])
-    observer.recall("s_1", whole.events[4:7])
+    observer.replay("s_1", whole.events[:4])
+    observer.replay("s_1", whole.events[4:7])
     observer.expect("t_1", "ada")
     observer.observe("s_1", whole.events[7:])
 
@@ -47,8 +47,8 @@ def test_a_waiting_turn_that_is_let_go_is_left_and_goes_on_from_the_log() -> Non
     observer.observe("s_2", Story("t_other", at=whole.at + HOUR).begin().events)
     assert record.lines[4:] == ["t_1 left", "t_other started"]
     for _ in range(2):
-        observer.recall("s_1", whole.events[:4])
-        observer.recall("s_1", whole.events[4:7])
+        observer.replay("s_1", whole.events[:4])
+        observer.replay("s_1", whole.events[4:7])
     observer.observe("s_1", whole.events[7:])
 
     assert record.lines[6:] == [
@@ -75,7 +75,7 @@ def test_a_turn_that_went_on_elsewhere_is_taken_up_where_it_is() -> None:
     observer = Observer([record := Record()])
 
     observer.observe("s_1", story.events[:7])
-    observer.recall("s_1", story.events[:seen])
+    observer.replay("s_1", story.events[:seen])
     observer.observe("s_1", story.events[seen:])
 
     assert record.lines[4:] == [

@@ -60,7 +60,7 @@ async def test_all_calls_within_the_limit_run_and_their_results_go_back(tmp_path
         tmp_path, _calls(5), answer("done"), tools=[_look(looked)], max_tool_calls=5
     ) as turn:
         ending = await run_turn(turn.deps, turn.emitter, LIMITS)
-        await turn.emitter.settled()
+        await turn.emitter.flush()
         history = await turn.deps.sessions.history("s")
 
     assert ending is not None

@@ -43,7 +43,7 @@ def _answer(*blocks: Block, bad_inputs: dict[str, str] | None = None) -> Answer:
 async def _expect(turn: TurnContext, *names: str) -> list[str]:
     """The ids of a message's calls, which the client is waited for to run."""
     begin_turn(turn.emitter)
-    turn.use(await turn.deps.sessions.history("s"))
+    turn.set_history(await turn.deps.sessions.history("s"))
     turn.emitter.iteration = 1
     turn.emit(IterationStart(attempt=1, model="model"))
     answer = _answer(*(call(name, new_client_call_id()) for name in names))

@@ -26,8 +26,8 @@ async def _long(turn: TurnContext) -> None:
     for number in range(6):
         turn.emitter.record(says(f"{number} {LONG}"))
         turn.emitter.record(user(f"{number} {LONG}"))
-    await turn.emitter.settled()
-    turn.use(await turn.deps.sessions.history("s"))
+    await turn.emitter.flush()
+    turn.set_history(await turn.deps.sessions.history("s"))
     turn.emitter.iteration = 1
 
 
@@ -96,7 +96,7 @@ async def test_where_it_is_switched_off_a_view_stays_too_long(tmp_path: Path, se
     """No attempt is superseded for it: the turn fails with what the endpoint said."""
     given: dict[str, Any] = {setting: False}
     async with turn_at_work(tmp_path, **given) as turn:
-        turn.use(await turn.deps.sessions.history("s"))
+        turn.set_history(await turn.deps.sessions.history("s"))
         turn.add(Message("user", [text_block("hello")]))
         assert not await compress_overflow(turn)
 

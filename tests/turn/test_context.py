@@ -19,7 +19,7 @@ async def test_what_is_added_is_in_the_view_and_in_the_history_at_its_next_posit
     """The history that it was given stays as it was."""
     given = History([StoredMessage(7, "t", ASKED)])
     async with turn_at_work(tmp_path) as turn:
-        turn.use(given)
+        turn.set_history(given)
         turn.add(ANSWERED)
 
     assert turn.messages == [ASKED, ANSWERED]

@@ -55,7 +55,7 @@ async def test_events_continue_from_the_head_without_a_gap() -> None:
 async def test_what_is_emitted_together_is_one_append() -> None:
     """All of it becomes durable or none."""
     emitter, log = _emitter()
-    with emitter.together():
+    with emitter.atomic():
         emitter.emit(NOTE)
         emitter.emit(NOTE)
 
@@ -66,7 +66,7 @@ async def test_what_is_emitted_together_is_one_append() -> None:
 async def test_what_is_broken_off_leaves_no_hole() -> None:
     """When the making of a batch fails nothing of it is stored, and the numbers are used again."""
     emitter, log = _emitter()
-    with suppress(RuntimeError), emitter.together():
+    with suppress(RuntimeError), emitter.atomic():
         emitter.emit(NOTE)
         raise RuntimeError
     emitter.emit(NOTE)
@@ -95,7 +95,7 @@ async def test_after_a_refusal_every_call_says_so() -> None:
     with pytest.raises(TurnLost):
         emitter.delta("text", "a")
     with pytest.raises(TurnLost):
-        await emitter.settled()
+        await emitter.flush()
 
 
 async def test_an_abandoned_task_stays_silent() -> None:

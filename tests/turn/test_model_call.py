@@ -26,7 +26,7 @@ GONE = ModelError("No.", code="upstream_auth", retryable=False)
 
 async def _ask(turn: TurnContext) -> Answer:
     begin_turn(turn.emitter)
-    turn.use(History([StoredMessage(1, "t", ASKED)]))
+    turn.set_history(History([StoredMessage(1, "t", ASKED)]))
     turn.emitter.iteration = turn.progress.iteration + 1
     return await ask(turn, next_request(turn))
 
@@ -38,7 +38,7 @@ def _types(events: list[dict[str, Any]]) -> list[str]:
 async def test_a_history_that_no_endpoint_would_take_is_sent_to_none(tmp_path: Path) -> None:
     """A call without its result is a mistake of ours, found before it is a refusal of theirs."""
     async with turn_at_work(tmp_path) as turn:
-        turn.use(History([StoredMessage(1, "t", ANSWERED)]))
+        turn.set_history(History([StoredMessage(1, "t", ANSWERED)]))
         with pytest.raises(AssertionError, match="not valid"):
             next_request(turn)
 
@@ -86,7 +86,7 @@ async def test_no_tool_runs_from_a_message_that_did_not_end_in_order(
     cut = Answer([text_block("I will"), call("look", "c1")], stop_reason, USAGE, None, "r")
     async with turn_at_work(tmp_path, cut) as turn:
         answer = await _ask(turn)
-        await turn.emitter.settled()
+        await turn.emitter.flush()
         history = await turn.deps.sessions.history("s")
 
     assert [block["type"] for block in answer.content] == ["text"]

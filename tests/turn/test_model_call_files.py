@@ -53,7 +53,7 @@ async def test_only_files_that_take_the_room_of_older_ones_are_a_reason(tmp_path
 async def test_a_request_without_files_is_passed_on_as_it_is(tmp_path: Path) -> None:
     """Nothing is read, also where another message of the session had one that is gone."""
     async with turn_at_work(tmp_path) as turn:
-        turn.use(_history())
+        turn.set_history(_history())
         request = next_request(turn)
         before = await with_files(turn, request)
         turn.progress.tools_read.add(FILE_READ)
@@ -74,7 +74,7 @@ async def test_what_cannot_be_shown_is_told_in_its_place_and_once_a_turn(
 
     async with turn_at_work(tmp_path) as turn:
         monkeypatch.setattr(turn.deps.artifact_store, "get", get)
-        turn.use(_history(IMAGE))
+        turn.set_history(_history(IMAGE))
         turn.progress.tools_read.add(FILE_READ)
         request = next_request(turn)
         shown = [await with_files(turn, request) for _ in range(2)]
@@ -100,7 +100,7 @@ async def test_files_are_withheld_when_they_may_be_why_a_request_was_refused(
     """And only then: the attempt is superseded, and a warning says what happens."""
     async with turn_at_work(tmp_path) as turn:
         begin_turn(turn.emitter)
-        turn.use(_history(IMAGE))
+        turn.set_history(_history(IMAGE))
         turn.emitter.iteration = 1
         turn.emit(IterationStart(attempt=1, model="model"))
         assert withhold_files(turn, error) is again
@@ -115,7 +115,7 @@ async def test_each_refusal_withholds_more_until_no_file_is_left_to_suspect(tmp_
     """The newest ones first; then the request is not sent again, so that a turn comes to its end."""
     other = IMAGE.model_copy(update={"ref": "ART-abcdefghjk"})
     async with turn_at_work(tmp_path) as turn:
-        turn.use(
+        turn.set_history(
             History(
                 [
                     StoredMessage(1, "t0", Message("user", [attached_block(other), text_block("one")])),
@@ -134,7 +134,7 @@ async def test_each_refusal_withholds_more_until_no_file_is_left_to_suspect(tmp_
 async def test_what_an_endpoint_refused_it_is_not_shown_in_later_turns(tmp_path: Path) -> None:
     """Once it answered without: until then it is not known that the file was why."""
     async with turn_at_work(tmp_path) as turn:
-        turn.use(_history(IMAGE))
+        turn.set_history(_history(IMAGE))
         turn.progress.tools_read.add(FILE_READ)
         turn.withheld = frozenset({IMAGE.ref})
         remember_withheld(turn)

@@ -23,7 +23,7 @@ def test_observers_are_called_in_their_order_and_none_is_one_too() -> None:
         def __init__(self, name: str) -> None:
             self.name = name
 
-        def recall(self, session_id: str, events: object) -> None:
+        def replay(self, session_id: str, events: object) -> None:
             calls.append((self.name, session_id))
 
         def take_up(self, turn: TurnRow) -> None:
@@ -35,7 +35,7 @@ def test_observers_are_called_in_their_order_and_none_is_one_too() -> None:
         CompositeObserver(),
         CompositeObserver(Noting("first"), Noting("second")),
     ):
-        observer.recall("s", events)
+        observer.replay("s", events)
         observer.take_up(TURN)
 
     assert calls == [("first", "s"), ("second", "s"), ("first", "t"), ("second", "t")]

@@ -34,7 +34,7 @@ POLICY = ["burn=deny"]
 
 async def _seek(turn: TurnContext, **calls: CallState) -> None:
     """These calls are open."""
-    turn.use(await turn.deps.sessions.history("s"))
+    turn.set_history(await turn.deps.sessions.history("s"))
     turn.progress.calls.update(calls)
     turn.progress.unanswered = len(calls)
     await seek_permission(turn)

@@ -59,7 +59,7 @@ async def test_a_view_that_changed_while_a_turn_ran_begins_a_generation_in_silen
         await turn.deps.sessions.begin_generation("s", GENERATION_OPEN, instead_of=0)
         turn.progress.started_at = 1  # it goes on under another owner
         turn.emitter.record(Message("user", [text_block("hello")]))
-        await turn.emitter.settled()
+        await turn.emitter.flush()
         await prepare(turn)
         events = await stored(turn)
 

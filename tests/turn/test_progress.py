@@ -122,7 +122,7 @@ def test_calls_that_are_answered_are_counted_and_the_last_one_makes_the_message(
         progress.apply(CALL, 1, 1, call_id)
     made: list[bool] = []
     for call_id in ("c2", "c1", "c3"):
-        message = progress.answers_with(call_id, RESULT)
+        message = progress.results_message(call_id, RESULT)
         made.append(message is not None)
         progress.apply(RESULT, 1, 1, call_id)
         assert progress.unanswered == sum(state.result is None for state in progress.calls.values())
@@ -131,7 +131,7 @@ def test_calls_that_are_answered_are_counted_and_the_last_one_makes_the_message(
             assert [block["tool_use_id"] for block in message.content] == ["c1", "c2", "c3"]
 
     assert made == [False, False, True]
-    assert progress.answers_with("c3", RESULT) is None
+    assert progress.results_message("c3", RESULT) is None
 
 
 async def test_the_open_calls_are_those_without_a_result_whatever_happens_meanwhile() -> None:

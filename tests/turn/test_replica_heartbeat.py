@@ -145,7 +145,7 @@ async def test_a_turn_is_handed_over_at_its_next_step_where_another_replica_is_t
         assert accepted is not None
         flight.start(accepted)
         await begun.wait()
-        flight.others = 1
+        flight.peer_count = 1
         draining = asyncio.create_task(flight.drain(TIMEOUT))
         await asyncio.sleep(0)
         goes_on.set()
@@ -161,16 +161,16 @@ async def test_without_its_lease_a_replica_begins_nothing(tmp_path: Path) -> Non
     """When it is renewed the step begins, unless the turn has another owner since."""
     async with turn_at_work(tmp_path) as turn:
         lease = turn.deps.replicas.lease = Lease(3600)
-        waits = asyncio.create_task(turn.may_begin())
+        waits = asyncio.create_task(turn.ensure_lease())
         await asyncio.sleep(0)
         assert not lease.is_held
         assert not waits.done()
         lease.renew(asyncio.get_running_loop().time())
         await waits
-        await turn.may_begin()
+        await turn.ensure_lease()
 
         turn.deps.replicas.lease = late = Lease(3600)
-        waits = asyncio.create_task(turn.may_begin())
+        waits = asyncio.create_task(turn.ensure_lease())
         await turn.deps.turns.take_over("t", recovered=True)
         late.renew(asyncio.get_running_loop().time())
         with pytest.raises(TurnLost):
@@ -186,7 +186,7 @@ async def test_with_a_beat_overdue_the_database_is_asked_before_anything_begins(
         turn.deps.replicas.every = 0
         lease = turn.deps.replicas.lease = Lease(3600, unseen=0)
         lease.renew(asyncio.get_running_loop().time())
-        await turn.may_begin()
+        await turn.ensure_lease()
 
         is_owned, asked = turn.deps.turns.is_owned, asyncio.Event()
 
@@ -197,13 +197,13 @@ async def test_with_a_beat_overdue_the_database_is_asked_before_anything_begins(
             raise StorageError("away")
 
         monkeypatch.setattr(turn.deps.turns, "is_owned", away)
-        await turn.may_begin()
+        await turn.ensure_lease()
         assert asked.is_set()
 
         await turn.deps.turns.take_over("t", recovered=True)
         assert lease.is_held
         with pytest.raises(TurnLost):
-            await turn.may_begin()
+            await turn.ensure_lease()
 
 
 async def test_no_more_sessions_are_begun_than_there_are_places(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from gateway.turn import running_turn
 from gateway.turn.context import TurnContext
 from gateway.turn.observer import NullObserver, Tracing
 from gateway.turn.runner import TurnRunner
-from gateway.turn.running_turn import Running
+from gateway.turn.running_turn import RunningTurn
 from gateway.turn.start_and_end import COMPLETED, Ending
 from tests.history.scripted import Scripted
 from tests.loopback import TIMEOUT
@@ -37,16 +37,16 @@ async def test_work_that_ends_by_itself_has_its_ending() -> None:
     async def work() -> Ending:
         return COMPLETED
 
-    running = Running(TURN)
+    running = RunningTurn(TURN)
     task = await running.work(work(), TIMEOUT)
 
     assert task.result() is COMPLETED
-    assert running.why is None
+    assert running.stop_cause is None
 
 
 async def test_the_first_reason_to_stop_counts_and_outlives_its_owner() -> None:
     """A turn that somebody stopped is not out of time because its end took long."""
-    running = Running(TURN, has_waited=True)
+    running = RunningTurn(TURN, has_waited=True)
     work = asyncio.create_task(running.work(_wait(), TIMEOUT))
     await asyncio.sleep(0)
     running.request_stop("cancelled")
@@ -54,7 +54,11 @@ async def test_the_first_reason_to_stop_counts_and_outlives_its_owner() -> None:
     task = await work
 
     assert task.cancelled()
-    assert (running.why, running.again().why, running.again().has_waited) == ("cancelled", "cancelled", True)
+    assert (running.stop_cause, running.renewed().stop_cause, running.renewed().has_waited) == (
+        "cancelled",
+        "cancelled",
+        True,
+    )
 
 
 async def test_work_that_was_stopped_before_it_began_does_nothing() -> None:
@@ -65,7 +69,7 @@ async def test_work_that_was_stopped_before_it_began_does_nothing() -> None:
         begun.append(True)
         return COMPLETED
 
-    running = Running(TURN)
+    running = RunningTurn(TURN)
     running.request_stop("cancelled")
     task = await running.work(work(), TIMEOUT)
 
@@ -75,11 +79,11 @@ async def test_work_that_was_stopped_before_it_began_does_nothing() -> None:
 
 async def test_work_that_takes_too_long_is_stopped_for_that_reason() -> None:
     """Its limit is that of the whole turn."""
-    running = Running(TURN)
+    running = RunningTurn(TURN)
     task = await running.work(_wait(), 0)
 
     assert task.cancelled()
-    assert running.why == "out_of_time"
+    assert running.stop_cause == "out_of_time"
 
 
 async def test_work_that_does_not_heed_its_cancellation_is_not_waited_for(
@@ -98,7 +102,7 @@ async def test_work_that_does_not_heed_its_cancellation_is_not_waited_for(
                 continue
         return COMPLETED
 
-    running = Running(TURN)
+    running = RunningTurn(TURN)
     work = asyncio.create_task(running.work(stubborn(), TIMEOUT))
     await begun.wait()
     running.request_stop("cancelled")

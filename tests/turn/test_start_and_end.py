@@ -11,7 +11,14 @@ from gateway.events.tool_calls import ApprovalRequest, CallResult, ToolCall
 from gateway.messages import Message
 from gateway.turn.context import TurnContext
 from gateway.turn.progress import CALLS_PER_STEP
-from gateway.turn.start_and_end import CANCELLED, COMPLETED, begin_turn, failed, finalize_turn, noted
+from gateway.turn.start_and_end import (
+    CANCELLED,
+    COMPLETED,
+    begin_turn,
+    ended_with_warning,
+    failed,
+    finalize_turn,
+)
 from tests.turn.working import stored, turn_at_work
 
 pytestmark = pytest.mark.anyio
@@ -86,10 +93,10 @@ async def test_open_calls_beside_answered_ones_make_one_message_in_their_order(t
     """It joins the history with the last result, and nothing of it is there before."""
     async with turn_at_work(tmp_path) as turn:
         _call(turn, "c1", "c2", "c3")
-        turn.answer("c2", CallResult(name="look", status="ok", content="seen", duration_ms=1))
-        await turn.emitter.settled()
+        turn.emit_result("c2", CallResult(name="look", status="ok", content="seen", duration_ms=1))
+        await turn.emitter.flush()
         before = len((await turn.deps.sessions.history("s")).messages)
-        await finalize_turn(turn.emitter, noted("limit_reached", "max_iterations", "Enough."))
+        await finalize_turn(turn.emitter, ended_with_warning("limit_reached", "max_iterations", "Enough."))
         events = await stored(turn)
         history = await turn.deps.sessions.history("s")
 
@@ -113,7 +120,7 @@ async def test_many_open_calls_leave_others_their_share_of_the_loop(tmp_path: Pa
     count = 10 * CALLS_PER_STEP
     async with turn_at_work(tmp_path) as turn:
         _call(turn, *(f"c{number}" for number in range(count)))
-        await turn.emitter.settled()
+        await turn.emitter.flush()
         task = asyncio.create_task(other())
         await finalize_turn(turn.emitter, COMPLETED)
         task.cancel()

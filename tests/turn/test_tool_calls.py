@@ -38,7 +38,7 @@ TOOLS = [_tool("look", "read_only"), _tool("set", "idempotent"), _tool("buy", "e
 async def _record(turn: TurnContext, *blocks: Block, bad_inputs: dict[str, str] | None = None) -> Answer:
     """The model's message calls these."""
     begin_turn(turn.emitter)
-    turn.use(await turn.deps.sessions.history("s"))
+    turn.set_history(await turn.deps.sessions.history("s"))
     turn.emitter.iteration = 1
     turn.emit(IterationStart(attempt=1, model="model"))
     answer = Answer([text_block("Let me see."), *blocks], "tool_use", USAGE, None, "r", bad_inputs or {})

@@ -14,7 +14,7 @@ from gateway.messages import ToolSpec
 from gateway.tools.arguments import check_arguments
 from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
 from gateway.turn.progress import CallState
-from gateway.turn.tool_run import EDITED_LENGTH, failure, refusal_of, run_call
+from gateway.turn.tool_run import EDITED_LENGTH, failure, invalid_arguments_result, run_call
 from tests.turn.working import stored, turn_at_work
 
 pytestmark = pytest.mark.anyio
@@ -112,7 +112,7 @@ async def test_a_repeated_call_has_the_same_key_and_another_call_another_one(tmp
         return ToolOutput("noted")
 
     async with turn_at_work(tmp_path, tools=[_tool(note)]) as turn:
-        turn.use(await turn.deps.sessions.history("s"))
+        turn.set_history(await turn.deps.sessions.history("s"))
         for call_id in ("c1", "c1", "c2"):
             await run_call(turn, call_id, _state(city="x"))
 
@@ -124,7 +124,7 @@ async def test_the_model_reads_what_a_person_made_of_its_arguments(tmp_path: Pat
     state = _state(city="<skill>" + "x" * 3 * EDITED_LENGTH)
     state.edited = True
     async with turn_at_work(tmp_path, tools=[_tool(_seen)]) as turn:
-        turn.use(await turn.deps.sessions.history("s"))
+        turn.set_history(await turn.deps.sessions.history("s"))
         result = await run_call(turn, "c1", state)
 
     note, _, content = result.content.partition("\n")
@@ -145,7 +145,7 @@ async def test_everything_a_tool_reports_comes_with_its_result_or_before(tmp_pat
         return ToolOutput("seen", steps=[step], memory_writes=[write], problems=["A step was no object."])
 
     async with turn_at_work(tmp_path, tools=[_tool(reports)]) as turn:
-        turn.use(await turn.deps.sessions.history("s"))
+        turn.set_history(await turn.deps.sessions.history("s"))
         result = await run_call(turn, "c1", _state(city="x"))
         events = await stored(turn)
 
@@ -164,9 +164,9 @@ async def test_a_call_that_cannot_run_is_refused_before_anybody_is_asked(tmp_pat
         return ToolOutput("noted")
 
     async with turn_at_work(tmp_path, tools=[_tool(note)]) as turn:
-        turn.use(await turn.deps.sessions.history("s"))
-        refused = await refusal_of(turn, "c1", _state(days=1))
-        fits = await refusal_of(turn, "c2", _state(city="x"))
+        turn.set_history(await turn.deps.sessions.history("s"))
+        refused = await invalid_arguments_result(turn, "c1", _state(days=1))
+        fits = await invalid_arguments_result(turn, "c2", _state(city="x"))
 
     assert refused is not None
     assert refused.status == "error"

@@ -28,7 +28,7 @@ class Recalling(NullObserver):
     def __init__(self) -> None:
         self.seqs: list[int] = []
 
-    def recall(self, session_id: str, events: Any) -> None:
+    def replay(self, session_id: str, events: Any) -> None:
         self.seqs += [event.seq for event in events]
 
 
@@ -58,7 +58,7 @@ async def test_the_log_leads_to_where_the_turn_was_however_it_is_read(
     observer = Recalling()
     async with turn_at_work(tmp_path) as turn:
         _begin(turn, pieces=4)
-        await turn.emitter.settled()
+        await turn.emitter.flush()
         now = await turn.deps.turns.take_over("t", recovered=False)
         assert now is not None
         found = await progress_of(turn.deps.log, now.turn, now.head, observer)
@@ -82,12 +82,12 @@ async def test_the_end_from_the_log_keeps_what_was_written_and_shuts_the_writer_
     """The one that wrote before may be there still: whatever it says from now on is refused."""
     async with turn_at_work(tmp_path) as turn:
         _begin(turn, pieces=2)
-        await turn.emitter.settled()
+        await turn.emitter.flush()
         events = await _close(turn)
         history = await turn.deps.sessions.history("s")
         turn.emit(TurnWarning(code="late", message="m"))
         with pytest.raises(TurnLost):
-            await turn.emitter.settled()
+            await turn.emitter.flush()
 
     assert [each["type"] for each in events][-3:] == ["iteration_end", "error", "done"]
     assert history.messages[-1].message.content == [{"type": "text", "text": "0 1 "}]

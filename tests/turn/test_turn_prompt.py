@@ -20,10 +20,10 @@ async def test_what_was_compressed_can_be_looked_up_and_the_prompt_says_so(tmp_p
     plain = History([StoredMessage(7, "t", ASKED)])
     compressed = History(plain.messages, compression=version(1, 1, 6, session_id="s"))
     async with turn_at_work(tmp_path) as turn:
-        turn.use(plain)
+        turn.set_history(plain)
         before = (len(turn.tools), turn.prefix.prefix_hash)
         as_if = turn.prompt.prefix(plain, compressed=True)
-        turn.use(compressed)
+        turn.set_history(compressed)
 
     assert len(turn.tools) == before[0] + 1
     assert "read_archive" in turn.tools

@@ -59,6 +59,6 @@ async def turn_at_work(
 
 async def stored(turn: TurnContext) -> list[dict[str, Any]]:
     """The events of the turn, as the log has them."""
-    await turn.emitter.settled()
+    await turn.emitter.flush()
     events: list[StoredEvent] = await turn.deps.log.read("s", after=0, limit=10_000)
     return [event.load() for event in events]

@@ -46,7 +46,7 @@ from gateway.adapters.turn_parts import (
     runs_on_client,
 )
 from gateway.errors import GatewayError
-from gateway.events.tool_calls import DECIDERS
+from gateway.events.tool_calls import AUTOMATIC_DECIDERS
 
 CODES: Mapping[str, str] = {
     "upstream_rate_limited": "rate_limit_exceeded",
@@ -172,7 +172,7 @@ class ResponseEvents:
                 yield from self._added(item)
                 yield from self._done(item)
             case ApprovalGiven(call, data) if call.id not in self._calls:
-                is_asked = data["by"] not in DECIDERS
+                is_asked = data["by"] not in AUTOMATIC_DECIDERS
                 by = {"approval_request_id": call_name(self._turn_id, call.id)} if is_asked else {}
                 given = call._replace(arguments=data.get("arguments") or call.arguments)
                 yield from self._begin_call(given, "mcp_call", "mcp", {**_on_server(call), **by})

@@ -83,7 +83,7 @@ class Compressor:
             return None
         return int(share * await self.window(model))
 
-    def announces_pause(self, session_id: str, history: History) -> bool:
+    def should_warn_of_pause(self, session_id: str, history: History) -> bool:
         """Whether automatic compression of the session is paused and that was not reported: True once for
         each pause (and process)."""
         if self._settings.compress_at is None or history.failed_compressions < MAX_FAILURES:
@@ -94,7 +94,7 @@ class Compressor:
         self._paused[session_id] = None
         return True
 
-    def announces_full_prompt(self, session_id: str, *, full: bool) -> bool:
+    def should_warn_of_full_prompt(self, session_id: str, *, full: bool) -> bool:
         """Whether the prompt without any message is too long for a compression to help, and this was not
         reported yet: True once per process for each time that it becomes so."""
         if not full:
