@@ -45,8 +45,8 @@ class TurnContext:
     emitter's), its progress, the session's history as the model reads it, and the dependencies.
 
     `history`, `messages` (its view), `tools` (what may be called) and `prefix` (what comes before the
-    messages) belong together, and are there once the turn is prepared: `set_history` sets them. `preloaded` is the
-    history as it was read when the turn was accepted, if it was.
+    messages) belong together, and are there once the turn is prepared: `set_history` sets them. `preloaded`
+    is the history as it was read when the turn was accepted, if it was.
 
     What lasts for one turn only, each written by the one module that it is named after:
     `memories`: the memories in context (memory_context.py).
