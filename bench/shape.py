@@ -35,7 +35,7 @@ BUDGETS: Mapping[str, int] = {
     "history": 3320,
     "http": 1260,
     "lifespan": 510,
-    "memory": 6470,
+    "memory": 6500,
     "model": 1810,
     "prompt": 590,
     "schedules": 360,

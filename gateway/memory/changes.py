@@ -8,10 +8,10 @@ from gateway.events.memory_skill_artifact import Memory
 from gateway.memory.secret_detection import masked_row
 from gateway.storage.memories import Change, Evidence, Link, MemoryRow, MemoryVersion, Operation
 
-Also = Callable[[MemoryRow], Awaitable[Sequence[Change]]]
+EntailedChanges = Callable[[MemoryRow], Awaitable[Sequence[Change]]]
 """Gives what follows from the change of a memory that is about to be changed."""
 
-Besides = Callable[[MemoryRow], Awaitable[tuple[Sequence[Change], Sequence[Link]]]]
+CompanionChanges = Callable[[MemoryRow], Awaitable[tuple[Sequence[Change], Sequence[Link]]]]
 """Gives the other changes with which a memory is written, and further links of it."""
 
 OPS: dict[Operation, Any] = {
@@ -64,7 +64,7 @@ class Changed:
         )
 
 
-class Basis(TypedDict, total=False):
+class MemorySources(TypedDict, total=False):
     """The sources of a memory: quotes, memories on which it depends, and the `key` of the request."""
 
     evidence: Sequence[Evidence]

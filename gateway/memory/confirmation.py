@@ -7,7 +7,7 @@ import re
 
 from gateway.lexical import plain_form, query_tokens, tokens
 from gateway.memory.assents import is_yes
-from gateway.memory.injection_cues import ADDRESS, directs
+from gateway.memory.injection_cues import ADDRESS, is_plantable
 from gateway.memory.sentences import QUESTION_END, clauses, sentences, word_share
 from gateway.memory.similarity.comparison import contradicts
 from gateway.tools.base import Exchange
@@ -64,7 +64,7 @@ _INSISTS = re.compile(
 _NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
 
 
-def states(text: str, content: str) -> bool:
+def entails(text: str, content: str) -> bool:
     """Whether a text states the content: with most of its words, all of its numbers and addresses, nothing to
     the contrary, and nothing beside it that would steer a model."""
     if plain_form(content) in plain_form(text):
@@ -75,7 +75,7 @@ def states(text: str, content: str) -> bool:
     exact, known = plain_form(content), plain_form(text)
     if any(each not in known for pattern in (_NUMBER, ADDRESS) for each in pattern.findall(exact)):
         return False
-    if directs(content, text):
+    if is_plantable(content, text):
         return False
     near = [each for each in clauses(text) if word_share(words, each) >= 0.5]
     return not any(contradicts(content, each) for each in (text, *near))
@@ -88,16 +88,16 @@ def confirms(exchange: Exchange, content: str, *, named: str = "") -> bool:
     message = exchange.message
     if named and named in message.text:
         exchange = Exchange(content, message._replace(text=message.text.replace(named, "this")))
-    if not assents(exchange) or (
+    if not asks_to_remember(exchange) or (
         not _says_to_keep(message.text) and _asks_of_another(exchange.answer, content)
     ):
         return False
     answer = exchange.answer
     parts = [exchange.message.text, *sentences(answer, semicolons=True), *answer.splitlines()]
-    return plain_form(content) in plain_form(answer) or any(states(part, content) for part in parts)
+    return plain_form(content) in plain_form(answer) or any(entails(part, content) for part in parts)
 
 
-def assents(exchange: Exchange) -> bool:
+def asks_to_remember(exchange: Exchange) -> bool:
     """Whether the user's message asks to remember what was spoken of, or is a yes where the answer asked
     that. A question does not, nor a message with a condition or a refusal."""
     message = exchange.message.text
@@ -135,7 +135,7 @@ def _asks_of_another(answer: str, content: str) -> bool:
     return bool(asked) and not asked & set(tokens(content))
 
 
-def insists(exchange: Exchange) -> bool:
+def confirms_secret(exchange: Exchange) -> bool:
     """Whether the user's message asks to remember a secret although it is one."""
     message = plain_form(exchange.message.text)
-    return assents(exchange) or bool(_INSISTS.search(message) and _ASKS_TO_KEEP.search(message))
+    return asks_to_remember(exchange) or bool(_INSISTS.search(message) and _ASKS_TO_KEEP.search(message))

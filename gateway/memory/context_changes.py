@@ -18,7 +18,7 @@ from gateway.storage.memories.contract import MemoryStore
 
 MAX_NEW = 50
 """New memories that are looked at for one message, the last ones; the others are counted."""
-MAX_HEIRS = 10
+MAX_SUCCESSORS = 10
 """Replacements of replacements that are followed."""
 
 
@@ -33,7 +33,7 @@ class ContextState:
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
+class ContextDiff:
     """What goes with a message. `rows` are the changed memories that are shown. `recalled` has in this order
     memories that the session's own turns changed, without text; `rows` as they are shown; a notice for each
     forgotten one. `waiting` are corrected memories for which there was no room, `more` is the number of new
@@ -50,9 +50,9 @@ async def context_state(store: MemoryStore, scope: Scope, digests: Mapping[str, 
     """`digests` are those of the memories in context, as they were shown last. Raises errors.StorageError."""
     rows = await store.get(scope, *digests)
     found = {row.id: row for row in rows}
-    for _ in range(MAX_HEIRS):
-        heirs = {row.superseded_by for row in found.values() if row.superseded_by} - found.keys()
-        there = await store.get(scope, *heirs) if heirs else ()
+    for _ in range(MAX_SUCCESSORS):
+        successors = {row.superseded_by for row in found.values() if row.superseded_by} - found.keys()
+        there = await store.get(scope, *successors) if successors else ()
         if not there:
             break
         found |= {row.id: row for row in there}
@@ -75,7 +75,7 @@ async def changes_since(
     as_of: int | None,
     turns: Collection[str],
     tokens: int,
-) -> Changes:
+) -> ContextDiff:
     """The corrected memories, then the new ones by priority, as far as they fit into `tokens`, and a notice
     of each forgotten one, without its text; what one of `turns` did is known to the model. Raises
     errors.StorageError."""
@@ -86,7 +86,7 @@ async def changes_since(
     known_rows = {row.id: row for row in state.rows} | corrected
     new, more = await _new(store, scope, {**dict.fromkeys(digests), **known_rows}, as_of)
     if not (corrected or new or more or state.forgotten):
-        return Changes((), (), frozenset(), 0, as_of)
+        return ContextDiff((), (), frozenset(), 0, as_of)
     by_turns = await store.last_turns(scope, *corrected, *(row.id for row in new), *state.forgotten)
     own = {memory_id for memory_id, turn_id in by_turns.items() if turn_id in turns}
     shown, left = list[tuple[MemoryRow, Recalled]](), tokens
@@ -99,7 +99,7 @@ async def changes_since(
             shown.append((row, recalled))
     there = {row.id for row, _ in shown} | own
     more += sum(row.id not in there for row in new)
-    return Changes(
+    return ContextDiff(
         [row for row, _ in shown],
         [*known, *(recalled for _, recalled in shown), *map(_notice, sorted(state.forgotten - own))],
         frozenset(each for each, row in state.corrected.items() if row.id not in there),
@@ -130,7 +130,7 @@ async def _new(
 def _heir(found: Mapping[str, MemoryRow], memory_id: str) -> MemoryRow | None:
     """The memory or its successor, if it may be recalled."""
     row = found.get(memory_id)
-    for _ in range(MAX_HEIRS):
+    for _ in range(MAX_SUCCESSORS):
         if row is None or row.status != "replaced" or row.superseded_by is None:
             break
         row = found.get(row.superseded_by)

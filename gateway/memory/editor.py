@@ -8,8 +8,8 @@ from typing import Any, Unpack
 
 from gateway.errors import DuplicateMemory, InvalidRequest, StorageError
 from gateway.memory import validation
-from gateway.memory.changes import Attribution, Basis, Changed
-from gateway.memory.corrections.cascade import flags, superseding
+from gateway.memory.changes import Attribution, Changed, MemorySources
+from gateway.memory.corrections.cascade import flags, replacement_changes
 from gateway.memory.corrections.corrections import OUTCOMES, Action, Correction, merge_of
 from gateway.memory.corrections.merging import MAX_MERGED, MIN_MERGED
 from gateway.memory.memories import Memories
@@ -56,7 +56,7 @@ class Editor:
     sessions: SessionPrompts | None = None
 
     async def save(
-        self, new: NewMemory, reason: str, *, stated: str = "", **basis: Unpack[Basis]
+        self, new: NewMemory, reason: str, *, stated: str = "", **basis: Unpack[MemorySources]
     ) -> Sequence[Changed]:
         """Stores a memory; if one has the same content already, that one is reinforced. In the same
         transaction the memory replaces those for which `comparison.replaces` holds, of the same user and with
@@ -75,8 +75,8 @@ class Editor:
                 return [await self.memories.save(self.scope, new, by, viewer=self.viewer, **basis)]
             others: list[Change] = []
 
-            async def besides(row: MemoryRow) -> tuple[Sequence[Change], Sequence[Link]]:
-                others[:], links = await superseding(self.memories, self.viewer, old, row, by)
+            async def companion_changes(row: MemoryRow) -> tuple[Sequence[Change], Sequence[Link]]:
+                others[:], links = await replacement_changes(self.memories, self.viewer, old, row, by)
                 return others, links
 
             heavy = replace(
@@ -85,7 +85,7 @@ class Editor:
                 importance=max(new.importance, *(row.importance for row in old)),
             )
             saved = await self.memories.save(
-                self.scope, heavy, by, viewer=self.viewer, besides=besides, **basis
+                self.scope, heavy, by, viewer=self.viewer, companion_changes=companion_changes, **basis
             )
             if saved.repeated or others[0].row.superseded_by != saved.row.id:
                 return [saved]
@@ -110,11 +110,17 @@ class Editor:
         with another content then those that depended on it, flagged, as far as the viewer sees them."""
         viewer, by = await self._viewer(memory_id), self._by(reason)
 
-        async def also(row: MemoryRow) -> Sequence[Change]:
+        async def entailed_changes(row: MemoryRow) -> Sequence[Change]:
             return await flags(self.memories, viewer, row, "updated", by)
 
         edited, *flagged = await self.memories.edit(
-            viewer, memory_id, changes, by, version=version, depends_on=depends_on, also=also
+            viewer,
+            memory_id,
+            changes,
+            by,
+            version=version,
+            depends_on=depends_on,
+            entailed_changes=entailed_changes,
         )
         return [edited, *(each for each in flagged if _sees(viewer, each.row))]
 
@@ -152,14 +158,14 @@ class Editor:
         new_content: str | None = None,
         source: MemorySource = "user",
         version: int | None = None,
-        also: Sequence[MemoryRow] = (),
+        other_rows: Sequence[MemoryRow] = (),
     ) -> Sequence[Changed]:
         """Corrects one memory, in one transaction with all that follows from it; with `version` only while it
         is at that one.
 
         suppress: it is kept, weighs less, and its confidence is lower. freeze: it is kept, and not recalled.
         activate: neither any more, nor flagged. replace: `new_content`, which stems from `source`, is
-        remembered instead of it, and of those `also` given, which have its audience; if that is remembered
+        remembered instead of it, and of those `other_rows`, which have its audience; if that is remembered
         already, that memory takes their place. `evidence` is of the correction: the caller has checked that
         it is a quote.
 
@@ -175,7 +181,7 @@ class Editor:
             errors.MemoryFull: (activate)
         """
         viewer, quotes = await self._viewer(memory_id), (evidence,) if evidence else ()
-        plan = Correction(self.memories, viewer, memory_id, self._by(reason), quotes, version, also)
+        plan = Correction(self.memories, viewer, memory_id, self._by(reason), quotes, version, other_rows)
         if action != "replace":
             if new_content is not None:
                 raise InvalidRequest(f"new_content is for action replace, not {action}.")

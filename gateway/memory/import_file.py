@@ -140,10 +140,10 @@ class MemoryImport:
         row = replace(row, evidence_count=max(row.evidence_count, statements(evidence)))
         proof = {"evidence": evidence, "stated_by": self._viewer.user_id}
         try:
-            await self._memories.apply([await self._memories.step(row, "remembered", self._by, **proof)])
+            await self._memories.apply([await self._memories.plan(row, "remembered", self._by, **proof)])
         except MemoryChanged:  # the id is another user's, or of a memory that was deleted
             row = replace(row, id=new_memory_id())
-            await self._memories.apply([await self._memories.step(row, "remembered", self._by, **proof)])
+            await self._memories.apply([await self._memories.plan(row, "remembered", self._by, **proof)])
         return row
 
     async def _restore_links(self) -> None:
@@ -164,12 +164,12 @@ class MemoryImport:
             Link(memory_id, here[each.to_id], each.relation) for each in copy.links if each.to_id in here
         ]
         new = [link for link in links if link not in known and link.to_id != memory_id]
-        heir = here.get(copy.superseded_by or "")
-        if row.status == "replaced" and row.superseded_by is None and heir not in {None, memory_id}:
-            row = replace(row, superseded_by=heir)
+        successor = here.get(copy.superseded_by or "")
+        if row.status == "replaced" and row.superseded_by is None and successor not in {None, memory_id}:
+            row = replace(row, superseded_by=successor)
         if new or row is not found[0]:
             after = replace(row, version=row.version + 1)
-            await self._memories.apply([await self._memories.step(after, "updated", self._by, links=new)])
+            await self._memories.apply([await self._memories.plan(after, "updated", self._by, links=new)])
         self.report.links_dropped += sum(each not in here for each in referred)
 
     async def _here(self, file_id: str) -> str | None:

@@ -68,20 +68,20 @@ _DIRECTION = re.compile(r"""(?x)
 """Words of wishes, orders, money and contacts: what a page can know of none of its readers."""
 
 
-def commands(text: str) -> bool:
+def is_injection(text: str) -> bool:
     """Whether the text orders a model to act against its rules or behind its user's back."""
     return _COMMAND.search(plain_form(text)) is not None
 
 
-def empowers(text: str, user_text: str = "") -> bool:
+def mentions_authority(text: str, user_text: str = "") -> bool:
     """Whether the text names an address, an account or a phone that `user_text` does not, or mentions
     permissions and protections in words that `user_text` lacks."""
     return _has(text, user_text, ADDRESS, _POWER)
 
 
-def directs(text: str, user_text: str = "") -> bool:
+def is_plantable(text: str, user_text: str = "") -> bool:
     """Whether the text could be of use to a stranger who has it remembered, in words that `user_text` lacks:
-    it mentions wishes, duties, money or contacts, or it `empowers`."""
+    it mentions wishes, duties, money or contacts, or it `mentions_authority`."""
     return _has(text, user_text, ADDRESS, _POWER, _DIRECTION)
 
 

@@ -9,7 +9,14 @@ from gateway.errors import DuplicateMemory, InvalidRequest, MemoryFull, NotFound
 from gateway.ids import new_memory_id, now_ms
 from gateway.lexical import query_tokens
 from gateway.memory import validation
-from gateway.memory.changes import Also, Attribution, Basis, Besides, Changed, Details
+from gateway.memory.changes import (
+    Attribution,
+    Changed,
+    CompanionChanges,
+    Details,
+    EntailedChanges,
+    MemorySources,
+)
 from gateway.memory.reinforcement import is_stated, reinforced, statements
 from gateway.memory.validation import NewMemory
 from gateway.memory.versions import apply_changes, check_version, next_version, retry_conflicts
@@ -18,7 +25,7 @@ from gateway.storage.memories.contract import MemoryStore
 
 MAX_DEPENDS_ON = 20
 """Memories on which one call may make another one depend."""
-SAYING = frozenset({"content", "summary", "context", "decisions", "refs"})
+CONFIRMED_FIELDS = frozenset({"content", "summary", "context", "decisions", "refs"})
 """The fields that a person reads before they confirm a memory."""
 MAX_WORDS = 64
 """Words of a text that are searched for at most, to find the memories that resemble it."""
@@ -45,14 +52,14 @@ class Memories:
         by: Attribution,
         *,
         viewer: Viewer | None = None,
-        besides: Besides | None = None,
-        **basis: Unpack[Basis],
+        companion_changes: CompanionChanges | None = None,
+        **basis: Unpack[MemorySources],
     ) -> Changed:
         """Stores a memory. A known memory with the same words is reinforced instead: its evidence grows, and
         with the quotes its confidence; a repetition with the same `key` changes nothing. The memories that it
         `depends_on` must be seen by the viewer (absent: the scope): when one of them is corrected, the new
-        one is flagged. `besides` gives the other changes of its transaction, and further links of it; also
-        for a known memory that is reinforced, unless it is frozen.
+        one is flagged. `companion_changes` gives the other changes of its transaction, and further links of
+        it; also for a known memory that is reinforced, unless it is frozen.
 
         Raises:
             errors.InvalidRequest: see `validation.make`.
@@ -64,15 +71,15 @@ class Memories:
         row = validation.make(new, scope, new_memory_id(), now_ms())
         row = replace(row, evidence_count=statements(evidence))
         links = await self._dependence(viewer or scope, row.id, basis.get("depends_on", ()))
-        others, more = await besides(row) if besides else ((), ())
+        others, more = await companion_changes(row) if companion_changes else ((), ())
         links = [*links, *more]
-        step = await self.step(
+        step = await self.plan(
             row, "remembered", by, evidence=evidence, stated_by=scope.user_id, links=links, key=key
         )
         try:
             await self.apply([*others, step])
         except DuplicateMemory as duplicate:
-            return await self._known(scope, duplicate, step, by, besides)
+            return await self._existing(scope, duplicate, step, by, companion_changes)
         except MemoryFull as full:
             raise await self._full(scope, full) from None
         return Changed(row, "remembered", by)
@@ -117,12 +124,12 @@ class Memories:
         version: int | None = None,
         operation: Operation = "updated",
         depends_on: Sequence[str] = (),
-        also: Also | None = None,
+        entailed_changes: EntailedChanges | None = None,
     ) -> Sequence[Changed]:
         """Changes fields of a memory by name: content, summary, type, importance, confidence, tags, pinned,
         visibility, context, decisions, refs, status, quarantined, flagged. With `version` only while it is
-        at that one. From now on it follows from those that it `depends_on` too. With another content `also`
-        what the old one entails is changed, in the same transaction.
+        at that one. From now on it follows from those that it `depends_on` too. With another content the
+        `entailed_changes`, those of what the old one entails, are made in the same transaction.
 
         Raises:
             errors.NotFound, errors.MemoryChanged, errors.InvalidRequest; (memory_unconfirmed) it waits for a
@@ -131,7 +138,7 @@ class Memories:
         """
 
         def change(row: MemoryRow) -> MemoryRow:
-            if row.quarantined and changes.keys() & SAYING and by.actor != viewer.user_id:
+            if row.quarantined and changes.keys() & CONFIRMED_FIELDS and by.actor != viewer.user_id:
                 raise InvalidRequest(
                     f"{row.id} waits for its user to confirm it: what it says cannot be changed before that.",
                     code="memory_unconfirmed",
@@ -144,7 +151,14 @@ class Memories:
 
         links = await self._dependence(viewer, memory_id, depends_on)
         return await self._change(
-            viewer, memory_id, change, by, operation, version=version, also=also, links=links
+            viewer,
+            memory_id,
+            change,
+            by,
+            operation,
+            version=version,
+            entailed_changes=entailed_changes,
+            links=links,
         )
 
     async def confirm(
@@ -191,7 +205,7 @@ class Memories:
             self._on_change(each)
         return changed
 
-    async def step(self, row: MemoryRow, operation: Operation, by: Attribution, **more: Any) -> Change:
+    async def plan(self, row: MemoryRow, operation: Operation, by: Attribution, **more: Any) -> Change:
         """A change for `apply`, with the words by which the memory is found."""
         words = await asyncio.to_thread(validation.indexed, row)
         return Change(row, operation, by.actor, by.reason, words, turn_id=by.turn_id, **more)
@@ -205,7 +219,7 @@ class Memories:
         operation: Operation,
         *,
         version: int | None = None,
-        also: Also | None = None,
+        entailed_changes: EntailedChanges | None = None,
         others: Sequence[Change] = (),
         **more: Any,
     ) -> Sequence[Changed]:
@@ -215,14 +229,23 @@ class Memories:
                 raise InvalidRequest(f"{memory_id} is a document: its file is what can be changed.")
             check_version(memory_id, row.version, version)
             after = next_version(change(row))
-            step = await self.step(after, operation, by, stated_by=viewer.user_id, **more)
-            entailed = await also(row) if also is not None and after.digest != row.digest else ()
+            step = await self.plan(after, operation, by, stated_by=viewer.user_id, **more)
+            entailed = (
+                await entailed_changes(row)
+                if entailed_changes is not None and after.digest != row.digest
+                else ()
+            )
             return await self.apply([step, *others, *entailed])
 
         return await retry_conflicts(once)
 
-    async def _known(
-        self, scope: Scope, duplicate: DuplicateMemory, step: Change, by: Attribution, besides: Besides | None
+    async def _existing(
+        self,
+        scope: Scope,
+        duplicate: DuplicateMemory,
+        step: Change,
+        by: Attribution,
+        companion_changes: CompanionChanges | None,
     ) -> Changed:
         new, evidence, details = step.row, step.evidence, duplicate.details or {}
         # One with the same content has the same audience. The right to write for it is no right to read it: a
@@ -250,8 +273,8 @@ class Memories:
         own = [each for each in step.links if each.relation == "depends_on" and each.from_id == new.id]
         links = [replace(link, from_id=known.id) for link in own if link.to_id != known.id]
         others: Sequence[Change] = ()
-        if besides is not None and known.status != "frozen":
-            others, further = await besides(known)
+        if companion_changes is not None and known.status != "frozen":
+            others, further = await companion_changes(known)
             links += further
         more: dict[str, Any] = {"evidence": evidence, "links": links, "key": step.key, "others": others}
         try:

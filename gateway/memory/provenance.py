@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from gateway.errors import ToolError
 from gateway.lexical import is_cjk, plain_form, query_tokens
-from gateway.memory.confirmation import MIN_SHARE, confirms, insists, states
+from gateway.memory.confirmation import MIN_SHARE, confirms, confirms_secret, entails
 from gateway.memory.extraction.transient_messages import transient_kind
-from gateway.memory.injection_cues import commands, directs, empowers
+from gateway.memory.injection_cues import is_injection, is_plantable, mentions_authority
 from gateway.memory.secret_detection import secrets_in
 from gateway.memory.sentences import clauses, word_share
 from gateway.storage.memories import MAX_TOOLS, Evidence, Origin
@@ -75,15 +75,17 @@ def provenance_of(
     _check(whole, exchange, user_text)
     tools = tuple(sorted(context.tools_read - {_OWN})[:MAX_TOOLS])
     outside = not all(map(trusts, context.tools_read))
-    if any(states(each.text, content) for each in messages) and not (outside and directs(whole, user_text)):
+    if any(entails(each.text, content) for each in messages) and not (
+        outside and is_plantable(whole, user_text)
+    ):
         return Provenance("user", tools, evidence_of(content, context))
-    if exchange is not None and confirms(exchange, content) and not directs("\n".join(tags), user_text):
+    if exchange is not None and confirms(exchange, content) and not is_plantable("\n".join(tags), user_text):
         return Provenance("confirmed", tools, [quote_of(exchange.message, context)])
     if outside:
         newest = exchange.message.text if exchange is not None else ""
         asked = tells(newest) and _may_mean(content, newest, user_text)
-        return Provenance("outside", tools, quarantined=not asked or directs(whole, user_text))
-    doubtful = not all(map(trusts, context.offered)) and empowers(whole, user_text)
+        return Provenance("outside", tools, quarantined=not asked or is_plantable(whole, user_text))
+    doubtful = not all(map(trusts, context.offered)) and mentions_authority(whole, user_text)
     return Provenance("model", tools, evidence_of(content, context), quarantined=doubtful)
 
 
@@ -113,10 +115,12 @@ def quote_of(message: UserMessage, context: ToolContext) -> Evidence:
 
 
 def _check(content: str, exchange: Exchange | None, user_text: str) -> None:
-    if commands(content):
+    if is_injection(content):
         raise ToolError(REFUSALS["command"], code="memory_unsafe")
     secrets = secrets_in(content)
-    insisted = exchange is not None and insists(exchange) and all(each in user_text for each in secrets)
+    insisted = (
+        exchange is not None and confirms_secret(exchange) and all(each in user_text for each in secrets)
+    )
     if secrets and not insisted:
         raise ToolError(REFUSALS["secret"], code="memory_unsafe")
 

@@ -11,7 +11,7 @@ from gateway.errors import StorageError
 from gateway.ids import now_ms
 from gateway.memory import rendering, snapshot
 from gateway.memory.citation_estimate import cited_in
-from gateway.memory.context_changes import Changes, ContextState, changes_since, context_state
+from gateway.memory.context_changes import ContextDiff, ContextState, changes_since, context_state
 from gateway.memory.retrieval_gate.gate import RetrievalDecision, RetrievalGate, start_of
 from gateway.memory.search.query import MemoryQuery, SearchResult, known_key
 from gateway.memory.search.searcher import Searcher
@@ -140,7 +140,7 @@ class Recall:
         *,
         as_of: int | None,
         turns: Collection[str],
-    ) -> Changes:
+    ) -> ContextDiff:
         """The changes that a session is shown with its next message, within half of the retrieval budget: see
         `changes_since`."""
         half = self._settings.memory_turn_tokens // 2

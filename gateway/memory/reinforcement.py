@@ -7,7 +7,7 @@ from typing import Any
 from gateway.ids import now_ms
 from gateway.storage.memories import Evidence, MemoryRow
 
-EVIDENCE = 0.1
+CONFIDENCE_PER_QUOTE = 0.1
 """What each further quote of the user adds to the confidence in a memory."""
 
 
@@ -17,7 +17,7 @@ def reinforced(row: MemoryRow, evidence: Sequence[Evidence], **fields: Any) -> M
     return replace(
         row,
         evidence_count=row.evidence_count + max(1, quotes),
-        confidence=min(1.0, round(row.confidence + EVIDENCE * quotes, 2)),
+        confidence=min(1.0, round(row.confidence + CONFIDENCE_PER_QUOTE * quotes, 2)),
         last_used=max(now_ms(), row.last_used),
     )
 

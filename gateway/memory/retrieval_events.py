@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from gateway.events.content import Omission, Retrieval, RetrievalHit
 from gateway.lexical import estimate_tokens
-from gateway.memory.context_changes import Changes
+from gateway.memory.context_changes import ContextDiff
 from gateway.memory.search.query import Hit, SearchResult
 from gateway.memory.secret_detection import masked_row
 from gateway.memory.snapshot import MemorySnapshot
@@ -36,7 +36,7 @@ def snapshot_event(message: str, taken: MemorySnapshot) -> Retrieval:
     )
 
 
-def changes_event(message: str, changes: Changes) -> Retrieval:
+def changes_event(message: str, changes: ContextDiff) -> Retrieval:
     """The event of memories that were changed since the session began; there is at least one."""
     return Retrieval(
         query=message,

@@ -59,8 +59,8 @@ async def load(
 
 def fit(rows: Sequence[MemoryRow], tokens: int) -> tuple[list[MemoryRow], list[MemoryRow]]:
     """Of `rows`, ordered by priority, those that are shown in full and those shown by their summaries."""
-    forms = [_Form.of(row, tokens // MAX_SHARE) for row in rows]
-    full, listed, left = list[MemoryRow](), list[_Form](), tokens
+    forms = [_TokenCost.of(row, tokens // MAX_SHARE) for row in rows]
+    full, listed, left = list[MemoryRow](), list[_TokenCost](), tokens
     for form in forms:
         if form.needs > left:
             break
@@ -131,7 +131,7 @@ def _in_order(rows: Sequence[MemoryRow]) -> list[MemoryRow]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Form:
+class _TokenCost:
     """The tokens that a memory takes in `full`, and those that it `needs` to be shown at all; a `large` one
     is never made full."""
 
@@ -141,7 +141,7 @@ class _Form:
     large: bool
 
     @classmethod
-    def of(cls, row: MemoryRow, most: int) -> "_Form":
+    def of(cls, row: MemoryRow, most: int) -> "_TokenCost":
         full = _tokens(rendering.line(row))
         large = full > most
         brief = full if row.pinned and not large else min(full, _tokens(rendering.catalog_line(row)))

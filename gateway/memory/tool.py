@@ -61,7 +61,7 @@ def manage_memory(
     return _made(begin)
 
 
-def manage_nothing() -> FunctionTool:
+def unavailable_memory_tool() -> FunctionTool:
     """The tool where no memory is open: it can be looked at, and running it raises errors.ToolError."""
 
     def refuse(_: ToolContext) -> "MemoryCall":

@@ -10,7 +10,7 @@ from gateway.lexical import query_tokens
 from gateway.memory import rendering
 from gateway.memory.changes import Attribution, Changed
 from gateway.memory.confirmation import confirms
-from gateway.memory.corrections.cascade import reasons_of
+from gateway.memory.corrections.cascade import premises_of
 from gateway.memory.editor import Editor
 from gateway.memory.memories import MAX_DEPENDS_ON, Memories
 from gateway.memory.provenance import Provenance, provenance_of
@@ -214,7 +214,7 @@ class MemoryCall:
     async def _reasons(self, new: NewMemory) -> Sequence[str]:
         """The memories that a conclusion follows from which the user did not state: a model seldom names
         them, and more seldom repeats their words."""
-        reasons = reasons_of(new, self.context.found())[:MAX_DEPENDS_ON]
+        reasons = premises_of(new, self.context.found())[:MAX_DEPENDS_ON]
         rows = await self.memories.store.get(self.scope, *reasons) if reasons else ()
         return [row.id for row in rows if row.source != "document"]
 

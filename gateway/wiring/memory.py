@@ -57,7 +57,7 @@ async def open_memory(
 
         def changed(change: Changed) -> None:
             if searcher.embedding is not None:
-                searcher.embedding.nudge(AllScopes(change.row.user_id))
+                searcher.embedding.enqueue(AllScopes(change.row.user_id))
             on_change(change)
 
         memories = Memories(store, most=settings.memory_limit, on_change=changed)

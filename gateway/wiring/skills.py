@@ -12,7 +12,7 @@ from gateway.history.read_archive import NAME as READ_ARCHIVE
 from gateway.memory.households import households_of
 from gateway.memory.services import MemoryServices
 from gateway.memory.tool import NAME as MANAGE_MEMORY
-from gateway.memory.tool import manage_memory, manage_nothing
+from gateway.memory.tool import manage_memory, unavailable_memory_tool
 from gateway.schedules import tool as schedule_tool
 from gateway.schedules.schedule_editor import ScheduleEditor
 from gateway.settings import Settings
@@ -116,7 +116,7 @@ def artifact_skill(artifact_store: ArtifactStore | None) -> FunctionSkill:
 def memory_skill(settings: Settings, services: MemoryServices | None) -> FunctionSkill:
     """The tool with which a model looks after memories; without services it can only be listed."""
     if services is None:
-        return FunctionSkill(manage_nothing(), BUILT_IN, MANAGE_MEMORY)
+        return FunctionSkill(unavailable_memory_tool(), BUILT_IN, MANAGE_MEMORY)
     tool = manage_memory(
         services.memories,
         services.searcher,

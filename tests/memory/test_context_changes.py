@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from gateway.history.transcript import view
 from gateway.memory import snapshot
 from gateway.memory.changes import Attribution
-from gateway.memory.context_changes import Changes, changes_since, context_state
+from gateway.memory.context_changes import ContextDiff, changes_since, context_state
 from gateway.memory.memories import Memories
 from gateway.memory.validation import NewMemory
 from gateway.messages import FORGOTTEN, Message, recalled_block, recalled_in, text_block
@@ -44,7 +44,7 @@ class Session:
         taken = await snapshot.load(self.memories.store, ANN, (), tokens=6000)
         self.shown, self.as_of = dict(taken.digests), taken.as_of
 
-    async def turn(self, *, turns: Sequence[str] = (), tokens: int = TOKENS) -> Changes:
+    async def turn(self, *, turns: Sequence[str] = (), tokens: int = TOKENS) -> ContextDiff:
         store = self.memories.store
         state = await context_state(store, ANN, self.shown)
         found = await changes_since(
@@ -77,7 +77,7 @@ async def saved(memories: Memories, content: str, by: Attribution = BY, **fields
     return (await memories.save(ANN, new, by)).row
 
 
-def texts(found: Changes) -> list[str]:
+def texts(found: ContextDiff) -> list[str]:
     return [each.text for each in found.recalled if each.text]
 
 
@@ -146,7 +146,7 @@ async def test_what_may_not_be_recalled_any_more_is_forgotten(
             await memories.edit(ANN, row.id, {"quarantined": True}, BY)
         case _:
             away = replace(row, version=2, visibility="private", role_id="cook")
-            await memories.apply([await memories.step(away, "updated", BY)])
+            await memories.apply([await memories.plan(away, "updated", BY)])
     state = await context_state(memories.store, ANN, session.shown)
     (notice,) = (await session.turn()).recalled
 

@@ -8,7 +8,7 @@ import pytest
 
 from gateway.errors import DuplicateMemory, InvalidRequest, MemoryChanged, NotFound
 from gateway.lexical import tokens
-from gateway.memory.corrections.cascade import DERIVABLE_TYPES, reasons_of
+from gateway.memory.corrections.cascade import DERIVABLE_TYPES, premises_of
 from gateway.memory.memories import MAX_DEPENDS_ON, Memories
 from gateway.memory.validation import MAX_CONTENT, NewMemory
 from gateway.storage.memories import AllScopes, Evidence, Link, Scope
@@ -314,8 +314,8 @@ def test_a_conclusion_follows_from_what_it_shares_names_or_many_words_with(
     found = {"m_1": reason, "m_2": "The cat is called Tofu."}
 
     for kind in DERIVABLE_TYPES:
-        assert reasons_of(NewMemory(conclusion, type=kind), found) == (["m_1"] if follows else [])
-    assert reasons_of(NewMemory(conclusion, type="fact"), found) == []
+        assert premises_of(NewMemory(conclusion, type=kind), found) == (["m_1"] if follows else [])
+    assert premises_of(NewMemory(conclusion, type="fact"), found) == []
 
 
 async def test_another_content_puts_what_depends_on_it_in_doubt(

@@ -153,14 +153,14 @@ async def test_what_points_to_one_another_does_so_under_new_ids(memories: Memori
     root = (await memories.save(ANN_ALONE, NewMemory("Ann lives in Berlin"), BY)).row
     new = NewMemory("Her gym is around the corner", source="model")
     leaf = (await memories.save(ANN_ALONE, new, BY, depends_on=[root.id])).row
-    _, heir, _ = await corrections.correct(ANN, root.id, "replace", BY, new_content="Ann lives in Paris")
+    _, successor, _ = await corrections.correct(ANN, root.id, "replace", BY, new_content="Ann lives in Paris")
 
     report = await taken(memories, await exported(memories), BOB)
 
     assert (report.imported, report.links_dropped) == (3, 0)
     theirs = {row.content: row for row in (await rows_of(memories, BOB)).values()}
-    assert not {row.id for row in theirs.values()} & {root.id, leaf.id, heir.row.id}
-    old, gym, paris = (theirs[each.content] for each in (root, leaf, heir.row))
+    assert not {row.id for row in theirs.values()} & {root.id, leaf.id, successor.row.id}
+    old, gym, paris = (theirs[each.content] for each in (root, leaf, successor.row))
     assert (old.status, old.superseded_by) == ("replaced", paris.id)
     assert (gym.source, gym.flagged) == ("model", f"It depends on {root.id}, which was replaced.")
     assert set(await memories.store.links(gym.id)) == {
@@ -198,7 +198,7 @@ async def test_an_import_that_was_cut_off_is_completed_by_the_next(
 ) -> None:
     """What one that ended before the links took is not left without them."""
     root = (await memories.save(ANN_ALONE, NewMemory("Ann lives in Berlin"), BY)).row
-    _, heir = await Corrections(memories).correct(ANN, root.id, "replace", BY, new_content="In Paris")
+    _, successor = await Corrections(memories).correct(ANN, root.id, "replace", BY, new_content="In Paris")
     file = await exported(memories)
 
     async def breaking() -> AsyncIterator[bytes]:
@@ -213,7 +213,7 @@ async def test_an_import_that_was_cut_off_is_completed_by_the_next(
 
     assert (second.known, third.known) == (2, 2)
     row = (await rows_of(others))[root.id]
-    assert (row.superseded_by, row.version) == (heir.row.id, 2)
+    assert (row.superseded_by, row.version) == (successor.row.id, 2)
     assert len(await others.store.links(root.id)) == 1
 
 

@@ -55,16 +55,16 @@ async def test_what_is_saved_takes_the_place_of_what_it_corrects(
     first = await saved(memories, old, pinned=True, importance=5)
     follows = await saved(memories, "Be at home that day", first.id)
 
-    heir, gone, flagged = await keep(memories, new, stated, tags=["home"])
+    successor, gone, flagged = await keep(memories, new, stated, tags=["home"])
 
     assert set(await recalled(memories)) == {new, follows.content}
-    assert (heir.row.pinned, heir.row.importance, heir.row.tags) == (True, 5, ("home",))
-    assert (gone.row.id, gone.row.status, gone.row.superseded_by) == (first.id, "replaced", heir.row.id)
+    assert (successor.row.pinned, successor.row.importance, successor.row.tags) == (True, 5, ("home",))
+    assert (gone.row.id, gone.row.status, gone.row.superseded_by) == (first.id, "replaced", successor.row.id)
     assert [each.row.content for each in await memories.store.versions(ANN, first.id)] == [old, old]
     assert (flagged.row.id, flagged.operation) == (follows.id, "flagged")
-    links = await memories.store.links(heir.row.id)
-    assert Link(heir.row.id, first.id, "contradicts") in links
-    assert Link(follows.id, heir.row.id, "depends_on") in links
+    links = await memories.store.links(successor.row.id)
+    assert Link(successor.row.id, first.id, "contradicts") in links
+    assert Link(follows.id, successor.row.id, "depends_on") in links
 
 
 async def test_one_that_was_moved_may_be_moved_again(memories: Memories) -> None:
@@ -106,10 +106,10 @@ async def test_a_repeated_request_corrects_once(memories: Memories) -> None:
     await saved(memories, "Deploys run at 5 pm")
     new = NewMemory("Deploys now run at 6 pm")
 
-    heir, gone = await Editor(memories, ANN, ANN, BY.actor).save(new, BY.reason, key="t_1:toolu_1")
+    successor, gone = await Editor(memories, ANN, ANN, BY.actor).save(new, BY.reason, key="t_1:toolu_1")
     (again,) = await Editor(memories, ANN, ANN, BY.actor).save(new, BY.reason, key="t_1:toolu_1")
 
-    assert (gone.operation, again.repeated, again.row.id) == ("replaced", True, heir.row.id)
+    assert (gone.operation, again.repeated, again.row.id) == ("replaced", True, successor.row.id)
     assert len(await memories.list(ANN, REPLACED, limit=9)) == 1
 
 
@@ -146,11 +146,11 @@ async def test_two_interfaces_that_correct_one_memory_at_once(
     )
 
     (refused,) = [each for each in done if isinstance(each, GatewayError)]
-    ((gone, heir),) = [each for each in done if not isinstance(each, BaseException)]
+    ((gone, successor),) = [each for each in done if not isinstance(each, BaseException)]
     assert isinstance(refused, InvalidRequest if version is None else MemoryChanged)
-    assert (refused.details or {}).get("superseded_by", heir.row.id) == heir.row.id
-    assert gone.row.superseded_by == heir.row.id
-    assert await recalled(interfaces[1]) == [heir.row.content]
+    assert (refused.details or {}).get("superseded_by", successor.row.id) == successor.row.id
+    assert gone.row.superseded_by == successor.row.id
+    assert await recalled(interfaces[1]) == [successor.row.content]
 
 
 async def test_a_correction_and_a_change_at_once_leave_what_both_wrote(
@@ -159,7 +159,7 @@ async def test_a_correction_and_a_change_at_once_leave_what_both_wrote(
     """A memory that is pinned on the page while a model corrects it: the pin goes on, or is refused."""
     row = await saved(interfaces[0], "Choir practice is on Mondays")
 
-    (pinned,), (heir, gone) = await asyncio.gather(
+    (pinned,), (successor, gone) = await asyncio.gather(
         interfaces[1].edit(ANN, row.id, {"pinned": True}, BY),
         keep(interfaces[0], "Choir practice moved to Tuesdays"),
     )
@@ -167,8 +167,8 @@ async def test_a_correction_and_a_change_at_once_leave_what_both_wrote(
     versions = [each.operation for each in await interfaces[0].store.versions(ANN, row.id)]
     assert sorted(versions) == ["remembered", "replaced", "updated"]
     assert (await interfaces[1].get(ANN, row.id)).pinned is pinned.row.pinned is True
-    assert heir.row.pinned is (versions[-1] == "replaced")
-    assert gone.row.superseded_by == heir.row.id
+    assert successor.row.pinned is (versions[-1] == "replaced")
+    assert gone.row.superseded_by == successor.row.id
 
 
 @pytest.mark.parametrize(
@@ -190,15 +190,15 @@ async def test_all_that_a_correction_contradicts_gives_way_to_it(
     rows = [await saved(memories, old) for old in olds]
     follows = await saved(memories, "Send the agenda two days before", *(row.id for row in rows))
 
-    heir, *others = await keep(memories, new)
+    successor, *others = await keep(memories, new)
 
     assert set(await recalled(memories)) == {new, follows.content}
     assert {each.row.id: each.row.superseded_by for each in others if each.operation == "replaced"} == {
-        row.id: heir.row.id for row in rows
+        row.id: successor.row.id for row in rows
     }
     assert [each.row.id for each in others if each.operation == "flagged"] == [follows.id]
-    links = await memories.store.links(heir.row.id)
-    assert {Link(heir.row.id, row.id, "contradicts") for row in rows} < set(links)
+    links = await memories.store.links(successor.row.id)
+    assert {Link(successor.row.id, row.id, "contradicts") for row in rows} < set(links)
 
 
 @pytest.mark.parametrize(
@@ -216,8 +216,8 @@ async def test_a_correction_that_is_repeated_word_for_word_corrects_again(
     for content in (old, new, old):
         await keep(memories, content)
 
-    heir, gone = await keep(memories, new)
+    successor, gone = await keep(memories, new)
 
     assert await recalled(memories) == [new]
-    assert (heir.operation, gone.operation) == ("reinforced", "replaced")
-    assert gone.row.superseded_by == heir.row.id
+    assert (successor.operation, gone.operation) == ("reinforced", "replaced")
+    assert gone.row.superseded_by == successor.row.id

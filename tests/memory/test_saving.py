@@ -100,7 +100,7 @@ async def test_a_key_makes_a_reinforcement_repeatable_too(memories: Memories) ->
 async def test_what_is_said_again_or_anew_is_fresh_again(memories: Memories) -> None:
     """Other changes leave its freshness alone."""
     row = validation.make(NewMemory("likes tea"), ANN, "m_1", 1000)
-    await memories.apply([await memories.step(row, "remembered", BY)])
+    await memories.apply([await memories.plan(row, "remembered", BY)])
     (edited,) = await memories.edit(ANN, "m_1", {"importance": 5, "content": "Likes tea!"}, BY)
     assert edited.row.last_used == 1000
     reinforced = (await memories.save(ANN, NewMemory("likes tea"), BY)).row
@@ -110,7 +110,7 @@ async def test_what_is_said_again_or_anew_is_fresh_again(memories: Memories) -> 
     assert renewed.last_used == 2**41
 
     other = validation.make(NewMemory("eats early"), ANN, "m_2", 1000)
-    await memories.apply([await memories.step(other, "remembered", BY)])
+    await memories.apply([await memories.plan(other, "remembered", BY)])
     assert (await memories.edit(ANN, "m_2", {"content": "eats late"}, BY))[0].row.last_used > 1000
 
 

@@ -164,7 +164,7 @@ async def test_the_weightiest_of_all_stand_there(memories: Memories) -> None:
     """However many newer ones there are."""
     weighty = await save(memories, "对花生严重过敏", importance=5)
     steps = [
-        await memories.step(
+        await memories.plan(
             validation.make(NewMemory(f"fact {number}", importance=4), ANN, f"m_{number}", 2**41),
             "remembered",
             BY,
@@ -204,7 +204,7 @@ async def test_of_two_that_contradict_each_other_the_later_one_can_be_told(memor
     day = 24 * 60 * 60 * 1000
     for number, content in ((3, "牙醫約在週二"), (9, "The dentist is on Friday")):
         row = validation.make(NewMemory(content), ANN, f"m_{number}", number * day + day - 1)
-        await memories.store.write([await memories.step(row, "remembered", BY)], most=10)
+        await memories.store.write([await memories.plan(row, "remembered", BY)], most=10)
         shown = f"1970-01-{number + 1:02}: {content}"
 
         assert rendering.line(row) == f"[m_{number}] fact, {shown}"

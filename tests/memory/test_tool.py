@@ -19,7 +19,7 @@ from gateway.memory.changes import Attribution
 from gateway.memory.documents.document import document_of
 from gateway.memory.memories import Memories
 from gateway.memory.search.searcher import Searcher
-from gateway.memory.tool import manage_memory, manage_nothing
+from gateway.memory.tool import manage_memory, unavailable_memory_tool
 from gateway.memory.validation import NewMemory, indexed
 from gateway.storage.memories import AllScopes, Evidence, Filter, Scope
 from gateway.storage.memories.store import SqlMemories
@@ -459,7 +459,7 @@ def test_its_description_says_what_to_keep_and_what_not(model: Model) -> None:
 
 async def test_where_no_memory_is_open_the_tool_can_be_looked_at(model: Model) -> None:
     """It is the same to see, and says what to use instead."""
-    unopened = manage_nothing()
+    unopened = unavailable_memory_tool()
 
     assert unopened.spec == model.tool.spec
     with pytest.raises(ToolError, match="No memory is open here"):

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gateway.errors import StorageError
-from gateway.memory.tool import manage_nothing
+from gateway.memory.tool import unavailable_memory_tool
 from gateway.service.archiver import Archiver
 from gateway.service.upkeep import Upkeep
 from gateway.settings import Settings
@@ -265,7 +265,7 @@ async def test_what_is_erased_after_a_turn_was_accepted_is_not_told_to_it(
 
 def test_a_model_erases_nothing() -> None:
     """Its tool forgets, which a person can still look into: erasing is for a person."""
-    actions = manage_nothing().spec.input_schema["properties"]["action"]["enum"]
+    actions = unavailable_memory_tool().spec.input_schema["properties"]["action"]["enum"]
     assert actions == ["save", "list", "search", "update", "delete", "confirm"]
 
 

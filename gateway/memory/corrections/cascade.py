@@ -21,7 +21,7 @@ MAX_VISITED = 500
 
 DERIVABLE_TYPES: frozenset[MemoryType] = frozenset((*WORK_TYPES, "summary"))
 """The types of memories that may follow from others."""
-MIN_REASON_SHARE = 0.4
+MIN_PREMISE_SHARE = 0.4
 """The share of a memory's words that a conclusion has which stems from it."""
 _LATIN = re.compile(r"[A-Za-z0-9][\w.-]*", re.ASCII)
 _NAME = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-Z][\w.-]*|\b\w*\d[\w.-]*", re.ASCII)
@@ -29,19 +29,21 @@ _NAME = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-Z][\w.-]*|\b\w*\d[\w.-]*", re.ASCII)
 log = structlog.get_logger(__name__)
 
 
-async def superseding(
-    memories: Memories, viewer: Viewer, rows: Sequence[MemoryRow], heir: MemoryRow, by: Attribution
+async def replacement_changes(
+    memories: Memories, viewer: Viewer, rows: Sequence[MemoryRow], successor: MemoryRow, by: Attribution
 ) -> tuple[Sequence[Change], Sequence[Link]]:
-    """The changes by which `heir` takes the place of `rows`, those of `rows` first, and the links of `heir`
-    then. What depends on `rows` is flagged, but for the heir."""
+    """The changes by which `successor` takes the place of `rows`, those of `rows` first, and the links of
+    `successor` then. What depends on `rows` is flagged, but for the successor."""
     gone = {row.id for row in rows}
-    changes = {row.id: await memories.step(superseded(row, heir), "replaced", by) for row in rows}
+    changes = {row.id: await memories.plan(superseded(row, successor), "replaced", by) for row in rows}
     links: list[Link] = []
     for row in rows:
-        for flag in await flags(memories, viewer, row, "replaced", by, but=heir.id):
+        for flag in await flags(memories, viewer, row, "replaced", by, exclude=successor.id):
             changes.setdefault(flag.row.id, flag)
-        links.append(Link(heir.id, row.id, "contradicts"))
-        links += [each for each in await inherited(memories.store, [row], heir) if each.from_id not in gone]
+        links.append(Link(successor.id, row.id, "contradicts"))
+        links += [
+            each for each in await inherited(memories.store, [row], successor) if each.from_id not in gone
+        ]
     return list(changes.values()), list(dict.fromkeys(links))
 
 
@@ -56,14 +58,14 @@ async def flags(
     operation: Operation,
     by: Attribution,
     *,
-    but: str = "",
+    exclude: str = "",
 ) -> list[Change]:
     """A flag for what depends on `root`, in all of the user's roles and projects, but for the memory of that
     id and what depends on `root` through it alone."""
     why = f"It depends on {root.id}, which was {operation}."
     return [
-        await memories.step(next_version(row, flagged=why), "flagged", replace(by, reason=why))
-        for row in await _dependants(memories.store, viewer, root, but)
+        await memories.plan(next_version(row, flagged=why), "flagged", replace(by, reason=why))
+        for row in await _dependants(memories.store, viewer, root, exclude)
         if row.flagged is None and row.status != "replaced" and row.source != "document"
     ]
 
@@ -84,7 +86,7 @@ async def _dependants(store: MemoryStore, viewer: Viewer, root: MemoryRow, but: 
     return found
 
 
-def reasons_of(new: NewMemory, found: Mapping[str, str]) -> list[str]:
+def premises_of(new: NewMemory, found: Mapping[str, str]) -> list[str]:
     """Of the memories that were found for the user's message, by id with their texts, those that a conclusion
     stems from: they have a name or a number in common, or MIN_REASON_SHARE of their words. Other types of
     memories follow from nothing. Pure."""
@@ -95,7 +97,7 @@ def reasons_of(new: NewMemory, found: Mapping[str, str]) -> list[str]:
         memory_id
         for memory_id, text in found.items()
         if _names(text) & stated.words
-        or TextTerms.of(query_tokens(text)).share_in(stated) >= MIN_REASON_SHARE
+        or TextTerms.of(query_tokens(text)).share_in(stated) >= MIN_PREMISE_SHARE
     ]
 
 
@@ -105,17 +107,17 @@ def _names(text: str) -> set[str]:
     return {token for name in form.findall(text) for token in query_tokens(name) if len(token) > 1}
 
 
-async def inherited(store: MemoryStore, rows: Sequence[MemoryRow], heir: MemoryRow) -> list[Link]:
-    """The links by which others depend on `rows`, with their heir as the target; after a merge also the links
-    by which the rows depend on others."""
+async def inherited(store: MemoryStore, rows: Sequence[MemoryRow], successor: MemoryRow) -> list[Link]:
+    """The links by which others depend on `rows`, with their successor as the target; after a merge also the
+    links by which the rows depend on others."""
     old = {row.id for row in rows}
     found: list[Link] = []
     for row in rows:
         for link in await store.links(row.id):
             if link.relation != "depends_on":
                 continue
-            if link.to_id == row.id and link.from_id not in {*old, heir.id}:
-                found.append(Link(link.from_id, heir.id, "depends_on"))
+            if link.to_id == row.id and link.from_id not in {*old, successor.id}:
+                found.append(Link(link.from_id, successor.id, "depends_on"))
             if link.from_id == row.id and len(rows) > 1 and link.to_id not in old:
-                found.append(Link(heir.id, link.to_id, "depends_on"))
+                found.append(Link(successor.id, link.to_id, "depends_on"))
     return list(dict.fromkeys(found))

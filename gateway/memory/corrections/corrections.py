@@ -17,7 +17,7 @@ from gateway.errors import InvalidRequest
 from gateway.ids import new_memory_id, now_ms
 from gateway.memory import validation
 from gateway.memory.changes import Attribution
-from gateway.memory.corrections.cascade import flags, inherited, superseded, superseding
+from gateway.memory.corrections.cascade import flags, inherited, replacement_changes, superseded
 from gateway.memory.corrections.merging import check_changeable, merged, successor
 from gateway.memory.memories import Memories, not_found
 from gateway.memory.reinforcement import reinforced
@@ -50,7 +50,7 @@ OUTCOMES: dict[Action, tuple[Status, Operation]] = {
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """The changes of one correction; see `Editor.correct`. `also` are replaced with the memory."""
+    """The changes of one correction; see `Editor.correct`. `other_rows` are replaced with the memory."""
 
     memories: Memories
     viewer: Viewer
@@ -58,7 +58,7 @@ class Correction:
     by: Attribution
     quotes: Sequence[Evidence]
     version: int | None
-    also: Sequence[MemoryRow]
+    other_rows: Sequence[MemoryRow]
 
     async def restated(self, status: Status, operation: Operation) -> Sequence[Change]:
         """It stays, with another status."""
@@ -110,15 +110,15 @@ class Correction:
         return await self._superseded(row, known, after, "reinforced")
 
     async def _superseded(
-        self, row: MemoryRow, heir: MemoryRow, after: MemoryRow, operation: Operation
+        self, row: MemoryRow, successor: MemoryRow, after: MemoryRow, operation: Operation
     ) -> Sequence[Change]:
-        (gone, *others), links = await superseding(
-            self.memories, self.viewer, [row, *self.also], heir, self.by
+        (gone, *others), links = await replacement_changes(
+            self.memories, self.viewer, [row, *self.other_rows], successor, self.by
         )
         return [gone, await self._step(after, operation, links), *others]
 
     async def _step(self, row: MemoryRow, operation: Operation, links: Sequence[Link] = ()) -> Change:
-        return await self.memories.step(
+        return await self.memories.plan(
             row, operation, self.by, evidence=self.quotes, stated_by=self.viewer.user_id, links=links
         )
 
@@ -141,7 +141,7 @@ async def merge_of(
     quotes = [quote for row in rows for quote in await memories.store.evidence(viewer, row.id)]
     links = [Link(new.id, row.id, "merged_from") for row in rows]
     links += await inherited(memories.store, rows, new)
-    made = await memories.step(
+    made = await memories.plan(
         new,
         "merged",
         by,
@@ -149,4 +149,4 @@ async def merge_of(
         stated_by=viewer.user_id,
         links=links,
     )
-    return [made, *[await memories.step(superseded(row, new), "replaced", by) for row in rows]]
+    return [made, *[await memories.plan(superseded(row, new), "replaced", by) for row in rows]]

@@ -138,9 +138,9 @@ async def _import(
     row = validation.make(new, Scope(scope.user_id), new_memory_id(), document.updated_at)
     if known is None:
         row = replace(row, created_at=document.created_at)
-        await memories.apply([await memories.step(row, "remembered", by)])
+        await memories.apply([await memories.plan(row, "remembered", by)])
         return "remembered"
     taken = ("content", "summary", "digest", "context", "updated_at", "last_used")
     changed = replace(known, version=known.version + 1, **{name: getattr(row, name) for name in taken})
-    await memories.apply([await memories.step(changed, "updated", by)])
+    await memories.apply([await memories.plan(changed, "updated", by)])
     return "updated"

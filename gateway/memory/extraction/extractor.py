@@ -21,7 +21,7 @@ from gateway.memory.extraction.rejection_reasons import unsafe
 from gateway.memory.extraction.report import LearningReport, learning_id
 from gateway.memory.extraction.user_messages import Excerpt
 from gateway.memory.households import households_of
-from gateway.memory.injection_cues import empowers
+from gateway.memory.injection_cues import mentions_authority
 from gateway.memory.memories import Memories
 from gateway.memory.validation import NewMemory
 from gateway.model.prices import window
@@ -205,7 +205,7 @@ class Extractor:
             source="skill",
             importance=write.importance,
             confidence=SUGGESTED_CONFIDENCE,
-            quarantined=not source.trusted or empowers(write.content),
+            quarantined=not source.trusted or mentions_authority(write.content),
             tools=(source.tool,),
             metadata=write.metadata,
         )

@@ -55,7 +55,7 @@ class GroundedCandidate:
     def content(self) -> str:
         return self.candidate.content
 
-    def saying(self, content: str, **fields: str | None) -> "GroundedCandidate":
+    def with_content(self, content: str, **fields: str | None) -> "GroundedCandidate":
         """The same with another content."""
         candidate = self.candidate.model_copy(update={"content": content[:MAX_CONTENT]})
         return replace(self, candidate=candidate, **fields)
@@ -86,7 +86,7 @@ def ground(
                 clause_of(text, *span),
                 sentence_of(text, *span),
             )
-            worded = _worded(found, excerpt, trusts)
+            worded = _checked_wording(found, excerpt, trusts)
             return None if worded is None else _checked_context(worded, excerpt)
     return None
 
@@ -101,7 +101,7 @@ def _checked_context(found: GroundedCandidate, excerpt: Excerpt) -> GroundedCand
     return replace(found, doubt=found.doubt or _LEFT_OUT) if is_part else found
 
 
-def _worded(
+def _checked_wording(
     found: GroundedCandidate, excerpt: Excerpt, trusts: Callable[[str], bool]
 ) -> GroundedCandidate | None:
     user_text = "\n".join(excerpt.user_texts.values())
@@ -114,14 +114,14 @@ def _worded(
     if found.proposal is not None:
         own, user_text = found.proposal.quote, f"{user_text}\n{excerpt.answers[found.proposal.position]}"
         if is_assent(found.content) or is_contentless(found.content):
-            return found.saying(own)
+            return found.with_content(own)
     elif is_assent(found.content):
-        return found.saying(own)
+        return found.with_content(own)
     match faithfulness_of(found.content, own, user_text):
         case "agrees":
             return found
         case "translated" if len(content_words(own)) >= MIN_OWN_WORDS:
-            return found.saying(own, note="It is kept in the words in which it was said.")
+            return found.with_content(own, note="It is kept in the words in which it was said.")
         case _:
             return replace(found, doubt=found.doubt or "It is told in other words than it was said in.")
 

@@ -156,7 +156,7 @@ class Reconciler:
             evidence=self._evidence(candidate)[0],
             new_content=content,
             source="conversation",
-            also=rows[1:],
+            other_rows=rows[1:],
         )
 
     async def _add(self, candidate: GroundedCandidate, by: Attribution, key: str) -> Sequence[Changed] | str:

@@ -7,7 +7,7 @@ from typing import Literal
 from gateway.lexical import plain_form, query_tokens
 from gateway.memory.extraction.grounding import GroundedCandidate
 from gateway.memory.extraction.transient_messages import TransientKind, asks_to_forget, transient_kind
-from gateway.memory.injection_cues import commands
+from gateway.memory.injection_cues import is_injection
 from gateway.memory.secret_detection import is_secret
 from gateway.memory.sentences import QUESTION_END, clauses
 
@@ -112,4 +112,4 @@ def unsafe(text: str) -> Literal["secret", "instruction"] | None:
     model."""
     if is_secret(text):
         return "secret"
-    return "instruction" if commands(text) else None
+    return "instruction" if is_injection(text) else None

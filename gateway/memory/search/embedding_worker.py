@@ -66,7 +66,7 @@ class EmbeddingWorker:
         self._complete: dict[Viewer, int] = {}  # the store's state in which no vector was missing
         self._refused: dict[str, None] = {}  # digests
 
-    def nudge(self, viewer: Viewer) -> None:
+    def enqueue(self, viewer: Viewer) -> None:
         """Queues the viewer: some of its memories may have no vector. Never raises and never waits."""
         self._backlog.add(viewer, None)
 

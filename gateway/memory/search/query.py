@@ -8,7 +8,7 @@ from gateway.events.content import Omission
 from gateway.storage.memories import MemoryRow, MemoryType, Passage
 
 Mode = Literal["catalog", "details"]
-Form = Literal["full", "passage", "summary"]
+Rendering = Literal["full", "passage", "summary"]
 """How a memory is shown: everything, the passage of a long one that fits the query, or its summary."""
 
 
@@ -48,7 +48,7 @@ class Hit:
     vector_rank: int | None
     freshness: float
     passage: Passage | None = None
-    form: Form = "full"
+    form: Rendering = "full"
     known: bool = False
 
 

@@ -8,7 +8,7 @@ from gateway.events.content import Omission
 from gateway.ids import DAY_MS
 from gateway.lexical import estimate_tokens, tokens
 from gateway.memory import rendering
-from gateway.memory.search.query import Form, Hit, MemoryQuery, known_key
+from gateway.memory.search.query import Hit, MemoryQuery, Rendering, known_key
 from gateway.memory.similarity.comparison import is_same
 from gateway.storage.memories import Match, MemoryRow
 
@@ -93,14 +93,14 @@ def rendered_tokens(hit: Hit) -> int:
     return 0 if hit.known else estimate_tokens(rendering.in_form(hit))
 
 
-def _is_known(hit: Hit, form: Form, known: Collection[str]) -> bool:
+def _is_known(hit: Hit, form: Rendering, known: Collection[str]) -> bool:
     if form == "summary":
         return hit.row.id in known
     is_part = form == "passage" and hit.passage and known_key(hit.row.id, hit.passage.number) in known
     return bool(is_part) or known_key(hit.row.id, "full") in known
 
 
-def _forms(hit: Hit, query: MemoryQuery) -> Sequence[Form]:
+def _forms(hit: Hit, query: MemoryQuery) -> Sequence[Rendering]:
     """How a memory may be shown, the fullest first. A long memory's passage has more of it than its summary,
     and a summary that leaves something out less than the content."""
     if query.mode == "details":

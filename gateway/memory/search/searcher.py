@@ -100,7 +100,7 @@ class Searcher:
         there, and may be far."""
         if not (self._embeddings and self._index and self.embedding and query.text.strip()):
             return (), False
-        self.embedding.nudge(viewer)
+        self.embedding.enqueue(viewer)
         if query.plainly:
             return (), False
         if not self._breaker.allow(monotonic()):

@@ -48,7 +48,7 @@ async def remember(
     """A runtime memory on the subject of `fields()`, last changed at `at`."""
     new = NewMemory(content, type="skill", skill="标志设计", reference=reference)
     row = make(new, scope, f"m_{at:016x}", at)
-    await memories.apply([await memories.step(row, "remembered", BY)])
+    await memories.apply([await memories.plan(row, "remembered", BY)])
     return row
 
 

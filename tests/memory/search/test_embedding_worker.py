@@ -55,9 +55,9 @@ async def test_each_memory_is_embedded_once(
     """In batches; and when there is nothing new, nothing is asked."""
     await put(store, *(made(f"记忆 number {number}") for number in range(150)))
     async with embedding(EmbeddingWorker(store, embeddings, pause=0)) as work:
-        work.nudge(ANN)
+        work.enqueue(ANN)
         await work.settled()
-        work.nudge(ANN)
+        work.enqueue(ANN)
         await work.settled()
 
     assert await missing_vectors(store) == 0
@@ -80,8 +80,8 @@ async def test_two_replicas_pay_for_each_memory_once(
         embedding(EmbeddingWorker(two, embeddings, second, pause=0)) as there,
     ):
         await put(one, *(made(f"记忆 number {number}") for number in range(150)))
-        here.nudge(ANN)
-        there.nudge(ANN)
+        here.enqueue(ANN)
+        there.enqueue(ANN)
         await asyncio.gather(here.settled(), there.settled())
         assert await one.missing_vectors(ANN, "m", limit=1000) == []
 
@@ -93,12 +93,12 @@ async def test_what_was_changed_is_embedded_again(
 ) -> None:
     memory_id = await save(store, "养了一只猫")
     async with embedding(EmbeddingWorker(store, embeddings, pause=0)) as work:
-        work.nudge(ANN)
+        work.enqueue(ANN)
         await work.settled()
         await Memories(store, most=10).edit(
             ANN, memory_id, {"content": "养了两只狗"}, Attribution("ann", "so")
         )
-        work.nudge(ANN)
+        work.enqueue(ANN)
         await work.settled()
 
     assert server.texts == ["养了一只猫", "养了两只狗"]
@@ -112,7 +112,7 @@ async def test_a_failure_is_tried_again(
     await save(store, "养了一只猫")
     server.failures = 3
     async with embedding(EmbeddingWorker(store, embeddings, first_retry=0)) as work:
-        work.nudge(ANN)
+        work.enqueue(ANN)
         await work.settled()
 
     assert await missing_vectors(store) == 0
@@ -126,12 +126,12 @@ async def test_one_that_is_refused_does_not_keep_others_back(
     server.poison = "bad"
     await put(store, *(made(f"{'bad' if number == 3 else 'good'} memory {number}") for number in range(9)))
     async with embedding(EmbeddingWorker(store, embeddings, pause=0)) as work:
-        work.nudge(ANN)
+        work.enqueue(ANN)
         await work.settled()
         assert await missing_vectors(store) == 1
         asked = len(server.asked)
         await save(store, "another good one")
-        work.nudge(ANN)
+        work.enqueue(ANN)
         await work.settled()
 
     assert await missing_vectors(store) == 1
@@ -146,7 +146,7 @@ async def test_a_memory_of_many_passages_is_embedded_in_several_requests(
     row = document_of({"type": "reference", "skill": "novel", "content": content}, 1).as_row
     await store.put_documents([(row, indexed(row))])
     async with embedding(EmbeddingWorker(store, embeddings, pause=0)) as work:
-        work.nudge(ANN)
+        work.enqueue(ANN)
         await work.settled()
 
     vectors = await store.vectors(ANN, "m")

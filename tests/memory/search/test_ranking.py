@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gateway.ids import now_ms
 from gateway.memory.passages import passages
-from gateway.memory.search.query import Form, Hit, MemoryQuery, Mode, known_key
+from gateway.memory.search.query import Hit, MemoryQuery, Mode, Rendering, known_key
 from gateway.memory.search.ranking import (
     MIN_FRESHNESS,
     freshness,
@@ -126,7 +126,7 @@ def test_of_a_long_memory_the_passage_is_shown_that_fits() -> None:
     hit = long_hit("Ferry handbook. " + "The crew counts the lifebelts. " * 200)
     line = rendered_tokens(replace(hit, form="summary"))
 
-    def forms(budget: int, mode: Mode) -> tuple[list[Form], list[str]]:
+    def forms(budget: int, mode: Mode) -> tuple[list[Rendering], list[str]]:
         hits, omissions, spent = select([hit], MemoryQuery("", limit=9, budget_tokens=budget, mode=mode))
         assert spent <= budget
         return [each.form for each in hits], [each.reason for each in omissions]
@@ -160,7 +160,7 @@ def test_a_memory_that_its_summary_cuts_is_shown_whole_where_there_is_room() -> 
     row = made("The ferry leaves at six. " + "Bicycles travel on the lower deck. " * 20)
     hit = Hit(row, 1.0, 1, None, 1.0)
 
-    def forms(budget: int) -> list[Form]:
+    def forms(budget: int) -> list[Rendering]:
         return [
             each.form
             for each in select([hit], MemoryQuery("", limit=9, budget_tokens=budget, mode="catalog"))[0]

@@ -157,7 +157,7 @@ async def test_forgotten_is_forgotten(store: SqlMemories, both: Searcher) -> Non
     """By words and by meaning."""
     memory_id = await save(store, "家里的猫叫芝麻")
     assert both.embedding
-    both.embedding.nudge(ANN)
+    both.embedding.enqueue(ANN)
     await both.embedding.settled()
     assert ids(await both.find(ANN, MemoryQuery("宠物"))) == [memory_id]
 
@@ -189,7 +189,7 @@ async def test_either_way_of_finding_is_enough(store: SqlMemories, both: Searche
         store, *(made(f"无关的事 {number}：{'晴雨雪风雾霜'[number % 6]}天的记录") for number in range(30))
     )
     assert both.embedding
-    both.embedding.nudge(ANN)
+    both.embedding.enqueue(ANN)
     await both.embedding.settled()
 
     found = await both.find(ANN, MemoryQuery("宠物"))
@@ -209,7 +209,7 @@ async def test_what_has_to_answer_plainly_is_found_by_its_words(store: SqlMemori
     await save(store, "家里养了一只猫，叫芝麻")
     by_word = await save(store, "宠物医院周三休息")
     assert both.embedding
-    both.embedding.nudge(ANN)
+    both.embedding.enqueue(ANN)
     await both.embedding.settled()
 
     assert len(ids(await both.find(ANN, MemoryQuery("宠物")))) == 2
@@ -262,7 +262,7 @@ async def test_meaning_does_not_reach_what_is_filtered_out(store: SqlMemories, b
     await save(store, "鲍勃的猫", Scope("bob"), type="fact")
     assert both.embedding
     for viewer in (ANN, Scope("bob")):
-        both.embedding.nudge(viewer)
+        both.embedding.enqueue(viewer)
     await both.embedding.settled()
 
     found = await both.find(ANN, MemoryQuery("pet", types=["fact"], since=now_ms() - 7 * DAY))
@@ -279,7 +279,7 @@ async def test_nearer_ones_of_another_type_do_not_stand_in_the_way(
     await put(store, *(made(f"别的事情 {number} 与此无关", type="event") for number in range(250)))
     wanted = await save(store, "猫和狗都怕打雷", type="constraint")
     assert both.embedding
-    both.embedding.nudge(ANN)
+    both.embedding.enqueue(ANN)
     await both.embedding.settled()
 
     assert ids(await both.find(ANN, MemoryQuery("pet", types=["constraint"]))) == [wanted]
@@ -373,7 +373,7 @@ async def test_the_passage_of_a_long_memory_that_means_it_is_found(
         store, *(made(f"无关的事 {number}：{'晴雨雪风雾霜'[number % 6]}天的记录") for number in range(30))
     )
     assert both.embedding
-    both.embedding.nudge(ANN)
+    both.embedding.enqueue(ANN)
     await both.embedding.settled()
 
     async def passage(question: str) -> str:
