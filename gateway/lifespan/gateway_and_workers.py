@@ -249,4 +249,4 @@ async def _open_audit(process: Process) -> UserAudit:
     process.app.state.audit = recorder = AuditRecorder(process.storage.audit)
     process.stack.push_async_callback(recorder.close)
     await process.run(recorder.run, "audit")
-    return UserAudit(process.storage.audit, process.settings)
+    return UserAudit(process.storage.audit, recorder, process.settings)

@@ -171,15 +171,18 @@ def _log(entry: AuditEntry) -> None:
 class UserAudit:
     """What admins read, each of their own tenant."""
 
-    def __init__(self, audit: AuditLog, settings: Settings) -> None:
+    def __init__(self, audit: AuditLog, recorder: AuditRecorder, settings: Settings) -> None:
         self._audit = audit
+        self._recorder = recorder
         self._days = settings.audit_days
 
     async def list(
         self, who: Principal, wanted: AuditFilter, *, before: int | None, limit: int
     ) -> Sequence[StoredEntry]:
-        """The newest first. Raises errors.Forbidden: they are no admin."""
+        """The newest first, with all that was done in this process before. Raises errors.Forbidden: they are
+        no admin."""
         who.check("admin")
+        await self._recorder.flush()
         return await self._audit.list(who.tenant, wanted, before=before, limit=limit)
 
     async def export(self, who: Principal, wanted: AuditFilter) -> AsyncGenerator[StoredEntry]:

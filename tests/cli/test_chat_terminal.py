@@ -295,7 +295,7 @@ def test_a_long_code_block_is_complete_though_the_screen_is_small(running: Runni
     when the terminal becomes another size meanwhile."""
     lines = [f"line_{number} = {number}" for number in range(40)]
     said = "\n".join(f"/say {each}" for each in ("Before.", "```python", *lines, "```", "After."))
-    with terminal(tmp_path, "chat", f"{said}\n/pace 10", "--url", running.url, lines=10) as shown:
+    with terminal(tmp_path, "chat", f"{said}\n/pace 30", "--url", running.url, lines=10) as shown:
         shown.shows("line_12")
         shown.resize(60, 12)
         assert shown.ended() == 0
