@@ -40,7 +40,7 @@ BROWSER_FIELDS = (
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"cross-origin-opener-policy", b"same-origin"),
 )
-"""Of each answer that has none of that name."""
+"""Header fields that are added where an answer does not have them."""
 
 PROBES = frozenset({"/healthz", "/readyz"})
 """What is asked for by who watches over the gateway: never limited."""

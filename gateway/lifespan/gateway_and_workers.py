@@ -195,6 +195,7 @@ async def _open_personal_data(process: Process, gateway: Gateway) -> PersonErase
         persons=storage.persons,
         erasures=storage.person_erasures,
         audit=storage.audit,
+        recorder=state.audit,
         being_erased=being_erased,
     )
     parts = Erasing(

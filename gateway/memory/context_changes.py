@@ -56,7 +56,7 @@ async def context_state(store: MemoryStore, scope: Scope, digests: Mapping[str, 
         if not there:
             break
         found |= {row.id: row for row in there}
-    now = {memory_id: _heir(found, memory_id) for memory_id in digests}
+    now = {memory_id: _successor_of(found, memory_id) for memory_id in digests}
     corrected = {
         memory_id: row
         for memory_id, row in now.items()
@@ -127,7 +127,7 @@ async def _new(
     return new, max(0, count - len(rows) - before)
 
 
-def _heir(found: Mapping[str, MemoryRow], memory_id: str) -> MemoryRow | None:
+def _successor_of(found: Mapping[str, MemoryRow], memory_id: str) -> MemoryRow | None:
     """The memory or its successor, if it may be recalled."""
     row = found.get(memory_id)
     for _ in range(MAX_SUCCESSORS):

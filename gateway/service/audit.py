@@ -116,10 +116,7 @@ class AuditRecorder:
                 self._end_counts()
             if self._queue:
                 await asyncio.sleep(GATHER)
-            try:
-                await self.flush()
-            except StorageError as error:
-                log.warning("audit_not_stored", code=error.code, error=str(error), entries=len(self._queue))
+            if not await self.catch_up():
                 await asyncio.sleep(RETRY)
 
     async def close(self) -> None:
@@ -129,6 +126,15 @@ class AuditRecorder:
             await self.flush()
         except StorageError as error:
             log.error("audit_lost", code=error.code, error=str(error), entries=len(self._queue))
+
+    async def catch_up(self) -> bool:
+        """Stores all that is queued. False: the database cannot, and the rest stays queued."""
+        try:
+            await finish(self.flush())
+        except StorageError as error:
+            log.warning("audit_not_stored", code=error.code, error=str(error), entries=len(self._queue))
+            return False
+        return True
 
     async def flush(self) -> None:
         """Stores all that is queued. Raises errors.StorageError: the rest stays queued."""
@@ -179,10 +185,11 @@ class UserAudit:
     async def list(
         self, who: Principal, wanted: AuditFilter, *, before: int | None, limit: int
     ) -> Sequence[StoredEntry]:
-        """The newest first, with all that was done in this process before. Raises errors.Forbidden: they are
-        no admin."""
+        """The newest first, with what was done in this process before, if that can be stored. Raises
+        errors.Forbidden: they are no admin."""
         who.check("admin")
-        await self._recorder.flush()
+        if before is None:
+            await self._recorder.catch_up()
         return await self._audit.list(who.tenant, wanted, before=before, limit=limit)
 
     async def export(self, who: Principal, wanted: AuditFilter) -> AsyncGenerator[StoredEntry]:

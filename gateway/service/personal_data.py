@@ -25,6 +25,7 @@ from gateway.errors import GatewayError, InvalidRequest, NotFound
 from gateway.ids import new_erasure_id, now_ms
 from gateway.memory.households import households_of
 from gateway.service.admin_rights import person_of
+from gateway.service.audit import AuditRecorder
 from gateway.service.dependencies import Dependencies
 from gateway.service.gateway import Gateway
 from gateway.service.person_erasure import pseudonym_of
@@ -54,6 +55,7 @@ class PersonalData:
         persons: Persons,
         erasures: PersonErasures,
         audit: AuditLog,
+        recorder: AuditRecorder,
         being_erased: BeingErased,
     ) -> None:
         self._deps = deps
@@ -61,6 +63,7 @@ class PersonalData:
         self._persons = persons
         self._erasures = erasures
         self._audit = audit
+        self._recorder = recorder
         self._being_erased = being_erased
 
     # Export
@@ -173,6 +176,7 @@ class PersonalData:
 
     async def _entries(self, user_id: str) -> Lines:
         before: int | None = None
+        await self._recorder.catch_up()
         while found := await self._audit.about(user_id, before=before, limit=PAGE):
             for each in found:
                 yield {"number": each.number, **asdict(each.entry)}

@@ -28,8 +28,8 @@ from gateway.tools.fetch.webhook_posts import MAX_CONNECTIONS, Answered, Webhook
 
 LOOK_EVERY = 2.0
 """Seconds between two looks for what is due though nothing happened here."""
-MIN_PAUSE = 0.1
-"""Seconds from one look to the next: where many turns end, not each is looked for by itself."""
+GATHER = 0.1
+"""Seconds from an event to the look for its deliveries: where many turns end, not each has one of its own."""
 PAGE = 100
 MAX_CONCURRENT = MAX_CONNECTIONS
 MAX_OF_WEBHOOK = 4
@@ -75,16 +75,18 @@ class WebhookWorker:
         self._lease = int((settings.webhook_timeout + CLOCKS_DIFFER) * 1000)
         self._after = ""
         self._wake = asyncio.Event()
+        self._timer: asyncio.TimerHandle | None = None
         self._posting = Counter[str]()
         self._tasks = set[asyncio.Task[None]]()
 
     def watch(self, session_id: str, events: Sequence[StoredEvent]) -> None:
         """An observer of the bus: quick, and never raises."""
-        if any(event.type in ENQUEUED_WITH for event in events):
-            self._wake.set()
+        if self._timer is None and any(event.type in ENQUEUED_WITH for event in events):
+            self._timer = asyncio.get_running_loop().call_later(GATHER, self.look)
 
     def look(self) -> None:
         """Something may be due."""
+        self._timer = None
         self._wake.set()
 
     async def run(self) -> None:
@@ -96,7 +98,6 @@ class WebhookWorker:
                     await self._begin()
                 except StorageError as error:
                     log.warning("webhooks_not_looked_at", code=error.code, error=str(error))
-                await asyncio.sleep(MIN_PAUSE)
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._wake.wait(), LOOK_EVERY)
         finally:

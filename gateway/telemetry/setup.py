@@ -71,7 +71,7 @@ class Telemetry:
         self.observer.notify(lambda reader: reader.learned(run))
 
     def model_called(self, call: ModelCall) -> None:
-        """For model calls beside a turn's answer (`model.calls.ModelCalls`)."""
+        """For model calls beside a turn's answer (`model.side_calls.ModelCalls`)."""
         self.observer.notify(lambda reader: reader.model_called(call))
 
     async def render_metrics(self, accept: str = "") -> tuple[bytes, str]:

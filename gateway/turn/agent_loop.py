@@ -20,8 +20,8 @@ CUT_SHORT = {
 async def run_agent_loop(turn: TurnContext) -> Ending | None:
     """Goes on from the turn's progress and history to the end.
 
-    Returns how the turn ends; it is not finalized yet. None: it was parked, and awaits an approval, or it is
-    left to another replica.
+    Returns how the turn ends; it is not finalized yet. None: it is suspended for an approval, or left to
+    another replica.
 
     Raises:
         ModelError: the model failed for good; what it streamed is still open.

@@ -170,7 +170,7 @@ def digests_of(history: History) -> dict[str, str]:
 def known_of(history: History, rows: Sequence[MemoryRow], *, exclude: Collection[str] = ()) -> InContext:
     """The memories in a session's context, and which of them the model was shown in full. `rows` are their
     current versions: only the digest is kept of what was shown, so that a memory that has changed since does
-    not count as shown in full. Memories in `but` are left out."""
+    not count as shown in full. Memories in `exclude` are left out."""
     prompted = history.memories or PromptMemories("", {}, history.generation_from)
     now = {row.id: digest_of(row) for row in rows}
     # A line has the content; the other fields of a memory are shown when it is retrieved.

@@ -60,7 +60,7 @@ async def settle_interrupted(turn: TurnContext) -> None:
 
 async def run_tool_calls(turn: TurnContext) -> Message | None:
     """Runs the recorded calls that have no result yet and returns the message that answers all of them; None
-    when the turn was parked, because a person has to decide about one, or a client to run it.
+    when the turn is suspended, because a person has to decide about one, or a client to run it.
 
     Every intent is durable before any tool starts, and every decision before the call it is about. The
     results are on their way to the log: the model's next answer follows them there.

@@ -65,7 +65,7 @@ async def close_from_log(
     shown: Callable[[Accepted], int] = lambda _: 0,
 ) -> None:
     """Ends a turn from the log, independent of its former writer and of appends still on the way: a new
-    epoch begins, so that all of that is refused. Nothing happens when the turn is over or parked, or another
+    epoch begins, so that all of that is refused. Nothing happens when the turn is over, suspended or another
     replica's. `shown` is the highest number that readers know of its session.
 
     Raises:

@@ -82,7 +82,6 @@ async def test_two_teams_run_into_each_kind_of_limit_and_one_of_them_is_erased(
         await _requests(client, olga)
         kept = await _storage(dan)
 
-        await client.app.state.audit.flush()
         theirs = "/api/users/dan/{}?tenant=blue"
         assert (await cleo.get(theirs.format("export"))).status_code == 403
         archive = zipfile.ZipFile(io.BytesIO((await olga.get(theirs.format("export"))).content))

@@ -70,10 +70,10 @@ async def flags(
     ]
 
 
-async def _dependants(store: MemoryStore, viewer: Viewer, root: MemoryRow, but: str) -> Sequence[MemoryRow]:
+async def _dependants(store: MemoryStore, viewer: Viewer, root: MemoryRow, omit: str) -> Sequence[MemoryRow]:
     """The memories that depend on `root`, directly or transitively."""
     everything = AllScopes(viewer.user_id, viewer.households)
-    walked, waiting, found = {root.id, but}, [root.id], list[MemoryRow]()
+    walked, waiting, found = {root.id, omit}, [root.id], list[MemoryRow]()
     while waiting and len(walked) < MAX_VISITED:
         links = await store.links(waiting.pop(0))
         reached = [link.from_id for link in links if link.relation == "depends_on"]
@@ -88,7 +88,7 @@ async def _dependants(store: MemoryStore, viewer: Viewer, root: MemoryRow, but: 
 
 def premises_of(new: NewMemory, found: Mapping[str, str]) -> list[str]:
     """Of the memories that were found for the user's message, by id with their texts, those that a conclusion
-    stems from: they have a name or a number in common, or MIN_REASON_SHARE of their words. Other types of
+    stems from: they have a name or a number in common, or MIN_PREMISE_SHARE of their words. Other types of
     memories follow from nothing. Pure."""
     if new.type not in DERIVABLE_TYPES:
         return []

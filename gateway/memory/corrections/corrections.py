@@ -18,7 +18,7 @@ from gateway.ids import new_memory_id, now_ms
 from gateway.memory import validation
 from gateway.memory.changes import Attribution
 from gateway.memory.corrections.cascade import flags, inherited, replacement_changes, superseded
-from gateway.memory.corrections.merging import check_changeable, merged, successor
+from gateway.memory.corrections.merging import check_changeable, merged, successor_of
 from gateway.memory.memories import Memories, not_found
 from gateway.memory.reinforcement import reinforced
 from gateway.memory.versions import check_version, next_version
@@ -81,7 +81,7 @@ class Correction:
         row = await self._row()
         if validation.digest_of(content) == row.digest:
             raise InvalidRequest(f"{row.id} says that already.")
-        new = successor(
+        new = successor_of(
             row,
             self.viewer.user_id,
             content,

@@ -28,7 +28,7 @@ def check_changeable(row: MemoryRow) -> None:
         )
 
 
-def successor(
+def successor_of(
     row: MemoryRow, user_id: str, content: str, memory_id: str, at: int, **fields: Any
 ) -> MemoryRow:
     """The first version of what `user_id` has remembered instead of `row`, for the same people, out of
@@ -77,7 +77,7 @@ def merged(rows: Sequence[MemoryRow], user_id: str, memory_id: str, at: int) -> 
     rows = sorted(rows, key=lambda row: (row.created_at, row.id))
     content = joined([row.content for row in rows])
     flat = " ".join(content.split())
-    return successor(
+    return successor_of(
         max(rows, key=lambda row: (row.importance, row.updated_at)),
         user_id,
         content,

@@ -127,7 +127,7 @@ class ApprovalRequests(Protocol):
 
     async def decide(self, row: ApprovalRow, verdict: Verdict) -> tuple[ApprovalRow, Accepted | None]:
         """Stores the decision, with the grant that its scope means. The row as it is now, and the turn when
-        this was what it was parked for: it is the caller's from then on. The same decision again (with its
+        this was what it was suspended for: it is the caller's from then on. The same decision again (with its
         scope and arguments) changes nothing.
 
         Raises:

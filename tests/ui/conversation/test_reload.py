@@ -40,6 +40,7 @@ turn and of the composer. Nothing while Markdown is not parsed. React's ids are 
 
 QUIET = """() => new Promise(done => {
     const finish = () => { observer.disconnect(); done(); };
+    setTimeout(finish, 2000);
     let rest = setTimeout(finish, 100);
     const observer = new MutationObserver(() => { clearTimeout(rest); rest = setTimeout(finish, 100); });
     observer.observe(document, { subtree: true, childList: true, characterData: true, attributes: true });
