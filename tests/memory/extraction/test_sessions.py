@@ -359,6 +359,7 @@ async def test_at_the_end_of_a_session_all_of_it_is_read_once(tmp_path: Path) ->
 async def test_an_archived_session_is_learned_from(tmp_path: Path) -> None:
     """Its messages are read in the archive."""
     async with sessions(tmp_path, by_words, memory_learning="sessions") as opened:
+        await opened.learning.settled()  # it has looked for sessions of a former process
         await opened.say(TEA)
         archiver = Archiver(opened.deps, ended=opened.learning.session_ended)
         await archiver.archive(await opened.storage.sessions.get("s", OWNER))
@@ -370,6 +371,7 @@ async def test_an_archived_session_is_learned_from(tmp_path: Path) -> None:
 
 async def test_a_session_that_was_deleted_is_passed_over(tmp_path: Path) -> None:
     async with sessions(tmp_path, by_words, memory_learning="sessions") as opened:
+        await opened.learning.settled()  # it has looked for sessions of a former process
         await opened.say(TEA)
         session = await opened.storage.sessions.get("s", OWNER)
         await opened.storage.sessions.delete("s", OWNER)
