@@ -77,6 +77,7 @@ async def test_turns_that_end_together_are_read_together(tmp_path: Path) -> None
 async def test_a_turn_that_runs_is_learned_from_when_it_is_over(tmp_path: Path) -> None:
     """Its model may be about to save the same in its own words: to forget that would leave the other."""
     async with sessions(tmp_path, by_words, memory_learning="sessions") as opened:
+        await opened.learning.settled()  # what a start looks for is over
         await opened.say(TEA)
         finish = await opened.say(CITY, end=False)
         await opened.end()
@@ -339,6 +340,7 @@ async def test_a_full_store_is_a_line_in_the_log_without_what_is_in_it(tmp_path:
 async def test_at_the_end_of_a_session_all_of_it_is_read_once(tmp_path: Path) -> None:
     """At its next end only what was said since."""
     async with sessions(tmp_path, by_words, memory_learning="sessions") as opened:
+        await opened.learning.settled()  # what a start looks for is over
         await opened.say(TEA)
         await opened.say("我叫小明")
         assert opened.model.requests == []
@@ -359,7 +361,7 @@ async def test_at_the_end_of_a_session_all_of_it_is_read_once(tmp_path: Path) ->
 async def test_an_archived_session_is_learned_from(tmp_path: Path) -> None:
     """Its messages are read in the archive."""
     async with sessions(tmp_path, by_words, memory_learning="sessions") as opened:
-        await opened.learning.settled()  # it has looked for sessions of a former process
+        await opened.learning.settled()  # what a start looks for is over
         await opened.say(TEA)
         archiver = Archiver(opened.deps, ended=opened.learning.session_ended)
         await archiver.archive(await opened.storage.sessions.get("s", OWNER))
@@ -371,7 +373,7 @@ async def test_an_archived_session_is_learned_from(tmp_path: Path) -> None:
 
 async def test_a_session_that_was_deleted_is_passed_over(tmp_path: Path) -> None:
     async with sessions(tmp_path, by_words, memory_learning="sessions") as opened:
-        await opened.learning.settled()  # it has looked for sessions of a former process
+        await opened.learning.settled()  # what a start looks for is over
         await opened.say(TEA)
         session = await opened.storage.sessions.get("s", OWNER)
         await opened.storage.sessions.delete("s", OWNER)
@@ -384,6 +386,7 @@ async def test_a_session_that_was_deleted_is_passed_over(tmp_path: Path) -> None
 async def test_nothing_is_learned_from_the_session_of_another_that_has_the_id_now(tmp_path: Path) -> None:
     """Neither for the user whose session had it, nor told there."""
     async with sessions(tmp_path, by_words, memory_learning="sessions") as opened:
+        await opened.learning.settled()  # what a start looks for is over
         await opened.say(CITY)
         session = await opened.end()
         await opened.learning.settled()
@@ -411,6 +414,7 @@ async def test_where_it_is_off_nothing_is_learned(tmp_path: Path, settings: dict
 async def test_what_is_learned_while_a_turn_is_written_elsewhere_waits_in_the_outbox(tmp_path: Path) -> None:
     """That turn's owner puts it into the log."""
     async with sessions(tmp_path, by_words, memory_learning="sessions") as opened:
+        await opened.learning.settled()  # what a start looks for is over
         await opened.say(TEA)
         await opened.say(CITY, end=False)
         await opened.end()
