@@ -33,14 +33,14 @@ CONTENT_POLICY = (
     "connect-src 'self'; frame-src blob:; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
 )
 
-BROWSER_FIELDS = (
-    (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
+STRICT_FIELDS = ((b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer"))
+"""Header fields of every answer."""
+DEFAULT_FIELDS = (
     (b"content-security-policy", CONTENT_POLICY.encode()),
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"cross-origin-opener-policy", b"same-origin"),
 )
-"""Header fields that are added where an answer does not have them."""
+"""Those of each answer that does not have them itself."""
 
 PROBES = frozenset({"/healthz", "/readyz"})
 """What is asked for by who watches over the gateway: never limited."""
@@ -79,12 +79,13 @@ class RequestScope:
                 status = message["status"]
                 given = dict(message["headers"])
                 is_stream = given.get(b"content-type", b"").startswith(b"text/event-stream")
-                own = ((b"x-request-id", mark), (b"request-id", mark))  # SDKs read the one or the other
-                more = (field for field in BROWSER_FIELDS if field[0] not in given)
-                message["headers"] = [*message["headers"], *own, *more]
+                own = [(b"x-request-id", mark), (b"request-id", mark)]  # SDKs read the one or the other
                 if span.traceparent is not None:
-                    timing = f'traceparent;desc="{span.traceparent}"'.encode()
-                    message["headers"].append((b"server-timing", timing))
+                    own.append((b"server-timing", f'traceparent;desc="{span.traceparent}"'.encode()))
+                own += [*STRICT_FIELDS, *(field for field in DEFAULT_FIELDS if field[0] not in given)]
+                replaced = {name for name, _ in own}
+                kept = (field for field in message["headers"] if field[0] not in replaced)
+                message["headers"] = [*kept, *own]
             await send(message)
 
         error: str | None = None

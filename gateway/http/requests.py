@@ -164,10 +164,7 @@ class ApiRequest(Request):
     async def _with_sessions(self, asked: B) -> B:
         """The same, with the id of each session in the place of its `SessionName`."""
         found: dict[str, object] = {}
-        for name in asked.__dict__:  # in their order
-            if name not in asked.model_fields_set:
-                continue
-            value: object = getattr(asked, name)
+        for name, value in asked:
             if isinstance(value, SessionName):
                 found[name] = await self.gateway.sessions.id_of(self.principal, str(value))
             elif isinstance(value, BaseModel):

@@ -39,10 +39,10 @@ MAX_KEYS = 10_000
 """Keys whose first use of the day is remembered."""
 RETRY = 5.0
 """Seconds until another attempt when the database could not do its work."""
-ENTRY_FIELDS = tuple(each.name for each in fields(AuditEntry))
 SWEEP_EVERY = 3_600.0
 SWEPT = 1_000
 """Entries that are removed in one transaction."""
+FIELDS = tuple(each.name for each in fields(AuditEntry))
 
 log = structlog.get_logger(__name__)
 
@@ -170,8 +170,7 @@ class AuditRecorder:
 
 
 def _log(entry: AuditEntry) -> None:
-    about = {name: getattr(entry, name) for name in ENTRY_FIELDS}
-    log.info("audit", **{name: value for name, value in about.items() if value is not None})
+    log.info("audit", **{name: value for name in FIELDS if (value := getattr(entry, name)) is not None})
 
 
 class UserAudit:

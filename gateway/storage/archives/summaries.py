@@ -7,9 +7,9 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     ScalarSelect,
-    Select,
     bindparam,
     delete,
+    exists,
     func,
     not_,
     or_,
@@ -27,10 +27,7 @@ from gateway.storage.turns.heads import OF_SESSION as HEAD_OF
 ALL = select(*SUMMARIES.columns).join_from(summaries, sessions)
 _here = sessions.alias()
 _ID = bindparam("session_id")
-
-
-def newest_first(statement: Select[Any]) -> Select[Any]:
-    return statement.order_by(summaries.c.created_at.desc(), summaries.c.session_id.desc())
+_NEWEST_FIRST = (summaries.c.created_at.desc(), summaries.c.session_id.desc())
 
 
 def _of_this_session(column: ColumnElement[str | None]) -> ScalarSelect[Any]:
@@ -47,10 +44,11 @@ def _carried(*, any_role: bool) -> Prepared:
         summaries.c.project_id.is_not_distinct_from(_of_this_session(_here.c.project_id)),
         or_(same_role, summaries.c.project_id.is_not(None)) if any_role else same_role,
     )
-    return Prepared(newest_first(statement).limit(bindparam("most")))
+    return Prepared(statement.order_by(*_NEWEST_FIRST).limit(bindparam("most")))
 
 
 OF_SESSION = Prepared(ALL.where(summaries.c.session_id == _ID, summaries.c.owner == bindparam("owner")))
+ANY = Prepared(select(exists().where(summaries.c.owner == bindparam("owner"))))
 REMOVE = Prepared(delete(summaries).where(summaries.c.session_id == _ID))
 KNOWN = Prepared(
     select(func.coalesce(summaries.c.to_position, 0))
@@ -94,8 +92,8 @@ def newest(
     wanted = ((summaries.c.project_id, project_id), (sessions.c.role_id, role_id))
     place = [column == value for column, value in wanted if value is not None]
     others = () if except_for is None else (summaries.c.session_id != except_for,)
-    statement = newest_first(ALL.where(summaries.c.owner == owner, *place, *others)).limit(limit)
-    return [SUMMARIES.read(row) for row in connection.execute(statement)]
+    statement = ALL.where(summaries.c.owner == owner, *place, *others).order_by(*_NEWEST_FIRST)
+    return [SUMMARIES.read(row) for row in connection.execute(statement.limit(limit))]
 
 
 def carried(
@@ -106,6 +104,11 @@ def carried(
         SUMMARIES.read(row)
         for row in statement.all(connection, session_id=session_id, owner=owner, most=limit)
     ]
+
+
+def has_any(connection: Connection, owner: str) -> bool:
+    """Whether the owner has a summary of any session."""
+    return bool(ANY.value(connection, owner=owner))
 
 
 def due(connection: Connection, *, idle_before: int, limit: int) -> Sequence[tuple[str, str, str | None]]:

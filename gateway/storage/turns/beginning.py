@@ -7,7 +7,6 @@ from sqlalchemy import (
     Text,
     bindparam,
     case,
-    exists,
     false,
     func,
     insert,
@@ -18,6 +17,7 @@ from sqlalchemy import (
 
 from gateway.errors import Conflict, QueueFull
 from gateway.ids import now_ms
+from gateway.storage.archives.summaries import has_any
 from gateway.storage.branches import ROOT
 from gateway.storage.branches.branch_positions import place_of
 from gateway.storage.branches.forks import Entry, enter
@@ -26,7 +26,7 @@ from gateway.storage.limits.statements import charge
 from gateway.storage.messages import History
 from gateway.storage.refusals import is_answering
 from gateway.storage.replica_signals import Signal
-from gateway.storage.schema import RUNNING, WAITING, messages, sessions, summaries, turns
+from gateway.storage.schema import RUNNING, WAITING, messages, sessions, turns
 from gateway.storage.sessions.message_queries import view_of
 from gateway.storage.sessions.session_creation import STATE, Entered, enter_session
 from gateway.storage.turns import Accepted, NewTurn, TurnRow, title_from_message
@@ -77,7 +77,6 @@ CLAIM = Prepared(
     )
 )
 COUNT_RECOVERY = Prepared(update(turns).where(OF_ID).values(recoveries=turns.c.recoveries + 1))
-HAS_SUMMARIES = Prepared(select(exists().where(summaries.c.owner == bindparam("owner"))))
 SIZE = Prepared(
     select(func.coalesce(func.sum(func.length(messages.c.content)), 0)).where(
         messages.c.session_id == bindparam("session_id")
@@ -145,7 +144,7 @@ def _at_hand(connection: Connection, turn: TurnRow, session: Entered) -> History
     """The history before the turn, where it is read in no time; of a new session where none of its user's has
     a summary that it could begin with."""
     if not session.head and not session.position:
-        return None if HAS_SUMMARIES.value(connection, owner=turn.owner) else History([])
+        return None if has_any(connection, turn.owner) else History([])
     if _is_short(connection, turn.session_id, session.position):
         return view_of(connection, turn.session_id, whole=False).preloaded()
     return None
