@@ -140,6 +140,10 @@ kill: $(VENV)/.dev ## Kill -9 the server, or cut its power, at random moments of
 kill-replicas: $(VENV)/.dev ## Kill, freeze and cut off three replicas on PostgreSQL at random moments of 500 turns (takes minutes)
 	$(BIN)/python -m bench.kill --replicas 3 --turns 500 --every 100 $(ARGS)
 
+.PHONY: soak
+soak: $(VENV)/.dev ## Keep a gateway under half of a core's load and see that it keeps nothing of it (2 hours; ARGS="--hours 0.5")
+	$(BIN)/python -m bench.soak $(ARGS)
+
 .PHONY: shape
 shape: $(VENV)/.dev ## Print figures about the code, and each package's lines beside its budget
 	@$(BIN)/python bench/shape.py

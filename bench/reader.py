@@ -41,8 +41,16 @@ class ReceivedTurn:
 class Reader:
     """Holds one session and takes its turns one after the other. Each request goes to any of `urls`."""
 
-    def __init__(self, http: aiohttp.ClientSession, urls: Sequence[str], chance: random.Random) -> None:
-        self.http, self.urls, self.chance = http, urls, chance
+    def __init__(
+        self,
+        http: aiohttp.ClientSession,
+        urls: Sequence[str],
+        chance: random.Random,
+        *,
+        drops_after: tuple[float, float] | None = None,
+    ) -> None:
+        """With `drops_after` it drops each connection after a time between these two, in seconds."""
+        self.http, self.urls, self.chance, self.drops_after = http, urls, chance, drops_after
         self.session_id = new_session_id()
         self.turns: list[ReceivedTurn] = []
         self.reads_from: str | None = None
@@ -64,8 +72,10 @@ class Reader:
             if time.monotonic() > give_up:
                 turn.status = "lost"
                 turn.problems.append(f"turn {turn.turn_id} has no end after {TURN_TIMEOUT:g} s")
+            drop = self.chance.uniform(*self.drops_after) if self.drops_after is not None else None
             try:
-                await (self._resume(turn) if turn.turn_id else self._ask(turn, request_id))
+                async with asyncio.timeout(drop):
+                    await (self._resume(turn) if turn.turn_id else self._ask(turn, request_id))
             except AWAY:
                 await asyncio.sleep(RETRY)
         if stop is not None:
