@@ -9,6 +9,7 @@ if TYPE_CHECKING:  # commands that only read memories load none of it
     from gateway.memory.recall import Recall
     from gateway.memory.retrieval_gate.gate import RetrievalGate
     from gateway.memory.search.searcher import Searcher
+    from gateway.storage.file_watch import FileWatch
     from gateway.storage.memories.contract import MemoryStore
 
 
@@ -22,3 +23,5 @@ class MemoryServices:
     profiles: "ScopedProfiles"
     retrieval_gate: "RetrievalGate"
     recall: "Recall"
+    watch: "FileWatch | None" = None
+    """Over the file of the memories, where it is one."""

@@ -35,6 +35,7 @@ from gateway.storage.decisions.approvals import SqlApprovals
 from gateway.storage.decisions.client_calls import SqlClientCalls
 from gateway.storage.decisions.switches import SqlSkillSwitches
 from gateway.storage.exclusive import Exclusive, LocalExclusive
+from gateway.storage.file_watch import FileWatch
 from gateway.storage.holds import Holds
 from gateway.storage.holds.statements import SqlHolds
 from gateway.storage.installation import Installation
@@ -142,6 +143,8 @@ class Storage:
     """Adds the database's pools of connections to those that are measured."""
     newer_schema: Callable[[], Mapping[str, str]]
     """In what the schema is newer than this version: revisions by what they hold."""
+    watch: FileWatch | None = None
+    """Over the database's file, where it is one."""
     notification_time: Callable[[], float | None] = lambda: 0
     """Seconds that this process's last notification to itself took through the database: 0 where it has the
     database alone, None where none arrives."""
@@ -176,7 +179,7 @@ def storage_on(
     database: SqliteDatabase, blobs: Blobs | None = None, keyring: Keyring | None = None
 ) -> Storage:
     """The record in a file that is open; without `blobs` they are kept beside it."""
-    return _storage_on(
+    storage = _storage_on(
         database,
         blobs or open_blobs(None, database.path.parent),
         keyring,
@@ -186,6 +189,7 @@ def storage_on(
         exclusive=LocalExclusive(),
         check=database.check,
     )
+    return replace(storage, watch=database.watch)
 
 
 async def try_bucket(settings: Settings, storage: Storage, name: str) -> None:

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, Self
 
 from gateway.errors import StorageError
 from gateway.storage.data_folder_lock import FolderLock, opening
+from gateway.storage.file_watch import check_before_opening
 
 
 class Chain(NamedTuple):
@@ -134,8 +135,10 @@ def schema_of(path: Path) -> Schema:
     """What the file has; one that is missing is made.
 
     Raises:
-        StorageError: it is not a database, or cannot be opened.
+        StorageError: it is not a database, or cannot be opened; the log beside it is another file's (code
+            database_replaced), or it is gone and its log is there (database_missing).
     """
+    check_before_opening(path)
     if not path.exists():
         path.touch(mode=0o600)
     try:
@@ -146,5 +149,11 @@ def schema_of(path: Path) -> Schema:
             ).fetchone()
             row = connection.execute("SELECT * FROM alembic_version").fetchone() if known else None
     except sqlite3.Error as error:
-        raise StorageError(f"The database {path} cannot be read: {error}.", retryable=False) from error
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        is_damaged = code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+        raise StorageError(
+            f"The database {path} cannot be read: {error}.",
+            code="storage_damaged" if is_damaged else None,
+            retryable=False,
+        ) from error
     return Schema.of(dict(row)) if row else Schema(None)
