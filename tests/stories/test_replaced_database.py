@@ -64,8 +64,8 @@ Way = Callable[[Path, Path], None]
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
 async def test_nothing_is_accepted_for_a_file_that_is_gone(way: Way, tmp_path: Path, demo_url: str) -> None:
-    """No turn and no memory is acknowledged from then on, the stream of a running turn ends with the name of
-    the failure, /readyz has it too and so has the log, once for each file. It stays so, also when the file comes back."""
+    """No turn is acknowledged from then on, the stream of a running turn ends with the name of the failure,
+    and /readyz has it too; the log has it once for each file."""
     database, backup = tmp_path / "data" / "gateway.db", tmp_path / "backup.db"
     with gateway_process(tmp_path, "serve", ANTHROPIC_BASE_URL=demo_url) as gateway:
         async with client_at(gateway.url) as client:
