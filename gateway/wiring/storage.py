@@ -168,7 +168,10 @@ async def open_storage(settings: Settings, *, flushed: Flushed | None = None) ->
         return
     keyring = open_keyring(settings)
     async with await SqliteDatabase.open(
-        settings.database_path, flushed=flushed, durability=settings.durability
+        settings.database_path,
+        flushed=flushed,
+        durability=settings.durability,
+        copy_first=settings.copy_before_migration,
     ) as database:
         storage = storage_on(database, blobs_of(settings, keyring), keyring)
         await storage.secrets.begin(now_ms())

@@ -72,36 +72,57 @@ class Schema(NamedTuple):
         return True
 
 
-def migrate(path: Path) -> tuple[str | None, str]:
-    """Brings the SQLite file `path` of the sessions, made if it is missing, to the newest revision. Returns
-    the revision it had (None: it was new) and the one it has.
+def migrate(path: Path, *, copy: bool = True) -> tuple[str | None, str]:
+    """Brings the SQLite file `path` of the sessions, made if it is missing, to the newest revision; with
+    `copy` it is copied before. Returns the revision it had (None: it was new) and the one it has.
 
     Raises:
         StorageError: the folder is in use (data_locked), the file was written by a newer version
             (database_too_new), or it cannot be read.
     """
     with FolderLock.of_file(path):
-        return upgrade(path)
+        return upgrade(path, copy=copy)
 
 
-def migrate_memories(path: Path) -> tuple[str | None, str]:
+def migrate_memories(path: Path, *, copy: bool = True) -> tuple[str | None, str]:
     """The same for the file of the memories, which other processes may have open. Raises as well StorageError
     when another process takes too long to migrate it."""
     with opening(path):
-        return upgrade(path, MEMORIES)
+        return upgrade(path, MEMORIES, copy=copy)
 
 
-def upgrade(path: Path, chain: Chain = SESSIONS) -> tuple[str | None, str]:
+def upgrade(path: Path, chain: Chain = SESSIONS, *, copy: bool = True) -> tuple[str | None, str]:
     """`migrate` for callers that keep other processes away from the file already."""
     found = schema_of(path)
     if found.revision is not None and found.is_newer(chain, str(path)):
         log_newer(str(path), {chain.holds: found.revision})
         return found.revision, found.revision
+    if found.revision is not None and found.revision != chain.head:
+        _announce(path, found.revision, chain, copy=copy)
     if found.revision != chain.head:
         from gateway.storage.migrations.run import run  # noqa: PLC0415 - Alembic takes half a second to import
 
         run(path, chain)
+    if found.revision is not None and found.revision != chain.head:
+        since = schema_of(path).compatible_from or chain.head
+        log.warning(
+            "migrated %s %s -> %s; versions before %s refuse it from now on",
+            *(path, found.revision, chain.head, since),
+        )
     return found.revision, chain.head
+
+
+def _announce(path: Path, revision: str, chain: Chain, *, copy: bool) -> None:
+    """Before a migration: the log has it, and a copy is made."""
+    megabytes = path.stat().st_size // 1_000_000
+    log.warning(
+        "migrating %s %s -> %s (%d MB): nothing is served meanwhile, and there is no way back",
+        *(path, revision, chain.head, megabytes),
+    )
+    if copy:
+        from gateway.storage.migrations.copy_first import copy_first  # noqa: PLC0415 - as run below
+
+        copy_first(path, revision, chain.head)
 
 
 def log_newer(name: str, newer: Mapping[str, str]) -> None:

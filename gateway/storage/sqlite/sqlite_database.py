@@ -76,15 +76,17 @@ class SqliteDatabase(SqliteFile):
         readers: int = 2,
         flushed: Flushed | None = None,
         durability: Durability = "synced",
+        copy_first: bool = True,
     ) -> Self:
-        """Opens the file, made and migrated as needed, for this process alone. Use it as an async context
-        manager, or `close` it. `flushed` is called after each transaction.
+        """Opens the file, made and migrated as needed, for this process alone; with `copy_first` it is copied
+        before it is migrated. Use it as an async context manager, or `close` it. `flushed` is called after
+        each transaction.
 
         Raises:
             StorageError: another process has the folder (code data_locked), this version may not use the
                 file of a newer one (database_too_new), or it cannot be opened.
         """
-        lock, watch, connections, revision = await asyncio.to_thread(_open, path, readers)
+        lock, watch, connections, revision = await asyncio.to_thread(_open, path, readers, copy=copy_first)
         database = cls(lock, watch, connections, flushed, durability)
         if revision != SESSIONS.head:
             database.newer_schema = {SESSIONS.holds: revision}
@@ -164,12 +166,12 @@ def _reserve(folder: Path) -> None:
         raise StorageError(f"The disk of the database {said} ({error.strerror}).", code=code) from error
 
 
-def _open(path: Path, readers: int) -> tuple[FolderLock, FileWatch, Sequence[Connection], str]:
+def _open(path: Path, readers: int, *, copy: bool) -> tuple[FolderLock, FileWatch, Sequence[Connection], str]:
     lock = FolderLock.of_file(path)
     try:
         if not path.exists() and any(path.resolve().parent.glob("blobs/*/*")):
             raise missing(path, "archives and artifacts lie in the folder blobs beside it")
-        _, revision = upgrade(path)
+        _, revision = upgrade(path, copy=copy)
         watch, connections = connected(path, WRITER_PRAGMAS, READER_PRAGMAS, readers, renew=True)
         return lock, watch, connections, revision
     except StorageError:

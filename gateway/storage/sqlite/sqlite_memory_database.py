@@ -59,14 +59,15 @@ class SqliteMemoryDatabase(SqliteFile):
         self.words = Fts5Words()
 
     @classmethod
-    async def open(cls, path: Path, *, readers: int = 2) -> Self:
-        """Opens the file, made and migrated as needed. Use it as an async context manager, or `close` it.
+    async def open(cls, path: Path, *, readers: int = 2, copy_first: bool = True) -> Self:
+        """Opens the file, made and migrated as needed; with `copy_first` it is copied before it is migrated.
+        Use it as an async context manager, or `close` it.
 
         Raises:
             StorageError: the file was written by a newer version (code database_too_new), another process
                 takes too long to make it, or it cannot be opened.
         """
-        return cls(*await asyncio.to_thread(_open, path, readers + 1))
+        return cls(*await asyncio.to_thread(_open, path, readers + 1, copy=copy_first))
 
     async def write(
         self,
@@ -120,7 +121,7 @@ class SqliteMemoryDatabase(SqliteFile):
         super()._release()
 
 
-def _open(path: Path, readers: int) -> tuple[FileWatch, Sequence[Connection]]:
+def _open(path: Path, readers: int, *, copy: bool) -> tuple[FileWatch, Sequence[Connection]]:
     with opening(path):
-        upgrade(path, MEMORIES)
+        upgrade(path, MEMORIES, copy=copy)
         return connected(path, PRAGMAS, READER_PRAGMAS, readers)
