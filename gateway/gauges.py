@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from gateway.memory.documents.document_sync import Documents
 from gateway.service.gateway import Gateway
 from gateway.skills.library import SkillLibrary
-from gateway.storage.file_watch import FILE_TROUBLES, FileWatch
+from gateway.storage.sqlite_files.file_watch import FILE_TROUBLES, FileWatch
 from gateway.supervisor import Supervisor
 from gateway.telemetry.metrics import instrument_table as table
 from gateway.telemetry.metrics.registry import MetricsRegistry

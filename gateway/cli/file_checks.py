@@ -9,7 +9,7 @@ from gateway.errors import StorageError
 from gateway.ids import now_ms
 from gateway.settings import Settings
 from gateway.storage.backups.last_backup import last_backup
-from gateway.storage.sqlite_check import problems_of
+from gateway.storage.sqlite_files.checking import problems_of
 
 MIN_FREE_SHARE = 0.1
 """Of the size of the databases: with less left the next day's growth may fill the disk."""

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from gateway.errors import StorageError
 from gateway.memory.services import MemoryServices
-from gateway.storage.file_watch import FileWatch
+from gateway.storage.sqlite_files.file_watch import FileWatch
 from gateway.wiring import Storage
 
 LOOK_EVERY = 5.0

@@ -9,8 +9,8 @@ if TYPE_CHECKING:  # commands that only read memories load none of it
     from gateway.memory.recall import Recall
     from gateway.memory.retrieval_gate.gate import RetrievalGate
     from gateway.memory.search.searcher import Searcher
-    from gateway.storage.file_watch import FileWatch
     from gateway.storage.memories.contract import MemoryStore
+    from gateway.storage.sqlite_files.file_watch import FileWatch
 
 
 @dataclass(frozen=True, slots=True)

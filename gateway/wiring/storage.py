@@ -35,7 +35,6 @@ from gateway.storage.decisions.approvals import SqlApprovals
 from gateway.storage.decisions.client_calls import SqlClientCalls
 from gateway.storage.decisions.switches import SqlSkillSwitches
 from gateway.storage.exclusive import Exclusive, LocalExclusive
-from gateway.storage.file_watch import FileWatch
 from gateway.storage.holds import Holds
 from gateway.storage.holds.statements import SqlHolds
 from gateway.storage.installation import Installation
@@ -74,6 +73,7 @@ from gateway.storage.sign_ins import SignIns
 from gateway.storage.sign_ins.statements import SqlSignIns
 from gateway.storage.sqlite.session_search import Fts5TurnWords
 from gateway.storage.sqlite.sqlite_database import SqliteDatabase
+from gateway.storage.sqlite_files.file_watch import FileWatch
 from gateway.storage.turns import Turns
 from gateway.storage.turns.store import SqlTurns
 from gateway.storage.webhooks import Deliveries, Webhooks
@@ -192,7 +192,9 @@ def storage_on(
         exclusive=LocalExclusive(),
         check=database.check,
     )
-    return replace(storage, watch=database.watch)
+    return replace(
+        storage, watch=database.watch, orphans=SqlOrphans(database, database.path.resolve().parent)
+    )
 
 
 async def try_bucket(settings: Settings, storage: Storage, name: str) -> None:

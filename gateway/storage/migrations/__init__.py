@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Self
 
 from gateway.errors import StorageError
 from gateway.storage.data_folder_lock import FolderLock, opening
-from gateway.storage.file_watch import check_before_opening
+from gateway.storage.sqlite_files.file_watch import check_before_opening
 
 
 class Chain(NamedTuple):
@@ -152,18 +152,21 @@ def too_new(name: str, found: Schema, chain: Chain) -> StorageError:
     )
 
 
-def schema_of(path: Path) -> Schema:
-    """What the file has; one that is missing is made.
+def schema_of(path: Path, *, immutable: bool = False) -> Schema:
+    """What the file has; one that is missing is made. One that nobody uses may be read as `immutable`, with
+    nothing beside it.
 
     Raises:
         StorageError: it is not a database, or cannot be opened; the log beside it is another file's (code
             database_replaced), or it is gone and its log is there (database_missing).
     """
-    check_before_opening(path)
+    if not immutable:
+        check_before_opening(path)
     if not path.exists():
         path.touch(mode=0o600)
     try:
-        with closing(sqlite3.connect(path)) as connection:
+        uri = f"{path.resolve().as_uri()}{'?immutable=1' if immutable else ''}"
+        with closing(sqlite3.connect(uri, uri=True)) as connection:
             connection.row_factory = sqlite3.Row
             known = connection.execute(
                 "SELECT 1 FROM sqlite_master WHERE name = 'alembic_version'"

@@ -6,7 +6,7 @@ import shutil
 import sqlite3
 from pathlib import Path
 
-from gateway.storage.sqlite_copy import copy_database
+from gateway.storage.sqlite_files.copying import copy_database
 
 ROOM = 3
 """Times its size that must be free on its disk: for the copy, and for a migration that writes all of it to

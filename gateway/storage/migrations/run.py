@@ -12,7 +12,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from gateway.errors import StorageError
 from gateway.storage.migrations import Chain, schema_of
-from gateway.storage.sqlite.failures import storage_error
+from gateway.storage.sqlite_files.failures import storage_error
 
 TOLD_EVERY = 5.0
 """Seconds between two lines about a migration that takes long."""

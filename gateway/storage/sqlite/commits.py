@@ -9,11 +9,11 @@ from sqlalchemy import Connection
 
 from gateway.errors import StorageError
 from gateway.storage.database import Transaction, sent
-from gateway.storage.file_watch import FileWatch
 from gateway.storage.log.group_commit import Flush
 from gateway.storage.sqlite.append import apply
 from gateway.storage.sqlite.event_rows import Packing
-from gateway.storage.sqlite.failures import for_caller, is_broken, note_damage, storage_error
+from gateway.storage.sqlite_files.failures import for_caller, is_broken, note_damage, storage_error
+from gateway.storage.sqlite_files.file_watch import FileWatch
 from gateway.storage.webhooks.enqueue import enqueue_turn
 
 log = logging.getLogger(__name__)

@@ -10,15 +10,15 @@ from typing import Self
 from sqlalchemy import Connection
 
 from gateway.errors import StorageError
-from gateway.storage.data_folder_lock import FolderLock
+from gateway.storage.data_folder_lock import RESTORING, FolderLock
 from gateway.storage.database import Transaction
-from gateway.storage.file_watch import FileWatch, missing
 from gateway.storage.log import Page
 from gateway.storage.log.group_commit import Deliver, Flushed
 from gateway.storage.migrations import SESSIONS, upgrade
 from gateway.storage.sqlite.commits import Durability
 from gateway.storage.sqlite.event_rows import read_page
 from gateway.storage.sqlite.sqlite_file import SqliteFile, connected, log_is_emptied, raw_of
+from gateway.storage.sqlite_files.file_watch import FileWatch, missing
 
 MIN_FREE = 1_048_576
 """Bytes that must be free on the disk, after a commit failed, for another attempt to be worth it."""
@@ -169,6 +169,12 @@ def _reserve(folder: Path) -> None:
 def _open(path: Path, readers: int, *, copy: bool) -> tuple[FolderLock, FileWatch, Sequence[Connection], str]:
     lock = FolderLock.of_file(path)
     try:
+        if path.resolve().with_name(RESTORING).exists():
+            raise StorageError(
+                f"A restore into {path.parent} was interrupted: call `gateway restore` again with --replace.",
+                code="restore_unfinished",
+                retryable=False,
+            )
         if not path.exists() and any(path.resolve().parent.glob("blobs/*/*")):
             raise missing(path, "archives and artifacts lie in the folder blobs beside it")
         _, revision = upgrade(path, copy=copy)

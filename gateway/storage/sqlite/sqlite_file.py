@@ -18,11 +18,19 @@ from sqlalchemy import Connection, StaticPool, create_engine
 from gateway.errors import StorageError
 from gateway.ids import new_replica_id
 from gateway.storage.database import ConnectionPools, Lock, PoolUse, Transaction
-from gateway.storage.file_watch import FIRST_ID, LAST_ID, FileWatch, Header, Held, Known, write_identity
 from gateway.storage.log.group_commit import Flushed, GroupCommit
 from gateway.storage.replica_signals import Signals
 from gateway.storage.sqlite.commits import Durability, SqliteCommits
-from gateway.storage.sqlite.failures import for_caller, storage_error
+from gateway.storage.sqlite_files.failures import for_caller, storage_error
+from gateway.storage.sqlite_files.file_watch import (
+    FIRST_ID,
+    LAST_ID,
+    FileWatch,
+    Header,
+    Held,
+    Known,
+    write_identity,
+)
 
 T = TypeVar("T")
 LOCK_WAIT = 5.0

@@ -18,10 +18,10 @@ from sqlalchemy import Connection
 from gateway.errors import StorageError
 from gateway.storage.data_folder_lock import opening
 from gateway.storage.database import Lock
-from gateway.storage.file_watch import FileWatch
 from gateway.storage.migrations import MEMORIES, upgrade
 from gateway.storage.sqlite.memory_words import Fts5Words
 from gateway.storage.sqlite.sqlite_file import SqliteFile, connected, log_is_emptied, raw_of
+from gateway.storage.sqlite_files.file_watch import FileWatch
 
 T = TypeVar("T")
 

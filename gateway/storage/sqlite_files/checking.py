@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
-from gateway.storage.file_watch import check_before_opening
+from gateway.storage.sqlite_files.file_watch import check_before_opening
 
 MOST = 5
 """Problems that are named."""
@@ -16,17 +16,20 @@ STEPS = 100_000
 """Of SQLite's machine between two looks at the clock."""
 
 
-def problems_of(path: Path) -> Sequence[str]:
+def problems_of(path: Path, *, immutable: bool = False) -> Sequence[str]:
     """What SQLite's quick_check finds wrong with the file, MOST of it: none of a sound one. Nothing is
-    written, and others may use it meanwhile.
+    written, and others may use it meanwhile; one that nobody uses may be read as `immutable`, with nothing
+    beside it.
 
     Raises:
         StorageError: the log beside it is another file's.
     """
-    check_before_opening(path)
+    if not immutable:
+        check_before_opening(path)
+    mode = "immutable=1" if immutable else "mode=ro"
     until = time.monotonic() + CHECK_TIMEOUT
     try:
-        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as database:
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?{mode}", uri=True)) as database:
             database.set_progress_handler(lambda: int(time.monotonic() > until), STEPS)
             found = [str(row[0]) for row in database.execute(f"PRAGMA quick_check({MOST})")]
     except sqlite3.Error as error:

@@ -7,7 +7,7 @@ from sqlalchemy.exc import DBAPIError
 
 from gateway.errors import StorageError
 from gateway.storage.database import raised_by_work
-from gateway.storage.file_watch import FileWatch
+from gateway.storage.sqlite_files.file_watch import FileWatch
 
 # The disk is full (SQLITE_FULL is ENOSPC), or a quota or file size limit is reached (a write error).
 FULL = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE}
