@@ -22,6 +22,7 @@ CODES = {
     "cancelled": "The turn was stopped.",
     "server_restart": "The server stopped while the turn ran, more often than it is resumed.",
     "storage_unavailable": "The log could not be written, such as on a full disk.",
+    "storage_damaged": "The database is damaged, and the turn met it.",
     "archive_damaged": "What was said before cannot be read: its archive is missing or damaged.",
     "internal": "The gateway itself failed; its log says more.",
 }

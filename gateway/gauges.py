@@ -1,10 +1,12 @@
 """The sources of gauges: what a scrape reads from the parts of the process."""
 
 from collections import Counter
+from collections.abc import Mapping
 
 from gateway.memory.documents.document_sync import Documents
 from gateway.service.gateway import Gateway
 from gateway.skills.library import SkillLibrary
+from gateway.storage.sqlite_files.file_watch import FILE_TROUBLES, FileWatch
 from gateway.supervisor import Supervisor
 from gateway.telemetry.metrics import instrument_table as table
 from gateway.telemetry.metrics.registry import MetricsRegistry
@@ -45,6 +47,17 @@ def _measure_replicas(metrics: MetricsRegistry, storage: Storage, heartbeat: Rep
         return {} if seconds is None else {(): seconds}
 
     metrics.observe(table.NOTIFICATION_TIME, latencies)
+
+
+def measure_files(metrics: MetricsRegistry, watches: Mapping[str, FileWatch]) -> None:
+    """What is wrong with the files of the databases."""
+
+    def unusable() -> dict[tuple[str, str], int]:
+        found = {(holds, code): 0 for holds in watches for code in FILE_TROUBLES}
+        troubled = {(holds, watch.trouble.code): 1 for holds, watch in watches.items() if watch.trouble}
+        return found | troubled
+
+    metrics.observe(table.DATABASE_UNUSABLE, unusable)
 
 
 def measure_background(metrics: MetricsRegistry, supervisor: Supervisor) -> None:

@@ -36,6 +36,11 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "config": ("gateway config", "gateway config --json | jq -r '.[] | select(.origin != \"default\").name'"),
     "migrate": ("gateway migrate",),
     "move": ("gateway move sqlite:///data/gateway.db postgresql://gateway@db/gateway",),
+    "backup": ("gateway backup /backups/2026-11-29", "gateway backup --check /backups/2026-11-29"),
+    "restore": (
+        "gateway restore /backups/2026-11-29",
+        "GATEWAY_DATA_DIR=/tmp/tried gateway restore /backups/2026-11-29",
+    ),
     "doctor": ("gateway doctor", "gateway doctor https://chat.example.org --key …"),
     "eval": ("gateway eval", "gateway eval claude-sonnet-4-6 --only language"),
     "mcp": ("gateway mcp", "gateway mcp --url http://127.0.0.1:8000"),

@@ -29,6 +29,7 @@ def command_tree() -> typer.Typer:
     from gateway.cli import tool_commands as tools
     from gateway.cli import user_commands as users
     from gateway.cli import webhook_commands as webhooks
+    from gateway.cli.backup_commands import backup, restore
     from gateway.cli.chat import chat
     from gateway.cli.completion import completion
     from gateway.cli.config import config
@@ -46,7 +47,23 @@ def command_tree() -> typer.Typer:
 
     app = _group(
         "",
-        *(dev, serve, chat, replay, export, import_, config, migrate, move, doctor, eval_, mcp, slack),
+        *(
+            dev,
+            serve,
+            chat,
+            replay,
+            export,
+            import_,
+            config,
+            migrate,
+            move,
+            backup,
+            restore,
+            doctor,
+            eval_,
+            mcp,
+            slack,
+        ),
     )
     app.callback()(gateway)
     groups = {

@@ -17,6 +17,7 @@ def doctor(
     """Check settings, storage, models and telemetry. With a URL, that its streams arrive."""
     import asyncio
 
+    from gateway.cli.file_checks import check_files
     from gateway.cli.findings import Finding, show_findings
     from gateway.cli.machine_checks import (
         check_blobs,
@@ -41,6 +42,7 @@ def doctor(
     for check in (
         lambda: check_settings(settings),
         lambda: check_server(settings) if settings.is_shared else check_storage(settings),
+        lambda: [] if settings.is_shared else check_files(settings),
         lambda: asyncio.run(check_blobs(settings)),
         lambda: asyncio.run(check_model(settings)),
         lambda: asyncio.run(check_embeddings(settings)),

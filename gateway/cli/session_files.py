@@ -107,19 +107,26 @@ def _whole(chunks: Iterator[bytes]) -> Iterator[bytes]:
 
     from gateway.errors import GatewayError
 
-    last = b""
-    for chunk in chunks:
-        *_, ending = (last + chunk).rstrip(b"\n").rsplit(b"\n", 1)
-        last = ending + (b"\n" if chunk.endswith(b"\n") else b"")
-        yield chunk
+    last, broken_off = b"", None
+    try:
+        for chunk in chunks:
+            *_, ending = (last + chunk).rstrip(b"\n").rsplit(b"\n", 1)
+            last = ending + (b"\n" if chunk.endswith(b"\n") else b"")
+            yield chunk
+    except GatewayError as error:  # behind a line that says why, most often
+        broken_off = error
     try:
         closing = orjson.loads(last)
         if closing["kind"] == "sessions_end":
             for each in closing["left_out"]:
                 print(f"Left out: {each['session_id']}, {each['code']}.", file=sys.stderr)
+            if broken_off is not None:
+                raise GatewayError("Of some sessions not all could be read: import says which.")
         if closing["kind"] in {"end", "sessions_end"}:
             return
         reason = closing["message"] if closing["kind"] == "error" else "it is cut off"
     except (orjson.JSONDecodeError, KeyError, TypeError):
+        if broken_off is not None:
+            raise broken_off from None
         reason = "it is cut off"
     raise GatewayError(f"The export is not complete: {reason}")

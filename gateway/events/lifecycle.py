@@ -29,6 +29,7 @@ ErrorCode = Literal[
     "cancelled",
     "server_restart",
     "storage_unavailable",
+    "storage_damaged",
     "archive_damaged",
     "decryption_failed",
     "internal",

@@ -10,7 +10,7 @@ from starlette.responses import StreamingResponse
 from starlette.types import Message, Receive, Scope, Send
 
 from gateway.errors import GatewayError
-from gateway.history.copies.export import trouble_line
+from gateway.history.copies.export import ExportIncomplete, trouble_line
 
 log = structlog.get_logger(__name__)
 
@@ -40,6 +40,8 @@ class StreamedBody(StreamingResponse):
             await super().__call__(scope, receive, send_in_time)
         except TimeoutError:
             log.info("slow_reader_dropped", path=scope["path"])
+        except ExportIncomplete:
+            return  # the log has it
         except GatewayError as error:
             log.warning("download_broken_off", path=scope["path"], code=error.code, reason=str(error))
 
@@ -68,15 +70,18 @@ class Download(StreamedBody):
 
 
 async def with_trouble(chunks: AsyncGenerator[bytes], event: str, **about: str) -> AsyncGenerator[bytes]:
-    """The lines of an export. One that fails on the way ends with a line that says so; the log has it as
-    `event`."""
+    """The lines of an export. One that fails on the way ends with a line that says so, behind which the
+    answer is broken off (ExportIncomplete): who only saves it sees that too. The log has it as `event`."""
     try:
         async with aclosing(chunks):
             async for chunk in chunks:
                 yield chunk
+    except ExportIncomplete:
+        raise
     except GatewayError as error:
         log.warning(event, **about, reason=str(error))
         yield trouble_line(error)
+        raise ExportIncomplete(error.message) from error
 
 
 def attachment(name: str) -> str:

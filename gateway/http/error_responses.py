@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.routing import Match
 from starlette.types import Scope
 
-from gateway.errors import GatewayError
+from gateway.errors import GatewayError, StorageError
 from gateway.http.error_status_codes import status_of
 from gateway.http.json_types import Reply, json_body
 
@@ -91,7 +91,8 @@ def refusal(scope: Scope, error: GatewayError, status: int | None = None) -> Res
 
 async def on_gateway_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, GatewayError)
-    if error.cause:  # which the client does not get to see
+    # What the client does not get to see; and what an operator has to, also where nothing but a read fails.
+    if error.cause or isinstance(error, StorageError):
         log.warning("request_refused", path=request.scope["path"], code=error.code, error=str(error))
     return refusal(request.scope, error)
 

@@ -6,6 +6,7 @@ from functools import partial
 from gateway.auth.authentication import Authentication
 from gateway.history.indexer import Indexer
 from gateway.ids import new_replica_id
+from gateway.lifespan.database_files import database_files, watch_files
 from gateway.lifespan.gateway_and_workers import Service
 from gateway.lifespan.leader_tasks import leader_tasks
 from gateway.lifespan.model_memory_tools import Abilities
@@ -24,6 +25,8 @@ async def run_from_the_start(process: Process, abilities: Abilities, service: Se
     """What turns of a former process need already, which go on when these are recovered."""
     settings, storage, learning = process.settings, process.storage, service.learning
     storage.bus.watch(learning.watch)
+    if watches := database_files(storage, abilities.memory):
+        await process.run(partial(watch_files, watches), "database files")
     await process.run(abilities.skills.watch, "skills")
     await process.run(service.memory_writes.run, "memory suggestions")
     await process.run(lambda: learning.run(service.events), "learning")

@@ -7,9 +7,10 @@ from gateway.artifacts.artifact_summary import ArtifactSummariser
 from gateway.auth import tenant_of
 from gateway.auth.authentication import Authentication
 from gateway.auth.stored_keys import StoredKeys
-from gateway.gauges import measure_gateway
+from gateway.gauges import measure_files, measure_gateway
 from gateway.http.timer_wheel import Wheel
 from gateway.ids import now_ms
+from gateway.lifespan.database_files import database_files
 from gateway.lifespan.model_memory_tools import Abilities
 from gateway.lifespan.process import Process
 from gateway.service.api_keys import ApiKeys
@@ -163,6 +164,9 @@ def _publish(process: Process, abilities: Abilities, gateway: Gateway) -> None:
     state.wheel = Wheel(min(settings.heartbeat, settings.send_timeout))
     state.newer_schema = storage.newer_schema
     state.checks = {"storage": storage.check, "timeline": gateway.heartbeat.check}
+    if abilities.memory is not None and abilities.memory.watch is not None:
+        state.checks["memory"] = abilities.memory.watch.check
+    measure_files(process.metrics, database_files(storage, abilities.memory))
     measure_gateway(process.telemetry, storage, gateway, abilities.skills, abilities.servers)
     process.stack.enter_context(process.metrics.loop)
 

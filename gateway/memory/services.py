@@ -10,6 +10,7 @@ if TYPE_CHECKING:  # commands that only read memories load none of it
     from gateway.memory.retrieval_gate.gate import RetrievalGate
     from gateway.memory.search.searcher import Searcher
     from gateway.storage.memories.contract import MemoryStore
+    from gateway.storage.sqlite_files.file_watch import FileWatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,3 +23,5 @@ class MemoryServices:
     profiles: "ScopedProfiles"
     retrieval_gate: "RetrievalGate"
     recall: "Recall"
+    watch: "FileWatch | None" = None
+    """Over the file of the memories, where it is one."""

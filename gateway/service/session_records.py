@@ -22,7 +22,7 @@ from gateway.errors import (
     TurnInProgress,
 )
 from gateway.history.copies.all_sessions import FIRST_LINE, exports_in, last_line
-from gateway.history.copies.export import Export, trouble_line
+from gateway.history.copies.export import Export, ExportIncomplete, trouble_line
 from gateway.history.copies.imports import import_session
 from gateway.service.archiver import Archiver
 from gateway.service.dependencies import Dependencies
@@ -91,9 +91,10 @@ class SessionRecords:
     async def export_all(self, who: Principal) -> AsyncGenerator[bytes]:
         """All sessions of the caller, archived ones too, in one file (see `copies/all_sessions.py`), the
         newest first. One in which a turn runs or waits is left out, and named in the last line. Raises
-        errors.StorageError."""
+        errors.StorageError; ExportIncomplete behind the last line: one of them could not be read whole."""
         yield FIRST_LINE
         count, left_out = 0, list[dict[str, str]]()
+        failed: list[str] = []
         before: tuple[int, str] | None = None
         while page := await self._deps.sessions.list(
             who.user_id, limit=SESSIONS_PAGE, before=before, order="created"
@@ -114,7 +115,10 @@ class SessionRecords:
                 except GatewayError as error:
                     log.warning("export_failed", session_id=session.id, reason=str(error))
                     yield trouble_line(error)
+                    failed.append(session.id)
         yield last_line(count, left_out)
+        if failed:
+            raise ExportIncomplete(f"{len(failed)} sessions could not be read whole, {failed[0]} among them.")
 
     async def import_all(
         self, who: Principal, chunks: AsyncIterable[bytes]

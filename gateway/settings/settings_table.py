@@ -95,6 +95,11 @@ class Settings(BaseSettings):
     blobs_shared: bool = Field(
         False, description="With PostgreSQL: every replica has the folder that blob_url names."
     )
+    copy_before_migration: bool = Field(
+        True,
+        description="A SQLite file is copied beside itself before it is brought to a newer schema, where "
+        "three times its size is free. The copy is yours to remove.",
+    )
     prompts_dir: Path | None = Field(
         None, description="Folder of prompt components; default is the bundled one."
     )

@@ -14,6 +14,9 @@ from gateway.errors import StorageError
 
 LOCK_NAME = "gateway.lock"
 
+RESTORING = "restoring"
+"""A file that is in a data folder while a backup is restored into it, and stays when that is interrupted."""
+
 OPENING_WAIT = 30.0
 """Seconds that a process waits until others have made or migrated a file."""
 

@@ -191,6 +191,8 @@ LINK: Final = "gateway.link"
 
 # Attributes that only metrics have
 TOKEN_TYPE: Final = "gen_ai.token.type"  # noqa: S105 - tokens of text
+DATABASE: Final = "gateway.database"
+"""`sessions` or `memories`."""
 POOL: Final = "gateway.pool"
 CONNECTION_STATE: Final = "gateway.connection.state"
 EVENT_TYPE: Final = "gateway.event.type"

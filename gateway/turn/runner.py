@@ -116,7 +116,9 @@ class TurnRunner:
                 running = self.running[turn.id] = self.running.get(turn.id, running).renewed()
         except StorageError as error:
             log.error("turn_not_recorded", error=str(error))
-            ending = failed("storage_unavailable", error.message, retryable=True)
+            is_damaged = error.code == "storage_damaged"
+            code = "storage_damaged" if is_damaged else "storage_unavailable"
+            ending = failed(code, error.message, retryable=not is_damaged)
             return await self._close_when_possible(running, ending, error)
         except Exception:
             # A mistake of ours, wherever it is, must not leave the session with a turn that never ends.

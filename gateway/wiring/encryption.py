@@ -65,6 +65,6 @@ async def forget_key(settings: Settings, key_id: str) -> int:
             lease=settings.lease,
         )
     else:
-        opening = SqliteDatabase.open(settings.database_path)
+        opening = SqliteDatabase.open(settings.database_path, copy_first=settings.copy_before_migration)
     async with await opening as database:
         return await SqlSecrets(database, None).forget(key_id)

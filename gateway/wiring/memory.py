@@ -22,6 +22,7 @@ from gateway.skills.library import SkillLibrary
 from gateway.storage.database import ConnectionPools
 from gateway.storage.exclusive import Exclusive
 from gateway.storage.memories import AllScopes
+from gateway.storage.sqlite.sqlite_memory_database import SqliteMemoryDatabase
 from gateway.wiring.memory_database import memories_in, open_memory_database
 
 DAMAGED = (
@@ -71,6 +72,7 @@ async def open_memory(
                 profiles=ScopedProfiles(store),
                 retrieval_gate=retrieval_gate,
                 recall=recall,
+                watch=database.watch if isinstance(database, SqliteMemoryDatabase) else None,
             )
         finally:
             await recall.close()

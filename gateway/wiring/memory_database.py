@@ -48,5 +48,7 @@ async def open_memory_database(settings: Settings) -> AsyncGenerator[MemoryDatab
         ) as database:
             yield database
         return
-    async with await SqliteMemoryDatabase.open(settings.memory_path) as database:
+    async with await SqliteMemoryDatabase.open(
+        settings.memory_path, copy_first=settings.copy_before_migration
+    ) as database:
         yield database

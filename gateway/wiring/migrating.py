@@ -30,7 +30,7 @@ def migrate_databases(settings: Settings) -> Sequence[MigratedDatabase]:
             MigratedDatabase(f"The schema of {chain.holds}", before, after) for chain, before, after in found
         ]
     return [
-        MigratedDatabase(str(path), *bring(path))
+        MigratedDatabase(str(path), *bring(path, copy=settings.copy_before_migration))
         for path, bring in (
             (settings.database_path, migrations.migrate),
             (settings.memory_path, migrations.migrate_memories),

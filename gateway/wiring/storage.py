@@ -73,6 +73,7 @@ from gateway.storage.sign_ins import SignIns
 from gateway.storage.sign_ins.statements import SqlSignIns
 from gateway.storage.sqlite.session_search import Fts5TurnWords
 from gateway.storage.sqlite.sqlite_database import SqliteDatabase
+from gateway.storage.sqlite_files.file_watch import FileWatch
 from gateway.storage.turns import Turns
 from gateway.storage.turns.store import SqlTurns
 from gateway.storage.webhooks import Deliveries, Webhooks
@@ -142,6 +143,8 @@ class Storage:
     """Adds the database's pools of connections to those that are measured."""
     newer_schema: Callable[[], Mapping[str, str]]
     """In what the schema is newer than this version: revisions by what they hold."""
+    watch: FileWatch | None = None
+    """Over the database's file, where it is one."""
     notification_time: Callable[[], float | None] = lambda: 0
     """Seconds that this process's last notification to itself took through the database: 0 where it has the
     database alone, None where none arrives."""
@@ -165,7 +168,10 @@ async def open_storage(settings: Settings, *, flushed: Flushed | None = None) ->
         return
     keyring = open_keyring(settings)
     async with await SqliteDatabase.open(
-        settings.database_path, flushed=flushed, durability=settings.durability
+        settings.database_path,
+        flushed=flushed,
+        durability=settings.durability,
+        copy_first=settings.copy_before_migration,
     ) as database:
         storage = storage_on(database, blobs_of(settings, keyring), keyring)
         await storage.secrets.begin(now_ms())
@@ -176,7 +182,7 @@ def storage_on(
     database: SqliteDatabase, blobs: Blobs | None = None, keyring: Keyring | None = None
 ) -> Storage:
     """The record in a file that is open; without `blobs` they are kept beside it."""
-    return _storage_on(
+    storage = _storage_on(
         database,
         blobs or open_blobs(None, database.path.parent),
         keyring,
@@ -185,6 +191,9 @@ def storage_on(
         replicas=SoleReplica(database),
         exclusive=LocalExclusive(),
         check=database.check,
+    )
+    return replace(
+        storage, watch=database.watch, orphans=SqlOrphans(database, database.path.resolve().parent)
     )
 
 

@@ -13,7 +13,8 @@
     {"kind":"event","body":{…}}            the event, byte for byte
     {"kind":"end","counts":{…},"sha256":"…"}   of all lines before, with their line ends
 
-An export that fails on the way ends with {"kind":"error","code":"…","message":"…"} and is no export.
+An export that fails on the way ends with {"kind":"error","code":"…","message":"…"} and is no export; an
+answer that has it is broken off behind that line.
 """
 
 import hashlib
@@ -75,6 +76,12 @@ INSTRUCTIONS_PAGE = 20
 Contents = Callable[[ArtifactRow], AsyncIterator[bytes]]
 """The content of an artifact in its parts, each found to be what was written: errors.ArtifactDamaged
 otherwise, errors.NotFound when it was deleted meanwhile."""
+
+
+class ExportIncomplete(GatewayError):
+    """An export ends here, and has a line that says what is not in it."""
+
+    code = "export_incomplete"
 
 
 class Export:

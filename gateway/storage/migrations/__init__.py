@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, Self
 
 from gateway.errors import StorageError
 from gateway.storage.data_folder_lock import FolderLock, opening
+from gateway.storage.sqlite_files.file_watch import check_before_opening
 
 
 class Chain(NamedTuple):
@@ -71,36 +72,57 @@ class Schema(NamedTuple):
         return True
 
 
-def migrate(path: Path) -> tuple[str | None, str]:
-    """Brings the SQLite file `path` of the sessions, made if it is missing, to the newest revision. Returns
-    the revision it had (None: it was new) and the one it has.
+def migrate(path: Path, *, copy: bool = True) -> tuple[str | None, str]:
+    """Brings the SQLite file `path` of the sessions, made if it is missing, to the newest revision; with
+    `copy` it is copied before. Returns the revision it had (None: it was new) and the one it has.
 
     Raises:
         StorageError: the folder is in use (data_locked), the file was written by a newer version
             (database_too_new), or it cannot be read.
     """
     with FolderLock.of_file(path):
-        return upgrade(path)
+        return upgrade(path, copy=copy)
 
 
-def migrate_memories(path: Path) -> tuple[str | None, str]:
+def migrate_memories(path: Path, *, copy: bool = True) -> tuple[str | None, str]:
     """The same for the file of the memories, which other processes may have open. Raises as well StorageError
     when another process takes too long to migrate it."""
     with opening(path):
-        return upgrade(path, MEMORIES)
+        return upgrade(path, MEMORIES, copy=copy)
 
 
-def upgrade(path: Path, chain: Chain = SESSIONS) -> tuple[str | None, str]:
+def upgrade(path: Path, chain: Chain = SESSIONS, *, copy: bool = True) -> tuple[str | None, str]:
     """`migrate` for callers that keep other processes away from the file already."""
     found = schema_of(path)
     if found.revision is not None and found.is_newer(chain, str(path)):
         log_newer(str(path), {chain.holds: found.revision})
         return found.revision, found.revision
+    if found.revision is not None and found.revision != chain.head:
+        _announce(path, found.revision, chain, copy=copy)
     if found.revision != chain.head:
         from gateway.storage.migrations.run import run  # noqa: PLC0415 - Alembic takes half a second to import
 
         run(path, chain)
+    if found.revision is not None and found.revision != chain.head:
+        since = schema_of(path).compatible_from or chain.head
+        log.warning(
+            "migrated %s %s -> %s; versions before %s refuse it from now on",
+            *(path, found.revision, chain.head, since),
+        )
     return found.revision, chain.head
+
+
+def _announce(path: Path, revision: str, chain: Chain, *, copy: bool) -> None:
+    """Before a migration: the log has it, and a copy is made."""
+    megabytes = path.stat().st_size // 1_000_000
+    log.warning(
+        "migrating %s %s -> %s (%d MB): nothing is served meanwhile, and there is no way back",
+        *(path, revision, chain.head, megabytes),
+    )
+    if copy:
+        from gateway.storage.migrations.copy_first import copy_first  # noqa: PLC0415 - as run below
+
+        copy_first(path, revision, chain.head)
 
 
 def log_newer(name: str, newer: Mapping[str, str]) -> None:
@@ -130,21 +152,32 @@ def too_new(name: str, found: Schema, chain: Chain) -> StorageError:
     )
 
 
-def schema_of(path: Path) -> Schema:
-    """What the file has; one that is missing is made.
+def schema_of(path: Path, *, immutable: bool = False) -> Schema:
+    """What the file has; one that is missing is made. One that nobody uses may be read as `immutable`, with
+    nothing beside it.
 
     Raises:
-        StorageError: it is not a database, or cannot be opened.
+        StorageError: it is not a database, or cannot be opened; the log beside it is another file's (code
+            database_replaced), or it is gone and its log is there (database_missing).
     """
+    if not immutable:
+        check_before_opening(path)
     if not path.exists():
         path.touch(mode=0o600)
     try:
-        with closing(sqlite3.connect(path)) as connection:
+        uri = f"{path.resolve().as_uri()}{'?immutable=1' if immutable else ''}"
+        with closing(sqlite3.connect(uri, uri=True)) as connection:
             connection.row_factory = sqlite3.Row
             known = connection.execute(
                 "SELECT 1 FROM sqlite_master WHERE name = 'alembic_version'"
             ).fetchone()
             row = connection.execute("SELECT * FROM alembic_version").fetchone() if known else None
     except sqlite3.Error as error:
-        raise StorageError(f"The database {path} cannot be read: {error}.", retryable=False) from error
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        is_damaged = code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+        raise StorageError(
+            f"The database {path} cannot be read: {error}.",
+            code="storage_damaged" if is_damaged else None,
+            retryable=False,
+        ) from error
     return Schema.of(dict(row)) if row else Schema(None)

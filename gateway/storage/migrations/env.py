@@ -16,6 +16,8 @@ NOTE = """
 def note_compatibility(ctx: Any, step: Any, heads: object, run_args: object) -> None:
     """Stores, in the transaction of a revision, which versions may work on what it leaves. Versions that a
     former revision has shut out stay so."""
+    if (progress := context.config.attributes.get("progress")) is not None:
+        progress(step.up_revision.revision)
     since: str | None = getattr(step.up_revision.module, "compatible_from", None)
     if since is not None:
         ctx.connection.execute(

@@ -2,7 +2,7 @@
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from tempfile import SpooledTemporaryFile
 from typing import NamedTuple
 
@@ -18,6 +18,8 @@ from gateway.storage.moving import MoveProgress, OnProgress
 
 CONCURRENT_BLOBS = 4
 """Blobs under way."""
+FETCHED = 1000
+"""Rows that are read at a time."""
 HELD = 16 * CHUNK
 """Bytes of a blob in memory; the rest lies in a temporary file."""
 
@@ -49,6 +51,11 @@ class Hashed(NamedTuple):
 
 def named_blobs(connection: Connection) -> dict[str, Hashed]:
     """Path and hash of each blob that a row names."""
+    return dict(each_named_blob(connection))
+
+
+def each_named_blob(connection: Connection) -> Iterator[tuple[str, Hashed]]:
+    """The same, some at a time."""
     compressions, archives = schema.compressions.c, schema.session_archives.c
     artifacts = schema.artifacts.c
     found = union(
@@ -57,7 +64,8 @@ def named_blobs(connection: Connection) -> dict[str, Hashed]:
         select(archives.messages_path, archives.messages_sha256, true()),
         select(artifacts.path, artifacts.sha256, false()),
     )
-    return {path: Hashed(sha256, bool(lines)) for path, sha256, lines in connection.execute(found)}
+    for path, sha256, lines in connection.execute(found, execution_options={"yield_per": FETCHED}):
+        yield path, Hashed(sha256, bool(lines))
 
 
 async def move_blobs(

@@ -9,6 +9,7 @@ being removed, and a crash leaves at most a candidate, which a sweep removes.
 """
 
 from collections.abc import Collection, Sequence
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 from gateway.storage.blobs import Blobs
@@ -17,6 +18,10 @@ from gateway.storage.blobs import Blobs
 class Orphans(Protocol):
     """The blobs that may be orphans. All methods raise `errors.StorageError` when the database cannot do its
     work, and nothing half-done is left behind."""
+
+    def removing(self) -> AbstractContextManager[bool]:
+        """Whether blobs may be removed within: not while a backup is made."""
+        ...
 
     async def suspect(self, paths: Collection[str], at: int) -> None:
         """These are candidates from `at` (Unix milliseconds) on, also those that were before: they are about
@@ -29,7 +34,8 @@ class Orphans(Protocol):
 
     async def condemn(self, path: str, at: int) -> bool:
         """Whether the candidate is to be removed, as no artifact, archive or version names it: none will from
-        then on, and it is a candidate since `at`. One that something names is a candidate no more."""
+        then on, and it is a candidate since `at`. One that something names is a candidate no more. While a
+        backup is made of a database on a server it stays what it is."""
         ...
 
     async def resolve(self, path: str) -> None:
@@ -40,8 +46,9 @@ class Orphans(Protocol):
 async def remove_orphan(orphans: Orphans, blobs: Blobs, path: str, at: int) -> bool:
     """Removes the blob of a candidate unless something names it; whether it was removed. Raises
     errors.StorageError: it stays a candidate."""
-    if not await orphans.condemn(path, at):
-        return False
-    await blobs.delete(path)
-    await orphans.resolve(path)
-    return True
+    with orphans.removing() as may_remove:
+        if not may_remove or not await orphans.condemn(path, at):
+            return False
+        await blobs.delete(path)
+        await orphans.resolve(path)
+        return True

@@ -17,3 +17,5 @@ class LockClass(IntEnum):
     """A replica's name, for as long as it lives (replicas.py)."""
     MIGRATION = 17
     """The tables, while they are changed (migrating.py)."""
+    BACKUP = 19
+    """The blobs, of which none is removed while a backup is made (dumps.py); shared by removals."""

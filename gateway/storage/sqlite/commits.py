@@ -12,7 +12,8 @@ from gateway.storage.database import Transaction, sent
 from gateway.storage.log.group_commit import Flush
 from gateway.storage.sqlite.append import apply
 from gateway.storage.sqlite.event_rows import Packing
-from gateway.storage.sqlite.failures import for_caller, is_broken, storage_error
+from gateway.storage.sqlite_files.failures import for_caller, is_broken, note_damage, storage_error
+from gateway.storage.sqlite_files.file_watch import FileWatch
 from gateway.storage.webhooks.enqueue import enqueue_turn
 
 log = logging.getLogger(__name__)
@@ -25,15 +26,23 @@ that is killed loses nothing then, but a power cut what was shown last."""
 class SqliteCommits:
     """The `Commits` protocol: appends, then writes, each of these in a savepoint of its own."""
 
-    def __init__(self, raw: sqlite3.Connection, connection: Connection, durability: Durability) -> None:
+    def __init__(
+        self, raw: sqlite3.Connection, connection: Connection, durability: Durability, watch: FileWatch
+    ) -> None:
         self._raw = raw
         self._connection = connection
         self._durability = durability
+        self._watch = watch
         self._synchronous: bool | None = None
         self._packing: Packing | None = None
 
     def commit(self, flush: Flush) -> None:
-        """Writes the flush in one transaction, synced if it or the setting asks for that."""
+        """Writes the flush in one transaction, synced if it or the setting asks for that.
+
+        Raises:
+            StorageError: the file is not the one any more that was opened, and what is committed may be lost.
+        """
+        self._watch.require()
         self._synchronise(flush.sync or self._durability == "synced")
         self._raw.execute("BEGIN IMMEDIATE")
         if flush.appends:
@@ -46,6 +55,7 @@ class SqliteCommits:
             if not write.is_outside:
                 self._run(write)
         self._raw.execute("COMMIT")
+        self._watch.require()
         for write in flush.writes:
             if write.is_outside:
                 self._run_outside(write)
@@ -58,7 +68,10 @@ class SqliteCommits:
                 self._raw.execute("ROLLBACK")
         except sqlite3.Error:
             log.exception("a failed transaction could not be rolled back")
-        return lambda: storage_error(error)
+        if isinstance(error, StorageError):  # the file's
+            return lambda: StorageError(error.message, code=error.code, retryable=error.retryable)
+        note_damage(error, self._watch)
+        return lambda: storage_error(error, self._watch)
 
     def _run(self, write: Transaction) -> None:
         self._raw.execute("SAVEPOINT work")
@@ -71,7 +84,7 @@ class SqliteCommits:
                 raise
             # An exception of a caller's work is the caller's alone: the others' transaction goes on.
             self._raw.execute("ROLLBACK TO work")
-            write.error = for_caller(error)
+            write.error = for_caller(error, self._watch)
         self._raw.execute("RELEASE work")
 
     def _run_outside(self, write: Transaction) -> None:
@@ -79,7 +92,7 @@ class SqliteCommits:
         try:
             write.value = write.work(self._connection)
         except BaseException as error:  # noqa: BLE001 - its caller gets it
-            write.error = for_caller(error)
+            write.error = for_caller(error, self._watch)
 
     def _synchronise(self, sync: bool) -> None:
         if sync is not self._synchronous:

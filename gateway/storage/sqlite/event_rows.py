@@ -13,7 +13,7 @@ from typing import Any
 from gateway.events.envelope import StoredEvent
 from gateway.storage.log import Page
 from gateway.storage.log.packs import FILTERED, PAGE_BYTES, PAGE_PACKS, Pack, events_of, packs_of, page_of
-from gateway.storage.sqlite.failures import is_broken
+from gateway.storage.sqlite_files.failures import is_broken
 
 log = logging.getLogger(__name__)
 

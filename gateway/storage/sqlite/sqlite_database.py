@@ -1,6 +1,7 @@
 """The SQLite file of the sessions, which one process alone may have open."""
 
 import asyncio
+import errno
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -9,7 +10,7 @@ from typing import Self
 from sqlalchemy import Connection
 
 from gateway.errors import StorageError
-from gateway.storage.data_folder_lock import FolderLock
+from gateway.storage.data_folder_lock import RESTORING, FolderLock
 from gateway.storage.database import Transaction
 from gateway.storage.log import Page
 from gateway.storage.log.group_commit import Deliver, Flushed
@@ -17,6 +18,7 @@ from gateway.storage.migrations import SESSIONS, upgrade
 from gateway.storage.sqlite.commits import Durability
 from gateway.storage.sqlite.event_rows import read_page
 from gateway.storage.sqlite.sqlite_file import SqliteFile, connected, log_is_emptied, raw_of
+from gateway.storage.sqlite_files.file_watch import FileWatch, missing
 
 MIN_FREE = 1_048_576
 """Bytes that must be free on the disk, after a commit failed, for another attempt to be worth it."""
@@ -53,13 +55,13 @@ class SqliteDatabase(SqliteFile):
 
     def __init__(
         self,
-        path: Path,
         lock: FolderLock,
+        watch: FileWatch,
         connections: Sequence[Connection],
         flushed: Flushed | None,
         durability: Durability,
     ) -> None:
-        super().__init__(path, connections, flushed, durability)
+        super().__init__(watch, connections, flushed, durability)
         self.newer_schema: Mapping[str, str] = {}
         self._lock = lock
         self.append = self._writer.append
@@ -74,23 +76,27 @@ class SqliteDatabase(SqliteFile):
         readers: int = 2,
         flushed: Flushed | None = None,
         durability: Durability = "synced",
+        copy_first: bool = True,
     ) -> Self:
-        """Opens the file, made and migrated as needed, for this process alone. Use it as an async context
-        manager, or `close` it. `flushed` is called after each transaction.
+        """Opens the file, made and migrated as needed, for this process alone; with `copy_first` it is copied
+        before it is migrated. Use it as an async context manager, or `close` it. `flushed` is called after
+        each transaction.
 
         Raises:
             StorageError: another process has the folder (code data_locked), this version may not use the
                 file of a newer one (database_too_new), or it cannot be opened.
         """
-        lock, connections, revision = await asyncio.to_thread(_open, path, readers)
-        database = cls(path, lock, connections, flushed, durability)
+        lock, watch, connections, revision = await asyncio.to_thread(_open, path, readers, copy=copy_first)
+        database = cls(lock, watch, connections, flushed, durability)
         if revision != SESSIONS.head:
             database.newer_schema = {SESSIONS.holds: revision}
         return database
 
     async def check(self) -> None:
-        """Raises errors.StorageError: nothing can be read; or the last commit failed, and there is no room
-        yet, or another commit fails, which changes nothing but has to be written."""
+        """Raises errors.StorageError: the file was replaced (database_replaced) or is damaged
+        (storage_damaged), until the process ends; nothing can be read; or the last commit failed, and there
+        is no room yet, or another commit fails, which changes nothing but has to be written."""
+        self.watch.look()
         await self.read(lambda connection: connection.exec_driver_sql("SELECT 1 FROM sqlite_master").first())
         if self._writer.failure is not None:
             await asyncio.to_thread(_reserve, self.path.parent)
@@ -151,16 +157,29 @@ def _reserve(folder: Path) -> None:
         with TemporaryFile(dir=folder) as file:
             file.write(bytes(MIN_FREE))
     except OSError as error:
-        raise StorageError(
-            f"The disk of the database is full ({error.strerror}).", code="storage_full"
-        ) from error
+        if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
+            said, code = "is full", "storage_full"
+        elif error.errno == errno.EROFS:
+            said, code = "is read-only", "storage_read_only"
+        else:
+            said, code = "cannot be written", "storage_unavailable"
+        raise StorageError(f"The disk of the database {said} ({error.strerror}).", code=code) from error
 
 
-def _open(path: Path, readers: int) -> tuple[FolderLock, Sequence[Connection], str]:
+def _open(path: Path, readers: int, *, copy: bool) -> tuple[FolderLock, FileWatch, Sequence[Connection], str]:
     lock = FolderLock.of_file(path)
     try:
-        _, revision = upgrade(path)
-        return lock, connected(path, WRITER_PRAGMAS, READER_PRAGMAS, readers), revision
+        if path.resolve().with_name(RESTORING).exists():
+            raise StorageError(
+                f"A restore into {path.parent} was interrupted: call `gateway restore` again with --replace.",
+                code="restore_unfinished",
+                retryable=False,
+            )
+        if not path.exists() and any(path.resolve().parent.glob("blobs/*/*")):
+            raise missing(path, "archives and artifacts lie in the folder blobs beside it")
+        _, revision = upgrade(path, copy=copy)
+        watch, connections = connected(path, WRITER_PRAGMAS, READER_PRAGMAS, readers, renew=True)
+        return lock, watch, connections, revision
     except StorageError:
         lock.release()
         raise

@@ -1,11 +1,14 @@
 """A SQLite file: one writing connection on a thread of its own, a few that only read."""
 
 import asyncio
+import errno
+import os
 import sqlite3
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
+from secrets import randbelow
 from time import perf_counter
 from types import TracebackType
 from typing import Self, TypeVar
@@ -18,7 +21,16 @@ from gateway.storage.database import ConnectionPools, Lock, PoolUse, Transaction
 from gateway.storage.log.group_commit import Flushed, GroupCommit
 from gateway.storage.replica_signals import Signals
 from gateway.storage.sqlite.commits import Durability, SqliteCommits
-from gateway.storage.sqlite.failures import for_caller, storage_error
+from gateway.storage.sqlite_files.failures import for_caller, storage_error
+from gateway.storage.sqlite_files.file_watch import (
+    FIRST_ID,
+    LAST_ID,
+    FileWatch,
+    Header,
+    Held,
+    Known,
+    write_identity,
+)
 
 T = TypeVar("T")
 LOCK_WAIT = 5.0
@@ -33,17 +45,18 @@ class SqliteFile:
 
     def __init__(
         self,
-        path: Path,
+        watch: FileWatch,
         connections: Sequence[Connection],
         flushed: Flushed | None = None,
         durability: Durability = "synced",
     ) -> None:
         writer, *readers = connections
-        self.path = path
+        self.path = watch.path
+        self.watch = watch
         self.replica = new_replica_id()
         self.signals = Signals()
         self._connections = connections
-        commits = SqliteCommits(raw_of(writer), writer, durability)
+        commits = SqliteCommits(raw_of(writer), writer, durability, watch)
         self._writer = GroupCommit(commits, self.signals, flushed)
         self._free: SimpleQueue[Connection] = SimpleQueue()
         for reader in readers:
@@ -105,7 +118,7 @@ class SqliteFile:
                 if raw.in_transaction:
                     raw.execute("ROLLBACK")
         except BaseException as error:
-            raise for_caller(error) from error
+            raise for_caller(error, self.watch) from error
         finally:
             self._free.put(connection)
 
@@ -115,6 +128,7 @@ class SqliteFile:
         for connection in reversed(self._connections):
             connection.detach()
             connection.close()
+        self.watch.close()
 
     async def __aenter__(self) -> Self:
         return self
@@ -138,20 +152,57 @@ def log_is_emptied(connection: Connection) -> bool:
     return not busy
 
 
-def connected(path: Path, writer: str, reader: str, readers: int) -> list[Connection]:
-    """A connection that writes, with its pragmas, then `readers` that do not, with theirs.
+def connected(
+    path: Path, writer: str, reader: str, readers: int, *, renew: bool = False
+) -> tuple[FileWatch, list[Connection]]:
+    """A connection that writes, with its pragmas, then `readers` that do not, with theirs; and the watch over
+    their file, which gets a new id if `renew`.
 
     Raises:
         StorageError: it cannot be opened, or cannot keep a write-ahead log.
     """
     try:
         connections = [_connect(path, writer)]
-        mode = raw_of(connections[0]).execute("PRAGMA journal_mode = WAL").fetchone()[0]
+        raw = raw_of(connections[0])
+        mode = raw.execute("PRAGMA journal_mode = WAL").fetchone()[0]
         if mode != "wal":
             raise StorageError(f"The database {path} cannot keep a write-ahead log: use a local disk.")
-        return connections + [_connect(path, reader) for _ in range(readers)]
+        watch = _watched(path, raw, renew=renew)
+        return watch, connections + [_connect(path, reader) for _ in range(readers)]
     except sqlite3.Error as error:
         raise storage_error(error) from error
+    except OSError as error:
+        full = error.errno in {errno.ENOSPC, errno.EDQUOT}
+        raise StorageError(
+            f"The database {path} cannot be opened: {error.strerror}.",
+            code="storage_full" if full else None,
+        ) from error
+
+
+def _watched(path: Path, raw: sqlite3.Connection, *, renew: bool) -> FileWatch:
+    """The watch over a file, before the first commit of the connection: has the file an id of its own, and
+    notes whose the log beside it is."""
+    real = path.resolve()
+    held = Held(real)
+    try:
+        os.fsync(held.descriptor)  # a power cut must not take back what is noted of it
+        header = held.header() or Header()
+        (stored,) = raw.execute("PRAGMA schema_version").fetchone()
+        new = FIRST_ID + randbelow(LAST_ID - FIRST_ID) if renew or stored < FIRST_ID else stored
+        known = Known(sorted({header.schema, stored, new}), header.changes)
+        write_identity(real, held.inode, known)
+        if new != stored:
+            raw.execute(f"PRAGMA schema_version = {new}")
+        raw.execute("SELECT count(*) FROM sqlite_master").fetchone()  # the log is there from now on
+        if renew:
+            raw.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+        if (header := held.header() or Header()).schema == new and len(known.ids) > 1:
+            known = Known([new], header.changes)
+            write_identity(real, held.inode, known)
+    except BaseException:
+        held.close()
+        raise
+    return FileWatch(path, held, known)
 
 
 def _connect(path: Path, pragmas: str) -> Connection:

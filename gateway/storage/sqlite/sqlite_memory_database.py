@@ -21,6 +21,7 @@ from gateway.storage.database import Lock
 from gateway.storage.migrations import MEMORIES, upgrade
 from gateway.storage.sqlite.memory_words import Fts5Words
 from gateway.storage.sqlite.sqlite_file import SqliteFile, connected, log_is_emptied, raw_of
+from gateway.storage.sqlite_files.file_watch import FileWatch
 
 T = TypeVar("T")
 
@@ -48,24 +49,25 @@ class SqliteMemoryDatabase(SqliteFile):
 
     about = "memory"
 
-    def __init__(self, path: Path, connections: Sequence[Connection]) -> None:
+    def __init__(self, watch: FileWatch, connections: Sequence[Connection]) -> None:
         *used, self._watching = connections
-        super().__init__(path, used)
+        super().__init__(watch, used)
         self._watcher = raw_of(self._watching)
         self._watcher.execute("PRAGMA busy_timeout = 0")
         self._unknown = itertools.count(-1, -1)
-        self._log = path.with_name(f"{path.name}-wal")
+        self._log = self.path.with_name(f"{self.path.name}-wal")
         self.words = Fts5Words()
 
     @classmethod
-    async def open(cls, path: Path, *, readers: int = 2) -> Self:
-        """Opens the file, made and migrated as needed. Use it as an async context manager, or `close` it.
+    async def open(cls, path: Path, *, readers: int = 2, copy_first: bool = True) -> Self:
+        """Opens the file, made and migrated as needed; with `copy_first` it is copied before it is migrated.
+        Use it as an async context manager, or `close` it.
 
         Raises:
             StorageError: the file was written by a newer version (code database_too_new), another process
                 takes too long to make it, or it cannot be opened.
         """
-        return cls(path, await asyncio.to_thread(_open, path, readers + 1))
+        return cls(*await asyncio.to_thread(_open, path, readers + 1, copy=copy_first))
 
     async def write(
         self,
@@ -92,6 +94,7 @@ class SqliteMemoryDatabase(SqliteFile):
     async def _empty_log(self) -> bool:
         """False when a lock was in the way, as that of another process that empties it."""
         try:
+            self.watch.require()  # else the log would go into another file
             return await self.read(log_is_emptied, snapshot=False)
         except StorageError as error:  # what was to be written is written
             log.warning("the write-ahead log of %s could not be emptied: %s", self.path.name, error)
@@ -118,7 +121,7 @@ class SqliteMemoryDatabase(SqliteFile):
         super()._release()
 
 
-def _open(path: Path, readers: int) -> Sequence[Connection]:
+def _open(path: Path, readers: int, *, copy: bool) -> tuple[FileWatch, Sequence[Connection]]:
     with opening(path):
-        upgrade(path, MEMORIES)
+        upgrade(path, MEMORIES, copy=copy)
         return connected(path, PRAGMAS, READER_PRAGMAS, readers)

@@ -106,6 +106,13 @@ LIMITS_FAILING = _gauge(
     "1 while what is counted for the limits cannot be read or written: requests come in uncounted, or are "
     "refused with GATEWAY_LIMITS_WHEN_DOWN=closed.",
 )
+DATABASE_UNUSABLE = _gauge(
+    "gateway.database.unusable",
+    "{file}",
+    "1 when a database's file was replaced while it was open (database_replaced), or damage was met in it "
+    "(storage_damaged), until the process ends.",
+    (s.DATABASE, s.ERROR_TYPE),
+)
 FEEDBACK = _counter(
     "gateway.feedback",
     "{rating}",

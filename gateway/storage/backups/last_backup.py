@@ -1,0 +1,31 @@
+"""When the last backup of a data folder was made, for its operator to see."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import orjson
+
+NAME = "last-backup.json"
+
+
+class LastBackup(NamedTuple):
+    """`made_at` is in Unix milliseconds; `path` is where it was written to."""
+
+    made_at: int
+    path: str
+
+
+def last_backup(folder: Path) -> LastBackup | None:
+    """None where none is known of."""
+    try:
+        found = orjson.loads((folder / NAME).read_bytes())
+        return LastBackup(int(found["made_at"]), str(found["path"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def note_backup(folder: Path, made: LastBackup) -> None:
+    """Notes it in the data folder. Raises OSError."""
+    part = folder / f"{NAME}.part"
+    part.write_bytes(orjson.dumps(made._asdict()) + b"\n")
+    part.replace(folder / NAME)

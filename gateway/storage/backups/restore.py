@@ -1,0 +1,149 @@
+"""Putting a backup in place."""
+
+import asyncio
+import errno
+import os
+import shutil
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from gateway.errors import StorageError
+from gateway.storage.backups import OnProgress
+from gateway.storage.backups.manifest import BLOBS, READ, Entry, Manifest, entries_of, not_a_backup
+from gateway.storage.blobs import Blobs
+from gateway.storage.data_folder_lock import RESTORING, FolderLock
+from gateway.storage.moving import MoveProgress
+
+DATABASES = ("memory.db", "slack.db", "gateway.db")
+"""In the order in which they are put in place."""
+KEPT_HERE = ("gateway.lock", "backup.lock")
+"""Files of a data folder that belong to no state."""
+CONCURRENT_BLOBS = 4
+REPORT_EVERY = 50
+
+
+class Restored(NamedTuple):
+    """`aside` is where the former files are, if there were any."""
+
+    files: int
+    aside: Path | None
+
+
+def restore_files(
+    folder: Path, manifest: Manifest, path: Path, blobs: Blobs, *, replace: bool, report: OnProgress
+) -> Restored:
+    """Puts the SQLite files of a checked backup in place of the database `path` and of what is beside it, and
+    its blobs into the store. With `replace` what is there is moved into a folder beside it.
+
+    Raises:
+        StorageError: a gateway has the data folder (data_locked); something is there, and `replace` is not
+            given (target_not_empty); the disk is full, or a file cannot be written. A restore that was
+            interrupted leaves a folder that no gateway starts on: call it again with `replace`.
+    """
+    path = path.resolve()
+    try:
+        with FolderLock.of_file(path):
+            return _restored(folder, manifest, path, blobs, replace=replace, report=report)
+    except OSError as error:
+        full = error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+        raise StorageError(
+            f"The restore into {path.parent} is not complete: {error.strerror} ({error.filename or 'disk'}). "
+            "Call it again with --replace.",
+            code="storage_full" if full else None,
+            retryable=False,
+        ) from error
+
+
+def _restored(
+    folder: Path, manifest: Manifest, path: Path, blobs: Blobs, *, replace: bool, report: OnProgress
+) -> Restored:
+    data = path.parent
+    there = [each for each in _state(data, path) if each.exists()]
+    if there and not replace:
+        raise StorageError(
+            f"{data} is not empty: it has {there[0].name}. Restore into an empty folder (GATEWAY_DATA_DIR), "
+            "or call it with --replace, which keeps what is there in a folder beside it.",
+            code="target_not_empty",
+            retryable=False,
+        )
+    aside = _moved_aside(data, there) if there else None
+    data.joinpath(RESTORING).touch()
+    files = asyncio.run(put_blobs(folder, manifest, blobs, report))
+    for name in DATABASES:
+        if (folder / name).exists():
+            part = data / f"{name}.part"
+            report(MoveProgress(name, 0, 1))
+            shutil.copyfile(folder / name, part)
+            part.chmod(0o600)
+            _synced(part)
+            part.replace(path if name == "gateway.db" else data / name)
+            report(MoveProgress(name, 1, 1))
+            files += 1
+    _synced(data)
+    data.joinpath(RESTORING).unlink()
+    _synced(data)
+    return Restored(files, aside)
+
+
+def _state(data: Path, path: Path) -> Iterator[Path]:
+    """All in the data folder that is of a database: their logs and copies too, and the blobs."""
+    names = {path.name, "memory.db", "slack.db"}
+    for each in sorted(data.iterdir()):
+        if each.name in KEPT_HERE:
+            continue
+        if each.name in {BLOBS, RESTORING} or any(
+            each.name == name or each.name.startswith((f"{name}-", f"{name}.")) for name in names
+        ):
+            yield each
+
+
+def _moved_aside(data: Path, there: list[Path]) -> Path:
+    aside = data / f"replaced-{datetime.now():%Y%m%d-%H%M%S}"  # noqa: DTZ005 - a name for the operator's eyes
+    aside.mkdir(mode=0o700)
+    # The database goes last: without it no gateway starts on what is left.
+    for each in sorted(there, key=lambda each: each.name.startswith("gateway.db")):
+        each.rename(aside / each.name)
+    _synced(data)
+    return aside
+
+
+async def put_blobs(folder: Path, manifest: Manifest, blobs: Blobs, report: OnProgress) -> int:
+    """Puts the blobs of a checked backup into a store, in place of those of the same names; how many they
+    were. Raises StorageError, OSError."""
+    entries = (each for each in entries_of(folder, manifest) if each.path.startswith(f"{BLOBS}/"))
+    done = 0
+
+    async def work() -> None:
+        nonlocal done
+        for entry in entries:
+            size = await blobs.put(entry.path.removeprefix(f"{BLOBS}/"), _read(folder, entry))
+            if size != entry.size:
+                raise not_a_backup(f"{folder / entry.path} is not what was written")
+            done += 1
+            if done % REPORT_EVERY == 0:
+                report(MoveProgress("blobs", done, manifest.files))
+
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            for _ in range(CONCURRENT_BLOBS):
+                tasks.create_task(work())
+    except BaseExceptionGroup as failed:
+        raise failed.exceptions[0] from failed
+    report(MoveProgress("blobs", done, done))
+    return done
+
+
+def _read(folder: Path, entry: Entry) -> Iterator[bytes]:
+    with (folder / entry.path).open("rb") as file:
+        while chunk := file.read(READ):
+            yield chunk
+
+
+def _synced(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
