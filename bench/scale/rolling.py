@@ -26,7 +26,7 @@ from bench import servers
 from bench.kill import TURNS_PER_SESSION, drive, so_far
 from bench.outcome import Outcome, check, compare, told
 from bench.progress import progress
-from bench.reader import AWAY, RETRY, TIMEOUT, ReceivedTurn, Reader
+from bench.reader import AWAY, RETRY, TIMEOUT, Reader, ReceivedTurn
 from bench.scale import cluster
 from bench.scale.proxy import PROGRAM, nginx
 from bench.victim import Victim
@@ -112,7 +112,7 @@ async def list_sessions(http: aiohttp.ClientSession, url: str, outcome: Rolled) 
 
 
 async def run(turns: int, *, seed: int, at_once: int = 6, least: int = 3) -> Rolled:
-    """Asks for so many turns, in sessions of five, while replicas are started anew, at least `least` times."""
+    """Asks for so many turns, in sessions of five; replicas are started anew, at least `least` times."""
     chance, outcome = random.Random(seed), Rolled(turns=turns)
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="rolling-")))
