@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import aiohttp
@@ -31,7 +32,9 @@ from bench.scale import cluster
 from bench.scale.proxy import PROGRAM, nginx
 from bench.victim import Victim
 from tests.harness import client_at
+from tests.loopback import TIMEOUT as ANSWER_TIMEOUT
 from tests.ownership import stuck
+from tests.waiting import until
 
 LIST_EVERY = 0.05
 """Seconds between two lists of sessions."""
@@ -91,10 +94,13 @@ async def restart(victims: Sequence[Victim], work: asyncio.Task[None], outcome: 
         victim = victims[outcome.restarts % len(victims)]
         await victim.end(signal.SIGTERM)
         await victim.start()
-        async with client_at(victim.url) as client:
-            while (await client.get("/readyz")).status_code != 200:
-                await asyncio.sleep(0.05)
+        await until(partial(is_ready, victim), ANSWER_TIMEOUT)
         outcome.restarts += 1
+
+
+async def is_ready(victim: Victim) -> bool:
+    async with client_at(victim.url) as client:
+        return (await client.get("/readyz")).status_code == 200
 
 
 async def list_sessions(http: aiohttp.ClientSession, url: str, outcome: Rolled) -> None:
