@@ -136,6 +136,10 @@ fuzz: $(VENV)/.dev ## Send 20,000 requests made from the API's description, well
 kill: $(VENV)/.dev ## Kill -9 the server, or cut its power, at random moments of 200 turns and check the record (takes minutes)
 	$(BIN)/python -m bench.kill $(ARGS)
 
+.PHONY: rolling
+rolling: $(VENV)/.dev ## Start three replicas behind nginx anew, again and again, while 500 messages are sent: none may be refused (takes minutes)
+	$(BIN)/python -m bench.scale.rolling $(ARGS)
+
 .PHONY: kill-replicas
 kill-replicas: $(VENV)/.dev ## Kill, freeze and cut off three replicas on PostgreSQL at random moments of 500 turns (takes minutes)
 	$(BIN)/python -m bench.kill --replicas 3 --turns 500 --every 100 $(ARGS)

@@ -40,6 +40,11 @@ class Cutting:
         self._away = True
         self.cut()
 
+    def lead_to(self, port: int) -> None:
+        """Forwards to that port of this machine from now on; what is open is cut."""
+        self._target = ("127.0.0.1", port)
+        self.cut()
+
     def come_back(self) -> None:
         """Forwards again."""
         self._away = False

@@ -1,4 +1,5 @@
-"""PgBouncer in transaction mode: it hands a connection on after each transaction."""
+"""PgBouncer, in transaction mode unless it is told otherwise: it hands a connection on after each
+transaction."""
 
 import os
 import shutil
@@ -27,20 +28,29 @@ listen_addr = 127.0.0.1
 listen_port = {own}
 unix_socket_dir =
 auth_type = any
-pool_mode = transaction
-default_pool_size = 4
-ignore_startup_parameters = extra_float_digits,options
+pool_mode = {mode}
+default_pool_size = {size}
+ignore_startup_parameters = {ignored}
 """
 
 
 @contextmanager
-def pooled(url: str, folder: Path) -> Generator[str]:
-    """The address of the same database behind a pooler of four connections."""
+def pooled(
+    url: str,
+    folder: Path,
+    *,
+    mode: str = "transaction",
+    size: int = 4,
+    ignored: str = "extra_float_digits,options",
+) -> Generator[str]:
+    """The address of the same database behind a pooler of so many connections, which takes `ignored`
+    parameters from its clients and passes them on to nobody."""
     address = urlsplit(url)
     own = free_port()
     file = folder / "pgbouncer.ini"
     host, port, user = address.hostname, address.port, address.username
-    file.write_text(CONFIGURATION.format(host=host, port=port, user=user, own=own))
+    given = {"mode": mode, "size": size, "ignored": ignored}
+    file.write_text(CONFIGURATION.format(host=host, port=port, user=user, own=own, **given))
     options: dict[str, Any] = {}
     if os.geteuid() == 0:  # it refuses to run as root
         options = {"user": USER, "group": USER, "extra_groups": []}

@@ -9,6 +9,8 @@ from bench.kill import run, so_far
 from bench.outcome import Outcome
 from bench.progress import progress
 from bench.scale.kill import run as run_replicated
+from bench.scale.proxy import PROGRAM
+from bench.scale.rolling import run as run_rolling
 from tests.disk import LEFT_OUT
 from tests.postgres import on_postgres
 
@@ -46,6 +48,20 @@ async def test_replicas_that_are_killed_and_frozen_lose_nothing() -> None:
     assert sum(outcome.ended.values()) == 10
     assert min(outcome.kills - outcome.frozen, outcome.frozen, outcome.cuts, outcome.restarts) > 0
     assert outcome.resumed > 0
+
+
+@on_postgres
+@pytest.mark.skipif(PROGRAM is None, reason="nginx is not installed")
+async def test_replicas_that_are_started_anew_one_after_the_other_refuse_nobody() -> None:
+    """`make rolling` in short: behind nginx with the file of docs/scaling.md every message and every list is
+    answered with 200 while each replica is asked to end and started again, and no stream loses anything."""
+    outcome = await run_rolling(30, seed=3, at_once=4)
+
+    assert not outcome.refused
+    assert outcome.violations == []
+    assert outcome.accepted == sum(outcome.ended.values()) == 30
+    assert outcome.restarts >= 3
+    assert outcome.listed > 0
 
 
 @pytest.mark.parametrize("over", [False, True])

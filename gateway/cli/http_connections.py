@@ -7,10 +7,13 @@ is enough at `MIN_RATE`.
 """
 
 import asyncio
+import fcntl
 import logging
 import math
 import socket
 import struct
+import termios
+from collections.abc import Iterable
 from functools import partial
 from typing import Any, cast
 
@@ -48,6 +51,15 @@ class Connections:
         self.header_timeout = settings.header_timeout
         self.send_timeout = settings.send_timeout
         self.waiting: dict[HttpConnection, None] = {}
+        self.is_draining = False
+
+    def drain(self, connections: Iterable[object]) -> None:
+        """From now on each answer is the last one of its connection, and says so (`Connection: close`). Of
+        the `connections` that there are, those that wait for another request are closed."""
+        self.is_draining = True
+        for each in list(connections):
+            if isinstance(each, HttpConnection):
+                each.drain()
 
     @property
     def protocol(self) -> type[asyncio.Protocol]:
@@ -128,6 +140,8 @@ class HttpConnection(HttpToolsProtocol):
         if before and not before.response_complete:
             self._earlier.append(before)
         self._is_head = False
+        if self._shared.is_draining:
+            self.cycle.keep_alive = False
         self._end_wait()
 
     async def _answer(self, scope: Any, receive: Any, send: Any) -> None:
@@ -160,6 +174,22 @@ class HttpConnection(HttpToolsProtocol):
         end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_ON_CLOSE)
         self._end_wait()
         self.transport.abort()
+
+    def drain(self) -> None:
+        """Closes it behind its last answer: at once when that was given. One whose next request is here
+        already, or that has had none yet, as its client was about to send one, answers that first."""
+        if self.cycle is None or self._is_head or self.transport.is_closing():
+            return
+        if not self.cycle.response_complete:
+            self.cycle.keep_alive = False
+        elif not self._has_unread():
+            self.transport.close()
+
+    def _has_unread(self) -> bool:
+        """Whether the kernel has something of it that the event loop has not read yet (FIONREAD, tty_ioctl(4)
+        and tcp(7))."""
+        end = self.transport.get_extra_info("socket")
+        return fcntl.ioctl(end.fileno(), termios.FIONREAD, bytes(4)) != bytes(4)
 
     def _refuse(self) -> None:
         log.warning("connection_refused", most=self._shared.most)

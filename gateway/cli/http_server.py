@@ -10,8 +10,9 @@ import signal
 import socket
 import sys
 import webbrowser
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
+from contextvars import Context
 from types import FrameType
 from typing import Literal
 
@@ -66,13 +67,22 @@ def run(
             configure_logging(settings.log_level, settings.log_format)
             own = [stack.enter_context(each) for each in _bind_each(settings.host, worker_port, workers)]
             ports = [each.getsockname()[1] for each in own]
-            worker = become_worker(workers, lambda: show_banner(settings, demo=demo, worker_ports=ports))
+            worker = become_worker(
+                workers,
+                lambda: show_banner(settings, demo=demo, worker_ports=ports),
+                lambda: _close(listeners + own),
+            )
             listeners += own[worker.number : worker.number + 1]
             for each in own:
                 if each not in listeners:
                     each.close()
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(_serve(settings, listeners, worker, demo=demo, open_page=open_page))
+
+
+def _close(listeners: Iterable[socket.socket]) -> None:
+    for each in listeners:
+        each.close()
 
 
 def _bind_each(host: str, first: int | None, count: int) -> Iterator[socket.socket]:
@@ -165,10 +175,11 @@ async def _serve(
     app = build_app(settings, demo=demo)
     # A turn that is streamed takes two descriptors: for its client, and for the model's endpoint.
     most = min(settings.max_connections, raise_open_files() // 2)
+    connections = Connections(settings, most)
     config = uvicorn.Config(
         app,
         loop="uvloop",
-        http=Connections(settings, most).protocol,
+        http=connections.protocol,
         ws="none",
         lifespan="off",  # entered here instead, so that a failure to start arrives as the error it is
         log_config=None,
@@ -195,18 +206,37 @@ async def _serve(
             webbrowser.open(page_url(settings))
 
     async with app.router.lifespan_context(app):
-        server = DrainingServer(config, app, started)
+        server = DrainingServer(
+            config, app, connections, started, takes_leave=listeners if settings.is_shared else ()
+        )
         await server.serve(sockets=listeners)
 
 
 class DrainingServer(uvicorn.Server):
-    """Drains first and closes then: while running turns have their grace the server still answers, with 503
-    to new turns. uvicorn alone would stop listening at once, and wait for streams that only we end."""
+    """Drains first and closes then. While running turns have their grace it still answers the connections
+    that it has, each for the last time, and 503 (`draining`) to new turns: nothing has begun, so that a proxy
+    may ask another replica. uvicorn alone would wait for streams that only we end.
 
-    def __init__(self, config: uvicorn.Config, app: Starlette, started: Callable[[], None]) -> None:
+    Where others share the database it stops listening at once, as they are there for who comes: a proxy is
+    refused the connection, and goes to them. One process alone goes on listening for as long as it drains:
+    who comes is told to try again in a moment, and can read meanwhile.
+    """
+
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        app: Starlette,
+        connections: Connections,
+        started: Callable[[], None],
+        *,
+        takes_leave: Sequence[socket.socket] = (),
+    ) -> None:
+        """`takes_leave` are the listening sockets that are closed as soon as it drains."""
         super().__init__(config)
         self._app = app
+        self._connections = connections
         self._when_started = started
+        self._takes_leave = takes_leave
         self._loop: asyncio.AbstractEventLoop | None = None
         self._asked_to_stop = False
         self._ended = asyncio.Event()
@@ -233,7 +263,8 @@ class DrainingServer(uvicorn.Server):
         if self._loop is None:
             self._exit()
         else:
-            self._loop.call_soon_threadsafe(self._drain)
+            # The signal came while any request was worked on: what is logged from here is not of that one.
+            self._loop.call_soon_threadsafe(self._drain, context=Context())
 
     def stop(self) -> None:
         """Drains and closes, on the event loop; once, however often it is asked."""
@@ -242,6 +273,11 @@ class DrainingServer(uvicorn.Server):
             self._drain()
 
     def _drain(self) -> None:
+        if self._takes_leave:
+            for server in self.servers:
+                server.close()
+            _close(self._takes_leave)
+        self._connections.drain(self.server_state.connections)
         drained: asyncio.Task[None] = self._app.state.begin_shutdown()
         drained.add_done_callback(lambda _: self._exit())
 

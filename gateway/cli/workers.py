@@ -1,7 +1,7 @@
 """Several processes of the server behind one port: each is a replica, and one that dies is started again.
 
 parent    takes the port ──fork──▶ worker 1, until it serves ──fork──▶ the others
-          SIGTERM, Ctrl-C ──SIGTERM──▶ all drain; it ends after the last
+          SIGTERM, Ctrl-C ──SIGTERM──▶ all drain; it gives up the port, and ends after the last
 worker    accepts from the parent's socket; drains when its parent is gone
 """
 
@@ -52,12 +52,15 @@ class Worker:
         loop.add_reader(self.lifeline, gone)
 
 
-def become_worker(count: int, when_ready: Callable[[], None]) -> Worker:
+def become_worker(
+    count: int, when_ready: Callable[[], None], when_asked_to_stop: Callable[[], None] = lambda: None
+) -> Worker:
     """Returns in each of `count` processes, and in those that come after one that died. The process that
     calls it never returns: it looks after them, and exits when they have ended; with the first one's exit
-    code when that could not start. It calls `when_ready` when all of them serve."""
+    code when that could not start. It calls `when_ready` when all of them serve, and `when_asked_to_stop`
+    as soon as it is: a socket that it kept open would still take connections that nobody accepts."""
     gc.freeze()  # what is loaded is shared with them until a process writes to it
-    return _Parent(count, when_ready).look_after()
+    return _Parent(count, when_ready, when_asked_to_stop).look_after()
 
 
 @dataclass(slots=True)
@@ -69,8 +72,11 @@ class _Child:
 
 
 class _Parent:
-    def __init__(self, count: int, when_ready: Callable[[], None]) -> None:
+    def __init__(
+        self, count: int, when_ready: Callable[[], None], when_asked_to_stop: Callable[[], None]
+    ) -> None:
         self._count = count
+        self._when_asked_to_stop = when_asked_to_stop
         self._when_ready: Callable[[], None] | None = when_ready
         self._children: dict[int, _Child] = {}
         self._due = [(0.0, number) for number in range(count)]
@@ -140,6 +146,7 @@ class _Parent:
     def _stop(self, asked: signal.Signals) -> None:
         how = signal.SIGTERM if not self._asked_to_stop else asked
         self._asked_to_stop = True
+        self._when_asked_to_stop()
         for pid in self._children:
             os.kill(pid, how)
 

@@ -169,8 +169,6 @@ class UserTurns:
         tools: Sequence[ToolSpec] = (),
     ) -> Accepted:
         """`attached` was before, in the same session; `tools` were brought along before."""
-        if self._in_flight.draining.is_set():
-            raise Draining("The server is shutting down. Send the message again in a moment.")
         if request.create_session and request.session_id is not None:
             new_id = await self._deps.session_ids.new(who.user_id, request.session_id)
             if new_id != request.session_id:
@@ -178,6 +176,8 @@ class UserTurns:
         new = new_turn(self._deps, who, request)
         charges = self._limits.charges(who, new.model, new.input)
         with self._in_flight.admission(who.user_id, new.session_id):
+            if self._in_flight.draining.is_set():  # later than this, the shutdown waits for it
+                raise Draining("The server is shutting down. Send the message again in a moment.")
             tools = tools or await client_tools(self._deps, request.tools)
             new = replace(new, charges=charges, attachments=attached, client_tools=tools)
             # A client that leaves now must not leave a turn that is accepted and never started.

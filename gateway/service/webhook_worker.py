@@ -1,7 +1,8 @@
 """Posts the deliveries of webhooks, and tries again those that failed.
 
-    wake, or LOOK_EVERY ─▶ ready: webhooks with something due ─▶ claim ─▶ post ─┬▶ delivered
-                                                                                └▶ failed: due later, or dead
+    wake, or LOOK_EVERY ─▶ ready: webhooks with something due ─▶ claim ─▶ build ─┬▶ dead: it never can be
+                                                    failed: due later, or dead ◀┐└▶ post ─▶ delivered
+                                                                                └───┘
 
 Any number of processes do this beside each other (storage/webhooks/). A webhook has few posts at a time, one
 when it failed last, and rests after each failure: so one that is slow or dead takes no other's place.
@@ -17,7 +18,7 @@ import structlog
 
 from gateway.backlog import doubled
 from gateway.cancellation_shield import finish
-from gateway.errors import GatewayError, StorageError, ToolError
+from gateway.errors import GatewayError, NotFound, StorageError, ToolError
 from gateway.events.envelope import StoredEvent
 from gateway.ids import DAY_MS, now_ms
 from gateway.service.webhook_messages import body_of, delivery_id, headers
@@ -45,6 +46,8 @@ KEPT, GIVEN_UP = 14 * DAY_MS, 7 * DAY_MS
 """Milliseconds for which a delivery is kept once it ended, and may be pending: its webhook may be off."""
 SWEEP_EVERY, SWEPT, SWEEP_PAUSE = 600.0, 500, 0.1
 """Seconds between two sweeps; rows that go at once, and seconds until the next ones."""
+UNBUILT, MAX_WHY = "Nothing can be delivered", 300
+"""How the reason begins of a delivery that is dead as it cannot be made, and its most characters."""
 GONE = 410
 """The status by which an address asks for no more deliveries (Standard Webhooks, "Delivery")."""
 ENQUEUED_WITH = frozenset(("done", "approval_request"))
@@ -122,12 +125,13 @@ class WebhookWorker:
         """Begins to post what is due, as far as there is room. Raises errors.StorageError."""
         while len(self._tasks) < MAX_CONCURRENT:
             page = await self._deliveries.ready(now_ms(), self._after, PAGE)
-            for webhook in page:
-                await self._claim(webhook)
             is_first, is_last = not self._after, len(page) < PAGE
-            # Next time it goes on behind those that had their turn.
-            self._after = "" if is_last else page[-1].id
+            for webhook in page:
+                # Next time it goes on behind those that had their turn, also one whose claim fails.
+                self._after = webhook.id
+                await self._claim(webhook)
             if is_last:
+                self._after = ""
                 if not is_first:
                     self._wake.set()
                 return
@@ -162,7 +166,7 @@ class WebhookWorker:
             with suppress(StorageError):
                 await finish(self._deliveries.release(delivery, now_ms()))
             raise
-        except GatewayError as error:  # the database; or the session is gone, and soon its deliveries are
+        except StorageError as error:  # its claim runs out
             log.warning("webhook_not_tried", webhook_id=webhook.id, code=error.code, error=str(error))
         except Exception:  # a bug with one must not end the posts of all others; its claim runs out
             log.exception("webhook_not_tried", webhook_id=webhook.id)
@@ -171,17 +175,24 @@ class WebhookWorker:
             self._wake.set()
 
     async def _try(self, webhook: Webhook, delivery: Delivery) -> DeliveryAttempt:
-        """What came of it, once that is noted."""
-        turn, began = None, now_ms()
-        if delivery.detail is None:
-            assert delivery.turn_id is not None  # what is told without details is told of a turn
-            turn = await self._turns.get(delivery.session_id, delivery.turn_id, webhook.owner)
-        content = body_of(delivery, turn)
-        signed = headers(delivery_id(delivery), content, webhook.secret, now_ms())
+        """What came of it, once that is noted. Raises errors.StorageError."""
+        began = now_ms()
+        try:
+            content, signed = await self._built(webhook, delivery)
+        except StorageError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever it is: it is the same at the next try
+            why = error.message if isinstance(error, GatewayError) else type(error).__name__
+            await self._deliveries.give_up(delivery, f"{UNBUILT}: {why}"[:MAX_WHY], ended := now_ms())
+            log.warning("webhook_not_built", webhook_id=webhook.id, error=why, **_place(delivery))
+            return DeliveryAttempt(delivery, "dead", None, began, ended)
         try:
             answered = await self._posts.post(webhook.url, signed, content)
         except ToolError as error:
             failure = self._failure(webhook, delivery, str(error))
+        except Exception as error:  # a mistake of ours: it counts as a try, so that these have an end
+            log.exception("webhook_not_posted", webhook_id=webhook.id, **_place(delivery))
+            failure = self._failure(webhook, delivery, f"It could not be posted: {type(error).__name__}")
         else:
             if answered.is_success:
                 await self._deliveries.delivered(delivery, answered.status, ended := now_ms())
@@ -190,6 +201,17 @@ class WebhookWorker:
         await self._deliveries.failed(delivery, failure, webhook, ended := now_ms())
         outcome = "failed" if failure.due_at is not None else "dead"
         return DeliveryAttempt(delivery, outcome, failure.status, began, ended)
+
+    async def _built(self, webhook: Webhook, delivery: Delivery) -> tuple[bytes, dict[str, str]]:
+        """The message and its headers. Raises errors.StorageError: they cannot be made now; anything else:
+        they never can, as what it is about is gone, or its row is damaged."""
+        turn = None
+        if delivery.detail is None:
+            if delivery.turn_id is None:  # what is told without details is told of a turn
+                raise NotFound("What it says is gone.")
+            turn = await self._turns.get(delivery.session_id, delivery.turn_id, webhook.owner)
+        content = body_of(delivery, turn)
+        return content, headers(delivery_id(delivery), content, webhook.secret, now_ms())
 
     def _failure(
         self, webhook: Webhook, delivery: Delivery, why: str, answered: Answered | None = None
@@ -203,6 +225,10 @@ class WebhookWorker:
         if not is_gone and delivery.attempts <= len(self._retries):
             due_at = now + _jittered(self._retries[delivery.attempts - 1])
         return Failure(status, why, due_at, now + _jittered(rest), is_gone)
+
+
+def _place(delivery: Delivery) -> dict[str, str | None]:
+    return {"delivery": delivery_id(delivery), "session_id": delivery.session_id, "turn_id": delivery.turn_id}
 
 
 def _jittered(seconds: float) -> int:

@@ -108,13 +108,14 @@ def _check_trace_url(value: str | None) -> str | None:
     return value
 
 
+_SCHEME = re.compile(r"postgres(?:ql)?(?:\+\w+)?://", re.IGNORECASE)
 _ESCAPED = r"%(?!00)[0-9A-Fa-f]{2}"
 _ACCOUNT = rf"(?:[^\s%@/?#\[\]]|{_ESCAPED})*"
 _HOST = rf"(?:\[[0-9A-Za-z:.%]+\]|(?:[^\s%@/?:,\[\]]|{_ESCAPED})*)(?::\d*)?"
 _DATABASE = rf"(?:[^\s%@/?]|{_ESCAPED})*"
 _PARAMETER = rf"\w+=(?:[^\s%@=&]|{_ESCAPED})*"
 _POSTGRES = re.compile(
-    rf"postgres(?:ql)?://(?:{_ACCOUNT}@)?{_HOST}(?:,{_HOST})*(?:/{_DATABASE})?"
+    rf"postgresql://(?:{_ACCOUNT}@)?{_HOST}(?:,{_HOST})*(?:/{_DATABASE})?"
     rf"(?:\?(?:{_PARAMETER}(?:&{_PARAMETER})*)?)?"
 )
 """What libpq reads as it was meant ("Connection URIs" of PostgreSQL's documentation): with one sign too many
@@ -122,8 +123,10 @@ in a password it takes a part of it for the host, and names that in its messages
 
 
 def check_database_url(url: str | None) -> str | None:
-    """The address of a database. Raises ValueError for one on a server that is not well formed; the message
-    has nothing of it."""
+    """The address of a database, one on a server as libpq has it: hosts of databases give `postgres://`, and
+    programs that use SQLAlchemy or Django name a driver too, as in `postgresql+psycopg://`. Raises ValueError
+    for one on a server that is not well formed; the message has nothing of it."""
+    url = _SCHEME.sub("postgresql://", url, count=1) if url is not None else None
     if (url or "").startswith(("postgresql:", "postgres:")) and not _POSTGRES.fullmatch(url or ""):
         raise ValueError(
             "it is not of the form postgresql://USER:PASSWORD@HOST:PORT/DATABASE. In a name or a password "

@@ -3,7 +3,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Coroutine, Generator, Iterable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import chain, repeat
 from typing import Any
 
@@ -20,6 +20,8 @@ from gateway.turn.runner import RETRY_DELAYS, TurnRunner
 from gateway.turn.running_turn import CANCEL_TIMEOUT
 from gateway.turn.start_and_end import start_of
 
+ACCEPTED_SOON = 0.01
+"""Seconds between two looks whether a turn that was being accepted when a shutdown began has its task."""
 NEVER_RAN = Done(status="cancelled", iterations=0, duration_ms=0)
 
 log = structlog.get_logger(__name__)
@@ -162,12 +164,14 @@ class InFlight:
 
     async def drain(self, grace: float) -> None:
         """Shutdown: running turns get `grace` seconds to finish, or, where another replica can go on with
-        them, to come to their next step. The rest stay open in the log; all that is left open is released.
-        Returns when no task is left."""
+        them, to come to their next step; so do those that are being accepted. The rest stay open in the log;
+        all that is left open is released. Returns when no task is left."""
         self.draining.set()
         self._deps.replicas.lease.handing_over = self.peer_count > 0
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=grace)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(grace):
+                while self._tasks or self._entering:
+                    await (asyncio.wait(self._tasks) if self._tasks else asyncio.sleep(ACCEPTED_SOON))
         for running in self._running.values():
             running.request_stop("shutdown")
         if self._tasks:

@@ -74,7 +74,7 @@ def _index_of(source: MovingDatabase, keyring: Keyring | None) -> tuple[Index, T
 def opened(url: str, *, is_target: bool = False) -> Generator[MovingDatabase]:
     which = "target" if is_target else "source"
     try:
-        check_database_url(url)
+        url = check_database_url(url) or ""
     except ValueError as why:
         raise SettingsError(f"The address of the {which}: {why}.") from None
     # Each engine is imported where it is asked for: psycopg is an extra.
@@ -86,7 +86,7 @@ def opened(url: str, *, is_target: bool = False) -> Generator[MovingDatabase]:
         with (moving.open_target if is_target else moving.open_source)(*files) as database:
             yield database
         return
-    if url.startswith(("postgresql://", "postgres://")):
+    if url.startswith("postgresql://"):
         from gateway.storage.postgres import moving  # noqa: PLC0415
         from gateway.storage.postgres.memory_words import PostingWords  # noqa: PLC0415
 

@@ -24,8 +24,11 @@ def migrate_databases(settings: Settings) -> Sequence[MigratedDatabase]:
     if settings.is_shared:
         from gateway.storage.postgres.connections import ServerAddress  # noqa: PLC0415 - psycopg is an extra
         from gateway.storage.postgres.migrating import migrate  # noqa: PLC0415
+        from gateway.storage.postgres.pooler_check import refuse_pooler  # noqa: PLC0415
 
-        found = migrate(ServerAddress(settings.database_direct_url or settings.database_url or ""))
+        server = ServerAddress(settings.database_direct_url or settings.database_url or "")
+        refuse_pooler(server)
+        found = migrate(server)
         return [
             MigratedDatabase(f"The schema of {chain.holds}", before, after) for chain, before, after in found
         ]

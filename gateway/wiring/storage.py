@@ -257,7 +257,12 @@ async def storage_on_server(
     )
     try:
         async with exclusive, Listener(database, storage.bus, database.direct) as listener:
-            yield replace(storage, notification_time=lambda: listener.latency)
+
+            async def check() -> None:
+                await listener.check()
+                await database.check()
+
+            yield replace(storage, check=check, notification_time=lambda: listener.latency)
     finally:
         await replicas.liveness.close()
 

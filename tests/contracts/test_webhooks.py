@@ -12,7 +12,9 @@ from gateway.events.lifecycle import Done
 from gateway.storage.artifacts import MIN_COUNTED
 from gateway.storage.database import Prepared
 from gateway.storage.decisions import ApprovalRow
+from gateway.storage.projects import Member, Project
 from gateway.storage.schedules import Planned, ScheduleRow, ScheduleRun
+from gateway.storage.sessions import BESIDE
 from gateway.storage.webhooks import Delivery, Failure, Webhook
 from gateway.storage.webhooks.enqueue import enqueue
 from gateway.storage.webhooks.statements import (
@@ -27,7 +29,7 @@ from gateway.storage.webhooks.sweeping import ENDED
 from gateway.wiring import Storage
 from tests.storage.artifact_rows import add, artifact
 from tests.storage.plans import plan_of
-from tests.storage.writing import OWNER, accepted, running
+from tests.storage.writing import OWNER, accepted, running, writer_of
 
 pytestmark = pytest.mark.anyio
 
@@ -67,6 +69,58 @@ async def test_the_end_of_a_turn_tells_the_webhooks_of_its_owner_that_want_to_kn
     assert told == Delivery(told.number, "wh_a", "s", "t", "turn.finished", 50, None, "pending", 0, 50)
     for other in ("wh_b", "wh_c", "wh_d"):
         assert await of_webhook(storage, other) == []
+
+
+@pytest.mark.parametrize("removed", [False, True])
+async def test_of_a_members_turn_whose_the_session_is_is_told_and_nobody_else(
+    storage: Storage, removed: bool
+) -> None:
+    """Neither the member who sent it, who may lose the session while it runs, nor who else is of the
+    project."""
+    owners = {"wh_a": OWNER, "wh_b": "bob", "wh_c": "cleo"}
+    for webhook_id, owner in owners.items():
+        await storage.webhooks.add(replace(HOOK, id=webhook_id, owner=owner), most=9)
+    project = Project("p", "default", "project", "Apollo", OWNER, 5)
+    await storage.projects.add(project, most=9)
+    for user_id in ("bob", "cleo"):
+        await storage.projects.put_member(Member("p", user_id, "editor", OWNER, 7), most=9)
+    await storage.sessions.create("s", OWNER, None, 5)
+    await storage.sessions.change("s", OWNER, 6, project_id="p", shared="write")
+    for owner in ("bob", OWNER):
+        now = await accepted(storage, turn_id=f"of {owner}", owner=owner, create=False)
+        if removed and owner == "bob":
+            await storage.projects.remove_member("p", "bob", by=OWNER)
+        assert await writer_of(storage, now).close(at=50) is None
+
+    told = await of_webhook(storage)
+    assert sorted(str(each.turn_id) for each in told) == sorted(["of bob", f"of {OWNER}"])
+    assert await of_webhook(storage, "wh_b") == await of_webhook(storage, "wh_c") == []
+    for each in told:  # what is told can be read by who is told
+        assert (await storage.turns.get(each.session_id, str(each.turn_id), OWNER)).outcome == "completed"
+
+
+async def test_nothing_is_told_of_a_session_that_is_beside_others(storage: Storage) -> None:
+    await storage.webhooks.add(HOOK, most=9)
+    await storage.sessions.create("s", OWNER, None, 5, role_id=BESIDE)
+    assert await writer_of(storage, await accepted(storage, create=False)).close() is None
+    assert await of_webhook(storage) == []
+
+
+async def test_a_delivery_of_which_nothing_can_be_made_is_dead_and_holds_up_nothing(storage: Storage) -> None:
+    """What comes behind it in its session is due at once, and the webhook has not failed."""
+    await storage.webhooks.add(HOOK, most=9)
+    for turn_id in ("t1", "t2"):
+        await ended(storage, turn_id)
+    (first,) = await claimed(storage)
+
+    assert await storage.deliveries.give_up(first, "Its turn is gone.", 110)
+
+    (second,) = await claimed(storage, 110)
+    assert second.turn_id == "t2"
+    assert await storage.webhooks.get("wh_a", OWNER) == HOOK
+    dead = (await of_webhook(storage))[-1]
+    assert (dead.state, dead.error, dead.ended_at, dead.status) == ("dead", "Its turn is gone.", 110, None)
+    assert not await storage.deliveries.give_up(first, "again", 120)
 
 
 async def test_an_end_that_is_refused_tells_nothing(storage: Storage) -> None:

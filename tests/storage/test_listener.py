@@ -8,12 +8,14 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import orjson
 import psycopg
 import pytest
 from sqlalchemy import Connection
 
+from gateway.errors import StorageError
 from gateway.events.envelope import StoredEvent
 from gateway.storage.database import send
 from gateway.storage.log.bus import MemoryBus
@@ -23,9 +25,11 @@ from gateway.storage.postgres.connections import Raw, ServerAddress
 from gateway.storage.postgres.listener import Listener
 from gateway.storage.postgres.notify_channels import MAX_SESSIONS, Ear, Notifier, payloads
 from gateway.storage.replica_signals import Signal
+from tests.cutting import cutting
 from tests.loopback import TIMEOUT
 from tests.pooler import needs_pooler, pooled
 from tests.postgres import database_in, needs_postgres
+from tests.waiting import until
 
 pytestmark = [*needs_postgres, pytest.mark.anyio]
 
@@ -300,23 +304,40 @@ async def test_behind_a_pooler_the_server_itself_is_listened_to(tmp_path: Path) 
 
 
 @needs_pooler
-async def test_a_pooler_instead_of_the_server_is_found_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+async def test_a_pooler_that_takes_the_servers_place_is_found_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It accepts to listen and nothing ever comes. Readers get what is written all the same."""
+    """It accepts to listen and nothing would ever come: who listens is refused, says why, and hears again
+    when the server itself is back. Readers get what is written all the same."""
     monkeypatch.setattr(following, "POLL", 0.01)
-    monkeypatch.setattr(following, "PING", 0.05)
+    monkeypatch.setattr(following, "PAUSE", 0.01)
     url = database_in(tmp_path)
-    with pooled(url, tmp_path) as pooler:
-        async with replicas(tmp_path, url=pooler, direct=pooler) as (a, b):
+    port = urlsplit(url).port or 0
+    with pooled(url, tmp_path) as pooler, cutting("127.0.0.1", port) as way:
+        direct = urlsplit(url)._replace(netloc=f"{urlsplit(url).username}@127.0.0.1:{way.port}").geturl()
+        async with replicas(tmp_path, url=url, direct=direct) as (a, b):
+            await b.listener.check()
+            way.lead_to(urlsplit(pooler).port or 0)
+            await until(lambda: _refused(b.listener), TIMEOUT)
             await a.begin("s")
             async with reading(b) as reader:
                 sent = await a.append("s", 2)
                 await reader.until(2)
-                async with asyncio.timeout(TIMEOUT):
-                    while "nothing is heard" not in caplog.text:
-                        await asyncio.sleep(0.01)
+            way.lead_to(port)
+            await until(lambda: _listens(b.listener), TIMEOUT)
     assert reader.seen == sent
+
+
+async def _refused(listener: Listener) -> bool:
+    try:
+        await listener.check()
+    except StorageError as error:
+        return error.code == "database_pooled" and "GATEWAY_DATABASE_DIRECT_URL" in error.message
+    return False
+
+
+async def _listens(listener: Listener) -> bool:
+    return listener.is_listening and not await _refused(listener)
 
 
 @pytest.mark.parametrize("is_told", [True, False])

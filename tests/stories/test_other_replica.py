@@ -12,7 +12,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from gateway.settings import Settings
-from gateway.storage.postgres import listener
+from gateway.storage.postgres import listener, postgres_database
 from gateway.storage.postgres.notify_channels import Notifier
 from gateway.tools.base import FunctionTool
 from tests.harness import TIMEOUT, Client, Frame, events, running_gateway, text_of, the, types
@@ -347,6 +347,9 @@ async def test_a_replica_that_hears_nothing_cancels_no_released_turn(
     """Its direct address leads to a pooler too: a reader elsewhere is asked, and its answer does not come."""
     monkeypatch.setattr("gateway.service.abandoned_turns.ANSWER_TIMEOUT", 0.2)
     monkeypatch.setattr(listener, "POLL", 0.05)  # who writes does not hear of the reader
+    # It is one that came later, and is not found out before the next connection.
+    for each in (listener, postgres_database):
+        monkeypatch.setattr(each, "refuse_pooler", lambda _: None)
     with pooled(url, tmp_path) as pooler:
         deaf = shared.model_copy(update={"database_direct_url": pooler})
         async with two(shared, first=deaf) as (a, b):

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 from pydantic import SecretStr
+from sqlalchemy import Connection, text
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
+from gateway.ids import now_ms
 from gateway.service.webhook_worker import MAX_OF_WEBHOOK
 from gateway.settings import Settings
 from tests.harness import Client, running_gateway
@@ -184,6 +186,39 @@ async def test_a_delivery_without_success_is_dead_and_can_be_replayed(settings: 
         again = await client.post(f"{path}/replay", {"delivery": dead["id"]})
         assert again.json() == {"replayed": 1}
         assert (await receiver.told(webhook["secret"]))["id"] == dead["id"]
+
+
+@on_both_engines
+async def test_what_cannot_be_delivered_is_dead_with_a_reason_and_holds_up_nobody(settings: Settings) -> None:
+    """Rows of a turn that there is not, of no turn at all, and with details that are no JSON, due before the
+    end of a turn of the same session: that is delivered, and the webhook did not fail."""
+    async with receiving() as receiver, running_gateway(quick(settings)) as client:
+        webhook = await added(client, receiver.url)
+        session = await client.session()
+        store = vars(client.app.state.gateway.webhooks)["_webhooks"]
+        rows = [("t_gone", None), (None, None), ("t_gone", "{")]
+
+        def poison(connection: Connection) -> None:
+            for turn_id, detail in rows:
+                row = {"webhook_id": webhook["id"], "session_id": session, "turn_id": turn_id}
+                row |= {"type": "turn.finished", "at": now_ms(), "state": "pending", "attempts": 0}
+                add = "INSERT INTO webhook_deliveries ({}, due_at, detail) VALUES ({}, 0, :detail)"
+                names = ", ".join(row), ", ".join(f":{name}" for name in row)
+                connection.execute(text(add.format(*names)), row | {"detail": detail})
+
+        await store.database.write(poison)
+        done = (await client.chat("hello", session_id=session))[-1]
+
+        told = await receiver.told(webhook["secret"])
+
+        assert told["data"]["turn_id"] == done["turn_id"]
+        *dead, delivered = await over(client, webhook, len(rows) + 1)
+        assert delivered["state"] == "delivered"
+        assert {each["state"] for each in dead} == {"dead"}
+        assert {each["attempts"] for each in dead} == {1}
+        assert all(each["error"].startswith("Nothing can be delivered: ") for each in dead)
+        (shown,) = (await client.get("/api/webhooks")).json()["webhooks"]
+        assert shown["failures"] == 0
 
 
 async def test_an_address_that_is_gone_is_told_nothing_more(settings: Settings) -> None:

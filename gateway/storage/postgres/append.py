@@ -10,11 +10,14 @@ the rest adds and changes what belongs to a head that moved, and nothing else
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from sqlalchemy import column, table
+from sqlalchemy.dialects import postgresql
+
 from gateway.storage.log.appending import Pending, Run
 from gateway.storage.messages import GENERATION_OPEN
 from gateway.storage.postgres import binary_arrays
 from gateway.storage.postgres.binary_arrays import bools, byteas, float8s, int4s, int8s, texts
-from gateway.storage.sessions import BESIDE
+from gateway.storage.webhooks.enqueue import enqueue_ended
 
 _CLAIMS = """
     claims AS (
@@ -52,6 +55,9 @@ _EVENTS_TYPES = (
     binary_arrays.TEXTS,
     binary_arrays.BYTEAS,
 )
+_TOLD = enqueue_ended(table("ended", column("session_id"), column("turn_id"), column("at"))).compile(
+    dialect=postgresql.dialect(paramstyle="named"), compile_kwargs={"literal_binds": True}
+)
 # The head has moved already: `back` messages of this flush come after the one that is added. A prompt
 # generation that is still open was made for another prompt than that of the turn which ends.
 _MORE = f"""
@@ -81,15 +87,7 @@ _MORE = f"""
             THEN coalesce(ended.prefix_hash, sessions.prefix_hash) END
         FROM ended WHERE sessions.id = ended.session_id
     ),
-    told AS (
-        INSERT INTO webhook_deliveries
-            (webhook_id, session_id, turn_id, type, at, state, attempts, due_at)
-        SELECT webhooks.id, ended.session_id, ended.turn_id, 'turn.finished', ended.at, 'pending', 0, ended.at
-        FROM ended JOIN turns ON turns.id = ended.turn_id JOIN webhooks ON webhooks.owner = turns.owner
-            JOIN sessions ON sessions.id = ended.session_id
-        WHERE webhooks.disabled_at IS NULL AND webhooks.events LIKE '% turn.finished %'
-            AND sessions.role_id IS DISTINCT FROM '{BESIDE}'
-    ),
+    told AS ({_TOLD}),
     entries AS (
         SELECT entry.* FROM unnest($26::int[], $27::bigint[], $28::text[], $29::bigint[], $30::bigint[])
             AS entry (n, number, turn_id, first, last) JOIN moved USING (n)
@@ -99,7 +97,7 @@ _MORE = f"""
         UPDATE turns SET first_seq = entries.first, last_seq = entries.last
         FROM entries WHERE turns.id = entries.turn_id
     )
-"""  # noqa: S608 - a number of ours
+"""  # noqa: S608 - what is ours
 _MORE_TYPES = (
     binary_arrays.INT4S,
     binary_arrays.INT8S,

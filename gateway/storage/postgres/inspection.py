@@ -8,6 +8,7 @@ import psycopg
 from gateway.storage.postgres.connections import ServerAddress
 from gateway.storage.postgres.failures import storage_error
 from gateway.storage.postgres.migrating import check_revisions
+from gateway.storage.postgres.pooler_check import refuse_pooler
 from gateway.storage.replicas import Peer, SharedServer
 
 STATE = """
@@ -23,8 +24,9 @@ PEERS = """
 
 
 def inspect(server: ServerAddress, lease: float, pooler: ServerAddress | None = None) -> SharedServer:
-    """Raises StorageError: it, or the pooler before it, cannot be reached, or its schema is another
-    version's."""
+    """Raises StorageError: it, or the pooler before it, cannot be reached, a pooler answers in its place, or
+    its schema is another version's."""
+    refuse_pooler(server)
     newer = check_revisions(server)
     try:
         with (pooler or server).connect() as raw:

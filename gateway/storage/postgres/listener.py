@@ -30,7 +30,9 @@ from gateway.errors import StorageError
 from gateway.events.envelope import StoredEvent
 from gateway.storage.log import Bus
 from gateway.storage.postgres.connections import ServerAddress, raw_of
+from gateway.storage.postgres.failures import storage_error
 from gateway.storage.postgres.notify_channels import LOG, Ear, Notifier
+from gateway.storage.postgres.pooler_check import POOLED, refuse_pooler
 from gateway.storage.postgres.postgres_database import PostgresDatabase
 from gateway.storage.replica_signals import Signal
 
@@ -82,6 +84,7 @@ class Listener:
         self._loop = asyncio.get_running_loop()
         self._notifier = Notifier(direct, database.replica)
         self._ear: Ear | None = None
+        self._pooled: StorageError | None = None
         self._deaf = asyncio.Event()
         self._announced: dict[str, int] = {}
         self._made: dict[str, int] = {}
@@ -163,7 +166,19 @@ class Listener:
     async def _listen(self) -> None:
         await finish(self._connect())  # so that no connection is left behind unknown
 
+    async def check(self) -> None:
+        """Raises errors.StorageError: what answers at the direct address has become a pooler, through which
+        nothing is heard and no lock lasts."""
+        if self._pooled is not None:
+            raise storage_error(self._pooled)
+
     async def _connect(self) -> None:
+        try:
+            await asyncio.to_thread(refuse_pooler, self._direct)
+        except StorageError as error:
+            self._pooled = error if error.code == POOLED else None
+            raise
+        self._pooled = None
         self._ear = await Ear.open(self._direct, self._receive, self._lost)
         self._deaf.clear()
         self._listens_since = self._loop.time()
@@ -239,7 +254,7 @@ class Listener:
         await asyncio.sleep(POLL)
         if self._loop.time() >= self._ping_due:
             if self._pinged is not None and self._ear is not None:
-                log.warning("nothing is heard of other processes: is the direct address that of a pooler?")
+                log.warning("nothing is heard of other processes: the connection is made anew")
                 self._deaf.set()
             self._ping()
         await self.look()

@@ -21,6 +21,7 @@ from gateway.storage.postgres.event_rows import read_page
 from gateway.storage.postgres.failures import for_caller, is_lost
 from gateway.storage.postgres.migrating import check_revisions, newer_schemas
 from gateway.storage.postgres.notify_channels import announce
+from gateway.storage.postgres.pooler_check import refuse_pooler
 from gateway.storage.postgres.transactions import (
     begin,
     begin_snapshot,
@@ -88,11 +89,12 @@ class PostgresDatabase:
         counts on its turns for `lease` seconds; `flushed` is called after each commit of events.
 
         Raises:
-            StorageError: the server cannot be reached, the schema is older than this version (code
-                database_outdated) or newer (database_too_new).
+            StorageError: the server cannot be reached, a pooler answers in its place (code database_pooled),
+                the schema is older than this version (database_outdated) or newer (database_too_new).
         """
         direct = ServerAddress(direct_url or url)
         server = ServerAddress(url, pooled=direct_url is not None)
+        await asyncio.to_thread(refuse_pooler, direct)
         newer = await asyncio.to_thread(check_revisions, direct)
         name = replica or new_replica_id()
         database = cls(server, direct, connections, name, lease=lease, flushed=flushed)

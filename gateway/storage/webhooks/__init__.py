@@ -133,6 +133,11 @@ class Deliveries(Protocol):
         """Notes that a try was none, and counts it against the webhook as it was claimed. False as above."""
         ...
 
+    async def give_up(self, delivery: Delivery, why: str, now: int) -> bool:
+        """Notes that a claimed delivery is dead, as there is nothing to post. That is no failure of the
+        webhook: what comes behind it is due. False as above."""
+        ...
+
     async def release(self, delivery: Delivery, now: int) -> None:
         """A claimed delivery is due again: its try was given up."""
         ...

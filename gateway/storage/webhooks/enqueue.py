@@ -3,7 +3,20 @@
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import Connection, Text, and_, bindparam, case, func, insert, literal_column, or_, select
+from sqlalchemy import (
+    Connection,
+    FromClause,
+    Insert,
+    Text,
+    and_,
+    bindparam,
+    case,
+    func,
+    insert,
+    literal_column,
+    or_,
+    select,
+)
 
 from gateway.storage.database import Prepared
 from gateway.storage.row_codec import as_json
@@ -38,28 +51,44 @@ ENQUEUE = Prepared(
         ),
     )
 )
-ENQUEUE_TURN = Prepared(
-    insert(webhook_deliveries).from_select(
+
+
+def enqueue_ended(ended: FromClause) -> Insert:
+    """Adds what is told of turns that ended, of which `ended` has the columns session_id, turn_id and at.
+
+    The webhooks of whose the session is are told, also of the turn of a member who writes in it: all of the
+    session is theirs to read. The member who sent that turn is not: they may lose the session at any time.
+    Nor is anybody of a session that is beside others. Both engines take it from here: SQLite runs it,
+    PostgreSQL has it in the statement of its appends.
+    """
+    return insert(webhook_deliveries).from_select(
         [name for name in _COLUMNS if name != "detail"],
         select(
             _w.id,
-            turns.c.session_id,
-            turns.c.id,
+            ended.c.session_id,
+            ended.c.turn_id,
             literal_column("'turn.finished'", Text),
-            _given("at"),
+            ended.c.at,
             PENDING,
             literal_column("0"),
-            bindparam("due_at", type_=_d.due_at.type),
+            ended.c.at,
         )
-        .join_from(turns, sessions, sessions.c.id == turns.c.session_id)
+        .join_from(ended, sessions, sessions.c.id == ended.c.session_id)
         .join(webhooks, _w.owner == sessions.c.owner)
         .where(
-            turns.c.id == bindparam("turn_id"),
             func.coalesce(sessions.c.role_id, literal_column("''")) != BESIDE,
             _is_on,
             # With the pattern as a parameter SQLite plans the statement anew each time.
             _w.events.like(literal_column("'% turn.finished %'", Text)),
         ),
+    )
+
+
+ENQUEUE_TURN = Prepared(
+    enqueue_ended(
+        select(turns.c.session_id, turns.c.id.label("turn_id"), _given("at").label("at"))
+        .where(turns.c.id == bindparam("turn_id"))
+        .subquery()
     )
 )
 
@@ -95,4 +124,4 @@ def enqueue(
 
 def enqueue_turn(connection: Connection, turn_id: str, at: int) -> None:
     """The same for `turn.finished` of a turn that ends `at` that time."""
-    ENQUEUE_TURN.run(connection, turn_id=turn_id, at=at, due_at=at)
+    ENQUEUE_TURN.run(connection, turn_id=turn_id, at=at)

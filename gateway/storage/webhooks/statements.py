@@ -1,6 +1,7 @@
 """Webhooks and their deliveries, in SQL."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import orjson
 from sqlalchemy import (
@@ -36,7 +37,10 @@ def _events(text: str) -> tuple[str, ...]:
 
 
 def _detail(text: str | None) -> dict[str, object] | None:
-    return orjson.loads(text) if text is not None else None
+    """None for what is no JSON: nothing can be made of it, and the others of its webhook go on."""
+    with suppress(orjson.JSONDecodeError):
+        return orjson.loads(text) if text is not None else None
+    return None
 
 
 WEBHOOKS = Rows(Webhook, webhooks, events=Codec(_spaced, _events))
@@ -239,6 +243,21 @@ def failed(connection: Connection, delivery: Delivery, failure: Failure, webhook
     return True
 
 
+def give_up(connection: Connection, delivery: Delivery, why: str, now: int) -> bool:
+    given_up = END.run(
+        connection,
+        **_claimed(delivery),
+        to="dead",
+        due=delivery.due_at,
+        ended=now,
+        answered=None,
+        why=why,
+    )
+    if given_up.rowcount == 1:
+        _release_next(connection, delivery, now)
+    return given_up.rowcount == 1
+
+
 def release(connection: Connection, delivery: Delivery, now: int) -> None:
     RELEASE.run(connection, **_claimed(delivery), now=now)
 
@@ -269,6 +288,7 @@ class SqlWebhooks(Store):
     ready = reads(ready, snapshot=False)
     delivered = writes(delivered)
     failed = writes(failed)
+    give_up = writes(give_up)
     release = writes(release)
     counts = reads(counts, snapshot=False)
     add = writes(add, over=lambda webhook, most: OwnerLock(webhook.owner))
