@@ -9,17 +9,12 @@ import structlog
 
 from gateway.auth import LOCAL_USER, SCOPES, Principal
 from gateway.auth.failed_attempts import FailedAttempts, network_of
+from gateway.auth.identity_fields import USER_FIELDS
 from gateway.auth.static_keys import given_keys
 from gateway.auth.stored_keys import key_id_in
 from gateway.errors import Forbidden, InvalidRequest, NotAuthenticated
 from gateway.ids import is_id
 
-USER_HEADERS = ("x-user-id", "x-openwebui-user-id")
-"""By which a service names the user that it acts for; the second is Open WebUI's own (its setting
-ENABLE_FORWARD_USER_INFO_HEADERS)."""
-SINGLE = ("authorization", "x-api-key", "host", "origin", *USER_HEADERS)
-"""Headers by which it is decided who asks, and from where: a request has each once, as a proxy before the
-gateway could read another value than it does."""
 MAX_USER = 256
 """Characters of a user's name in such a header."""
 NOBODY = frozenset({"null", "none", "undefined", "nan"})
@@ -81,7 +76,7 @@ class Authentication:
     async def identify(
         self, headers: Mapping[str, str], address: str | None = None, *, needs_user: bool = True
     ) -> Principal:
-        """Who asks, or the user whom a service names in one of USER_HEADERS. Without `needs_user` a service
+        """Who asks, or the user whom a service names in one of USER_FIELDS. Without `needs_user` a service
         may name nobody, and is itself who asks.
 
         Raises:
@@ -91,7 +86,7 @@ class Authentication:
             Forbidden (not_a_delegate): a user is named, and not by a service. To act for the key's own user
                 instead would mix up users.
         """
-        named = [headers[name] for name in USER_HEADERS if name in headers]
+        named = [headers[name] for name in USER_FIELDS if name in headers]
         who, way = await self._caller(headers, address)
         if "service" in who.roles and (named or needs_user):
             who = replace(who, user_id=f"{who.user_id}.{_user_of(who.user_id, named)}")

@@ -15,11 +15,12 @@ from functools import partial
 from typing import Any, cast
 
 import structlog
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from gateway.errors import QueueFull
 from gateway.http.error_responses import problem_response
 from gateway.ids import new_request_id
+from gateway.request_heads import RequestHeads
 from gateway.settings import Settings
 
 MAX_HEAD = 65_536
@@ -55,7 +56,7 @@ class Connections:
         return cast("type[asyncio.Protocol]", partial(HttpConnection, self))
 
 
-class HttpConnection(HttpToolsProtocol):
+class HttpConnection(RequestHeads):
     """One connection."""
 
     # uvicorn's own names fill what the dictionaries of one class share (30): with these beside them each
@@ -66,7 +67,6 @@ class HttpConnection(HttpToolsProtocol):
         "_end",
         "_fields_size",
         "_head_size",
-        "_is_head",
         "_left",
         "_shared",
         "_timer",
@@ -79,7 +79,6 @@ class HttpConnection(HttpToolsProtocol):
         self._app = self.app
         self.app = self._answer
         self._timer: asyncio.TimerHandle | None = None
-        self._is_head = False
         self._head_size = 0
         self._fields_size = 0
         self._left = 0
@@ -104,16 +103,15 @@ class HttpConnection(HttpToolsProtocol):
             cycle.message_event.set()
 
     def data_received(self, data: bytes) -> None:
-        was_head = self._is_head
+        was_head = self.is_head
         super().data_received(data)
-        if was_head and self._is_head:
+        if was_head and self.is_head:
             self._head_size += len(data)
             if self._head_size > MAX_HEAD and not self.transport.is_closing():
                 self.send_400_response(f"The head of the request is larger than {MAX_HEAD} bytes.")
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        self._is_head = True
         self._head_size = self._fields_size = 0
 
     def on_header(self, name: bytes, value: bytes) -> None:
@@ -127,7 +125,6 @@ class HttpConnection(HttpToolsProtocol):
         super().on_headers_complete()
         if before and not before.response_complete:
             self._earlier.append(before)
-        self._is_head = False
         self._end_wait()
 
     async def _answer(self, scope: Any, receive: Any, send: Any) -> None:

@@ -3,7 +3,7 @@ asks may. Pure ASGI: a stream passes through without a copy."""
 
 import asyncio
 import logging
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from time import monotonic
 from typing import cast
@@ -15,10 +15,10 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gateway.auth import Principal
-from gateway.auth.authentication import SINGLE, Authentication, needs_user
+from gateway.auth.authentication import Authentication, needs_user
+from gateway.auth.identity_fields import IdentityFields
 from gateway.auth.signed_in import check_same_origin
-from gateway.auth.trusted_proxies import proxy_headers
-from gateway.errors import Draining, Forbidden, GatewayError, InvalidRequest, LimitReached, NotAuthenticated
+from gateway.errors import Draining, Forbidden, GatewayError, LimitReached, NotAuthenticated
 from gateway.http.error_responses import dialect_of, on_bug, refusal
 from gateway.http.limit_headers import put_limits
 from gateway.ids import is_id, new_request_id
@@ -158,7 +158,7 @@ class Access:
         self._hosts = LOOPBACK_HOSTS | {name.lower() for name in settings.allowed_hosts}
         self._origins = frozenset(settings.cors_origins)
         self._has_proxies = bool(settings.trusted_proxies)
-        self._single = (*SINGLE, *proxy_headers(settings))
+        self._fields = IdentityFields(settings)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -172,7 +172,7 @@ class Access:
             send = _with_limits(send, standings)
             STANDINGS.set(standings)
         try:
-            check_single(headers, self._single)
+            self._fields.check(scope)
             address = scope["client"][0] if scope.get("client") else None
             # A page that gave its own name this machine's address could say what a proxy on it says.
             if not authentication.is_required or (self._has_proxies and address in LOOPBACK_HOSTS):
@@ -242,13 +242,6 @@ def _with_limits(send: Send, standings: Sequence[Standing]) -> Send:
         await send(message)
 
     return send_with_limits
-
-
-def check_single(headers: Headers, names: Iterable[str] = SINGLE) -> None:
-    """Raises errors.InvalidRequest: one of those names is there twice."""
-    for name in names:
-        if len(headers.getlist(name)) > 1:
-            raise InvalidRequest(f"The header {name} is given twice.")
 
 
 def _route_of(scope: Scope) -> str | None:
