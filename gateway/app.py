@@ -20,6 +20,7 @@ from starlette.types import Scope
 
 from gateway.adapters.adapter import Adapter, switched_on
 from gateway.api.url_table import ENDPOINTS
+from gateway.auth.client_addresses import ClientAddresses
 from gateway.errors import GatewayError
 from gateway.http.audit_middleware import Audit
 from gateway.http.conditional_requests import is_known
@@ -61,7 +62,7 @@ def build_app(settings: Settings, *, demo: bool = False, tools: Sequence[Functio
             Mount("/assets", _Assets(directory=PAGE / "assets", check_dir=False)),
         ],
         middleware=[
-            Middleware(RequestScope),
+            Middleware(RequestScope, addresses=ClientAddresses(settings)),
             *_cors(settings, adapters.values()),
             Middleware(FailureResponses),
             Middleware(Audit),

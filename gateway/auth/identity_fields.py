@@ -19,8 +19,9 @@ FORWARDED_FOR = "x-forwarded-for"
 
 
 def proxy_fields(settings: Settings) -> Collection[str]:
-    """The names of the fields that listed proxies are believed, the user's first; none without proxies."""
-    if not settings.trusted_proxies:
+    """The names of the fields that listed proxies are believed, the user's first; none where they name no
+    users."""
+    if not settings.proxies_name_users:
         return ()
     names = (settings.proxy_user_header, settings.proxy_tenant_header, settings.proxy_roles_header)
     return tuple(name.lower() for name in names if name)

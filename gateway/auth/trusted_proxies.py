@@ -1,10 +1,10 @@
 """Users that a proxy before the gateway has signed in, and names in headers."""
 
 from collections.abc import Mapping
-from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
 from gateway.auth import Principal
 from gateway.auth.claims import ClaimMapping, roles_by_name
+from gateway.auth.client_addresses import address_in, is_in, networks
 from gateway.auth.identity_fields import CALLER_FIELDS, FORWARDED_FOR, PAGE_FIELDS, proxy_fields
 from gateway.auth.static_keys import given_keys
 from gateway.errors import SettingsError
@@ -14,15 +14,15 @@ ROLES = "roles"
 
 
 class TrustedProxies:
-    """The word of proxies at listed addresses. From another address the headers are ignored, whatever they
-    say: anybody can send them."""
+    """The users that proxies at listed addresses name. From another address the headers are ignored: anybody
+    can send them."""
 
     gives_roles = False
 
     def __init__(self, settings: Settings) -> None:
         """Raises SettingsError: a setting is no range of addresses, or all of them; or a header's name has
         another meaning."""
-        self._networks = [_network(each) for each in settings.trusted_proxies]
+        self._networks = networks(settings.trusted_proxies)
         self._user, *others = proxy_fields(settings)
         self._roles = (settings.proxy_roles_header or "").lower()
         if taken := {self._user, *others} & {*CALLER_FIELDS, *PAGE_FIELDS, FORWARDED_FOR}:
@@ -50,22 +50,5 @@ class TrustedProxies:
         return self._claims.principal(claims)
 
     def _trusts(self, address: str | None) -> bool:
-        try:
-            peer = ip_address(address or "")
-        except ValueError:  # as a Unix socket's
-            return False
-        if isinstance(peer, IPv6Address) and peer.ipv4_mapped is not None:
-            peer = peer.ipv4_mapped
-        return any(peer in network for network in self._networks)
-
-
-def _network(given: str) -> IPv4Network | IPv6Network:
-    try:
-        network = ip_network(given, strict=False)
-    except ValueError:
-        raise SettingsError(
-            f"GATEWAY_TRUSTED_PROXIES: {given[:64]!r} is no address and no range such as 10.1.0.0/16."
-        ) from None
-    if network.prefixlen == 0:
-        raise SettingsError("GATEWAY_TRUSTED_PROXIES must not be every address: anybody could be anybody.")
-    return network
+        peer = address_in(address or "")
+        return peer is not None and is_in(peer, self._networks)

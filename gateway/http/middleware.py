@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gateway.auth import Principal
 from gateway.auth.authentication import Authentication, needs_user
+from gateway.auth.client_addresses import Client, ClientAddresses
 from gateway.auth.identity_fields import IdentityFields
 from gateway.auth.signed_in import check_same_origin
 from gateway.errors import Draining, Forbidden, GatewayError, LimitReached, NotAuthenticated
@@ -50,17 +51,21 @@ debug_log = logging.getLogger(__name__)
 
 
 class RequestScope:
-    """Gives every request an id (the client's `x-request-id` if it is one) and a span, binds them to the log,
-    and answers with them; adds the headers that keep browsers strict."""
+    """Gives every request an id (the client's `x-request-id` if it is one), the address of its client and a
+    span, binds them to the log, and answers with them; adds the headers that keep browsers strict."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, *, addresses: ClientAddresses) -> None:
         self._app = app
+        self._addresses = addresses
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
+        came_from = scope["came_from"] = self._addresses.of(scope)
+        if came_from.address != came_from.peer:
+            scope["client"] = (came_from.address, 0)
         given = headers.get("x-request-id", "")
         request_id = scope["request_id"] = given if is_id(given) else new_request_id()
         telemetry: Telemetry = scope["app"].state.telemetry
@@ -157,7 +162,7 @@ class Access:
         self._open_prefixes = tuple(path for path in open_paths if path.endswith("/") and path != "/")
         self._hosts = LOOPBACK_HOSTS | {name.lower() for name in settings.allowed_hosts}
         self._origins = frozenset(settings.cors_origins)
-        self._has_proxies = bool(settings.trusted_proxies)
+        self._has_proxies = settings.proxies_name_users
         self._fields = IdentityFields(settings)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -173,17 +178,17 @@ class Access:
             STANDINGS.set(standings)
         try:
             self._fields.check(scope)
-            address = scope["client"][0] if scope.get("client") else None
+            client: Client = scope["came_from"]
             # A page that gave its own name this machine's address could say what a proxy on it says.
-            if not authentication.is_required or (self._has_proxies and address in LOOPBACK_HOSTS):
+            if not authentication.is_required or (self._has_proxies and client.peer in LOOPBACK_HOSTS):
                 self._check_host(headers)
             self._check_origin(headers)
             check_same_origin(scope["method"], headers)
             if path in self._open_paths or path.startswith(self._open_prefixes):
                 if rates is not None and path not in PROBES:
-                    standings += await rates.take_address(address)
+                    standings += await rates.take_address(client.address)
             else:
-                who = await _identified(authentication, rates, headers, address, path)
+                who = await _identified(authentication, rates, headers, client, path)
                 scope["app"].state.being_erased.check(who, path)
                 scope["principal"] = replace(who, dialect=scope["dialect"]) if scope["dialect"] else who
                 if rates is not None:
@@ -221,15 +226,15 @@ async def _identified(
     authentication: Authentication,
     rates: RequestRates | None,
     headers: Headers,
-    address: str | None,
+    client: Client,
     path: str,
 ) -> Principal:
     """Who asks. An address from which nobody is known is limited as one that asks for what is open to all."""
     try:
-        return await authentication.identify(headers, address, needs_user=needs_user(path))
+        return await authentication.identify(headers, client, needs_user=needs_user(path))
     except NotAuthenticated:
         if rates is not None:
-            await rates.take_address(address)
+            await rates.take_address(client.address)
         raise
 
 
