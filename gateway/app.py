@@ -28,6 +28,7 @@ from gateway.http.endpoint import OPEN, Endpoint
 from gateway.http.error_responses import Dialect, on_bug, on_gateway_error, on_http_error
 from gateway.http.middleware import Access, FailureResponses, RequestScope
 from gateway.http.openapi import document
+from gateway.http.stream_places import StreamPlaces
 from gateway.lifespan import lifespan
 from gateway.settings import Settings
 from gateway.tools.base import FunctionTool
@@ -75,6 +76,7 @@ def build_app(settings: Settings, *, demo: bool = False, tools: Sequence[Functio
     app.state.settings = (
         settings.model_copy(update={"model": "demo", "allowed_models": ()}) if demo else settings
     )
+    app.state.stream_places = StreamPlaces(settings)
     app.state.demo = demo
     app.state.dialects = {each.prefix: Dialect(name, each.write_problem) for name, each in adapters.items()}
     if demo:

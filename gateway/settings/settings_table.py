@@ -438,7 +438,16 @@ class Settings(BaseSettings):
         1_048_576, ge=1024, description="Largest request body; and most characters of any message."
     )
     max_connections: int = Field(
-        10_000, ge=1, description="Connections at the same time; at most half of the open files there may be."
+        10_000,
+        ge=1,
+        description="Connections at the same time; at most half of the open files that the process may "
+        "have beside its own.",
+    )
+    max_streams_per_user: int | None = Field(
+        None,
+        ge=1,
+        description="Requests of one user that hold a connection at the same time, as streams do; absent: "
+        "100, and at most a tenth of max_connections, where people have accounts, else half of them.",
     )
     header_timeout: float = Field(20, gt=0, description="Longest wait for a request on a connection.")
     body_timeout: float = Field(
