@@ -63,7 +63,7 @@ def build_app(settings: Settings, *, demo: bool = False, tools: Sequence[Functio
             Mount("/assets", _Assets(directory=PAGE / "assets", check_dir=False)),
         ],
         middleware=[
-            Middleware(RequestScope, addresses=ClientAddresses(settings)),
+            Middleware(RequestScope, settings=settings, addresses=ClientAddresses(settings)),
             *_cors(settings, adapters.values()),
             Middleware(FailureResponses),
             Middleware(Audit),

@@ -294,8 +294,10 @@ async def test_silent_connections_do_not_keep_probes_out(settings: Settings) -> 
     assert answers == [200] * 5
 
 
-@pytest.mark.parametrize("files", [256, None])
-async def test_a_full_gateway_is_alive_and_keeps_place_for_others(tmp_path: Path, files: int | None) -> None:
+@pytest.mark.parametrize("files", [(256, 256), None])
+async def test_a_full_gateway_is_alive_and_keeps_place_for_others(
+    tmp_path: Path, files: tuple[int, int] | None
+) -> None:
     """With few connections, and with few open files: one user opens streams until they are refused, and
     others are served; many users together take all, and probes are answered still."""
     users = [f"user{number}" for number in range(30)]
@@ -304,7 +306,7 @@ async def test_a_full_gateway_is_alive_and_keeps_place_for_others(tmp_path: Path
     if files is None:
         given["GATEWAY_MAX_CONNECTIONS"] = "60"
     with (
-        limited_gateway_process(tmp_path, files and (files, files), begin=hurry, **given) as running,
+        limited_gateway_process(tmp_path, files, begin=hurry, **given) as running,
         ExitStack() as stack,
     ):
 
