@@ -59,7 +59,7 @@ async def main() -> int:
             assert provider is not None
             async with open_storage(settings) as storage:
                 for name, headers in (await _known(storage, settings, authentication, issuer)).items():
-                    await authentication.identify(headers, "127.0.0.1")
+                    await authentication.identify(headers)
                     aim = AIM_OF_A_KEY if "key" in name else AIM
                     cost = await _cost(authentication, [headers] * TIMES)
                     missed += show([Figure(name, cost, "us", aim)])
@@ -79,7 +79,7 @@ async def _known(
     row = ApiKey(key_id, "default", "ada", "bench", ("member",), ("chat", "read"), digest, 0, "ada")
     await storage.keys.add(row, most=10)
     signed_in = SignedIn(storage.sign_ins, settings)
-    who = await authentication.identify(_bearer(KEY), "127.0.0.1")
+    who = await authentication.identify(_bearer(KEY))
     cookie = await signed_in.begin(who)
     authentication.add(signed_in)
     authentication.add(StoredKeys(storage.keys))
@@ -97,7 +97,7 @@ async def _cost(authentication: Authentication, requests: list[Headers], *, roun
     for _ in range(rounds):
         began = time.process_time()
         for headers in requests:
-            await authentication.identify(headers, "127.0.0.1")
+            await authentication.identify(headers)
         costs.append((time.process_time() - began) / len(requests) * 1e6)
     return median(costs)
 

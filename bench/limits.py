@@ -64,11 +64,11 @@ async def counting() -> list[Figure]:
         async with open_storage(settings) as storage:
             rates = RequestRates(settings, storage.limits)
             known, counted = list[float](), list[float]()
-            who = await authentication.identify(headers, "127.0.0.1")
+            who = await authentication.identify(headers)
             for _ in range(ROUNDS):
                 began = time.process_time()
                 for _ in range(TIMES):
-                    await authentication.identify(headers, "127.0.0.1")
+                    await authentication.identify(headers)
                 between = time.process_time()
                 for _ in range(TIMES):
                     await rates.take(who)

@@ -20,6 +20,7 @@ from starlette.types import Scope
 
 from gateway.adapters.adapter import Adapter, switched_on
 from gateway.api.url_table import ENDPOINTS
+from gateway.auth.client_addresses import ClientAddresses
 from gateway.errors import GatewayError
 from gateway.http.audit_middleware import Audit
 from gateway.http.conditional_requests import is_known
@@ -27,6 +28,7 @@ from gateway.http.endpoint import OPEN, Endpoint
 from gateway.http.error_responses import Dialect, on_bug, on_gateway_error, on_http_error
 from gateway.http.middleware import Access, FailureResponses, RequestScope
 from gateway.http.openapi import document
+from gateway.http.stream_places import StreamPlaces
 from gateway.lifespan import lifespan
 from gateway.settings import Settings
 from gateway.tools.base import FunctionTool
@@ -61,7 +63,7 @@ def build_app(settings: Settings, *, demo: bool = False, tools: Sequence[Functio
             Mount("/assets", _Assets(directory=PAGE / "assets", check_dir=False)),
         ],
         middleware=[
-            Middleware(RequestScope),
+            Middleware(RequestScope, settings=settings, addresses=ClientAddresses(settings)),
             *_cors(settings, adapters.values()),
             Middleware(FailureResponses),
             Middleware(Audit),
@@ -74,6 +76,7 @@ def build_app(settings: Settings, *, demo: bool = False, tools: Sequence[Functio
     app.state.settings = (
         settings.model_copy(update={"model": "demo", "allowed_models": ()}) if demo else settings
     )
+    app.state.stream_places = StreamPlaces(settings)
     app.state.demo = demo
     app.state.dialects = {each.prefix: Dialect(name, each.write_problem) for name, each in adapters.items()}
     if demo:

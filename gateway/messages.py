@@ -180,6 +180,13 @@ def shortened(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
+def cut_off(text: str, most: int, where: str) -> str:
+    """The text in `most` characters, for whoever decides by it: of a longer one it says how many are missing,
+    and where these are seen."""
+    missing = len(text) - most
+    return text if missing <= 0 else f"{text[:most]}\n… cut: {missing} characters more, see {where}"
+
+
 def clean_text(text: str) -> str:
     """`text` without NUL and with lone surrogates as U+FFFD: what every database, JSON encoder and browser
     accepts. Returns the same object when there is nothing to mend."""

@@ -93,7 +93,7 @@ async def me(request: ApiRequest) -> Response:
             roles=sorted(who.roles),
             scopes=sorted(who.scopes),
             has_key=request.app.state.authentication.is_required,
-            signed_in=is_signed_in(request.headers),
+            signed_in=is_signed_in(request.headers, request.settings),
             is_admin="admin" in who.scopes,
             models=list(settings.models),
         )

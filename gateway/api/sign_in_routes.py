@@ -61,7 +61,7 @@ async def finish(request: ApiRequest) -> Response:
             "" if asked.error else asked.code, asked.state, asked.iss, kept, page + CALLBACK
         )
         value = await ways.signed_in.begin(who)
-        if (former := cookie_in(request.headers)) is not None:
+        if (former := cookie_in(request.headers, request.settings)) is not None:
             await ways.signed_in.end(former)
     except GatewayError as error:
         request.scope["refused"] = error.code
@@ -78,7 +78,7 @@ async def finish(request: ApiRequest) -> Response:
 async def end(request: ApiRequest) -> Response:
     """Signs this browser out, and says where it can sign out at the identity provider."""
     ways, page = _ways(request), _page(request)
-    if (value := cookie_in(request.headers)) is not None:
+    if (value := cookie_in(request.headers, request.settings)) is not None:
         await ways.signed_in.end(value)
     url = await ways.flow.signed_out_url(page + "/")
     response = json_reply(SignedOut(url=url or "/"))

@@ -1,6 +1,7 @@
 """Finds out who sent a request."""
 
 import hashlib
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
@@ -8,18 +9,13 @@ from typing import Protocol
 import structlog
 
 from gateway.auth import LOCAL_USER, SCOPES, Principal
-from gateway.auth.failed_attempts import FailedAttempts, network_of
+from gateway.auth.client_addresses import UNKNOWN, Client
+from gateway.auth.failed_attempts import FailedAttempts
+from gateway.auth.identity_fields import USER_FIELDS
 from gateway.auth.static_keys import given_keys
-from gateway.auth.stored_keys import key_id_in
-from gateway.errors import Forbidden, InvalidRequest, NotAuthenticated
+from gateway.errors import Forbidden, InvalidRequest, LockedOut, NotAuthenticated
 from gateway.ids import is_id
 
-USER_HEADERS = ("x-user-id", "x-openwebui-user-id")
-"""By which a service names the user that it acts for; the second is Open WebUI's own (its setting
-ENABLE_FORWARD_USER_INFO_HEADERS)."""
-SINGLE = ("authorization", "x-api-key", "host", "origin", *USER_HEADERS)
-"""Headers by which it is decided who asks, and from where: a request has each once, as a proxy before the
-gateway could read another value than it does."""
 MAX_USER = 256
 """Characters of a user's name in such a header."""
 NOBODY = frozenset({"null", "none", "undefined", "nan"})
@@ -79,20 +75,20 @@ class Authentication:
         return False
 
     async def identify(
-        self, headers: Mapping[str, str], address: str | None = None, *, needs_user: bool = True
+        self, headers: Mapping[str, str], client: Client = UNKNOWN, *, needs_user: bool = True
     ) -> Principal:
-        """Who asks, or the user whom a service names in one of USER_HEADERS. Without `needs_user` a service
+        """Who asks, or the user whom a service names in one of USER_FIELDS. Without `needs_user` a service
         may name nobody, and is itself who asks.
 
         Raises:
             NotAuthenticated: no credentials, or such that do not hold.
-            LockedOut: too many that did not came from this address, or with this key's id.
+            LockedOut: they do not hold, as too many before that came from this address, or were the same.
             InvalidRequest (user_required): a service that names nobody, or two users.
             Forbidden (not_a_delegate): a user is named, and not by a service. To act for the key's own user
                 instead would mix up users.
         """
-        named = [headers[name] for name in USER_HEADERS if name in headers]
-        who, way = await self._caller(headers, address)
+        named = [headers[name] for name in USER_FIELDS if name in headers]
+        who, way = await self._caller(headers, client)
         if "service" in who.roles and (named or needs_user):
             who = replace(who, user_id=f"{who.user_id}.{_user_of(who.user_id, named)}")
         elif named:
@@ -106,23 +102,34 @@ class Authentication:
         return who
 
     async def _caller(
-        self, headers: Mapping[str, str], address: str | None
+        self, headers: Mapping[str, str], client: Client
     ) -> tuple[Principal, Authenticator | None]:
         given = given_keys(headers)
         if not given:
-            return await self._first(headers, address)
+            return await self._first(headers, client.peer)
         digest = hashlib.sha256("\n".join(given).encode()).digest()
-        ids = {key_id for each in given if (key_id := key_id_in(each)) is not None}
-        sources = [f"address {network_of(address or '')}", *(f"key {key_id}" for key_id in ids)]
-        self._attempts.check(sources, digest)
+        await self._attempts.pace(client, digest)
         try:
-            found = await self._first(headers, address)
+            found = await self._first(headers, client.peer)
         except NotAuthenticated as error:
-            if error.code not in GENUINE and self._attempts.failed(sources):
-                log.warning("locked_out", address=address, key_ids=sorted(ids))
+            self._attempts.looked_at(client)
+            if error.code not in GENUINE:
+                self._failed(client, digest)
             raise
         self._attempts.held(digest)
         return found
+
+    def _failed(self, client: Client, digest: bytes) -> None:
+        """Counts a failure. Raises LockedOut: there were too many before it."""
+        lock = self._attempts.failed(client, digest)
+        if lock.begins:
+            log.warning("locked_out", address=client.address)
+        if lock.seconds:
+            seconds = math.ceil(lock.seconds)
+            raise LockedOut(
+                f"Too many attempts with keys that do not hold: try again in {seconds} s.",
+                details={"retry_after": seconds},
+            )
 
     async def _first(
         self, headers: Mapping[str, str], address: str | None

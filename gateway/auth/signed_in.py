@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Mapping
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple, cast
+from urllib.parse import urlsplit
 
 import structlog
 
@@ -55,7 +56,7 @@ class SignedIn:
     gives_roles = False
 
     def __init__(self, sign_ins: SignIns, settings: Settings) -> None:
-        self._sign_ins = sign_ins
+        self._sign_ins, self._settings = sign_ins, settings
         self._lifetime = int(settings.sign_in_lifetime * 1000)
         self._idle = int(settings.sign_in_idle * 1000)
         self._known = BoundedDict[str, _Known](MAX_KNOWN)
@@ -72,7 +73,7 @@ class SignedIn:
             errors.NotAuthenticated: the sign-in is unknown, was ended, is too old or was idle for too long.
             errors.StorageError: it could not be looked up.
         """
-        value = cookie_in(headers)
+        value = cookie_in(headers, self._settings)
         if value is None or given_keys(headers):
             return None
         digest, now = digest_of(value), now_ms()
@@ -126,30 +127,42 @@ class SignedIn:
         return known
 
 
-def check_same_origin(method: str, headers: Mapping[str, str]) -> None:
+def check_same_origin(method: str, headers: Mapping[str, str], settings: Settings) -> None:
     """Raises errors.Forbidden (cross_site): a change by cookie that a page of this very origin did not ask
     for. SameSite alone lets pages of sibling hosts through. Browsers that send no Sec-Fetch-Site, before
     2023, send Origin."""
-    if method in {"GET", "HEAD", "OPTIONS"} or not is_signed_in(headers):
+    if method in {"GET", "HEAD", "OPTIONS"} or not is_signed_in(headers, settings):
         return
     site, origin = headers.get("sec-fetch-site"), headers.get("origin", "")
-    is_own = origin.partition("://")[2].lower() == headers.get("host", "").lower()
-    if not (site == "same-origin" if site is not None else is_own and bool(origin)):
+    # Without an address of the page people sign in on loopback, where no TLS is.
+    own = page_origin(settings) or f"http://{headers.get('host', '').lower()}"
+    if not (site == "same-origin" if site is not None else origin.lower() == own):
         raise Forbidden(
             "With a cookie, only the gateway's own page may change something: programs send a key.",
             code="cross_site",
         )
 
 
-def is_signed_in(headers: Mapping[str, str]) -> bool:
+def page_origin(settings: Settings) -> str | None:
+    """The origin of the page as browsers name it, without the port that follows from its scheme (RFC 6454,
+    6.2); None: its address is not set."""
+    if settings.page_url is None:
+        return None
+    page = urlsplit(settings.page_url.lower())
+    return f"{page.scheme}://{page.netloc.removesuffix(':443' if page.scheme == 'https' else ':80')}"
+
+
+def is_signed_in(headers: Mapping[str, str], settings: Settings) -> bool:
     """Whether a request that was let in came by a cookie."""
-    return cookie_in(headers) is not None and not given_keys(headers)
+    return cookie_in(headers, settings) is not None and not given_keys(headers)
 
 
-def cookie_in(headers: Mapping[str, str]) -> str | None:
-    """The value of the cookie of a sign-in."""
+def cookie_in(headers: Mapping[str, str], settings: Settings) -> str | None:
+    """The value of the cookie of a sign-in. Where the page has an https address, that is HOST_COOKIE alone:
+    any other one a sibling host may have put there, or whoever is on the way of a request without TLS."""
     cookies = headers.get("cookie")
-    return None if cookies is None else named_in(cookies, HOST_COOKIE) or named_in(cookies, COOKIE)
+    is_https = (settings.page_url or "").startswith("https:")
+    return None if cookies is None else named_in(cookies, HOST_COOKIE if is_https else COOKIE)
 
 
 def named_in(cookies: str, name: str) -> str | None:

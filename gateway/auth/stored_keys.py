@@ -109,12 +109,6 @@ def new_secret(key_id: str) -> tuple[str, str]:
     return key, hashlib.sha256(key.encode()).hexdigest()
 
 
-def key_id_in(given: str) -> str | None:
-    """The id in what looks like a stored key."""
-    found = _KEY.fullmatch(given)
-    return found[1] if found else None
-
-
 def principal_of(key: ApiKey) -> Principal:
     """Who comes with it."""
     return Principal(

@@ -1,11 +1,11 @@
 """Users that a proxy before the gateway has signed in, and names in headers."""
 
-from collections.abc import Collection, Mapping
-from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from collections.abc import Mapping
 
 from gateway.auth import Principal
-from gateway.auth.authentication import SINGLE
 from gateway.auth.claims import ClaimMapping, roles_by_name
+from gateway.auth.client_addresses import address_in, is_in, networks
+from gateway.auth.identity_fields import CALLER_FIELDS, FORWARDED_FOR, PAGE_FIELDS, proxy_fields
 from gateway.auth.static_keys import given_keys
 from gateway.errors import SettingsError
 from gateway.settings import Settings
@@ -14,23 +14,24 @@ ROLES = "roles"
 
 
 class TrustedProxies:
-    """The word of proxies at listed addresses. From another address the headers are ignored, whatever they
-    say: anybody can send them."""
+    """The users that proxies at listed addresses name. From another address the headers are ignored: anybody
+    can send them."""
 
     gives_roles = False
 
     def __init__(self, settings: Settings) -> None:
         """Raises SettingsError: a setting is no range of addresses, or all of them; or a header's name has
         another meaning."""
-        self._networks = [_network(each) for each in settings.trusted_proxies]
-        self._user, *others = proxy_headers(settings)
-        self._tenant, self._roles = settings.proxy_tenant_header, settings.proxy_roles_header
-        if taken := {self._user, *others} & {*SINGLE, "cookie"}:
+        self._networks = networks(settings.trusted_proxies)
+        self._user, *others = proxy_fields(settings)
+        self._roles = (settings.proxy_roles_header or "").lower()
+        if taken := {self._user, *others} & {*CALLER_FIELDS, *PAGE_FIELDS, FORWARDED_FOR}:
             raise SettingsError(
                 f"The header {min(taken)} means something else: proxies name users in another."
             )
         rules = roles_by_name(settings.proxy_roles)
-        tenant = self._tenant and self._tenant.lower()
+        tenant = settings.proxy_tenant_header and settings.proxy_tenant_header.lower()
+        self._named = (self._user, *filter(None, (tenant,)))
         self._claims = ClaimMapping("proxy", self._user, tenant, ROLES, rules)
 
     async def knows(self, user_id: str) -> bool:
@@ -43,36 +44,11 @@ class TrustedProxies:
         here."""
         if self._user not in headers or given_keys(headers) or not self._trusts(address):
             return None
-        claims: dict[str, object] = dict(headers)
-        listed = headers.get((self._roles or "").lower(), "")
+        claims: dict[str, object] = {name: headers[name] for name in self._named if name in headers}
+        listed = headers.get(self._roles, "")
         claims[ROLES] = [part.strip() for part in listed.split(",")]
         return self._claims.principal(claims)
 
     def _trusts(self, address: str | None) -> bool:
-        try:
-            peer = ip_address(address or "")
-        except ValueError:  # as a Unix socket's
-            return False
-        if isinstance(peer, IPv6Address) and peer.ipv4_mapped is not None:
-            peer = peer.ipv4_mapped
-        return any(peer in network for network in self._networks)
-
-
-def proxy_headers(settings: Settings) -> Collection[str]:
-    """The names of the headers that listed proxies are believed, the user's first; none without proxies."""
-    if not settings.trusted_proxies:
-        return ()
-    names = (settings.proxy_user_header, settings.proxy_tenant_header, settings.proxy_roles_header)
-    return tuple(name.lower() for name in names if name is not None)
-
-
-def _network(given: str) -> IPv4Network | IPv6Network:
-    try:
-        network = ip_network(given, strict=False)
-    except ValueError:
-        raise SettingsError(
-            f"GATEWAY_TRUSTED_PROXIES: {given[:64]!r} is no address and no range such as 10.1.0.0/16."
-        ) from None
-    if network.prefixlen == 0:
-        raise SettingsError("GATEWAY_TRUSTED_PROXIES must not be every address: anybody could be anybody.")
-    return network
+        peer = address_in(address or "")
+        return peer is not None and is_in(peer, self._networks)

@@ -18,11 +18,14 @@ from functools import partial
 from typing import Any, cast
 
 import structlog
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from starlette.responses import Response
+from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from gateway.errors import QueueFull
 from gateway.http.error_responses import problem_response
+from gateway.http.middleware import PROBES
 from gateway.ids import new_request_id
+from gateway.request_heads import RequestHeads
 from gateway.settings import Settings
 
 MAX_HEAD = 65_536
@@ -30,6 +33,10 @@ MAX_HEAD = 65_536
 
 MIN_RATE = 4096
 """Bytes a second: so fast a client must take what is left of an answer when its connection is closed."""
+
+PROBE_PLACES = 32
+"""Connections beside all others: where these are in use, who watches over the gateway is answered all the
+same, and nobody takes a gateway that is full for a dead one."""
 
 RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 """struct linger, on and 0 s: the kernel too drops what was not taken (socket(7))."""
@@ -43,14 +50,16 @@ _uvicorn.addFilter(lambda record: record.msg != "ASGI callable returned without 
 
 class Connections:
     """What the connections of one listener share. Those that wait for a head are in `waiting`, the longest
-    wait first: when there are `most`, a new one takes the place of the first of them."""
+    wait first: when there are `most`, a new one takes the place of the first of them. Where none waits it has
+    one of PROBE_PLACES: what it asks is read, and answered if it is a probe. Those of these that wait are in
+    `spare`; a new one takes the place of the first of them in the same way."""
 
-    def __init__(self, settings: Settings, most: int | None = None) -> None:
-        """At most `most` connections, or else `max_connections`."""
-        self.most = settings.max_connections if most is None else most
+    def __init__(self, settings: Settings) -> None:
+        self.most = settings.max_connections
         self.header_timeout = settings.header_timeout
         self.send_timeout = settings.send_timeout
         self.waiting: dict[HttpConnection, None] = {}
+        self.spare: dict[HttpConnection, None] = {}
         self.is_draining = False
 
     def drain(self, connections: Iterable[object]) -> None:
@@ -67,7 +76,7 @@ class Connections:
         return cast("type[asyncio.Protocol]", partial(HttpConnection, self))
 
 
-class HttpConnection(HttpToolsProtocol):
+class HttpConnection(RequestHeads):
     """One connection."""
 
     # uvicorn's own names fill what the dictionaries of one class share (30): with these beside them each
@@ -78,7 +87,7 @@ class HttpConnection(HttpToolsProtocol):
         "_end",
         "_fields_size",
         "_head_size",
-        "_is_head",
+        "_is_spare",
         "_left",
         "_shared",
         "_timer",
@@ -91,7 +100,7 @@ class HttpConnection(HttpToolsProtocol):
         self._app = self.app
         self.app = self._answer
         self._timer: asyncio.TimerHandle | None = None
-        self._is_head = False
+        self._is_spare = False
         self._head_size = 0
         self._fields_size = 0
         self._left = 0
@@ -100,12 +109,16 @@ class HttpConnection(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         super().connection_made(transport)
-        if len(self.connections) > self._shared.most:
+        if (over := len(self.connections) - self._shared.most) > 0:
             longest = next(iter(self._shared.waiting), None)
-            if longest is None:
-                self._refuse()
-                return
-            longest.abort()
+            self._is_spare = longest is None
+            if self._is_spare and over > PROBE_PLACES:
+                longest = next(iter(self._shared.spare), None)
+                if longest is None:
+                    self._refuse()
+                    return
+            if longest is not None:
+                longest.abort()
         self._wait_for_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -116,16 +129,15 @@ class HttpConnection(HttpToolsProtocol):
             cycle.message_event.set()
 
     def data_received(self, data: bytes) -> None:
-        was_head = self._is_head
+        was_head = self.is_head
         super().data_received(data)
-        if was_head and self._is_head:
+        if was_head and self.is_head:
             self._head_size += len(data)
             if self._head_size > MAX_HEAD and not self.transport.is_closing():
                 self.send_400_response(f"The head of the request is larger than {MAX_HEAD} bytes.")
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        self._is_head = True
         self._head_size = self._fields_size = 0
 
     def on_header(self, name: bytes, value: bytes) -> None:
@@ -136,18 +148,22 @@ class HttpConnection(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         before = self.cycle
+        if self._is_spare and len(self.connections) <= self._shared.most:
+            self._is_spare = False  # there is room again
         super().on_headers_complete()
+        if self._is_spare or self._shared.is_draining:
+            self.cycle.keep_alive = False
         if before and not before.response_complete:
             self._earlier.append(before)
-        self._is_head = False
-        if self._shared.is_draining:
-            self.cycle.keep_alive = False
         self._end_wait()
 
     async def _answer(self, scope: Any, receive: Any, send: Any) -> None:
         scope["send_body"] = send
         try:
-            await self._app(scope, receive, send)
+            if self._is_spare and scope["path"] not in PROBES:
+                await self._refusal()(scope, receive, send)
+            else:
+                await self._app(scope, receive, send)
         finally:
             self.loop.call_soon(self._answered)
 
@@ -178,7 +194,7 @@ class HttpConnection(HttpToolsProtocol):
     def drain(self) -> None:
         """Closes it behind its last answer: at once when that was given. One whose next request is here
         already, or that has had none yet, as its client was about to send one, answers that first."""
-        if self.cycle is None or self._is_head or self.transport.is_closing():
+        if self.cycle is None or self.is_head or self.transport.is_closing():
             return
         if not self.cycle.response_complete:
             self.cycle.keep_alive = False
@@ -191,19 +207,23 @@ class HttpConnection(HttpToolsProtocol):
         end = self.transport.get_extra_info("socket")
         return fcntl.ioctl(end.fileno(), termios.FIONREAD, bytes(4)) != bytes(4)
 
-    def _refuse(self) -> None:
+    def _refusal(self) -> Response:
         log.warning("connection_refused", most=self._shared.most)
         error = QueueFull("The server has too many connections. Try again in a moment.", code="server_busy")
         response = problem_response(error, 503, request_id := new_request_id())
-        fields = [*response.raw_headers, (b"x-request-id", request_id.encode()), (b"connection", b"close")]
-        head = b"".join(b"%b: %b\r\n" % field for field in fields)
+        response.headers.update({"x-request-id": request_id, "connection": "close"})
+        return response
+
+    def _refuse(self) -> None:
+        response = self._refusal()
+        head = b"".join(b"%b: %b\r\n" % field for field in response.raw_headers)
         self.transport.write(b"HTTP/1.1 503 Service Unavailable\r\n%b\r\n%b" % (head, response.body))
         self.transport.close()
 
     def _wait_for_head(self) -> None:
         """From now on: until the head of a request is there, or the client has taken the rest."""
         self._end_wait()
-        self._shared.waiting[self] = None
+        (self._shared.spare if self._is_spare else self._shared.waiting)[self] = None
         self._wait()
 
     def _wait(self) -> None:
@@ -215,6 +235,7 @@ class HttpConnection(HttpToolsProtocol):
 
     def _end_wait(self) -> None:
         self._shared.waiting.pop(self, None)
+        self._shared.spare.pop(self, None)
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -22,7 +22,7 @@ from starlette.applications import Starlette
 
 from gateway.app import build_app
 from gateway.cli.banner import page_url, show_banner
-from gateway.cli.http_connections import Connections
+from gateway.cli.http_connections import PROBE_PLACES, Connections
 from gateway.cli.workers import Worker, become_worker
 from gateway.errors import GatewayError, SettingsError
 from gateway.settings import Settings
@@ -37,6 +37,12 @@ objects."""
 
 MAX_OPEN_FILES = 10_240
 """What is asked for where the system refuses the hard limit (macOS: "unlimited", but OPEN_MAX counts)."""
+
+OWN_FILES = 64
+"""What the process has open without any client: databases, listeners, the event loop; some 35, and blobs."""
+
+FEWEST_CONNECTIONS = 8
+"""However few files there may be."""
 
 Option = Literal["--port", "--worker-port", "--http"]
 """How a command names the port: alone, or behind its host."""
@@ -153,6 +159,12 @@ def _no_address(host: str, option: Option) -> str:
     return f"{host} is not an address of this machine. Choose another with {instead}."
 
 
+def connections_within(files: int) -> int:
+    """How many connections so many open files are enough for, beside PROBE_PLACES: a turn that is streamed
+    takes two, for its client and for the model's endpoint."""
+    return max(FEWEST_CONNECTIONS, (files - OWN_FILES - PROBE_PLACES) // 2)
+
+
 def raise_open_files() -> int:
     """Raises the process's limit of open files to the hard one and returns what it is then."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
@@ -172,10 +184,10 @@ async def _serve(
     demo: bool,
     open_page: bool,
 ) -> None:
+    most = min(settings.max_connections, connections_within(raise_open_files()))
+    settings = settings.model_copy(update={"max_connections": most})
     app = build_app(settings, demo=demo)
-    # A turn that is streamed takes two descriptors: for its client, and for the model's endpoint.
-    most = min(settings.max_connections, raise_open_files() // 2)
-    connections = Connections(settings, most)
+    connections = Connections(settings)
     config = uvicorn.Config(
         app,
         loop="uvloop",

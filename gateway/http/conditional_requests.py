@@ -18,7 +18,7 @@ def is_known(headers: Headers, etag: str) -> bool:
 def unless_known(headers: Headers, body: bytes) -> Response:
     """A response of JSON that its reader may keep and ask about again, or a 304 where it has it already."""
     etag = f'"{sha256(body).hexdigest()[:32]}"'
-    about = {"cache-control": "private, no-cache", "etag": etag, "vary": "authorization"}
+    about = {"cache-control": "private, no-cache", "etag": etag}
     if is_known(headers, etag):
         return Response(status_code=304, headers=about)
     return Response(body, 200, about, "application/json")

@@ -13,6 +13,7 @@ from starlette.types import Receive, Scope, Send
 from gateway.auth import Scope as AccessScope
 from gateway.http.error_responses import ProblemReply
 from gateway.http.requests import ApiRequest
+from gateway.http.stream_places import InPlace
 
 STREAM = "text/event-stream"
 OPEN = None
@@ -66,7 +67,10 @@ class Endpoint:
         await response(scope, receive, send)
 
     def route(self) -> Route:
-        return Route(self.path, self, methods=[self.method])
+        route = Route(self.path, self, methods=[self.method])
+        if self.needs is not None and any(STREAM in each for each in self.answers.values()):
+            route.app = InPlace(self)
+        return route
 
     @property
     def template(self) -> str:

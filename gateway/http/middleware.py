@@ -3,7 +3,7 @@ asks may. Pure ASGI: a stream passes through without a copy."""
 
 import asyncio
 import logging
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from time import monotonic
 from typing import cast
@@ -15,12 +15,14 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gateway.auth import Principal
-from gateway.auth.authentication import SINGLE, Authentication, needs_user
-from gateway.auth.signed_in import check_same_origin
-from gateway.auth.trusted_proxies import proxy_headers
-from gateway.errors import Draining, Forbidden, GatewayError, InvalidRequest, LimitReached, NotAuthenticated
+from gateway.auth.authentication import Authentication, needs_user
+from gateway.auth.client_addresses import Client, ClientAddresses
+from gateway.auth.identity_fields import IdentityFields, caller_fields
+from gateway.auth.signed_in import check_same_origin, page_origin
+from gateway.errors import Draining, Forbidden, GatewayError, LimitReached, NotAuthenticated
 from gateway.http.error_responses import dialect_of, on_bug, refusal
 from gateway.http.limit_headers import put_limits
+from gateway.http.public_address import name_in, own_hosts
 from gateway.ids import is_id, new_request_id
 from gateway.service.limits import STANDINGS
 from gateway.service.request_rates import RequestRates
@@ -50,17 +52,22 @@ debug_log = logging.getLogger(__name__)
 
 
 class RequestScope:
-    """Gives every request an id (the client's `x-request-id` if it is one) and a span, binds them to the log,
-    and answers with them; adds the headers that keep browsers strict."""
+    """Gives every request an id (the client's `x-request-id` if it is one), the address of its client and a
+    span, binds them to the log, and answers with them; adds the headers that keep browsers strict."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, *, settings: Settings, addresses: ClientAddresses) -> None:
         self._app = app
+        self._addresses = addresses
+        self._varies_by = frozenset(caller_fields(settings))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
+        came_from = scope["came_from"] = self._addresses.of(scope)
+        if came_from.address != came_from.peer:
+            scope["client"] = (came_from.address, 0)
         given = headers.get("x-request-id", "")
         request_id = scope["request_id"] = given if is_id(given) else new_request_id()
         telemetry: Telemetry = scope["app"].state.telemetry
@@ -83,6 +90,8 @@ class RequestScope:
                 if span.traceparent is not None:
                     own.append((b"server-timing", f'traceparent;desc="{span.traceparent}"'.encode()))
                 own += [*STRICT_FIELDS, *(field for field in DEFAULT_FIELDS if field[0] not in given)]
+                if "principal" in scope:
+                    own += _kept_apart(given, self._varies_by)
                 replaced = {name for name, _ in own}
                 kept = (field for field in message["headers"] if field[0] not in replaced)
                 message["headers"] = [*kept, *own]
@@ -155,10 +164,12 @@ class Access:
         self._app = app
         self._open_paths = frozenset(open_paths)
         self._open_prefixes = tuple(path for path in open_paths if path.endswith("/") and path != "/")
-        self._hosts = LOOPBACK_HOSTS | {name.lower() for name in settings.allowed_hosts}
+        self._hosts = own_hosts(settings)
+        self._settings = settings
+        self._page_origin = page_origin(settings)
         self._origins = frozenset(settings.cors_origins)
-        self._has_proxies = bool(settings.trusted_proxies)
-        self._single = (*SINGLE, *proxy_headers(settings))
+        self._has_proxies = settings.proxies_name_users
+        self._fields = IdentityFields(settings)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -172,18 +183,18 @@ class Access:
             send = _with_limits(send, standings)
             STANDINGS.set(standings)
         try:
-            check_single(headers, self._single)
-            address = scope["client"][0] if scope.get("client") else None
+            self._fields.check(scope)
+            client: Client = scope["came_from"]
             # A page that gave its own name this machine's address could say what a proxy on it says.
-            if not authentication.is_required or (self._has_proxies and address in LOOPBACK_HOSTS):
+            if not authentication.is_required or (self._has_proxies and client.peer in LOOPBACK_HOSTS):
                 self._check_host(headers)
             self._check_origin(headers)
-            check_same_origin(scope["method"], headers)
+            check_same_origin(scope["method"], headers, self._settings)
             if path in self._open_paths or path.startswith(self._open_prefixes):
                 if rates is not None and path not in PROBES:
-                    standings += await rates.take_address(address)
+                    standings += await rates.take_address(client.address)
             else:
-                who = await _identified(authentication, rates, headers, address, path)
+                who = await _identified(authentication, rates, headers, client, path)
                 scope["app"].state.being_erased.check(who, path)
                 scope["principal"] = replace(who, dialect=scope["dialect"]) if scope["dialect"] else who
                 if rates is not None:
@@ -197,7 +208,7 @@ class Access:
 
     def _check_host(self, headers: Headers) -> None:
         given = headers.get("host", "")
-        if _name_in(given) not in self._hosts:
+        if name_in(given) not in self._hosts:
             raise Forbidden(
                 f"The host name {given[:100]!r} is not this gateway's. "
                 "Add it to GATEWAY_ALLOWED_HOSTS if it is."
@@ -213,7 +224,9 @@ class Access:
             return
         if origin in self._origins:
             return
-        if _server_of(origin) != headers.get("host", "").lower():
+        server, page = _server_of(origin), self._page_origin
+        is_other_scheme = page is not None and server == _server_of(page) and origin.lower() != page
+        if server != headers.get("host", "").lower() or is_other_scheme:
             raise Forbidden("Pages of this origin may not call the gateway. See GATEWAY_CORS_ORIGINS.")
 
 
@@ -221,15 +234,15 @@ async def _identified(
     authentication: Authentication,
     rates: RequestRates | None,
     headers: Headers,
-    address: str | None,
+    client: Client,
     path: str,
 ) -> Principal:
     """Who asks. An address from which nobody is known is limited as one that asks for what is open to all."""
     try:
-        return await authentication.identify(headers, address, needs_user=needs_user(path))
+        return await authentication.identify(headers, client, needs_user=needs_user(path))
     except NotAuthenticated:
         if rates is not None:
-            await rates.take_address(address)
+            await rates.take_address(client.address)
         raise
 
 
@@ -244,11 +257,16 @@ def _with_limits(send: Send, standings: Sequence[Standing]) -> Send:
     return send_with_limits
 
 
-def check_single(headers: Headers, names: Iterable[str] = SINGLE) -> None:
-    """Raises errors.InvalidRequest: one of those names is there twice."""
-    for name in names:
-        if len(headers.getlist(name)) > 1:
-            raise InvalidRequest(f"The header {name} is given twice.")
+def _kept_apart(given: Mapping[bytes, bytes], varies_by: Set[str]) -> Iterator[tuple[bytes, bytes]]:
+    """How an answer to somebody may be kept: not at all, where it does not say so itself; else by caches of
+    one reader, apart for all that says who asks (RFC 9111, 4.1)."""
+    kept = given.get(b"cache-control", b"no-store")
+    if b"no-store" in kept:
+        yield b"cache-control", kept
+        return
+    yield b"cache-control", kept if b"private" in kept else b"private, no-cache"
+    named = {name.strip().lower() for name in given.get(b"vary", b"").decode("latin-1").split(",")}
+    yield b"vary", ", ".join(sorted(named - {""} | varies_by)).encode()
 
 
 def _route_of(scope: Scope) -> str | None:
@@ -259,16 +277,6 @@ def _route_of(scope: Scope) -> str | None:
 def _session_of(scope: Scope) -> str | None:
     session_id = scope.get("path_params", {}).get("session_id", "")
     return session_id if is_id(session_id) else None
-
-
-def _name_in(host: str) -> str | None:
-    """The name without the port; None when it is no host at all."""
-    if "@" in host:
-        return None
-    try:
-        return urlsplit(f"//{host}").hostname
-    except ValueError:
-        return None
 
 
 def _server_of(origin: str) -> str | None:

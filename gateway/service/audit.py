@@ -2,7 +2,7 @@
 
     rights change, an admin acts ──▶ stored before the answer leaves
     everything else ──▶ queue ──▶ stored together, a moment later
-    the same refusal again ──▶ counted ──▶ one entry at the end of its minute
+    the same refusal or failure again ──▶ counted ──▶ one entry at the end of its minute
 
 A queue that is full holds up whoever comes until it is stored. What is in it when the process is killed is
 lost to the database; the log lines (`audit`) have it.
@@ -70,7 +70,7 @@ class AuditRecorder:
         Raises:
             errors.StorageError: it had to be stored at once, and could not be.
         """
-        if entry.result.startswith("refused:") and self._is_counted(entry):
+        if entry.result.startswith(("refused:", "failed:")) and self._is_counted(entry):
             return
         _log(entry)
         if now:

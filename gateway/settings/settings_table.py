@@ -164,10 +164,13 @@ class Settings(BaseSettings):
     trusted_proxies: Names = Field(
         (),
         description="Addresses and ranges, as 10.1.0.0/16, of proxies that sign people in and name them in "
-        "headers; from others these are ignored.",
+        "headers, and whose X-Forwarded-For is believed; from others these are ignored.",
     )
     proxy_user_header: str = Field(
-        "X-Forwarded-User", min_length=1, description="Header in which such a proxy names the user."
+        "X-Forwarded-User",
+        min_length=1,
+        description="Header in which such a proxy names the user; `none`: they name nobody, and are believed "
+        "about addresses alone.",
     )
     proxy_tenant_header: str | None = Field(
         None, min_length=1, description="That of the user's tenant; absent: all are in the tenant default."
@@ -440,7 +443,16 @@ class Settings(BaseSettings):
         1_048_576, ge=1024, description="Largest request body; and most characters of any message."
     )
     max_connections: int = Field(
-        10_000, ge=1, description="Connections at the same time; at most half of the open files there may be."
+        10_000,
+        ge=1,
+        description="Connections at the same time; at most half of the open files that the process may "
+        "have beside its own.",
+    )
+    max_streams_per_user: int | None = Field(
+        None,
+        ge=1,
+        description="Requests of one user that hold a connection at the same time, as streams do; absent: "
+        "100, and at most a tenth of max_connections, where people have accounts, else half of them.",
     )
     header_timeout: float = Field(20, gt=0, description="Longest wait for a request on a connection.")
     body_timeout: float = Field(
@@ -572,8 +584,13 @@ class Settings(BaseSettings):
             self.api_keys.get_secret_value()
             or self.oidc_audience
             or self.oidc_client_id
-            or self.trusted_proxies
+            or self.proxies_name_users
         )
+
+    @property
+    def proxies_name_users(self) -> bool:
+        """Whether there are proxies that sign people in."""
+        return bool(self.trusted_proxies) and self.proxy_user_header != "none"
 
     @property
     def is_shared(self) -> bool:

@@ -21,7 +21,7 @@ def open_authentication(settings: Settings) -> "tuple[Authentication, IdentityPr
         SettingsError: a setting is wrong, or one goes without another.
     """
     keys = StaticKeys.of(settings)
-    others = settings.oidc_issuer or settings.trusted_proxies
+    others = settings.oidc_issuer or settings.proxies_name_users
     admins = settings.admins or ((keys.sole_user,) if keys.sole_user and not others else ())
     ways: list[Authenticator] = []
     provider = _provider(settings)
@@ -33,7 +33,7 @@ def open_authentication(settings: Settings) -> "tuple[Authentication, IdentityPr
         ways.append(AccessTokens(provider, mapping, settings.oidc_audience, settings.oidc_algorithms))
     if keys:
         ways.append(keys)
-    if settings.trusted_proxies:
+    if settings.proxies_name_users:
         ways.append(TrustedProxies(settings))
     return Authentication(ways, admins, sign_in=SIGN_IN if settings.oidc_client_id else None), provider
 

@@ -13,6 +13,7 @@ from a2a.client import A2ACardResolver, ClientConfig, ClientFactory
 from a2a.client import Client as A2aClient
 from a2a.client.errors import A2AClientError
 from a2a.types.a2a_pb2 import (
+    AgentCard,
     CancelTaskRequest,
     GetTaskRequest,
     Message,
@@ -32,6 +33,7 @@ from a2a.utils.errors import (
     UnsupportedOperationError,
 )
 from google.protobuf.json_format import MessageToDict, ParseDict
+from pydantic import SecretStr
 
 from gateway.settings import Settings
 from tests.adapters.test_a2a_frames import applied
@@ -288,6 +290,47 @@ async def test_each_key_has_its_own_tasks(settings: Settings) -> None:
 
     assert card["securitySchemes"]["key"]["httpAuthSecurityScheme"]["scheme"] == "bearer"
     assert card["supportedInterfaces"][0]["url"] == f"{client.url}/a2a"
+
+
+async def test_the_card_and_links_name_no_host_that_is_not_ours(settings: Settings) -> None:
+    """The page's address of the settings, else a host that is allowed, else the one that was connected to:
+    who makes a request says nothing of where others go."""
+    keyed = {"api_keys": SecretStr("ada:k-ada-0123456789abcdef")}
+
+    async def named(host: str, **given: Any) -> tuple[str, str]:
+        async with running_gateway(settings.model_copy(update=keyed | given)) as client:
+            own = {"host": host, "x-forwarded-host": "evil.test", "forwarded": "host=evil.test"}
+            card = (await client.get("/.well-known/agent-card.json", **own)).json()
+            turn = {"role": "ROLE_USER", "messageId": "m", "parts": [{"text": "/say hi"}]}
+            call = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": turn}}
+            key = {"x-api-key": "k-ada-0123456789abcdef"}
+            answer = (await client.post("/a2a", call, **own, **key)).text
+            assert "evil" not in answer
+            return card["supportedInterfaces"][0]["url"].replace(client.url, "HERE"), answer
+
+    for host in ("evil.test", "evil.test:80", "user@127.0.0.1", "127.0.0.1.evil.test", "[::1].evil.test"):
+        assert (await named(host))[0] == "HERE/a2a", host
+    assert (await named("chat.test", allowed_hosts=("chat.test",)))[0] == "http://chat.test/a2a"
+    for host in ("evil.test", "chat.test"):
+        found = await named(host, page_url="https://chat.example.org")
+        assert found[0] == "https://chat.example.org/a2a"
+
+
+async def test_the_card_says_of_every_way_in_that_it_is_there(settings: Settings) -> None:
+    """A key, whether in the settings or stored; a token of the identity provider. Without accounts none."""
+    oidc = {"oidc_issuer": "https://login.example.org/realms/home", "oidc_audience": ("gateway",)}
+    proxy = {"trusted_proxies": ("10.1.0.7",)}
+    for given, schemes in (({}, None), (oidc, ["key", "token"]), (proxy, ["key"])):
+        async with running_gateway(settings.model_copy(update=given)) as client:
+            card = (await client.get("/.well-known/agent-card.json")).json()
+            parsed = ParseDict(card, AgentCard())
+        assert list(card.get("securitySchemes", {})) == (schemes or [])
+        assert [list(each["schemes"]) for each in card.get("securityRequirements", [])] == [
+            [name] for name in schemes or []
+        ]
+        if schemes == ["key", "token"]:
+            url = parsed.security_schemes["token"].open_id_connect_security_scheme.open_id_connect_url
+            assert url == "https://login.example.org/realms/home/.well-known/openid-configuration"
 
 
 async def test_the_client_of_the_documentation_runs_as_it_stands(client: Client) -> None:

@@ -82,7 +82,7 @@ async def test_a_closed_range_may_be_kept_and_the_tail_may_not(
 
     assert closed.headers["cache-control"] == "private, max-age=60, stale-while-revalidate=300"
     assert closed.headers["x-content-type-options"] == "nosniff"
-    assert closed.headers["cross-origin-resource-policy"] == "cross-origin"
+    assert closed.headers["cross-origin-resource-policy"] == "same-origin"
     assert (known.status_code, known.content) == (304, b"")
     assert known.headers["stream-next-offset"] == closed.headers["stream-next-offset"] == offset_of(3)
     assert other.status_code == 200

@@ -160,6 +160,26 @@ async def test_a_call_that_is_cancelled_ends_its_turn(
     assert await end_of(client, turn["session_id"], turn["turn_id"]) == "cancelled"
 
 
+async def test_a_question_says_what_of_its_arguments_it_does_not_show(settings: Settings) -> None:
+    """And where the rest is: nobody allows what they have not seen without being told so."""
+    asked = list[str]()
+
+    async def answer(context: object, params: ElicitRequestParams) -> ElicitResult:
+        asked.append(params.message)
+        return ElicitResult(action="accept", content={"approve": False})
+
+    send = "/call send " + orjson.dumps({"to": "a" * 5000}).decode() + "\n/then\n/say over"
+    async with (
+        running_gateway(settings, *Outbox().tools) as client,
+        mcp(client, elicitation_callback=answer) as found,
+    ):
+        told = await said(found, send)
+
+    missing = len(orjson.dumps({"to": "a" * 5000})) - 2000
+    page = f"{client.url}/#s={told['session_id']}"
+    assert f"… cut: {missing} characters more, see {page} be called?" in asked[0]
+
+
 async def test_a_turn_that_fails_is_a_result_in_words(client: Client) -> None:
     """Also where something was said before; the session is named, so that the client may go on."""
     async with mcp(client) as found:

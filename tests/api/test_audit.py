@@ -1,6 +1,7 @@
 """What the audit tells of requests, over real sockets."""
 
 from collections.abc import AsyncGenerator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,19 @@ async def test_equal_refusals_become_one_entry_and_a_count(gateway: Client) -> N
         ("refused:unauthorized", 1),
         ("refused:unauthorized", 9),
     ]
+
+
+async def test_equal_failures_become_one_entry_and_a_count_too(gateway: Client) -> None:
+    """What fails again and again fills the database no more than what is refused."""
+    entry = AuditEntry(1, "default", "ann", "ann", "192.0.2.1", "hold.place", "hold", None, "failed:x", "r_1")
+    for number in range(50):
+        await gateway.app.state.audit.record(replace(entry, at=number, request_id=f"r_{number}"))
+    await gateway.app.state.audit.record(replace(entry, actor="bob"))
+    gateway.app.state.audit._end_counts()
+
+    found = await told(gateway, action="hold")
+
+    assert sorted((each["actor"], each["times"]) for each in found) == [("ann", 1), ("ann", 49), ("bob", 1)]
 
 
 async def test_a_refusal_names_who_asked_and_the_route(gateway: Client) -> None:

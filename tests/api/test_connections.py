@@ -14,10 +14,10 @@ import pytest
 from pydantic import SecretStr
 
 from gateway.cli import http_connections
-from gateway.cli.http_connections import MAX_HEAD, HttpConnection
+from gateway.cli.http_connections import MAX_HEAD, PROBE_PLACES, HttpConnection
 from gateway.settings import Settings
 from tests.harness import TIMEOUT, Client, client_at, running_gateway, stalled_reader
-from tests.running import gateway_process, limited_gateway_process
+from tests.running import gateway_process, hurry, limited_gateway_process
 
 pytestmark = pytest.mark.anyio
 
@@ -241,7 +241,8 @@ async def test_idle_connections_make_room_for_requests(settings: Settings) -> No
 
 
 async def test_when_all_connections_are_in_use_a_new_one_is_refused_in_words(settings: Settings) -> None:
-    """503 with the usual body, at once; streams that are open stay open."""
+    """503 with the usual body, at once; streams that are open stay open. Who asks whether the gateway lives
+    is told so, on connections that are kept for that."""
     async with (
         running_gateway(settings.model_copy(update={"max_connections": 2})) as client,
         AsyncExitStack() as stack,
@@ -250,9 +251,11 @@ async def test_when_all_connections_are_in_use_a_new_one_is_refused_in_words(set
         path = "/api/sessions/s/events"
         streams = [await stack.enter_async_context(client.frames(path)) for _ in range(2)]
         opened = [(await anext(frames)).event for frames in streams]
-        refused = await client.get("/healthz")
+        refused = await client.get("/api/me")
+        probes = [await client.get(path) for _ in range(40) for path in ("/healthz", "/readyz")]
         client.app.state.begin_shutdown()
 
+    assert {(each.status_code, each.headers["connection"]) for each in probes} == {(200, "close")}
     assert opened == ["stream_open"] * 2
     assert (refused.status_code, refused.json()["error"]["code"]) == (503, "server_busy")
     assert refused.json()["request_id"] == refused.headers["x-request-id"]
@@ -271,6 +274,75 @@ async def test_an_endless_head_is_refused(client: Client, more: bytes) -> None:
         answer = await all_of(reader)
 
     assert answer.startswith(b"HTTP/1.1 400 ")
+
+
+async def test_silent_connections_do_not_keep_probes_out(settings: Settings) -> None:
+    """Where all connections are in use, more than are kept for probes say nothing: each probe is answered."""
+    async with (
+        running_gateway(settings.model_copy(update={"max_connections": 2})) as client,
+        AsyncExitStack() as stack,
+    ):
+        await client.post("/api/sessions", {"id": "s"}, connection="close")
+        path = "/api/sessions/s/events"
+        streams = [await stack.enter_async_context(client.frames(path)) for _ in range(2)]
+        assert [(await anext(frames)).event for frames in streams] == ["stream_open"] * 2
+        for _ in range(2 * PROBE_PLACES):
+            await stack.enter_async_context(connected(client.url))
+        answers = [(await client.get("/healthz")).status_code for _ in range(5)]
+        client.app.state.begin_shutdown()
+
+    assert answers == [200] * 5
+
+
+@pytest.mark.parametrize("files", [(256, 256), None])
+async def test_a_full_gateway_is_alive_and_keeps_place_for_others(
+    tmp_path: Path, files: tuple[int, int] | None
+) -> None:
+    """With few connections, and with few open files: one user opens streams until they are refused, and
+    others are served; many users together take all, and probes are answered still."""
+    users = [f"user{number}" for number in range(30)]
+    keys = ",".join(f"{name}:{name}-secret-0123456789" for name in users)
+    given = {"GATEWAY_API_KEYS": keys, "GATEWAY_ADMINS": users[0]}
+    if files is None:
+        given["GATEWAY_MAX_CONNECTIONS"] = "60"
+    with (
+        limited_gateway_process(tmp_path, files, begin=hurry, **given) as running,
+        ExitStack() as stack,
+    ):
+
+        def stream(user: str) -> bytes:
+            """The answer to who follows a session of theirs; of a stream its beginning."""
+            address = urlsplit(running.url)
+            connection = stack.enter_context(
+                socket.create_connection((address.hostname, address.port), timeout=TIMEOUT)
+            )
+            key = f"x-api-key: {user}-secret-0123456789"
+            lines = (f"GET /api/sessions/of-{user}/events HTTP/1.1", "host: x", "connection: close", key)
+            head = "\r\n".join((*lines, "", ""))
+            connection.sendall(head.encode())
+            answer = connection.recv(4096)
+            while b" 200 " not in answer[:16] and (piece := connection.recv(4096)):
+                answer += piece
+            return answer
+
+        for user in users:
+            async with client_at(running.url) as client:
+                headers = {"x-api-key": f"{user}-secret-0123456789", "connection": "close"}
+                assert (
+                    await client.post("/api/sessions", {"id": f"of-{user}"}, **headers)
+                ).status_code == 201
+        alone = [await asyncio.to_thread(stream, users[0]) for _ in range(20)]
+        first = await asyncio.to_thread(stream, users[1])
+        answers = [await asyncio.to_thread(stream, user) for user in users for _ in range(8)]
+        async with client_at(running.url) as client:
+            probes = [(await client.get(path)).status_code for path in ("/healthz", "/readyz") * 3]
+
+    refused = [each for each in alone if b" 429 " in each]
+    assert 0 < len(refused) < 20
+    assert all(b'"too_many_streams"' in each and b"retry-after: " in each for each in refused)
+    assert b" 200 " in first.partition(b"\r\n")[0]
+    assert any(b" 503 " in each and b'"server_busy"' in each for each in answers)
+    assert probes == [200] * 6
 
 
 async def test_idle_connections_cannot_take_all_descriptors(tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
-from gateway.auth.authentication import SINGLE, Authentication
+from gateway.auth.authentication import Authentication
+from gateway.auth.identity_fields import USER_FIELDS
 from gateway.auth.static_keys import StaticKeys, key_of
 from gateway.errors import Forbidden, InvalidRequest, SettingsError
 from gateway.ids import is_user
@@ -110,7 +111,7 @@ async def test_a_delegate_names_its_user_and_others_name_nobody(guarded: Client)
         assert await refused(guarded, (header, "bert")) == (401, "unauthorized")
         assert await refused(guarded, key, (header, "a"), (header, "a")) == (400, "invalid_request")
         assert await refused(guarded, key, (header, "a"), (header.upper(), "b")) == (400, "invalid_request")
-        assert header in SINGLE
+        assert header in USER_FIELDS
     said = (await guarded.get("/api/sessions", **{"x-api-key": DESK})).json()["error"]["message"]
     assert "X-User-Id" in said
     assert (await guarded.http.get("/healthz", headers={"x-user-id": "bert"})).status_code == 200

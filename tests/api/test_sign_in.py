@@ -201,6 +201,47 @@ async def test_over_tls_cookies_are_secure_and_the_address_is_the_settings(
     assert asked["redirect_uri"] == ["https://chat.example.org/auth/callback"]
 
 
+async def test_with_an_https_page_only_the_cookie_of_this_very_host_counts(
+    settings: Settings, provider: str, anyio_backend: str
+) -> None:
+    """One without `__Host-` may be a sibling host's, or of whoever is on the way, who would sign a
+    browser in as somebody else."""
+    async with running_gateway(settings.model_copy(update=given(provider))) as client:
+        answer = await sign_in(client, "ada")
+        value = answer.headers["set-cookie"].partition("=")[2].partition(";")[0]
+        client.http.cookies.clear()
+        refused = await client.get("/api/me", cookie=f"__Host-gateway_sign_in={value}")
+    assert refused.status_code == 401
+    more = given(provider, page_url="https://chat.example.org")
+    async with running_gateway(settings.model_copy(update=more)) as client:
+        host = {"host": "chat.example.org"}
+        planted = await client.get("/api/me", cookie=f"gateway_sign_in={value}", **host)
+        own = {"cookie": f"__Host-gateway_sign_in={value}", **host}
+        both = f"gateway_sign_in={'A' * 43}; __Host-gateway_sign_in={value}"
+        assert planted.status_code == 401
+        assert (await client.get("/api/me", **own)).json()["user_id"] == "ada"
+        assert (await client.get("/api/me", cookie=both, **host)).json()["signed_in"] is True
+
+        for origin, status in (
+            ("https://chat.example.org", 201),
+            ("HTTPS://CHAT.EXAMPLE.ORG", 201),
+            ("http://chat.example.org", 403),
+            ("https://chat.example.org:444", 403),
+            ("https://chat.example.org.evil.example", 403),
+            ("ftp://chat.example.org", 403),
+        ):
+            asked = await client.post("/api/sessions", {}, **own, origin=origin)
+            assert asked.status_code == status, origin
+
+
+async def test_on_loopback_the_page_has_no_tls(guarded: Client) -> None:
+    """An https page of the same name is another one."""
+    await sign_in(guarded, "ada")
+    other = guarded.url.replace("http:", "https:")
+    assert (await guarded.post("/api/sessions", {}, origin=other)).status_code == 403
+    assert (await guarded.post("/api/sessions", {}, origin=guarded.url)).status_code == 201
+
+
 async def test_without_a_setting_another_host_is_not_believed(guarded: Client) -> None:
     assert (await guarded.get("/auth/sign-in", host="evil.example")).status_code == 403
 

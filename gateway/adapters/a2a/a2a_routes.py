@@ -34,8 +34,10 @@ from gateway.adapters.turn_response import (
     stream_response,
     whole_answer,
 )
+from gateway.auth.authentication import Authentication
 from gateway.errors import Conflict, Draining, GatewayError, InvalidRequest, NotFound, QueueFull, TooLarge
 from gateway.http.endpoint import OPEN, STREAM, Endpoint
+from gateway.http.public_address import page_address
 from gateway.http.requests import ApiRequest
 from gateway.ids import is_id
 from gateway.service.follower import PAGE
@@ -53,13 +55,12 @@ NO_PUSH, NO_CARD, NO_VERSION = -32003, -32007, -32009
 
 async def card(request: ApiRequest) -> Response:
     """What the agent is, where it is called, and how one shows who asks."""
-    settings = request.settings
     agent_card: dict[str, Any] = {
         "name": "Chat gateway",
         "description": "An assistant that searches its documents, calls its tools and answers.",
         "version": __version__,
         "supportedInterfaces": [
-            {"url": f"{request.base_url}a2a", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}
+            {"url": f"{page_address(request)}a2a", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}
         ],
         "capabilities": {"streaming": True, "pushNotifications": False},
         "defaultInputModes": ["text/plain", "application/json", "*/*"],
@@ -73,10 +74,24 @@ async def card(request: ApiRequest) -> Response:
             }
         ],
     }
-    if settings.api_keys.get_secret_value():
-        agent_card["securitySchemes"] = {"key": {"httpAuthSecurityScheme": {"scheme": "bearer"}}}
-        agent_card["securityRequirements"] = [{"schemes": {"key": {"list": []}}}]
+    if schemes := _ways_in(request):
+        agent_card["securitySchemes"] = schemes
+        agent_card["securityRequirements"] = [{"schemes": {name: {"list": []}}} for name in schemes]
     return Response(orjson.dumps(agent_card), 200, {"cache-control": "no-cache"}, JSON)
+
+
+def _ways_in(request: ApiRequest) -> dict[str, Any]:
+    """The credentials of which a client needs one: a key, of the settings or a stored one, or a token of the
+    identity provider."""
+    authentication: Authentication = request.app.state.authentication
+    if not authentication.is_required:
+        return {}
+    schemes: dict[str, Any] = {"key": {"httpAuthSecurityScheme": {"scheme": "bearer"}}}
+    settings = request.settings
+    if settings.oidc_issuer and settings.oidc_audience:
+        url = settings.oidc_issuer.rstrip("/") + "/.well-known/openid-configuration"
+        schemes["token"] = {"openIdConnectSecurityScheme": {"openIdConnectUrl": url}}
+    return schemes
 
 
 async def call(request: ApiRequest) -> Response:
@@ -243,7 +258,7 @@ async def _task(
 
 
 def _stream(request: ApiRequest, asked: A2aCall, turn: TurnRow) -> TaskStream:
-    return TaskStream(turn.id, turn.session_id, asked.id, f"{request.base_url}#s={turn.session_id}")
+    return TaskStream(turn.id, turn.session_id, asked.id, f"{page_address(request)}#s={turn.session_id}")
 
 
 def _answered(asked: A2aCall, members: Mapping[str, Any]) -> Response:

@@ -19,6 +19,7 @@ from gateway.adapters.models_routes import JSON, check_model
 from gateway.adapters.turn_response import answer_stream, whole_answer
 from gateway.errors import GatewayError
 from gateway.http.endpoint import READS, STREAM, Endpoint
+from gateway.http.public_address import page_address
 from gateway.http.requests import ApiRequest
 from gateway.messages import ToolSpec
 
@@ -62,7 +63,7 @@ async def _answer(request: ApiRequest, body: MessagesBody, asking: AskedTurn, es
     place, decided, accepted_at = asking
     turn = place.turn
     assert turn is not None
-    about = turn.id, turn.model, f"{request.base_url}#s={turn.session_id}", estimate
+    about = turn.id, turn.model, f"{page_address(request)}#s={turn.session_id}", estimate
     shows_calls = _knows_mcp(request)
     if body.stream:
         stream = AnthropicMessageStream(*about, shows_calls=shows_calls)

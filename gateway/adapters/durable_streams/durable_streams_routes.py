@@ -18,6 +18,8 @@ from gateway.adapters.durable_streams.durable_streams_frames import (
     offset_of,
     read_offset,
 )
+from gateway.auth.authentication import Authentication
+from gateway.auth.static_keys import given_keys
 from gateway.errors import InvalidRequest
 from gateway.events.envelope import StoredEvent
 from gateway.http.conditional_requests import is_known
@@ -78,7 +80,7 @@ async def read(request: ApiRequest) -> Response:
             return _answer(204, after, None, headers)
     end = events[-1].seq if events else after
     headers["etag"] = f'"{session_id}.{session.created_at}:{after}:{end}"'
-    if query.live is not None or not is_whole:
+    if (query.live is not None or not is_whole) and _may_be_kept(request):
         headers["cache-control"] = CACHED
     if is_known(request.headers, headers["etag"]):
         return _answer(304, end, None, headers)
@@ -140,18 +142,20 @@ def _stream(request: ApiRequest, place: StreamRange, cursor: str) -> Response:
         from_seq=place.after,
         encode=frames.encode,
         trouble=lambda _: b"",
-        headers=_SAFE,
     )
 
 
-_SAFE = {"cross-origin-resource-policy": "cross-origin"}
-"""A page of another origin reads it where it may ask at all (PROTOCOL.md, 12.7)."""
+def _may_be_kept(request: ApiRequest) -> bool:
+    """Whether a cache can tell the caller from others: by their key, or as there is nobody else. A browser's
+    does not tell by cookies, nor by what a proxy adds."""
+    authentication: Authentication = request.app.state.authentication
+    return bool(given_keys(request.headers)) or not authentication.is_required
 
 
 def _answer(
     status: int, seq: int, body: bytes | None = None, headers: Mapping[str, str] | None = None
 ) -> Response:
-    headers = {"cache-control": "no-store", "stream-next-offset": offset_of(seq), **_SAFE, **(headers or {})}
+    headers = {"cache-control": "no-store", "stream-next-offset": offset_of(seq), **(headers or {})}
     return Response(body, status, headers, "application/json" if status == 200 else None)
 
 

@@ -30,9 +30,10 @@ from gateway.adapters.turn_response import decided_calls, follow_to_end
 from gateway.adapters.user_content import checked_content
 from gateway.errors import InvalidRequest, NotFound
 from gateway.events.envelope import StoredEvent
+from gateway.http.public_address import page_address
 from gateway.http.requests import MAX_NAME_LENGTH, ApiRequest
 from gateway.ids import is_id
-from gateway.messages import shortened
+from gateway.messages import cut_off
 from gateway.service.abandoned_turns import GRACE
 from gateway.service.follower import StreamRange
 from gateway.storage.turns import TurnRow
@@ -111,7 +112,8 @@ async def chat(
     await _collect(request, context, asked, answer)
     approvals = [each for each in answer.waits_for if isinstance(each, ApprovalAsked)]
     if answer.status == "awaiting_approval" and asked.asks and _may_ask(context):
-        questions = {each.call.id: ElicitRequest(params=_question(each)) for each in approvals}
+        page = _page(request, turn)
+        questions = {each.call.id: ElicitRequest(params=_question(each, page)) for each in approvals}
         return InputRequiredResult(input_requests={**questions}, request_state=turn.id)
     return _result(request, turn, answer)
 
@@ -233,23 +235,28 @@ def _may_ask(context: ServerRequestContext[Any]) -> bool:
     return not is_old and context.session.check_client_capability(FORMS)
 
 
-def _question(asked: ApprovalAsked) -> ElicitRequestFormParams:
+def _question(asked: ApprovalAsked, page: str) -> ElicitRequestFormParams:
     reason = f" ({asked.data['reason']})" if "reason" in asked.data else ""
     return ElicitRequestFormParams(
-        message=f"May {_shown(asked)} be called?{reason}", requested_schema=_DECISION
+        message=f"May {_shown(asked, page)} be called?{reason}", requested_schema=_DECISION
     )
 
 
-def _shown(waiting: Waiting) -> str:
+def _shown(waiting: Waiting, page: str) -> str:
     arguments = orjson.dumps(waiting.call.arguments).decode()
-    return f"{waiting.call.name} {shortened(arguments, MAX_SHOWN)}"
+    return f"{waiting.call.name} {cut_off(arguments, MAX_SHOWN, page)}"
+
+
+def _page(request: ApiRequest, turn: TurnRow) -> str:
+    """Where a person sees the turn."""
+    return f"{page_address(request)}#s={turn.session_id}"
 
 
 def _result(request: ApiRequest, turn: TurnRow, answer: ChatAnswer) -> CallToolResult:
-    page = f"{request.base_url}#s={turn.session_id}"
+    page = _page(request, turn)
     texts = [answer.text]
     if answer.status == "awaiting_approval":
-        calls = "; ".join(_shown(each) for each in answer.waits_for if isinstance(each, ApprovalAsked))
+        calls = "; ".join(_shown(each, page) for each in answer.waits_for if isinstance(each, ApprovalAsked))
         texts.append(
             f"[This waits for a person's approval of {calls}. They decide at {page}. Then call {NAME} with "
             f"session_id {turn.session_id} and no message.]"

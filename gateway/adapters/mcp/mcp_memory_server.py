@@ -32,10 +32,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from gateway import __version__
 from gateway.auth import Principal
 from gateway.auth.authentication import Authentication
+from gateway.auth.identity_fields import IdentityFields
 from gateway.auth.static_keys import StaticKeys
 from gateway.errors import GatewayError, ToolError
 from gateway.http.error_status_codes import status_of
-from gateway.http.middleware import check_single
 from gateway.ids import new_operation_id
 from gateway.memory.households import households_of
 from gateway.memory.services import MemoryServices
@@ -160,12 +160,13 @@ class _Identified:
     def __init__(self, app: ASGIApp, keys: StaticKeys) -> None:
         self._app = app
         self._authentication = Authentication((keys,) if keys else ())
+        self._fields = IdentityFields()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and self._authentication.is_required:
             headers = Headers(scope=scope)
             try:
-                check_single(headers)
+                self._fields.check(scope)
                 scope["principal"] = await self._authentication.identify(headers)
             except GatewayError as error:
                 problem = {"error": {"code": error.code, "message": error.message, "retryable": False}}

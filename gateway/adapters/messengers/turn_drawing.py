@@ -25,6 +25,7 @@ from gateway.adapters.turn_parts import (
 )
 from gateway.client import Frame
 from gateway.events.envelope import StoredEvent
+from gateway.messages import cut_off
 
 MAX_MESSAGES = 20
 """Messages of one turn; the rest of a longer answer is in its session."""
@@ -143,7 +144,10 @@ class TurnDrawing:
             case ApprovalAsked(_, data):
                 arguments = orjson.dumps(call.arguments, option=orjson.OPT_INDENT_2).decode()
                 return Question(
-                    f"{self.turn_id}:{call.id}", call.name, _cut_off(arguments), _line(data.get("reason", ""))
+                    f"{self.turn_id}:{call.id}",
+                    call.name,
+                    cut_off(arguments, MAX_ARGUMENTS, "the gateway's page"),
+                    _line(data.get("reason", "")),
                 )
             case ApprovalGiven(_, data):
                 return Note(f"{call.name}: {data['decision']} by {data['by']}", call.id, "running")
@@ -167,13 +171,6 @@ def _line(text: object) -> str:
     """A text in one line."""
     line = " ".join(str(text).split())
     return line if len(line) <= NOTE_SIZE else f"{line[:NOTE_SIZE]}…"
-
-
-def _cut_off(arguments: str) -> str:
-    missing = len(arguments) - MAX_ARGUMENTS
-    if missing <= 0:
-        return arguments
-    return f"{arguments[:MAX_ARGUMENTS]}\n… cut: {missing} characters more, see the gateway's page"
 
 
 def _size(item: Note | Question) -> int:

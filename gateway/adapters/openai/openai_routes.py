@@ -26,6 +26,7 @@ from gateway.adapters.openai.openai_requests import (
 from gateway.adapters.turn_response import answer_stream, whole_answer
 from gateway.errors import GatewayError, InvalidRequest
 from gateway.http.endpoint import STREAM, Endpoint
+from gateway.http.public_address import page_address
 from gateway.http.requests import ApiRequest
 
 KINDS: Mapping[int, str] = {
@@ -50,7 +51,7 @@ async def _answer(request: ApiRequest, body: ChatCompletionBody, asking: AskedTu
     place, decided, accepted_at = asking
     turn = place.turn
     assert turn is not None
-    about = turn.id, turn.model, turn.created_at // 1000, f"{request.base_url}#s={turn.session_id}"
+    about = turn.id, turn.model, turn.created_at // 1000, f"{page_address(request)}#s={turn.session_id}"
     if body.stream:
         with_usage = body.stream_options is not None and body.stream_options.include_usage is True
         chunks = CompletionChunks(*about, with_usage=with_usage)

@@ -22,6 +22,7 @@ from starlette.routing import Route
 from gateway.adapters.messengers.base import Keep
 from gateway.adapters.slack.slack_events import Bot, IsOurs, received
 from gateway.errors import GatewayError
+from gateway.request_heads import RequestHeads
 
 PATH = "/slack/events"
 MAX_BODY = 1_048_576
@@ -102,6 +103,7 @@ async def serve(app: AsyncApp, address: str) -> None:
         access_log=False,
         server_header=False,
         ws="none",
+        http=RequestHeads,
     )
     server = uvicorn.Server(config)
     serving = asyncio.create_task(_serve(server))
