@@ -17,6 +17,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
 from gateway.cancellation_shield import finish
+from gateway.json_parts import PartCounter
 from gateway.settings.value_types import McpServer
 from gateway.tools.mcp import bounds
 from gateway.tools.mcp.failure_messages import ConnectionEnding
@@ -97,7 +98,7 @@ async def _read(process: Process, inbox: Inbox, ending: ConnectionEnding) -> Non
             except asyncio.LimitOverrunError:
                 ending.because(f"it sent a message of more than {bounds.MESSAGE} bytes")
                 return
-            if bounds.ContainerCounter().add(line) > bounds.PARTS:
+            if PartCounter().add(line) > bounds.PARTS:
                 ending.because(f"it sent a message of more than {bounds.PARTS} objects and lists")
                 return
             try:
