@@ -18,6 +18,8 @@ import gateway
 LIMIT = 0.05
 """Seconds of CPU that one step may take."""
 _ROOT = str(Path(gateway.__file__).parent)
+_PROGRAMS = ("/cli/", "/client/", "/demo/", "/adapters/messengers/", "/adapters/slack/")
+"""What runs in processes of its own beside the gateway's, and in the loop of a test together with it."""
 _run = asyncio.Handle._run  # pyright: ignore[reportPrivateUsage]
 _complete = _model_construction.complete_model_class
 _request: ContextVar[str] = ContextVar("request")
@@ -48,7 +50,7 @@ def watch() -> None:
 
 
 def watched(app: ASGIApp) -> ASGIApp:
-    """The same application; what its requests compute counts as the gateway's, in all tasks that they begin."""
+    """The same application; what its requests compute is the gateway's, in all tasks that they begin."""
 
     async def named(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -78,7 +80,8 @@ def _served_by(handle: Any) -> str | None:
     code = code or getattr(getattr(callback, "__func__", callback), "__code__", None)
     if code is None or not code.co_filename.startswith(_ROOT):
         return None
-    return f"{code.co_qualname} in {code.co_filename.removeprefix(_ROOT)}"
+    file = code.co_filename.removeprefix(_ROOT)
+    return None if file.startswith(_PROGRAMS) else f"{code.co_qualname} in {file}"
 
 
 def _collected(phase: str, _info: dict[str, int]) -> None:

@@ -12,6 +12,7 @@ import orjson
 
 from gateway.errors import InvalidRequest, QueueFull, TooLarge
 from gateway.json_parts import PartCounter
+from gateway.places import Places, PlaceTimeout
 
 T = TypeVar("T")
 
@@ -85,7 +86,6 @@ class LargeBodies:
     """Those that an event loop receives at the moment."""
 
     def __init__(self) -> None:
-        self._places = asyncio.Semaphore(MAX_CONCURRENT)
         self._held: Counter[str] = Counter()
 
     @contextmanager
@@ -111,16 +111,13 @@ class LargeBodies:
     async def place(self) -> AsyncGenerator[None]:
         """One of the places for parsing. Raises QueueFull."""
         try:
-            async with asyncio.timeout(PARSE_TIMEOUT):
-                await self._places.acquire()
-        except TimeoutError:
+            async with _places.one(PARSE_TIMEOUT):
+                yield
+        except PlaceTimeout:
             raise QueueFull("Other large requests are being read: try again.", code="server_busy") from None
-        try:
-            yield
-        finally:
-            self._places.release()
 
 
+_places = Places(MAX_CONCURRENT)
 _of_loops: WeakKeyDictionary[asyncio.AbstractEventLoop, LargeBodies] = WeakKeyDictionary()
 
 

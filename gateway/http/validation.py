@@ -19,7 +19,7 @@ MAX_WORDED = 1000
 """Problems that are looked at: pydantic makes words of all at once, some 14 µs each."""
 MAX_PLACE = 200
 """Characters of the name of a place."""
-_NAME = re.compile(r"[a-z_][a-z0-9_]*")
+_NAME = re.compile(r"[a-z_][A-Za-z0-9_]*")
 
 
 def validated(value: Mapping[str, object], model: type[B], within: str = "") -> B:
