@@ -87,7 +87,6 @@ async def start_child(
 ) -> ChildProcess:
     """Starts a program, with these variables alone. `own_group`: signals of the terminal do not reach it.
     `limit` is how many bytes a line may have that is read of it. Raises OSError where it cannot start."""
-    loop = asyncio.get_running_loop()
     # In a thread it would keep Python's lock for that millisecond too. What runs is ours, or the operators'.
     started = Popen(  # noqa: ASYNC220, S603
         command,
@@ -99,20 +98,31 @@ async def start_child(
         start_new_session=own_group,
         bufsize=0,
     )
+    connected = asyncio.ensure_future(_connect(started, limit))
     try:
-        assert started.stdin is not None
-        assert started.stdout is not None
-        transport, protocol = await loop.connect_write_pipe(
-            lambda: StreamReaderProtocol(StreamReader(loop=loop), loop=loop), started.stdin
-        )
-        stdin = StreamWriter(transport, protocol, None, loop)
-        opened = [await _reader(loop, pipe, limit) for pipe in (started.stdout, started.stderr) if pipe]
+        return await asyncio.shield(connected)
     except BaseException:
-        started.kill()
-        started.wait()
+        await asyncio.wait([connected])  # at once: nothing in it waits for the program
+        if connected.exception() is None:
+            child = connected.result()
+            child.signal(signal.SIGKILL)
+            child.close()
+            await child.wait()
         raise
-    (stdout, _), stderr = opened[0], opened[1][0] if with_stderr else None
-    return ChildProcess(started, stdin, stdout, stderr, [transport for _, transport in opened])
+
+
+async def _connect(started: Popen[bytes], limit: int) -> ChildProcess:
+    loop = asyncio.get_running_loop()
+    assert started.stdin is not None
+    assert started.stdout is not None
+    transport, protocol = await loop.connect_write_pipe(
+        lambda: StreamReaderProtocol(StreamReader(loop=loop), loop=loop), started.stdin
+    )
+    stdin = StreamWriter(transport, protocol, None, loop)
+    readers = {pipe: await _reader(loop, pipe, limit) for pipe in (started.stdout, started.stderr) if pipe}
+    stderr = readers[started.stderr][0] if started.stderr is not None else None
+    transports = [transport for _, transport in readers.values()]
+    return ChildProcess(started, stdin, readers[started.stdout][0], stderr, transports)
 
 
 async def _reader(
