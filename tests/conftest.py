@@ -23,12 +23,14 @@ from tests.blank import copy_blanks
 from tests.forked_program import gateway_program
 from tests.harness import TIMEOUT, Client, running_gateway, settings_for
 from tests.known import remember
+from tests.loop_watchdog import holds, watch
 from tests.postgres import database_in, drop_databases
 
 ROOT = Path(__file__).parent.parent
 
 copy_blanks()
 remember()
+watch()
 
 # A shell's background job ignores Ctrl-C, and so would every process that a test starts and interrupts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -77,6 +79,15 @@ def _no_databases_left() -> Iterator[None]:
     """The databases that a test made on the PostgreSQL server are removed."""
     yield
     drop_databases()
+
+
+@pytest.fixture(autouse=True)
+def _nothing_holds_the_loop() -> Iterator[None]:
+    """No step of a gateway that runs in the test's event loop computes for longer than others may wait."""
+    holds.clear()
+    yield
+    found = [*map(str, holds)]
+    assert found == [], "The event loop was held"
 
 
 @pytest.fixture(autouse=True)

@@ -18,6 +18,7 @@ from gateway.app import build_app
 from gateway.cli.http_connections import Connections
 from gateway.settings import Settings, load_settings
 from gateway.tools.base import FunctionTool
+from tests.loop_watchdog import watched
 from tests.loopback import TIMEOUT, served
 
 
@@ -155,7 +156,7 @@ async def running_gateway(settings: Settings, *tools: FunctionTool) -> AsyncGene
     protocol = Connections(settings).protocol  # as the command serves it
     async with (
         app.router.lifespan_context(app),
-        served(app, lifespan=False, patient=True, http=protocol) as url,
+        served(watched(app), lifespan=False, patient=True, http=protocol) as url,
     ):
         try:
             async with _http(url) as http:

@@ -13,7 +13,8 @@ from gateway.adapters.foreign_ids import session_of
 from gateway.adapters.session_lookup import Naming, NextTurnPlace, SessionLookup, marks_of
 from gateway.errors import Conflict, GatewayError, NotFound, TurnInProgress
 from gateway.events.envelope import StoredEvent
-from gateway.http.requests import MAX_PARSED_INLINE, ApiRequest
+from gateway.http.large_bodies import MAX_READ_INLINE, large_bodies
+from gateway.http.requests import ApiRequest
 from gateway.messages import ToolSpec
 from gateway.service.abandoned_turns import GRACE
 from gateway.service.follower import StreamRange
@@ -109,8 +110,10 @@ async def ask(
 async def worked(request: ApiRequest, work: Callable[[], T]) -> T:
     """Its result; in a thread where the body is large, as others would have to wait."""
     size = request.headers.get("content-length", "")
-    is_small = size.isdigit() and int(size) <= MAX_PARSED_INLINE
-    return work() if is_small else await asyncio.to_thread(work)
+    if size.isdigit() and int(size) <= MAX_READ_INLINE:
+        return work()
+    async with large_bodies().place():
+        return await asyncio.to_thread(work)
 
 
 async def named(request: ApiRequest, prefix: str) -> Naming:

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
-from functools import cache
 from typing import Literal
 
 import orjson
@@ -16,6 +15,7 @@ from gateway.auth import Role, Scope
 from gateway.auth.signed_in import is_signed_in
 from gateway.errors import GatewayError
 from gateway.events.contract import json_schema
+from gateway.http.conditional_requests import LastingDocument
 from gateway.http.json_types import Reply, json_reply
 from gateway.http.requests import ApiRequest
 from gateway.supervisor import Supervisor
@@ -24,6 +24,8 @@ log = structlog.get_logger(__name__)
 
 Check = Callable[[], Awaitable[None]]
 """Raises GatewayError when turns cannot be taken. Anybody may read its code and message, without a key."""
+
+EVENT_SCHEMA = LastingDocument(lambda: orjson.dumps(json_schema()), "application/schema+json")
 
 CHECK_TIMEOUT = 5.0
 """Seconds after which a check has failed that says nothing."""
@@ -136,12 +138,7 @@ async def metrics(request: ApiRequest) -> Response:
 
 async def event_schema(request: ApiRequest) -> Response:
     """JSON Schema of one event."""
-    return Response(_schema(), media_type="application/schema+json")
-
-
-@cache
-def _schema() -> bytes:
-    return orjson.dumps(json_schema())
+    return await EVENT_SCHEMA.response(request.headers)
 
 
 async def _failed(check: Check) -> FailedCheck | None:

@@ -254,8 +254,8 @@ class DrainingServer(uvicorn.Server):
         self._ended = asyncio.Event()
 
     async def main_loop(self) -> None:
-        """Waits to be told to exit. uvicorn's own looks ten times a second, half of what an idle gateway does;
-        once is what the `date` of its answers needs."""
+        """Waits to be told to exit. uvicorn's own looks ten times a second, half of what an idle gateway
+        does; once is what the `date` of its answers needs."""
         while not await self.on_tick(0):
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._ended.wait(), 1.0)

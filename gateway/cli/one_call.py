@@ -53,7 +53,7 @@ def run_alone(
         try:
             offer = offered(settings, servers, log_level="debug" if verbose else "error", purpose="run")
             tool = _find(name, runner.run(opened.enter_async_context(offer)))
-            check_arguments(tool, arguments)
+            runner.run(check_arguments(tool, arguments))
             _agree(tool, yes)  # outside of the loop, which would not pass on a Ctrl-C
             return runner.run(_call(tool, arguments, settings.artifact_tokens, verbose=verbose))
         finally:

@@ -11,6 +11,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import core_schema
 from starlette.responses import Response
 
+from gateway.http.validation import Bounded
 from gateway.ids import ARTIFACT_PATTERN, ID_PATTERN, USER_PATTERN
 
 NULL = {"type": "null"}
@@ -84,7 +85,7 @@ Mime = Annotated[
 ]
 
 
-class Body(BaseModel):
+class Body(Bounded):
     """What a client sends. Unknown names are refused: they are mostly typing mistakes."""
 
     model_config = ConfigDict(

@@ -1,5 +1,6 @@
 """The OpenAPI document, made of rows of the URL table."""
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
@@ -12,6 +13,7 @@ from starlette.responses import Response
 
 from gateway import __version__
 from gateway.events.contract import json_schema
+from gateway.http.conditional_requests import LastingDocument
 from gateway.http.endpoint import Answer, Endpoint
 from gateway.http.error_responses import ProblemReply
 from gateway.ids import ARTIFACT_PATTERN, ID_PATTERN
@@ -62,11 +64,8 @@ PATTERNS = {
 
 def openapi(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
     """The document (OpenAPI 3.1) of `endpoints`."""
-    models = sorted(
-        {model for each in endpoints for model in _models(each)} | {ProblemReply}, key=lambda m: m.__name__
-    )
     _, definitions = models_json_schema(
-        [(model, "validation") for model in models], by_alias=False, ref_template=REFERENCE
+        [(model, "validation") for model in _all_models(endpoints)], by_alias=False, ref_template=REFERENCE
     )
     events = orjson.loads(orjson.dumps(json_schema()).replace(b"#/$defs/", b"#/components/schemas/Event_"))
     schemas = dict(definitions["$defs"])
@@ -87,10 +86,21 @@ def openapi(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
 def document(endpoints: Sequence[Endpoint]) -> Callable[[Request], Awaitable[Response]]:
     """The route of the document of `endpoints`."""
 
-    async def answer(_request: Request) -> Response:
-        return Response(orjson.dumps(openapi(endpoints)), media_type="application/json")
+    made = LastingDocument(lambda: orjson.dumps(openapi(endpoints)), "application/json")
+
+    async def answer(request: Request) -> Response:
+        for model in () if made.is_made else _all_models(endpoints):
+            if not model.__pydantic_complete__:  # here, since pydantic builds none in two threads at a time
+                model.model_rebuild()
+                await asyncio.sleep(0)
+        return await made.response(request.headers)
 
     return answer
+
+
+def _all_models(endpoints: Sequence[Endpoint]) -> list[type[BaseModel]]:
+    models = {model for each in endpoints for model in _models(each)} | {ProblemReply}
+    return sorted(models, key=lambda model: model.__name__)
 
 
 def _models(each: Endpoint) -> set[type[BaseModel]]:

@@ -1,19 +1,19 @@
 """A request to one of our routes, read strictly: body, query, path, cursor, and who asks."""
 
 import asyncio
-import re
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator
 from time import monotonic
 from typing import Literal, TypeVar, cast
 
-import orjson
-from pydantic import BaseModel, ValidationError
-from pydantic.alias_generators import to_camel
+from pydantic import BaseModel
+from starlette.datastructures import QueryParams
 from starlette.requests import Request
 
 from gateway.auth import Principal
-from gateway.errors import BodyTooSlow, ClientLeft, InvalidRequest, TooLarge, plain_words
+from gateway.errors import BodyTooSlow, ClientLeft, InvalidRequest, TooLarge
 from gateway.http.json_types import SessionName
+from gateway.http.large_bodies import large_bodies
+from gateway.http.validation import validated
 from gateway.ids import is_id
 from gateway.service.gateway import Gateway
 from gateway.settings import Settings
@@ -23,8 +23,8 @@ from gateway.telemetry.spans.http_spans import RequestSpan
 B = TypeVar("B", bound=BaseModel)
 
 BodyLimit = Literal["max_body_size", "adapter_body_size"]
-MAX_PARSED_INLINE = 1_048_576
-"""Bytes of JSON that are parsed on the event loop: some milliseconds."""
+MAX_QUERY_NAMES = 100
+"""Parameters of one query: no route knows twenty."""
 MAX_NAME_LENGTH = 256
 NDJSON = "application/x-ndjson"
 UPLOADS = frozenset({NDJSON, "application/jsonl", "application/octet-stream", ""})
@@ -33,7 +33,6 @@ UPLOAD_FIRST = (
     " Upload large files with POST /api/artifacts, then attach each by its reference: "
     '{"ref": "ART-…"} in attachments.'
 )
-_NAME = re.compile(r"[a-z_][a-z0-9_]*")
 
 
 class ApiRequest(Request):
@@ -108,13 +107,20 @@ class ApiRequest(Request):
             raise InvalidRequest(f"{name} must be a whole number from 0 to {most}.")
         return int(value)
 
+    @property
+    def query_params(self) -> QueryParams:
+        """What stands in the query. Raises errors.InvalidRequest for more than MAX_QUERY_NAMES."""
+        if self.scope["query_string"].count(b"&") >= MAX_QUERY_NAMES:
+            raise InvalidRequest(f"The query has more than {MAX_QUERY_NAMES} parameters.")
+        return super().query_params
+
     async def read_query(self, model: type[B]) -> B:
         """The query parameters as `model`, with the ids of the sessions that they name; `traceparent`, which
         any request may carry, is not one of them."""
         pairs = [pair for pair in self.query_params.multi_items() if pair[0] != "traceparent"]
         if len({name for name, _ in pairs}) < len(pairs):
             raise InvalidRequest("A query parameter is given twice.")
-        return await self._with_sessions(_validate(dict(pairs), model))
+        return await self._with_sessions(validated(dict(pairs), model))
 
     def read_cursor(self, after: int) -> int:
         """The cursor: the Last-Event-ID header wins over `after`, the query's."""
@@ -141,7 +147,8 @@ class ApiRequest(Request):
 
         Raises:
             InvalidRequest: not JSON, or not of that shape; the message names the fields.
-            TooLarge: it has more bytes; the rest is not read.
+            TooLarge: it has more bytes, or more than `large_bodies.MAX_PARTS`; the rest is not read.
+            QueueFull: too many large bodies are being read.
             BodyTooSlow, ClientLeft: see `_receive_body`.
         """
         kind = self.content_type if "content-type" in self.headers else "application/json"
@@ -150,16 +157,10 @@ class ApiRequest(Request):
         most: int = getattr(self.settings, limit)
         hint = UPLOAD_FIRST if "attachments" in model.model_fields else ""
         too_large = TooLarge(f"The body is larger than {most} bytes.{hint}", details={limit: most})
-        raw = bytearray()
-        async for chunk in self._read_bounded(most, too_large):
-            raw += chunk
-        try:
-            value = await asyncio.to_thread(_parse, raw) if len(raw) > MAX_PARSED_INLINE else _parse(raw)
-        except (orjson.JSONDecodeError, orjson.JSONEncodeError) as error:
-            raise InvalidRequest(f"The body is not valid JSON: {error}") from None
-        if not isinstance(value, dict):
-            raise InvalidRequest("The body must be a JSON object.")
-        return await self._with_sessions(_validate(value, model))
+        with large_bodies().receive(self.principal.user_id) as buffer:
+            async for chunk in self._read_bounded(most, too_large):
+                buffer.add(chunk)
+            return await self._with_sessions(await buffer.read(lambda value: validated(value, model)))
 
     async def _with_sessions(self, asked: B) -> B:
         """The same, with the id of each session in the place of its `SessionName`."""
@@ -241,37 +242,3 @@ class ApiRequest(Request):
             left += len(chunk) / self.settings.body_min_rate - (monotonic() - asked)
             if chunk:
                 yield chunk
-
-
-def _parse(raw: bytearray) -> object:
-    """What is read may also be written: orjson reads what is nested four times as deep as it writes. Raises
-    orjson.JSONDecodeError, orjson.JSONEncodeError."""
-    orjson.dumps(value := orjson.loads(raw or b"{}"))
-    return value
-
-
-def _validate(value: dict[str, object], model: type[B]) -> B:
-    try:
-        return model.model_validate(value)
-    except ValidationError as error:
-        problems: dict[str, dict[str, None]] = {}
-        for problem in error.errors(include_url=False, include_input=False, include_context=False):
-            where = ".".join(map(str, _place(problem["loc"], value))) or "body"
-            words = plain_words(problem["type"], problem["msg"], unknown="unknown name")
-            problems.setdefault(where, {})[words] = None
-        found = [f"{where}: {', or '.join(words)}" for where, words in problems.items()]
-        raise InvalidRequest("; ".join(found)[:2000]) from None
-
-
-def _place(loc: Sequence[int | str], value: object) -> Iterator[int | str]:
-    """The names and numbers that lead to a value, without those that pydantic has for the choices of a
-    union."""
-    for part in loc:
-        if isinstance(value, dict):
-            names: dict[str, object] = value
-            if part in names or _NAME.fullmatch(str(part)):
-                value = names.get(str(part), names.get(to_camel(str(part)), {}))
-                yield part
-        elif isinstance(value, list) and isinstance(part, int):
-            value = value[part]
-            yield part

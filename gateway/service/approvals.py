@@ -73,7 +73,7 @@ class TurnApprovals:
         if arguments == row.arguments:
             arguments = None
         if arguments is not None:
-            self._check(row, decision, scope, arguments)
+            await self._check(row, decision, scope, arguments)
             if (await self._deps.turns.get(session_id, turn_id, row.owner)).owner != who.user_id:
                 raise Forbidden(
                     "This call acts as the person who sent the message: only they replace its arguments. "
@@ -132,7 +132,9 @@ class TurnApprovals:
         self._in_flight.resume(accepted)
         return row
 
-    def _check(self, row: ApprovalRow, decision: Decision, scope: Scope, arguments: dict[str, Any]) -> None:
+    async def _check(
+        self, row: ApprovalRow, decision: Decision, scope: Scope, arguments: dict[str, Any]
+    ) -> None:
         if decision == "denied":
             raise InvalidRequest("arguments: go with an approval only.")
         if scope != "once":
@@ -145,6 +147,6 @@ class TurnApprovals:
         if row.name not in catalog.tools:
             return  # the model reads it when the call is tried
         try:
-            check_arguments(catalog.tools.get(row.name), arguments)
+            await check_arguments(catalog.tools.get(row.name), arguments)
         except BadArguments as error:
             raise InvalidRequest(f"arguments: {error.message}") from None

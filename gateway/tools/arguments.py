@@ -1,39 +1,132 @@
-"""The arguments of a call against what its tool accepts."""
+"""The arguments of a call against what its tool accepts, with an effort that neither schema nor arguments
+decide: both may be anybody's."""
 
+import asyncio
+import json
+import signal
+import sys
+from collections.abc import AsyncGenerator
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import orjson
+import structlog
 
+from gateway.child_process import answer_of
 from gateway.errors import BadArguments
+from gateway.places import Places, PlaceTimeout
 from gateway.tools.base import FunctionTool, Tool, parameters
 
 if TYPE_CHECKING:
-    from jsonschema import Draft202012Validator
+    from gateway.tools.schema_program import Checker
+
+MAX_SIZE_INLINE = 65_536
+"""Bytes of arguments that are looked at on the event loop."""
+MAX_STEPS = 2000
+"""Steps of a check within the process: 10 ms. A call has some 50; what takes more goes to schema_program.py,
+whose CPU time and memory are bounded."""
+MAX_CONCURRENT = 2
+"""Such programs at the same time; others wait."""
+PLACE_TIMEOUT = 10.0
+"""Seconds that one waits for its place."""
+WALL_SECONDS = 10.0
+"""How long one may take, by the clock."""
+_PROGRAM = Path(__file__).with_name("schema_program.py")
+_ANSWER = 16_384  # bytes
+_SLICE = 1_048_576
+_STOPPED = (None, -signal.SIGKILL, -signal.SIGXCPU)
+
+_places = Places(MAX_CONCURRENT)
+
+log = structlog.get_logger(__name__)
 
 
-def check_arguments(tool: Tool, arguments: dict[str, Any]) -> None:
-    """Raises errors.BadArguments, with what is wrong, when they do not fit the tool."""
+async def check_arguments(tool: Tool, arguments: dict[str, Any]) -> None:
+    """Raises errors.BadArguments, with what is wrong, when they do not fit the tool, or when it takes too
+    long to say whether they do."""
+    large = is_large(arguments)
     if isinstance(tool, FunctionTool) and tool.check is not None:
-        tool.check(arguments)
+        if large:
+            await asyncio.to_thread(tool.check, arguments)
+        else:
+            tool.check(arguments)
         return
     schema = orjson.dumps(tool.spec.input_schema, option=orjson.OPT_SORT_KEYS)
-    for problem in _validator(schema).iter_errors(arguments):
-        where = "/".join(str(part) for part in problem.absolute_path) or "the arguments"
-        accepted = parameters(tool) or "none"
+    try:
+        if large:
+            problem = await asyncio.to_thread(_first_problem, schema, arguments)
+        else:
+            problem = _first_problem(schema, arguments)
+            await asyncio.sleep(0)  # a message may have many calls
+    except _TooManySteps:
+        problem = await _checked_apart(tool, schema, arguments)
+    except RecursionError:
+        raise BadArguments(f"The arguments of {tool.spec.name} are nested too deeply.") from None
+    if problem is not None:
+        where, message = problem
         raise BadArguments(
-            f"The arguments of {tool.spec.name} are wrong. {where}: {problem.message[:500]}. "
-            f"Its parameters: {accepted}."
+            f"The arguments of {tool.spec.name} are wrong. {where or 'the arguments'}: {message}. "
+            f"Its parameters: {parameters(tool) or 'none'}."
         )
 
 
 def prepare_checks() -> None:
     """Loads ahead what the first call would have to wait for. Calling it is optional."""
-    _validator(b"{}")
+    _checker(b"{}")
+
+
+class _TooManySteps(Exception):
+    """More than MAX_STEPS."""
+
+
+def is_large(arguments: dict[str, Any]) -> bool:
+    """Whether they are more than may be looked at on the event loop."""
+    try:
+        return len(orjson.dumps(arguments)) > MAX_SIZE_INLINE
+    except orjson.JSONEncodeError:  # numbers beyond 64 bits, or deep: a content of an artifact
+        return True
+
+
+def _first_problem(schema: bytes, arguments: dict[str, Any]) -> tuple[str, str] | None:
+    from gateway.tools.schema_program import TooManySteps  # noqa: PLC0415 - see _checker
+
+    try:
+        return _checker(schema).first_problem(arguments, MAX_STEPS)
+    except TooManySteps:
+        raise _TooManySteps from None
 
 
 @lru_cache(maxsize=256)
-def _validator(schema: bytes) -> "Draft202012Validator":
-    from jsonschema import Draft202012Validator  # noqa: PLC0415 - 0.1 s, and only tools need it
+def _checker(schema: bytes) -> "Checker":
+    from gateway.tools.schema_program import Checker  # noqa: PLC0415 - 0.1 s, and only tools need it
 
-    return Draft202012Validator(orjson.loads(schema))
+    return Checker(orjson.loads(schema))
+
+
+async def _checked_apart(tool: Tool, schema: bytes, arguments: dict[str, Any]) -> tuple[str, str] | None:
+    """The first problem, by the program."""
+
+    async def request() -> AsyncGenerator[bytes]:
+        written = await asyncio.to_thread(lambda: json.dumps(arguments).encode())
+        yield b'{"schema":' + schema + b',"arguments":'
+        for start in range(0, len(written), _SLICE):
+            yield written[start : start + _SLICE]
+        yield b"}"
+
+    name = tool.spec.name
+    try:
+        async with _places.one(PLACE_TIMEOUT):
+            written, code = await answer_of(
+                (sys.executable, "-I", _PROGRAM), request(), _ANSWER, WALL_SECONDS
+            )
+    except PlaceTimeout:
+        raise BadArguments(f"The arguments of {name} wait too long for their check: try again.") from None
+    if code == 0:
+        problem = json.loads(written)["problem"]
+        return None if problem is None else tuple(problem)
+    if code not in _STOPPED:
+        log.warning("check_of_arguments_crashed", tool=name, returncode=code)
+    raise BadArguments(
+        f"The arguments of {name} take too long to check against its schema: send fewer values at once."
+    )

@@ -1,5 +1,6 @@
 """A tool made of a typed function: its hints become the JSON Schema, its docstring the description."""
 
+import asyncio
 import inspect
 import json
 import re
@@ -13,6 +14,7 @@ from pydantic.json_schema import GenerateJsonSchema
 from gateway.errors import BadArguments, ToolError, plain_words
 from gateway.events.tool_calls import Effect
 from gateway.messages import ToolSpec
+from gateway.tools.arguments import is_large
 from gateway.tools.base import File, FunctionTool, ToolContext, ToolOutput
 from gateway.tools.progress import Progress
 from gateway.tools.registry import Tools
@@ -38,6 +40,7 @@ _SECTION = re.compile(
 _ARGUMENT = re.compile(r"^(\w+)\s*(?:\([^)]*\))?:\s*(.*)$")
 _STRICT = ConfigDict(strict=True, extra="forbid", frozen=True)
 _PROBLEMS_SHOWN = 5
+_PROBLEMS_WORDED = 1000  # pydantic makes words of all at once, some 14 µs each
 _VALUE_SHOWN = 60
 
 log = structlog.get_logger(__name__)
@@ -77,7 +80,7 @@ def tool(
             return _validated(tool_name, arguments_model, arguments)
 
         async def run(arguments: dict[str, Any], context: ToolContext) -> ToolOutput:
-            given = check(arguments)
+            given = await asyncio.to_thread(check, arguments) if is_large(arguments) else check(arguments)
             progress = Progress(context.emit)
             at_hand = {ToolContext: context, Progress: progress}
             given |= {parameter: at_hand[kind] for parameter, kind in provided.items()}
@@ -146,7 +149,10 @@ def _validated(tool_name: str, model: type[BaseModel], arguments: dict[str, Any]
     try:
         given = model.model_validate_json(json.dumps(arguments))
     except ValidationError as error:
-        problems = [_problem_text(problem) for problem in error.errors(include_url=False)[:_PROBLEMS_SHOWN]]
+        problems = [f"{error.error_count():,} values of them do not fit"]
+        if error.error_count() <= _PROBLEMS_WORDED:
+            found = error.errors(include_url=False)[:_PROBLEMS_SHOWN]
+            problems = [_problem_text(problem) for problem in found]
         named = (
             f"{field.alias}{'' if field.is_required() else '?'}" for field in model.model_fields.values()
         )

@@ -35,10 +35,10 @@ def content_of(text: str, files: Sequence[File]) -> str:
     return orjson.dumps({"text": text, "files": written}).decode()
 
 
-def client_call_ids(turn: TurnContext, answer: Answer) -> set[str]:
+async def client_call_ids(turn: TurnContext, answer: Answer) -> set[str]:
     """The ids of the calls that the client is to run. Those that may not run, or whose arguments do not fit,
     never leave the gateway."""
-    return {block["id"] for block in answer.content if _is_clients(turn, answer, block)}
+    return {block["id"] for block in answer.content if await _is_clients(turn, answer, block)}
 
 
 async def expect_results(turn: TurnContext, answer: Answer) -> None:
@@ -84,7 +84,7 @@ def unanswered_client_calls(turn: TurnContext) -> dict[str, CallState]:
     return {call_id: state for call_id, state in calls if state.result is None and state.runs_on_client}
 
 
-def _is_clients(turn: TurnContext, answer: Answer, block: Block) -> bool:
+async def _is_clients(turn: TurnContext, answer: Answer, block: Block) -> bool:
     if block["type"] != "tool_use" or block["id"] in answer.bad_inputs:
         return False
     name, tools, settings = block["name"], turn.prompt.client_tools, turn.settings
@@ -94,7 +94,7 @@ def _is_clients(turn: TurnContext, answer: Answer, block: Block) -> bool:
     if refusal(name, turn.prompt.catalog, active, settings.skill_only_tools) is not None:
         return False
     try:
-        check_arguments(tools.get(name), block["input"])
+        await check_arguments(tools.get(name), block["input"])
     except BadArguments:
         return False
     return True

@@ -128,9 +128,10 @@ async def _attempt(turn: TurnContext, request: ModelRequest) -> Answer:
                     progress.attempt_usage = chunk.usage
                 case Answer():
                     answer = _usable(chunk)
-                    answer = _with_usable_ids(answer, progress.call_ids, client_call_ids(turn, answer))
                     progress.attempt_usage = answer.usage
                     _check_calls(answer, turn.settings.max_tool_calls)
+                    on_client = await client_call_ids(turn, answer)
+                    answer = _with_usable_ids(answer, progress.call_ids, on_client)
                     end = _end(answer, request, ttft_ms, _ms_since(asked_at))
                     await expect_results(turn, answer)
                     with emitter.atomic():

@@ -1,6 +1,5 @@
 """One permitted tool call: its arguments checked, run within its time limit, its outcome as a result."""
 
-import asyncio
 import traceback
 from collections.abc import Sequence
 from time import monotonic
@@ -91,10 +90,10 @@ async def resolve_arguments(
         only_used=turn.row.host is not None,
     )
     if filled is arguments:
-        check_arguments(tool, arguments)
+        await check_arguments(tool, arguments)
         return arguments
     try:
-        await asyncio.to_thread(check_arguments, tool, filled)  # megabytes, perhaps
+        await check_arguments(tool, filled)
     except BadArguments as error:
         raise _Unfit(error.message) from None
     return filled

@@ -9,6 +9,8 @@ from gateway.errors import BadArguments
 from gateway.tools.arguments import check_arguments
 from gateway.tools.function import tool
 
+pytestmark = pytest.mark.anyio
+
 
 class And(BaseModel):
     op: Literal["and"]
@@ -57,7 +59,7 @@ def test_a_function_whose_arguments_take_exponential_time_to_check_is_refused() 
         tool(effect="read_only")(search)
 
 
-def test_recursive_arguments_are_checked_by_what_made_the_schema() -> None:
+async def test_recursive_arguments_are_checked_by_what_made_the_schema() -> None:
     """A discriminated union, a tree and any JSON: wrong at the bottom of 40 levels, and told at once. A
     validator that tries each member at each level would not end."""
 
@@ -72,13 +74,13 @@ def test_recursive_arguments_are_checked_by_what_made_the_schema() -> None:
         return f"{folder.name} {how}"
 
     with pytest.raises(BadArguments, match="value: is required and missing"):
-        check_arguments(search, {"filter": nested(40, "of", {"op": "is"})})
+        await check_arguments(search, {"filter": nested(40, "of", {"op": "is"})})
     with pytest.raises(BadArguments, match="name: is required and missing"):
-        check_arguments(sort, {"folder": nested(40, "inside", {})})
-    check_arguments(sort, {"folder": nested(40, "inside", None), "how": [{}]})
+        await check_arguments(sort, {"folder": nested(40, "inside", {})})
+    await check_arguments(sort, {"folder": nested(40, "inside", None), "how": [{}]})
 
 
-def test_a_validator_that_raises_is_an_answer() -> None:
+async def test_a_validator_that_raises_is_an_answer() -> None:
     """An author's own check may go wrong in any way."""
 
     class Never(BaseModel):
@@ -91,4 +93,4 @@ def test_a_validator_that_raises_is_an_answer() -> None:
         return str(value)
 
     with pytest.raises(BadArguments, match=r"The arguments of take cannot be checked: KeyError\."):
-        check_arguments(take, {"value": {}})
+        await check_arguments(take, {"value": {}})

@@ -85,7 +85,7 @@ async def test_only_calls_that_fit_and_may_run_go_to_the_client(tmp_path: Path) 
             bad_inputs={"broken": "no JSON"},
         )
 
-        assert client_call_ids(turn, answer) == {"fits"}
+        assert await client_call_ids(turn, answer) == {"fits"}
 
 
 async def test_a_result_may_come_before_the_client_has_seen_its_call(tmp_path: Path) -> None:

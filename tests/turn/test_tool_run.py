@@ -43,13 +43,13 @@ def _state(**arguments: Any) -> CallState:
 @pytest.mark.parametrize(
     "arguments", [{}, {"city": 1}, {"city": "x", "days": 1.5}, {"city": "x", "other": 1}]
 )
-def test_arguments_that_do_not_fit_are_refused_with_the_parameters(arguments: dict[str, Any]) -> None:
+async def test_arguments_that_do_not_fit_are_refused_with_the_parameters(arguments: dict[str, Any]) -> None:
     """The model reads what would fit, and which of it may be left out."""
     with pytest.raises(BadArguments, match=r"look are wrong.*city, days\?") as refused:
-        check_arguments(_tool(_seen), arguments)
+        await check_arguments(_tool(_seen), arguments)
 
     assert len(refused.value.message) < 1000
-    check_arguments(_tool(_seen), {"city": "x", "days": 2})
+    await check_arguments(_tool(_seen), {"city": "x", "days": 2})
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,13 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from gateway.adapters.client_conversation import MAX_RESULTS
 from gateway.adapters.user_content import MAX_MESSAGES, Lenient, checked_content, file_at, uploaded
 from gateway.artifacts.attached_files import Upload
-from gateway.errors import InvalidRequest, plain_words
+from gateway.errors import InvalidRequest
+from gateway.http.validation import validated
 
 P = TypeVar("P", bound=Lenient)
 
@@ -75,14 +76,8 @@ class A2aDecision(NamedTuple):
 
 
 def params_of(call: A2aCall, model: type[P]) -> P:
-    """The parameters of a call. Raises errors.InvalidRequest, which names the first that is wrong."""
-    try:
-        return model.model_validate(call.params)
-    except ValidationError as error:
-        problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        words = plain_words(problem["type"], problem["msg"], unknown="unknown name")
-        where = ".".join(map(str, problem["loc"]))
-        raise InvalidRequest(f"params.{where}: {words}"[:500]) from None
+    """The parameters of a call. Raises errors.InvalidRequest, which names the first that are wrong."""
+    return validated(call.params, model, "params.")
 
 
 def content_of(message: A2aMessage) -> tuple[str, list[str | Upload]]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from gateway.adapters.anthropic.anthropic_message import call_named
 from gateway.adapters.client_conversation import (
@@ -20,6 +20,7 @@ from gateway.adapters.foreign_ids import turn_of
 from gateway.adapters.user_content import Messages, Tools, file_at, file_of, uploaded
 from gateway.artifacts.attached_files import Upload
 from gateway.errors import InvalidRequest
+from gateway.http.validation import Bounded
 from gateway.messages import Block, Message, ToolSpec
 from gateway.tools.base import File
 
@@ -27,7 +28,7 @@ FILES = ("image", "document", "search_result")  # no set: what a client sends ne
 _COUNTED = ("text", "thinking", "redacted_thinking", "tool_use", "tool_result", "image", "document")
 
 
-class MessagesBody(BaseModel):
+class MessagesBody(Bounded):
     """A message as the SDKs ask for it, or its tokens. Further fields, such as those of sampling, are
     ignored."""
 

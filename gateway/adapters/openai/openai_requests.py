@@ -17,6 +17,7 @@ from gateway.adapters.client_conversation import (
 from gateway.adapters.user_content import Messages, Tools, file_at, uploaded
 from gateway.artifacts.attached_files import Upload
 from gateway.errors import InvalidRequest
+from gateway.http.validation import Bounded
 from gateway.messages import ToolSpec
 
 _FILES = ("image_url", "file", "input_audio")  # no set: what a client sends need not be hashable
@@ -28,7 +29,7 @@ class StreamOptions(BaseModel):
     include_usage: bool | None = None
 
 
-class ChatCompletionBody(BaseModel):
+class ChatCompletionBody(Bounded):
     """A chat completion as the SDKs ask for it. Further fields, such as those of sampling, are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)

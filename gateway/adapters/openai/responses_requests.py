@@ -11,6 +11,7 @@ from gateway.adapters.foreign_ids import turn_of
 from gateway.adapters.openai.openai_requests import CHAT, conversation_of, tools_of
 from gateway.adapters.openai.responses_items import SERVER
 from gateway.adapters.user_content import Messages, Tools
+from gateway.http.validation import Bounded
 from gateway.messages import ToolSpec
 
 RESPONSES = CHAT._replace(field="input")
@@ -20,7 +21,7 @@ _TEXTS = ("input_text", "output_text", "text", "refusal")
 _PARTS = (*_TEXTS, "input_image", "input_file", "input_audio")  # no set: what comes need not be hashable
 
 
-class ResponseBody(BaseModel):
+class ResponseBody(Bounded):
     """A response as the SDKs ask for it. Further fields, such as those of sampling, are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)

@@ -1,16 +1,11 @@
 """The values that a JSON path selects in a content: `json_path=$.items[0]`. json_path_program.py finds them,
 in a process with bounded time and memory."""
 
-import asyncio
-import os
 import signal
 import sys
-from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import orjson
 import structlog
@@ -20,7 +15,9 @@ from gateway.artifacts.lossless_json import lossless_json
 from gateway.artifacts.reading.part import MAX_BYTES, ContentPart, fits, fitting
 from gateway.artifacts.reading.selector import JsonPath, path_of
 from gateway.artifacts.store_events import PathStopped
+from gateway.child_process import answer_of
 from gateway.errors import InvalidRequest, QueueFull
+from gateway.places import Places, PlaceTimeout
 from gateway.storage.artifacts import ArtifactRow
 
 MAX_JSON = 20_971_520
@@ -33,15 +30,14 @@ TIMEOUT = 10.0
 """Seconds that one waits for its place."""
 
 _PROGRAM = Path(__file__).with_name("json_path_program.py")
-_LOADERS = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")  # what Python itself may need; no secret of the gateway's
 _ANSWER_FRAME = 262_144  # bytes of an answer beside what was selected
 _SELECT_LESS = "select less, such as $.items[0:10], or read it by search= or bytes="
 
-_ENDS = (0, -signal.SIGKILL, -signal.SIGXCPU)
+_ENDS = (None, 0, -signal.SIGKILL, -signal.SIGXCPU)
 
 log = structlog.get_logger(__name__)
 
-_places: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
+_places = Places(MAX_CONCURRENT)
 
 
 async def values_at(store: ArtifactStore, row: ArtifactRow, path: str, *, most_bytes: int) -> list[Any]:
@@ -120,8 +116,12 @@ async def _evaluated(
         what = f"has more than {MAX_JSON:,} bytes" if row.kind == "json" else f"is {row.kind}, not JSON"
         raise InvalidRequest(f"{row.ref} {what}: {_otherwise(row)}.", code="not_json")
     request = orjson.dumps({"path": path, "most_bytes": most_bytes, "outline": outline})
-    async with _place(store):
-        written = await _run(request, store.stream(row), 2 * most_bytes + _ANSWER_FRAME)
+    try:
+        async with _places.one(TIMEOUT):
+            written = await _run(request, store.stream(row), 2 * most_bytes + _ANSWER_FRAME)
+    except PlaceTimeout:
+        store.on_event(PathStopped("busy"))
+        raise QueueFull("Other JSON paths are being evaluated: try again.", code="json_path_busy") from None
     try:
         answer: dict[str, Any] = orjson.loads(written)
     except orjson.JSONDecodeError:
@@ -144,63 +144,17 @@ def _too_slow() -> InvalidRequest:
     )
 
 
-@asynccontextmanager
-async def _place(store: ArtifactStore) -> AsyncGenerator[None]:
-    """One of the places for evaluations of this event loop."""
-    places = _places.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(MAX_CONCURRENT))
-    try:
-        async with asyncio.timeout(TIMEOUT):
-            await places.acquire()
-    except TimeoutError:
-        store.on_event(PathStopped("busy"))
-        raise QueueFull("Other JSON paths are being evaluated: try again.", code="json_path_busy") from None
-    try:
-        yield
-    finally:
-        places.release()
-
-
 async def _run(request: bytes, content: AsyncIterator[bytes], most: int) -> bytes:
-    """What the program writes, at most about `most` bytes; nothing usable when it was stopped. It has ended
-    when this returns or raises, also when the caller is cancelled."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-I",  # neither the folder nor the environment it is started in affects its imports
-        str(_PROGRAM),
-        stdin=PIPE,
-        stdout=PIPE,
-        stderr=DEVNULL,
-        env={name: os.environ[name] for name in _LOADERS if name in os.environ},
-    )
-    try:
-        async with asyncio.timeout(WALL_SECONDS):
-            written = await _converse(process, request, content, most)
-    except TimeoutError:
-        return b""
-    finally:
-        if process.returncode is None:
-            with suppress(ProcessLookupError):
-                process.kill()
-            await process.communicate()
-    if process.returncode not in _ENDS:
-        log.warning("json_path_crashed", returncode=process.returncode)
-    return written
+    """What the program writes, at most about `most` bytes; nothing usable when it was stopped."""
 
-
-async def _converse(process: Process, request: bytes, content: AsyncIterator[bytes], most: int) -> bytes:
-    source, answer = process.stdin, process.stdout
-    assert source is not None
-    assert answer is not None
-    with suppress(ConnectionError):  # it ended early: it wrote why, or has reached a limit
-        source.write(request + b"\n")
+    async def pieces() -> AsyncIterator[bytes]:
+        yield request + b"\n"
         async for piece in content:
-            source.write(piece)
-            await source.drain()
-        source.close()
-    written = bytearray()
-    while piece := await answer.read(65_536):
-        written += piece
-        if len(written) > most:
-            return b""
-    await process.wait()
-    return bytes(written)
+            yield piece
+
+    # -I: neither the folder nor the environment it is started in affects its imports.
+    command = sys.executable, "-I", _PROGRAM
+    written, returncode = await answer_of(command, pieces(), most, WALL_SECONDS)
+    if returncode not in _ENDS:
+        log.warning("json_path_crashed", returncode=returncode)
+    return written

@@ -8,6 +8,7 @@ from functools import cache
 import httpx2
 from mcp.client.streamable_http import MCP_SESSION_ID
 
+from gateway.json_parts import PartCounter
 from gateway.settings.value_types import McpServer
 from gateway.tools.mcp import bounds
 from gateway.tools.mcp.failure_messages import ConnectionEnding
@@ -64,7 +65,7 @@ class _Bounded(httpx2.AsyncByteStream):
         self._longest = longest
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        size, parts = 0, bounds.ContainerCounter()
+        size, parts = 0, PartCounter()
         async for chunk in self._stream:
             size += len(chunk)
             number = parts.add(chunk)

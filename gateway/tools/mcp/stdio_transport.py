@@ -4,9 +4,7 @@ The SDK's own transport reads lines of any length, and logs those that it cannot
 """
 
 import asyncio
-import os
 import signal
-from asyncio.subprocess import PIPE, Process, SubprocessStreamProtocol
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 
@@ -17,6 +15,8 @@ from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
 from gateway.cancellation_shield import finish
+from gateway.child_process import ChildProcess, start_child
+from gateway.json_parts import PartCounter
 from gateway.settings.value_types import McpServer
 from gateway.tools.mcp import bounds
 from gateway.tools.mcp.failure_messages import ConnectionEnding
@@ -42,7 +42,7 @@ async def stdio_transport(
     Raises:
         OSError: it cannot be started.
     """
-    transport, process = await _start(server)
+    process = await _start(server)
     inbox, messages = anyio.create_memory_object_stream[SessionMessage | Exception]()
     answers, outbox = anyio.create_memory_object_stream[SessionMessage]()
     tasks = [
@@ -58,34 +58,27 @@ async def stdio_transport(
         try:
             await finish(asyncio.wait((asyncio.create_task(_stop(process, ending)),)))
         finally:
-            transport.close()
+            process.close()
             tasks[0].cancel()
             for stream in (inbox, messages, answers, outbox):
                 stream.close()
         await asyncio.wait(tasks)
 
 
-async def _start(server: McpServer) -> tuple[asyncio.SubprocessTransport, Process]:
-    # In two steps, since only the transport can be closed while something else holds the program's pipes.
-    loop = asyncio.get_running_loop()
+async def _start(server: McpServer) -> ChildProcess:
     given = {name: value.get_secret_value() for name, value in server.env.items()}
-    transport, protocol = await loop.subprocess_exec(
-        lambda: SubprocessStreamProtocol(limit=bounds.MESSAGE, loop=loop),
-        server.command or "",
-        *server.args,
-        stdin=PIPE,
-        stdout=PIPE,
-        stderr=PIPE,
-        env=get_default_environment() | given,
+    return await start_child(
+        (server.command or "", *server.args),
+        get_default_environment() | given,
         cwd=server.cwd,
-        start_new_session=True,  # its process group is what is ended
+        own_group=True,  # its process group is what is ended
+        with_stderr=True,
+        limit=bounds.MESSAGE,
     )
-    return transport, Process(transport, protocol, loop)
 
 
-async def _read(process: Process, inbox: Inbox, ending: ConnectionEnding) -> None:
+async def _read(process: ChildProcess, inbox: Inbox, ending: ConnectionEnding) -> None:
     """Every line of standard output is a message. Closing the inbox is how the session learns of the end."""
-    assert process.stdout is not None
     strange = 0
     with inbox, suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
         while strange < bounds.STRANGE_LINES:
@@ -97,7 +90,7 @@ async def _read(process: Process, inbox: Inbox, ending: ConnectionEnding) -> Non
             except asyncio.LimitOverrunError:
                 ending.because(f"it sent a message of more than {bounds.MESSAGE} bytes")
                 return
-            if bounds.ContainerCounter().add(line) > bounds.PARTS:
+            if PartCounter().add(line) > bounds.PARTS:
                 ending.because(f"it sent a message of more than {bounds.PARTS} objects and lists")
                 return
             try:
@@ -110,8 +103,7 @@ async def _read(process: Process, inbox: Inbox, ending: ConnectionEnding) -> Non
         ending.because("it writes something else than messages to its standard output")
 
 
-async def _write(process: Process, outbox: Outbox, inbox: Inbox) -> None:
-    assert process.stdin is not None
+async def _write(process: ChildProcess, outbox: Outbox, inbox: Inbox) -> None:
     with inbox, outbox, suppress(OSError):  # what cannot be sent any more will not be answered either
         async for message in outbox:
             line = message.message.model_dump_json(by_alias=True, exclude_unset=True)
@@ -119,7 +111,9 @@ async def _write(process: Process, outbox: Outbox, inbox: Inbox) -> None:
             await process.stdin.drain()
 
 
-async def _read_stderr(process: Process, ending: ConnectionEnding, on_line: Callable[[str], None]) -> None:
+async def _read_stderr(
+    process: ChildProcess, ending: ConnectionEnding, on_line: Callable[[str], None]
+) -> None:
     assert process.stderr is not None
     count = 0
     while chunk := await process.stderr.read(65_536):
@@ -131,27 +125,20 @@ async def _read_stderr(process: Process, ending: ConnectionEnding, on_line: Call
                     on_line(line)
 
 
-async def _stop(process: Process, ending: ConnectionEnding) -> None:
-    assert process.stdin is not None
+async def _stop(process: ChildProcess, ending: ConnectionEnding) -> None:
     process.stdin.close()
     if await _has_ended(process):
         if ending.reason == _ENDED:
             ending.reason = f"{_ENDED} with exit code {process.returncode}"
     else:
-        _signal(process, signal.SIGTERM)
+        process.signal(signal.SIGTERM, group=True)
         await _has_ended(process)
-    _signal(process, signal.SIGKILL)  # also what it started and left behind
+    process.signal(signal.SIGKILL, group=True)  # also what it started and left behind
     await _has_ended(process)
 
 
-async def _has_ended(process: Process) -> bool:
+async def _has_ended(process: ChildProcess) -> bool:
     with suppress(TimeoutError):
         async with asyncio.timeout(GRACE):
             await process.wait()
     return process.returncode is not None
-
-
-def _signal(process: Process, number: signal.Signals) -> None:
-    """To the program and what it started: its process group has its id, also when it has ended itself."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, number)

@@ -1,0 +1,33 @@
+"""Places for work of which little may run at the same time: each event loop has its own."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from weakref import WeakKeyDictionary
+
+
+class PlaceTimeout(Exception):
+    """Others have kept all places for too long."""
+
+
+class Places:
+    """`count` of them."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._of_loops: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
+
+    @asynccontextmanager
+    async def one(self, timeout: float) -> AsyncGenerator[None]:
+        """One of them, until the context is left. Raises PlaceTimeout where there was none for `timeout`
+        seconds."""
+        free = self._of_loops.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(self._count))
+        try:
+            async with asyncio.timeout(timeout):
+                await free.acquire()
+        except TimeoutError:
+            raise PlaceTimeout from None
+        try:
+            yield
+        finally:
+            free.release()
