@@ -23,6 +23,7 @@
     │   ├── BodyTooSlow        the body does not come in, or too slowly
     │   ├── ClientLeft         the client closed the connection before its body was whole
     │   ├── QueueFull          too many turns wait or run already
+    │   ├── SearchTooLong      a search was given up: there is too much to look through
     │   ├── LimitReached       a limit of the operator's has no room for it (GATEWAY_LIMITS)
     │   ├── LimitsUnavailable  what is counted for the limits cannot be read or written
     │   └── Draining           the server is shutting down
@@ -219,6 +220,15 @@ class ClientLeft(RequestRefused):
 class QueueFull(RequestRefused):
     code = "queue_full"
     retryable = True
+
+
+class SearchTooLong(RequestRefused):
+    code = "search_too_long"
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(
+            f"The search was given up after {seconds:g} seconds: search for more or for rarer words."
+        )
 
 
 class LimitReached(RequestRefused):

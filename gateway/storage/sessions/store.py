@@ -248,4 +248,5 @@ class SqlSessions(SqlTranscripts):
                 project_id=project_id,
             )
 
-        return await self.database.read(page, snapshot=False)
+        ask = self.database.read if query is None else self.database.search
+        return await ask(page, snapshot=False)

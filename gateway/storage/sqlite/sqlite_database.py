@@ -160,7 +160,7 @@ def _open(path: Path, readers: int) -> tuple[FolderLock, Sequence[Connection], s
     lock = FolderLock.of_file(path)
     try:
         _, revision = upgrade(path)
-        return lock, connected(path, WRITER_PRAGMAS, READER_PRAGMAS, readers), revision
+        return lock, connected(path, WRITER_PRAGMAS, READER_PRAGMAS, readers + 1), revision
     except StorageError:
         lock.release()
         raise

@@ -65,7 +65,7 @@ class SqliteMemoryDatabase(SqliteFile):
             StorageError: the file was written by a newer version (code database_too_new), another process
                 takes too long to make it, or it cannot be opened.
         """
-        return cls(path, await asyncio.to_thread(_open, path, readers + 1))
+        return cls(path, await asyncio.to_thread(_open, path, readers + 2))
 
     async def write(
         self,
