@@ -19,6 +19,7 @@ from gateway.service.artifacts import UserArtifacts
 from gateway.service.audit import AuditRecorder, UserAudit
 from gateway.service.client_tools import ClientResults
 from gateway.service.compressions_and_summaries import SessionHistory
+from gateway.service.costly_places import CostlyPlaces
 from gateway.service.dependencies import Dependencies
 from gateway.service.documents import DocumentedMemories
 from gateway.service.gateway import Gateway
@@ -127,6 +128,7 @@ async def open_service(process: Process, abilities: Abilities) -> Service:
         holds=UserHolds(deps),
         retention=retention,
         secrets=SecretRotation(storage.secrets, MemoryRotation(process.settings), storage.blobs),
+        places=CostlyPlaces(),
     )
     _publish(process, abilities, gateway)
     eraser = await _open_personal_data(process, gateway)
