@@ -17,6 +17,7 @@
     │   ├── EncryptionOff      a secret was to be stored, and there is no key to encrypt it with
     │   ├── MemoryFull         a user's store of memories is at its limit
     │   ├── ArtifactsFull      artifacts of a user, or of a tenant, use all of their quota
+    │   ├── SessionsFull       what was said in a user's sessions uses all of their quota
     │   ├── NothingToCompress  a session's history is too short to be worth it
     │   ├── BadImport          what was to be imported is damaged, or not an export
     │   ├── TooLarge           the body is over the limit
@@ -215,6 +216,12 @@ class BodyTooSlow(RequestRefused):
 
 class ClientLeft(RequestRefused):
     code = "client_closed_request"
+
+
+class SessionsFull(RequestRefused):
+    """`details` has `quota`, what is `used` of it and what was `wanted`, in bytes."""
+
+    code = "sessions_full"
 
 
 class QueueFull(RequestRefused):

@@ -50,10 +50,16 @@ class UserSessions:
         project_id: str | None = None,
         role_id: str | None = None,
     ) -> SessionRow:
-        """Raises errors.SessionIdTaken: the caller has one of that id."""
+        """Raises errors.SessionIdTaken: the caller has one of that id; errors.SessionsFull."""
         async with self._new_id(who, session_id) as new_id:
             return await self._deps.sessions.create(
-                new_id, who.user_id, title, now_ms(), project_id=project_id, role_id=role_id
+                new_id,
+                who.user_id,
+                title,
+                now_ms(),
+                project_id=project_id,
+                role_id=role_id,
+                quota=self._deps.settings.session_quota,
             )
 
     async def seed(

@@ -69,6 +69,7 @@ class Upkeep:
             self._sweep,
             self._sweep_parts,
             self._settle_erasures,
+            self._count_sessions,
             self._summarise_idle,
             self._tell_memory_of_holds,
             self._apply_retention,
@@ -83,6 +84,11 @@ class Upkeep:
                 failed = error
         if failed is not None:
             raise failed
+
+    async def _count_sessions(self) -> None:
+        """Counts the bytes of sessions that a version made which did not."""
+        for session_id in await self._deps.sessions.unsized(BATCH):
+            await self._deps.sessions.count(session_id)
 
     async def _sweep(self) -> None:
         await self._deps.artifact_store.sweep(now_ms())

@@ -22,6 +22,7 @@ from gateway.storage.sessions import MatchedText
 from gateway.storage.sessions.message_queries import MessageRange, ReadArchived, range_of
 from gateway.storage.sessions.purges import IndexedWords
 from gateway.storage.sessions.search_hits import TextMatch, add_answers, answers_of, hits_of
+from gateway.storage.sessions.session_sizes import count
 from gateway.storage.sessions.unindexed import TURN_BATCH, Fresh
 from gateway.storage.turns.heads import OF_SESSION
 
@@ -278,6 +279,7 @@ def put(connection: Connection, index: TurnWords, fresh: Fresh) -> None:
     # A title that was given meanwhile has its row already.
     index.add(connection, fresh, title=row[3] == fresh.title)
     INDEXED.run(connection, session_id=fresh.session_id, indexed_head=fresh.indexed_head)
+    count(connection, fresh.session_id)
 
 
 def words_of_query(query: str) -> list[str]:
