@@ -22,7 +22,7 @@ from gateway.errors import Draining, Forbidden, GatewayError, InvalidRequest, Li
 from gateway.http.error_responses import dialect_of, on_bug, refusal
 from gateway.http.limit_headers import put_limits
 from gateway.ids import is_id, new_request_id
-from gateway.service.limits import STANDINGS
+from gateway.service.limits import CALLER, STANDINGS
 from gateway.service.request_rates import RequestRates
 from gateway.settings import LOOPBACK_HOSTS, Settings
 from gateway.storage.limits import Standing
@@ -186,6 +186,7 @@ class Access:
                 who = await _identified(authentication, rates, headers, address, path)
                 scope["app"].state.being_erased.check(who, path)
                 scope["principal"] = replace(who, dialect=scope["dialect"]) if scope["dialect"] else who
+                CALLER.set(who)
                 if rates is not None:
                     standings += await rates.take(who)
         except GatewayError as error:

@@ -77,7 +77,7 @@ class Service:
 async def open_service(process: Process, abilities: Abilities) -> Service:
     """Nothing of it runs yet, but the audit. Raises errors.StorageError."""
     state, storage, telemetry = process.app.state, process.storage, process.telemetry
-    memory_writes, limits = MemoryWriteQueue(abilities.extractor), _limits(process)
+    memory_writes, limits = MemoryWriteQueue(abilities.extractor), abilities.limits
     deps = await _assembled(process, abilities, memory_writes, limits)
     events = SessionEvents(storage.log)
     learning = LearningWorker(deps, abilities.extractor, storage.learned)
@@ -213,14 +213,6 @@ async def _open_personal_data(process: Process, gateway: Gateway) -> PersonErase
         scrub=storage.scrub,
     )
     return PersonEraser(parts, being_erased)
-
-
-def _limits(process: Process) -> UserLimits:
-    metrics = process.metrics
-    limits = UserLimits(process.settings, process.storage.limits, metrics.limits.refused)
-    metrics.observe(table.LIMITS_FAILING, lambda: int(limits.requests.is_down))
-    process.app.state.request_rates = limits.requests if limits.are_set else None
-    return limits
 
 
 def _webhooks(process: Process) -> tuple[WebhookWorker, UserWebhooks]:

@@ -114,6 +114,10 @@ class UserSessions:
             project_id=project_id,
         )
 
+    async def size_of_all(self, who: Principal) -> int:
+        """The bytes that the caller's sessions count against their quota."""
+        return await self._deps.sessions.size_of_all(who.user_id)
+
     async def where_found(self, query: str, rows: Sequence[SessionRow]) -> Mapping[str, MatchedText]:
         """The newest passage with the words of `query` in each of these sessions, which `list` found by it,
         by session id."""

@@ -8,7 +8,7 @@ import structlog
 
 from gateway.artifacts.store_events import Swept
 from gateway.backlog import Failures
-from gateway.errors import GatewayError
+from gateway.errors import GatewayError, LimitReached
 from gateway.ids import now_ms
 from gateway.service.archiver import Archiver, summarise
 from gateway.service.dependencies import Dependencies
@@ -148,6 +148,9 @@ class Upkeep:
                 self._archiver.ended(session)
             except BaseException as error:  # noqa: BLE001 - every kind, see _log_failure
                 failed.add(session_id)
+                if isinstance(error, LimitReached):  # of this user's; others have theirs
+                    log.info("summary_waits", session_id=session_id, code=error.code)
+                    continue
                 _log_failure("summary_failed", session_id, error)
                 return  # the others may fail for the same reason, and each attempt is paid for
 

@@ -15,9 +15,9 @@ from gateway.storage.sessions.copies import Moment
 
 @dataclass(slots=True)
 class Checked:
-    """What a sound file of `size` bytes holds, `said` of them in messages, and where: offsets of the first line of each kind, of the
-    message at each position at which a version begins, of the artifacts, and of the first part of each
-    content, by its hash (0: it has none). `began` and `feedback` as in `Incoming`."""
+    """What a sound file of `size` bytes holds, `said` of them in messages, and where: offsets of the first
+    line of each kind, of the message at each position at which a version begins, of the artifacts, and of the
+    first part of each content, by its hash (0: it has none). `began` and `feedback` as in `Incoming`."""
 
     moment: Moment
     size: int

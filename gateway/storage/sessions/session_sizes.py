@@ -146,8 +146,7 @@ def _move(connection: Connection, owner: str, more: int, quota: int | None) -> N
             moved = MOVE_WITHIN.run(connection, of=owner, more=more, quota=quota)
         if moved.rowcount:
             return
-        if FIRST.run(connection, of=owner).rowcount == 0:  # there is a row: it is full
-            break
+        FIRST.run(connection, of=owner)  # unless it is there, and full
     raise _full(size_of_all(connection, owner), more, quota or 0)
 
 

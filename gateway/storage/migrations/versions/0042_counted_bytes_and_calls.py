@@ -1,7 +1,7 @@
 """What each user's sessions take, and what is asked of models for them beside turns.
 
-Versions before make sessions without counting them, which is done later; what they delete is given back by the
-next count of the user's. They leave the rows of a person whom they erase.
+Versions before would delete sessions without giving their bytes back, and leave the rows of a person whom
+they erase.
 """
 
 import sqlalchemy as sa
