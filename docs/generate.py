@@ -229,7 +229,7 @@ def _route(each: Endpoint) -> str:
         if model is not None
     ]
     answers = ", ".join(f"{status} {_answers(models)}".strip() for status, models in each.answers.items())
-    refusals = ", ".join(map(str, each.refusals))
+    refusals = ", ".join(map(str, each.all_refusals))
     ends = f"Answers: {answers}." + (f" Refusals: {refusals}." if refusals else "")
     return "\n\n".join([f"### {each.method} {each.path}", each.summary, *taken, ends])
 

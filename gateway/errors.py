@@ -17,12 +17,14 @@
     │   ├── EncryptionOff      a secret was to be stored, and there is no key to encrypt it with
     │   ├── MemoryFull         a user's store of memories is at its limit
     │   ├── ArtifactsFull      artifacts of a user, or of a tenant, use all of their quota
+    │   ├── SessionsFull       what was said in a user's sessions uses all of their quota
     │   ├── NothingToCompress  a session's history is too short to be worth it
     │   ├── BadImport          what was to be imported is damaged, or not an export
     │   ├── TooLarge           the body is over the limit
     │   ├── BodyTooSlow        the body does not come in, or too slowly
     │   ├── ClientLeft         the client closed the connection before its body was whole
     │   ├── QueueFull          too many turns wait or run already
+    │   ├── SearchTooLong      a search was given up: there is too much to look through
     │   ├── LimitReached       a limit of the operator's has no room for it (GATEWAY_LIMITS)
     │   ├── LimitsUnavailable  what is counted for the limits cannot be read or written
     │   └── Draining           the server is shutting down
@@ -216,9 +218,24 @@ class ClientLeft(RequestRefused):
     code = "client_closed_request"
 
 
+class SessionsFull(RequestRefused):
+    """`details` has `quota`, what is `used` of it and what was `wanted`, in bytes."""
+
+    code = "sessions_full"
+
+
 class QueueFull(RequestRefused):
     code = "queue_full"
     retryable = True
+
+
+class SearchTooLong(RequestRefused):
+    code = "search_too_long"
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(
+            f"The search was given up after {seconds:g} seconds: search for more or for rarer words."
+        )
 
 
 class LimitReached(RequestRefused):

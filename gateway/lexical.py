@@ -6,7 +6,7 @@ Indexing and searching must use the same tokens: change a rule here and every st
 import re
 import threading
 import unicodedata
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
@@ -61,6 +61,7 @@ def places(text: str, words: Collection[str]) -> list[tuple[int, int, str]]:
     in any inflection and script, as `tokens` does; two of them may overlap."""
     folded, starts, ends = _folded(text[:MAX_TEXT])
     found: list[tuple[int, int, str]] = []
+    first_letters = {word[0] for word in words}  # which no stem changes
 
     def take(token: str, start: int, end: int) -> None:
         if token in words:
@@ -69,7 +70,8 @@ def places(text: str, words: Collection[str]) -> list[tuple[int, int, str]]:
     for match in _RUN.finditer(folded):
         first, run = match.start(), match[1]
         if run is None:
-            take(_stem(match[2][:MAX_WORD]), first, match.end())
+            if match[2][0] in first_letters:
+                take(_stem(match[2][:MAX_WORD]), first, match.end())
             continue
         plain = _simplified(run)
         if len(plain) != len(run):  # a word that another one of Taiwan stands for
@@ -78,6 +80,20 @@ def places(text: str, words: Collection[str]) -> list[tuple[int, int, str]]:
             take(plain[at], first + at, first + at + 1)
             take(plain[at : at + 2] if at + 1 < len(run) else "", first + at, first + at + 2)
     return found
+
+
+def beginnings(text: str, words: Collection[str]) -> Iterator[int]:
+    """Where those tokens begin in `text`, from its beginning on, by the few letters of a word that no stem
+    changes: a hundred times as fast as `places`. What is written in full-width letters or in another script
+    is passed over."""
+    # Of three letters the last may have changed: cries and cry are cri.
+    latin = "|".join(sorted({re.escape(word[: min(3, max(len(word) - 1, 1))]) for word in words}))
+    signs = "|".join(sorted((re.escape(word) for word in words if is_cjk(word)), key=len, reverse=True))
+    pattern = rf"(?<![^\W_{_CJK}])(?:{latin})[^\W_{_CJK}]*" + (f"|{signs}" if signs else "")
+    for match in re.finditer(pattern, text, re.IGNORECASE):
+        found = match[0].casefold()
+        if found in words or _stem(found[:MAX_WORD]) in words:
+            yield match.start()
 
 
 def _folded(text: str) -> tuple[str, list[int] | None, list[int]]:

@@ -27,7 +27,7 @@ from gateway.api.memory_lookup_routes import (
 )
 from gateway.api.memory_replies import MemoryChanges, MemoryDetails, MemoryItem, MemoryPage
 from gateway.api.profiles_routes import ProfileBody, ProfileList, ProfileReply
-from gateway.http.endpoint import READS, Endpoint
+from gateway.http.endpoint import READS, Cost, Endpoint
 from gateway.http.requests import NDJSON
 
 MEMORY = "/api/memory"
@@ -45,6 +45,7 @@ MEMORIES = (
         ControlBody,
         refusals=(404, 413),
         action=READS,
+        cost=Cost("search"),
     ),
     Endpoint(
         "POST",
@@ -55,6 +56,7 @@ MEMORIES = (
         RetrieveBody,
         refusals=(404, 413),
         action=READS,
+        cost=Cost("search"),
     ),
     Endpoint(
         "POST",
@@ -65,6 +67,7 @@ MEMORIES = (
         WriteBody,
         refusals=(404, 409, 413, 429, 502),
         action="memory.write",
+        cost=Cost("model"),
     ),
     Endpoint(
         "POST",
@@ -95,6 +98,7 @@ MEMORIES = (
         {200: (NDJSON,)},
         refusals=(404,),
         action="memory.export",
+        cost=Cost("copy"),
     ),
     Endpoint(
         "POST",
@@ -105,6 +109,7 @@ MEMORIES = (
         upload=NDJSON,
         refusals=(404, 409, 413, 429),
         action="memory.import",
+        cost=Cost("import"),
     ),
     Endpoint(
         "POST",
@@ -116,7 +121,16 @@ MEMORIES = (
         refusals=(404, 409, 413),
         action="memory.create",
     ),
-    Endpoint("GET", MEMORY, "read", memory.find, {200: (MemoryPage,)}, query=MemoriesQuery, refusals=(404,)),
+    Endpoint(
+        "GET",
+        MEMORY,
+        "read",
+        memory.find,
+        {200: (MemoryPage,)},
+        query=MemoriesQuery,
+        refusals=(404,),
+        cost=Cost("search", only_with=("q",)),
+    ),
     Endpoint("GET", M, "read", memory.read, {200: (MemoryDetails,)}, refusals=(404,)),
     Endpoint(
         "PATCH",

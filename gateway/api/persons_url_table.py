@@ -12,7 +12,7 @@ from gateway.api.persons_routes import (
     TenantQuery,
 )
 from gateway.api.retention_routes import RetentionBody, RetentionPreview, RetentionQuery, RetentionReply
-from gateway.http.endpoint import Endpoint
+from gateway.http.endpoint import Cost, Endpoint
 
 RETENTION = "/api/retention"
 HOLDS = "/api/holds"
@@ -39,7 +39,13 @@ PERSONS = (
         action="retention.change",
     ),
     Endpoint(
-        "GET", RETENTION + "/preview", "admin", retention.preview, {200: (RetentionPreview,)}, refusals=(403,)
+        "GET",
+        RETENTION + "/preview",
+        "admin",
+        retention.preview,
+        {200: (RetentionPreview,)},
+        refusals=(403,),
+        cost=Cost("search"),
     ),
     Endpoint(
         "POST",
@@ -61,7 +67,15 @@ PERSONS = (
         refusals=(403, 404),
         action="hold.lift",
     ),
-    Endpoint("GET", "/api/me/export", "read", persons.export_own, {200: (ZIP,)}, action="person.export"),
+    Endpoint(
+        "GET",
+        "/api/me/export",
+        "read",
+        persons.export_own,
+        {200: (ZIP,)},
+        action="person.export",
+        cost=Cost("copy"),
+    ),
     Endpoint(
         "POST",
         "/api/me/erasure",
@@ -82,6 +96,7 @@ PERSONS = (
         query=TenantQuery,
         refusals=(403,),
         action="person.export",
+        cost=Cost("copy"),
     ),
     Endpoint(
         "POST",

@@ -10,7 +10,7 @@ from gateway.events.session_changes import Rating
 from gateway.http.json_types import Body, Id, Message, Query, Reply, no_nul, not_blank
 from gateway.messages import Usage
 from gateway.service.abandoned_turns import GRACE, MAX_GRACE
-from gateway.storage.limits import Standing
+from gateway.storage.limits import SideUsage, Standing
 from gateway.storage.turns import MAX_INSTRUCTIONS, TurnRow, TurnState, TurnStatus
 from gateway.tools.client_tools import MAX_TOOLS
 
@@ -196,9 +196,38 @@ _UNITS: dict[str, Literal["requests", "turns", "tokens", "dollars"]] = {
 }
 
 
+class SideUsageReply(Reply):
+    """What the calls of one purpose beside turns used. Cost is in US dollars."""
+
+    purpose: str = Field(
+        description="compression, summary, memory, memory_control, artifact_summary or title."
+    )
+    model: str
+    calls: int
+    input_tokens: int = Field(description="Those of the prompt cache too.")
+    output_tokens: int
+    cost: float = Field(description="Of the calls whose price is known.")
+    unpriced: int = Field(description="Calls of which no price is known.")
+
+    @classmethod
+    def from_row(cls, row: SideUsage) -> Self:
+        return cls(**(row._asdict() | {"cost": row.cost / 1_000_000}))
+
+
+class StoredSessions(Reply):
+    """What was said in all of your sessions, in bytes."""
+
+    used: int
+    quota: int
+
+
 class UsageReply(Reply):
     since: int
     models: list[ModelUsageReply]
+    beside: list[SideUsageReply] = Field(
+        description="What was asked of models for you beside the answers of turns: by days of UTC."
+    )
+    sessions: StoredSessions
     limits: list[LimitReply] = Field(description="Those that hold for you (GATEWAY_LIMITS).")
 
 

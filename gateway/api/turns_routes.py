@@ -11,6 +11,8 @@ from gateway.api.turn_bodies import (
     ModelUsageReply,
     RegenerateBody,
     ReleaseBody,
+    SideUsageReply,
+    StoredSessions,
     Turn,
     TurnOptions,
     TurnPage,
@@ -88,15 +90,21 @@ async def find(request: ApiRequest) -> Response:
 
 
 async def usage(request: ApiRequest) -> Response:
-    """What your turns used, by model, and how the limits stand that hold for you. Turns are those of all
-    sessions that are over; what was done beside turns, as a title or a memory, is in neither."""
+    """What your turns used, by model, what was done for you beside them, as a title or a memory, and how the
+    limits stand that hold for you, in which both count. Turns are those of all sessions that are over."""
     since = now_ms() - (await request.read_query(UsageQuery)).days * DAY_MS
-    models = await request.gateway.turns.usage(request.principal, since)
-    standings = await request.gateway.limits.standings(request.principal)
+    gateway, who = request.gateway, request.principal
+    models = await gateway.turns.usage(who, since)
+    standings = await gateway.limits.standings(who)
+    beside = await gateway.limits.side_usage(who, since)
     return json_reply(
         UsageReply(
             since=since,
             models=[ModelUsageReply.from_row(row) for row in models],
+            beside=[SideUsageReply.from_row(row) for row in beside],
+            sessions=StoredSessions(
+                used=await gateway.sessions.size_of_all(who), quota=request.settings.session_quota
+            ),
             limits=[LimitReply.of(standing) for standing in standings],
         )
     )

@@ -87,7 +87,7 @@ from gateway.api.webhooks_routes import (
     WebhookReply,
     WebhookTest,
 )
-from gateway.http.endpoint import OPEN, READS, STREAM, Endpoint
+from gateway.http.endpoint import OPEN, READS, STREAM, Cost, Endpoint
 from gateway.http.requests import NDJSON
 from gateway.prompt.prompt_report import PromptPreview, PromptReport
 from gateway.prompt.sent_report import SentPrompt
@@ -146,6 +146,7 @@ ENDPOINTS = (
         {200: (SessionPage,), 304: (None,)},
         query=SessionsQuery,
         headers=KNOWN,
+        cost=Cost("search", only_with=("q",)),
     ),
     Endpoint("GET", S, "read", sessions.read, {200: (SessionDetails,)}, refusals=(404,)),
     Endpoint(
@@ -226,7 +227,15 @@ ENDPOINTS = (
         action="turn.rate",
     ),
     Endpoint("GET", "/api/turns", "read", turns.find, {200: (TurnPage,)}, query=TurnsQuery),
-    Endpoint("GET", "/api/usage", "read", turns.usage, {200: (UsageReply,)}, query=UsageQuery),
+    Endpoint(
+        "GET",
+        "/api/usage",
+        "read",
+        turns.usage,
+        {200: (UsageReply,)},
+        query=UsageQuery,
+        cost=Cost("search"),
+    ),
     Endpoint("GET", TURN, "read", turns.read_any, {200: (Turn,)}, refusals=(404,)),
     Endpoint(
         "POST",
@@ -297,6 +306,7 @@ ENDPOINTS = (
         {201: (CompressionDetails,)},
         refusals=(404, 409, 502),
         action="session.compress",
+        cost=Cost("model"),
     ),
     Endpoint(
         "GET", S + "/compressions", "read", compressions.versions, {200: (CompressionList,)}, refusals=(404,)
@@ -310,6 +320,7 @@ ENDPOINTS = (
         {200: ("application/gzip",)},
         refusals=(404, 500),
         action="session.download_archive",
+        cost=Cost("copy"),
     ),
     Endpoint(
         "POST",
@@ -329,6 +340,7 @@ ENDPOINTS = (
         SummaryBody,
         refusals=(404, 409, 502),
         action="summary.make",
+        cost=Cost("model"),
     ),
     Endpoint("GET", SUMMARY + "/{session_id}", "read", summaries.read, {200: (Summary,)}, refusals=(404,)),
     Endpoint(
@@ -359,6 +371,7 @@ ENDPOINTS = (
         query=ExportQuery,
         refusals=(404, 409),
         action="session.export",
+        cost=Cost("copy"),
     ),
     Endpoint(
         "POST",
@@ -369,8 +382,17 @@ ENDPOINTS = (
         upload=NDJSON,
         refusals=(409, 413, 429, 503),
         action="session.import",
+        cost=Cost("import"),
     ),
-    Endpoint("GET", "/api/export", "read", records.export_all, {200: (NDJSON,)}, action="session.export_all"),
+    Endpoint(
+        "GET",
+        "/api/export",
+        "read",
+        records.export_all,
+        {200: (NDJSON,)},
+        action="session.export_all",
+        cost=Cost("copy"),
+    ),
     Endpoint(
         "POST",
         "/api/import",
@@ -380,6 +402,7 @@ ENDPOINTS = (
         upload=NDJSON,
         refusals=(413, 503),
         action="session.import_all",
+        cost=Cost("import"),
     ),
     Endpoint(
         "POST",
@@ -389,10 +412,17 @@ ENDPOINTS = (
         {200: (Archived,)},
         refusals=(404, 409, 503),
         action="session.archive",
+        cost=Cost("copy"),
     ),
     Endpoint("GET", "/api/skills", "read", skills.find, {200: (SkillList,)}, query=SkillsQuery),
     Endpoint(
-        "POST", "/api/skills/refresh", "chat", skills.refresh, {200: (SkillList,)}, action="skill.refresh"
+        "POST",
+        "/api/skills/refresh",
+        "chat",
+        skills.refresh,
+        {200: (SkillList,)},
+        action="skill.refresh",
+        cost=Cost("assemble"),
     ),
     Endpoint(
         "PATCH",
@@ -437,6 +467,7 @@ ENDPOINTS = (
         query=PartQuery,
         refusals=(404, 416, 429, 500),
         headers=RANGE,
+        cost=Cost("extract", only_with=("lines", "bytes", "json_path", "search")),
     ),
     Endpoint(
         "GET", ARTIFACT + "/compact", "read", artifacts.compact, {200: (ArtifactCompact,)}, refusals=(404,)
@@ -531,6 +562,7 @@ ENDPOINTS = (
         {200: (WebhookTest,)},
         refusals=(404,),
         action="webhook.test",
+        cost=Cost("deliver"),
     ),
     Endpoint(
         "GET",
@@ -550,6 +582,7 @@ ENDPOINTS = (
         ReplayBody,
         refusals=(404, 413),
         action="webhook.replay",
+        cost=Cost("deliver"),
     ),
     Endpoint("GET", "/api/audit", "admin", audit.find, {200: (AuditPage,)}, query=AuditPageQuery),
     Endpoint(
@@ -560,6 +593,7 @@ ENDPOINTS = (
         {200: (NDJSON,)},
         query=AuditQuery,
         action="audit.export",
+        cost=Cost("copy"),
     ),
     Endpoint("GET", "/api/prompts", "read", prompts.components, {200: (PromptReport,)}),
     Endpoint(
@@ -571,6 +605,7 @@ ENDPOINTS = (
         EditsBody,
         refusals=(403, 404, 413),
         action=READS,
+        cost=Cost("assemble"),
     ),
     Endpoint(
         "GET",
@@ -580,8 +615,17 @@ ENDPOINTS = (
         {200: (PromptPreview,)},
         query=PreviewQuery,
         refusals=(404,),
+        cost=Cost("assemble"),
     ),
-    Endpoint("GET", T + "/prompt", "read", prompts.sent, {200: (SentPrompt,)}, refusals=(404, 500)),
+    Endpoint(
+        "GET",
+        T + "/prompt",
+        "read",
+        prompts.sent,
+        {200: (SentPrompt,)},
+        refusals=(404, 500),
+        cost=Cost("assemble"),
+    ),
     Endpoint("GET", "/api/me", "read", health.me, {200: (Caller,)}),
     Endpoint(
         "GET", "/api/schema/events.json", OPEN, health.event_schema, {200: ("application/schema+json",)}

@@ -8,7 +8,7 @@ import structlog
 from gateway.artifacts.artifact_store import ArtifactStore
 from gateway.artifacts.compact.base import flat
 from gateway.artifacts.compact.model_view import render
-from gateway.errors import ModelError, StorageError
+from gateway.errors import LimitReached, LimitsUnavailable, ModelError, StorageError
 from gateway.messages import shortened
 from gateway.model.side_calls import CallContext, Completion, ModelCalls, request_of
 from gateway.settings import Settings
@@ -75,6 +75,10 @@ class ArtifactSummariser:
         try:
             summary = await self._ask(row, language_like)
             await self._store.summarise(row.owner, row.ref, summary)
+        except (LimitReached, LimitsUnavailable) as error:
+            del self._asked[row.owner, row.ref]  # it may be asked for again as soon as there is room
+            log.info("artifact_summary_failed", artifact=row.ref, code=error.code)
+            return None
         except (ModelError, StorageError, ValueError) as error:
             code = "answer_invalid" if isinstance(error, ValueError) else error.code
             log.warning("artifact_summary_failed", artifact=row.ref, code=code)

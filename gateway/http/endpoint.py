@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from pydantic import BaseModel
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
@@ -14,6 +14,7 @@ from gateway.auth import Scope as AccessScope
 from gateway.http.error_responses import ProblemReply
 from gateway.http.requests import ApiRequest
 from gateway.http.stream_places import InPlace
+from gateway.service.costly_places import Costly
 
 STREAM = "text/event-stream"
 OPEN = None
@@ -26,6 +27,20 @@ Answer = type[BaseModel] | str | None
 
 
 @dataclass(frozen=True, slots=True)
+class Cost:
+    """The kind of places that a request takes one of; `only_with` any of these query parameters."""
+
+    kind: Costly
+    only_with: tuple[str, ...] = ()
+
+    def of(self, request: ApiRequest) -> Costly | None:
+        """The kind; None: this one costs nothing worth a place."""
+        given = {name.lower().replace("_", "") for name in request.query_params} if self.only_with else ()
+        asked = any(name.replace("_", "") in given for name in self.only_with)
+        return self.kind if asked or not self.only_with else None
+
+
+@dataclass(frozen=True, slots=True)
 class Endpoint:
     """One method of one path. `needs` is the scope that its callers must have, `answers` are its successes,
     `refusals` the failures worth events apart, `upload` is the media type of a body that is no JSON,
@@ -33,7 +48,8 @@ class Endpoint:
 
     `action` is the name in the audit of what it does, as `session.delete`, and stays the same for good. Only
     a GET may leave it out, which then is not audited: a download of whole sessions has one; any other method
-    that changes nothing has READS."""
+    that changes nothing has READS. `cost` is what bounds requests that cost much, for all and for each user;
+    a file keeps its place until it is sent."""
 
     method: str
     path: str
@@ -47,6 +63,7 @@ class Endpoint:
     problem: Answer = ProblemReply
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     action: str | None = None
+    cost: Cost | None = None
 
     def __post_init__(self) -> None:
         if self.action is None and self.method != "GET":
@@ -63,7 +80,14 @@ class Endpoint:
             scope["principal"].check(self.needs)
         request = ApiRequest(scope, receive, send)
         await request.find_session()
-        response = await self.handler(request)
+        if self.cost is None or (kind := self.cost.of(request)) is None:
+            response = await self.handler(request)
+        else:
+            async with request.gateway.places.taken(kind, request.principal.user_id):
+                response = await self.handler(request)
+                if isinstance(response, StreamingResponse):
+                    await response(scope, receive, send)
+                    return
         await response(scope, receive, send)
 
     def route(self) -> Route:
@@ -71,6 +95,11 @@ class Endpoint:
         if self.needs is not None and any(STREAM in each for each in self.answers.values()):
             route.app = InPlace(self)
         return route
+
+    @property
+    def all_refusals(self) -> tuple[int, ...]:
+        """The refusals, and the one for want of a place."""
+        return self.refusals if self.cost is None else tuple(sorted({*self.refusals, 429}))
 
     @property
     def template(self) -> str:

@@ -24,7 +24,7 @@ from gateway.http.error_responses import dialect_of, on_bug, refusal
 from gateway.http.limit_headers import put_limits
 from gateway.http.public_address import name_in, own_hosts
 from gateway.ids import is_id, new_request_id
-from gateway.service.limits import STANDINGS
+from gateway.service.limits import CALLER, STANDINGS
 from gateway.service.request_rates import RequestRates
 from gateway.settings import LOOPBACK_HOSTS, Settings
 from gateway.storage.limits import Standing
@@ -197,6 +197,7 @@ class Access:
                 who = await _identified(authentication, rates, headers, client, path)
                 scope["app"].state.being_erased.check(who, path)
                 scope["principal"] = replace(who, dialect=scope["dialect"]) if scope["dialect"] else who
+                CALLER.set(who)
                 if rates is not None:
                     standings += await rates.take(who)
         except GatewayError as error:

@@ -126,7 +126,7 @@ def _operation(each: Endpoint) -> dict[str, Any]:
     for status, answers in each.answers.items():
         operation["responses"][str(status)] = _response(status, answers)
     slow = (408,) if content else ()
-    for status in sorted({*ALWAYS_REFUSED, *slow, *each.refusals} - set(each.answers)):
+    for status in sorted({*ALWAYS_REFUSED, *slow, *each.all_refusals} - set(each.answers)):
         operation["responses"][str(status)] = _response(
             status, (each.problem if status != 503 else _unready(each),)
         )

@@ -20,6 +20,7 @@ from gateway.service.artifacts import UserArtifacts
 from gateway.service.audit import AuditRecorder, UserAudit
 from gateway.service.client_tools import ClientResults
 from gateway.service.compressions_and_summaries import SessionHistory
+from gateway.service.costly_places import CostlyPlaces
 from gateway.service.dependencies import Dependencies
 from gateway.service.documents import DocumentedMemories
 from gateway.service.gateway import Gateway
@@ -77,7 +78,7 @@ class Service:
 async def open_service(process: Process, abilities: Abilities) -> Service:
     """Nothing of it runs yet, but the audit. Raises errors.StorageError."""
     state, storage, telemetry = process.app.state, process.storage, process.telemetry
-    memory_writes, limits = MemoryWriteQueue(abilities.extractor), _limits(process)
+    memory_writes, limits = MemoryWriteQueue(abilities.extractor), abilities.limits
     deps = await _assembled(process, abilities, memory_writes, limits)
     events = SessionEvents(storage.log)
     learning = LearningWorker(deps, abilities.extractor, storage.learned)
@@ -128,6 +129,7 @@ async def open_service(process: Process, abilities: Abilities) -> Service:
         holds=UserHolds(deps),
         retention=retention,
         secrets=SecretRotation(storage.secrets, MemoryRotation(process.settings), storage.blobs),
+        places=CostlyPlaces(),
     )
     _publish(process, abilities, gateway)
     eraser = await _open_personal_data(process, gateway)
@@ -215,14 +217,6 @@ async def _open_personal_data(process: Process, gateway: Gateway) -> PersonErase
         scrub=storage.scrub,
     )
     return PersonEraser(parts, being_erased)
-
-
-def _limits(process: Process) -> UserLimits:
-    metrics = process.metrics
-    limits = UserLimits(process.settings, process.storage.limits, metrics.limits.refused)
-    metrics.observe(table.LIMITS_FAILING, lambda: int(limits.requests.is_down))
-    process.app.state.request_rates = limits.requests if limits.are_set else None
-    return limits
 
 
 def _webhooks(process: Process) -> tuple[WebhookWorker, UserWebhooks]:

@@ -19,7 +19,9 @@ from gateway.model.prices import cost_of
 from gateway.model.prices import window as window_in_force
 from gateway.model.side_calls import ModelCalls
 from gateway.schedules.schedule_editor import ScheduleEditor
+from gateway.service.limits import UserLimits
 from gateway.service.provider_keys import StoredCredentials
+from gateway.service.side_spending import SideSpending
 from gateway.settings import Settings
 from gateway.skills.library import SkillLibrary
 from gateway.skills.skill import FunctionSkill
@@ -51,6 +53,7 @@ class Abilities:
 
     model: Model
     calls: ModelCalls
+    limits: UserLimits
     schedules: ScheduleEditor
     memory: MemoryServices | None
     extractor: Extractor | None
@@ -74,14 +77,26 @@ async def open_abilities(process: Process) -> Abilities:
     """The skills are still to be looked at, and MCP servers are being connected: see `look_around`."""
     settings, storage, telemetry = process.settings, process.storage, process.telemetry
     model = await _open_model(process)
-    calls = ModelCalls(model, settings, telemetry.model_called)
+    limits = _limits(process)
+    spending = SideSpending(limits, storage.limits, is_closed_when_down=settings.limits_when_down == "closed")
+    calls = ModelCalls(model, settings, telemetry.model_called, spending)
     schedules = ScheduleEditor(storage.schedules, storage.sessions, settings)
     memory, extractor = await _open_memory(process, calls)
     artifact_store = open_artifact_store(settings, storage, on_event=telemetry.artifact_event)
     own = [artifact_skill(artifact_store), *schedule_skills(settings, schedules)]
     skills, servers = await _open_skills(process, memory, own)
     documents = memory and open_documents(settings, memory, skills, storage.exclusive)
-    return Abilities(model, calls, schedules, memory, extractor, artifact_store, skills, servers, documents)
+    return Abilities(
+        model, calls, limits, schedules, memory, extractor, artifact_store, skills, servers, documents
+    )
+
+
+def _limits(process: Process) -> UserLimits:
+    metrics = process.metrics
+    limits = UserLimits(process.settings, process.storage.limits, metrics.limits.refused)
+    metrics.observe(table.LIMITS_FAILING, lambda: int(limits.requests.is_down))
+    process.app.state.request_rates = limits.requests if limits.are_set else None
+    return limits
 
 
 async def _open_model(process: Process) -> Model:

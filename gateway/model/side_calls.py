@@ -8,8 +8,9 @@ into the same record (`ModelCall`).
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
+from gateway.cancellation_shield import finish
 from gateway.errors import GatewayError, ModelError
 from gateway.ids import new_operation_id, now_ms, trace_id_of
 from gateway.messages import Message, Usage, text_block
@@ -181,16 +182,34 @@ def request_of(model: str, instructions: str, text: str, *, max_tokens: int) -> 
     )
 
 
+class Spending(Protocol):
+    """What calls are charged to."""
+
+    async def take(self, request: ModelRequest, context: CallContext) -> Any:
+        """Takes what the call may use; the result is for `settle`. Raises errors.LimitReached,
+        errors.LimitsUnavailable: it must not be made."""
+        ...
+
+    async def settle(self, taken: Any, call: ModelCall) -> None:
+        """Charges what a call that is over used, however it ended. Raises nothing."""
+        ...
+
+
 class ModelCalls:
     """One per process. `report` is given each call once, when it is over, also a failed one; it must not
-    raise."""
+    raise. Calls are charged to `spending`; None: to nothing."""
 
     def __init__(
-        self, model: Model, settings: Settings, report: Callable[[ModelCall], None] = lambda _: None
+        self,
+        model: Model,
+        settings: Settings,
+        report: Callable[[ModelCall], None] = lambda _: None,
+        spending: Spending | None = None,
     ) -> None:
         self._model = model
         self._settings = settings
         self._report = report
+        self._spending = spending
 
     async def ask(
         self,
@@ -207,7 +226,9 @@ class ModelCalls:
 
         Raises:
             ModelError: the last failure of the endpoint; or the time was over (upstream_timeout).
+            LimitReached, LimitsUnavailable: no limit of whoever causes it has room for it; nothing was asked.
         """
+        taken = None if self._spending is None else await self._spending.take(request, context)
         joined = context.turn_id or context.operation
         call = ModelCall(
             model=request.model,
@@ -237,6 +258,8 @@ class ModelCalls:
             if spent is not None:
                 spent.add(call)
             self._report(call)
+            if self._spending is not None:
+                await finish(self._spending.settle(taken, call))
         return completion
 
     async def _answer(self, call: ModelCall, request: ModelRequest, attempts: int) -> Answer:

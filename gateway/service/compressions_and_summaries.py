@@ -231,7 +231,15 @@ class SessionHistory:
         model = deps.settings.model
         row = await deps.summariser.summarise_messages(session, messages, model=model, last=last)
         if known is None:
-            await deps.sessions.create(session_id, owner, None, now, project_id=project_id, role_id=role_id)
+            await deps.sessions.create(
+                session_id,
+                owner,
+                None,
+                now,
+                project_id=project_id,
+                role_id=role_id,
+                quota=deps.settings.session_quota,
+            )
         await deps.summaries.save(row)
         return row
 

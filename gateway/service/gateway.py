@@ -9,6 +9,7 @@ from gateway.service.artifacts import UserArtifacts
 from gateway.service.audit import UserAudit
 from gateway.service.client_tools import ClientResults
 from gateway.service.compressions_and_summaries import SessionHistory
+from gateway.service.costly_places import CostlyPlaces
 from gateway.service.dependencies import Dependencies
 from gateway.service.documents import DocumentedMemories
 from gateway.service.key_rotation import SecretRotation
@@ -68,6 +69,7 @@ class Gateway:
     holds: UserHolds
     retention: TenantRetention
     secrets: SecretRotation
+    places: CostlyPlaces
 
     @property
     def is_draining(self) -> bool:

@@ -15,7 +15,16 @@ import structlog
 
 from gateway.backlog import Backlog
 from gateway.bounded_dict import BoundedDict
-from gateway.errors import Conflict, GatewayError, LearningFailed, MemoryFull, NotFound, StorageError
+from gateway.errors import (
+    Conflict,
+    GatewayError,
+    LearningFailed,
+    LimitReached,
+    LimitsUnavailable,
+    MemoryFull,
+    NotFound,
+    StorageError,
+)
 from gateway.events.envelope import StoredEvent
 from gateway.ids import now_ms
 from gateway.memory.changes import Changed
@@ -264,6 +273,10 @@ class LearningWorker:
         except MemoryFull as full:
             # Its message contains memories.
             log.warning("memory_full", session_id=session_id, count=(full.details or {}).get("count"))
+        except (LimitReached, LimitsUnavailable) as error:  # it waits until there is room
+            log.info("memory_learning_waits", session_id=session_id, code=error.code)
+            self._backlog.failed(session_id, scope, gives_up=False)
+            return
         except GatewayError as error:
             _warn_of(session_id, error)
             if not self._gives_up(session_id, scope, error):

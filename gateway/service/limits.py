@@ -10,11 +10,12 @@ from gateway.errors import InvalidRequest, LimitReached, StorageError
 from gateway.history.tokens import START
 from gateway.ids import now_ms
 from gateway.lexical import estimate_tokens
+from gateway.messages import Usage
 from gateway.model.prices import cost_of
 from gateway.service.request_rates import Counted, RequestRates, counted_for
 from gateway.settings import Settings
 from gateway.settings.limit_rules import parse_rules
-from gateway.storage.limits import Charge, Held, LimitCounter, Limits, Standing, microdollars
+from gateway.storage.limits import Charge, Held, LimitCounter, Limits, SideUsage, Standing, microdollars
 from gateway.turn.budget import max_usage
 
 PROMPT = 4000
@@ -31,6 +32,10 @@ STANDINGS: ContextVar[list[Standing] | None] = ContextVar("limit_standings", def
 """Where the standings of the limits of a request are gathered, for the headers of its answer."""
 
 
+CALLER: ContextVar[Principal | None] = ContextVar("caller", default=None)
+"""Who makes the request that is being answered, and what it sets off."""
+
+
 class UserLimits:
     """One per process. `refused` is called with whom and what a limit that was reached is about."""
 
@@ -42,6 +47,7 @@ class UserLimits:
     ) -> None:
         rules = parse_rules(settings.limits)
         self._of_turns = [rule for rule in rules if rule.measure != "requests"]
+        self._of_spending = [rule for rule in rules if rule.measure in {"tokens", "cost"}]
         self._limits = limits
         self._max_tokens = settings.max_tokens
         self._models = settings.models
@@ -52,7 +58,7 @@ class UserLimits:
     @property
     def holds(self) -> Limits | None:
         """What running turns ask; None: nothing that they spend is limited."""
-        return self._limits if any(rule.measure in {"tokens", "cost"} for rule in self._of_turns) else None
+        return self._limits if self._of_spending else None
 
     def charges(self, who: Principal, model: str, text: str) -> Sequence[Charge]:
         """What a turn of theirs with that message takes. Raises errors.InvalidRequest (price_unknown): its
@@ -62,8 +68,34 @@ class UserLimits:
         now, tokens = now_ms(), PROMPT + round(START * estimate_tokens(text))
         return [self._charge(each, model, tokens, now) for each in counted_for(self._of_turns, who, model)]
 
+    def charges_of_call(self, who: Principal, model: str, most: Usage) -> Sequence[Charge]:
+        """What a call beside turns takes on their behalf that uses `most`. Raises errors.LimitReached
+        (price_unknown): its cost is limited, and nobody knows what its model costs."""
+        found: list[Charge] = []
+        for each in counted_for(self._of_spending, who, model):
+            if each.rule.who != "all" and not who.user_id:
+                continue
+            counter = _counter(each, now_ms())
+            if each.rule.measure == "tokens":
+                found.append(Charge(counter, "tokens", most.total))
+            elif (cost := cost_of(model, most)) is not None:
+                found.append(Charge(counter, "cost", microdollars(cost)))
+            else:
+                raise LimitReached(
+                    f"The price of {model} is not known, and the limit {each.rule.title} is on costs.",
+                    code="price_unknown",
+                    retryable=False,
+                    details={"policy": each.rule.title},
+                    standing=Standing(counter, 0),
+                )
+        return found
+
+    async def side_usage(self, who: Principal, since: int) -> Sequence[SideUsage]:
+        """What was used on their behalf beside turns. Raises errors.StorageError."""
+        return await self._limits.side_usage(who.user_id, since)
+
     def reached(self, error: LimitReached) -> None:
-        """Notes that a turn was refused."""
+        """Notes that a turn was refused, or a call beside turns."""
         standing = cast("Standing", error.standing)
         self._refused(standing.counter.whose, standing.counter.measure)
         show([standing])
@@ -87,6 +119,7 @@ class UserLimits:
             while await self._limits.settle(SETTLED) == SETTLED:
                 pass
             await self._limits.forget(now_ms() - FORGOTTEN_AFTER)
+            await self._limits.forget_calls(now_ms())
             await asyncio.sleep(SWEEP_EVERY)
 
     async def settle(self) -> None:

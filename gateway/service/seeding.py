@@ -57,6 +57,7 @@ async def seed(deps: Dependencies, session: SessionRow, messages: Sequence[SeedM
             blobs=deps.blobs,
             orphans=deps.orphans,
             quota=deps.settings.artifact_quota,
+            session_quota=deps.settings.session_quota,
         )
     except BaseException:
         await deps.attachments.withdraw(session.owner, made)

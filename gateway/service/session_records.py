@@ -17,6 +17,7 @@ from gateway.errors import (
     GatewayError,
     NotFound,
     QueueFull,
+    SessionsFull,
     StorageError,
     TooLarge,
     TurnInProgress,
@@ -133,7 +134,7 @@ class SessionRecords:
                 has_begun = True
                 try:
                     yield await self.import_(who, export)
-                except (BadImport, Conflict, ArtifactsFull, TooLarge, QueueFull) as error:
+                except (BadImport, Conflict, ArtifactsFull, SessionsFull, TooLarge, QueueFull) as error:
                     yield error
         except BadImport as error:
             if not has_begun:
@@ -147,6 +148,7 @@ class SessionRecords:
             errors.BadImport: the file is damaged or no export; nothing was imported.
             errors.TooLarge: it is larger than `max_import_size`.
             errors.Conflict: the id of the session or of a turn is taken.
+            errors.SessionsFull: the user's sessions would take more than their quota.
             errors.QueueFull: too many imports run; errors.Draining: the server is shutting down.
         """
         if self._draining.is_set():
@@ -169,6 +171,7 @@ class SessionRecords:
                 orphans=deps.orphans,
                 quota=deps.settings.artifact_quota,
                 tenant_quota=deps.settings.artifact_tenant_quota,
+                session_quota=deps.settings.session_quota,
                 ttl=deps.settings.artifact_ttl,
             )
         )

@@ -50,10 +50,16 @@ class UserSessions:
         project_id: str | None = None,
         role_id: str | None = None,
     ) -> SessionRow:
-        """Raises errors.SessionIdTaken: the caller has one of that id."""
+        """Raises errors.SessionIdTaken: the caller has one of that id; errors.SessionsFull."""
         async with self._new_id(who, session_id) as new_id:
             return await self._deps.sessions.create(
-                new_id, who.user_id, title, now_ms(), project_id=project_id, role_id=role_id
+                new_id,
+                who.user_id,
+                title,
+                now_ms(),
+                project_id=project_id,
+                role_id=role_id,
+                quota=self._deps.settings.session_quota,
             )
 
     async def seed(
@@ -107,6 +113,10 @@ class UserSessions:
             order=order,
             project_id=project_id,
         )
+
+    async def size_of_all(self, who: Principal) -> int:
+        """The bytes that the caller's sessions count against their quota."""
+        return await self._deps.sessions.size_of_all(who.user_id)
 
     async def where_found(self, query: str, rows: Sequence[SessionRow]) -> Mapping[str, MatchedText]:
         """The newest passage with the words of `query` in each of these sessions, which `list` found by it,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 import structlog
 
 from gateway.bounded_dict import BoundedDict
-from gateway.errors import GatewayError, NotFound
+from gateway.errors import GatewayError, LimitReached, LimitsUnavailable, NotFound
 from gateway.events.envelope import StoredEvent
 from gateway.events.session_changes import Title
 from gateway.ids import new_operation_id, now_ms
@@ -25,6 +25,9 @@ MAX_WAITING = 100
 """Sessions that wait for one; of those that come then the title stays."""
 MAX_REMEMBERED = 10_000
 """Sessions of which the first turn ran here and none is completed yet, and turns that run."""
+
+LONGEST_PAUSE = 900.0
+"""Seconds after which is looked again whether a limit has room."""
 
 _SHOWN = 2000  # characters of the message, and of the answer
 _MESSAGES = 20  # in which the answer is looked for
@@ -50,6 +53,7 @@ class TitleWorker:
         self._turns = BoundedDict[str, TurnRow](MAX_REMEMBERED)
         self._first = BoundedDict[str, str](MAX_REMEMBERED)  # by session, the message that its title is from
         self._waiting = asyncio.Queue[tuple[TurnRow, str]](MAX_WAITING)
+        self._paused = 0
         deps.bus.watch(self.watch)
 
     def replay(self, session_id: str, events: Sequence[StoredEvent]) -> None:
@@ -93,11 +97,27 @@ class TitleWorker:
                 await self._entitle(turn, message)
             except NotFound:
                 pass  # the session was deleted meanwhile
+            except (LimitReached, LimitsUnavailable) as error:
+                self._wait(turn, message, error)
             except (GatewayError, ValueError) as error:
                 code = error.code if isinstance(error, GatewayError) else "answer_invalid"
                 log.warning("title_failed", session_id=turn.session_id, turn_id=turn.id, code=code)
             finally:
                 self._waiting.task_done()
+
+    def _wait(self, turn: TurnRow, message: str, error: GatewayError) -> None:
+        """It is tried again when a limit may have room, unless too many wait for that."""
+        if self._paused >= MAX_WAITING:
+            log.warning("title_failed", session_id=turn.session_id, code=error.code)
+            return
+        self._paused += 1
+        seconds = min((error.details or {}).get("retry_after", LONGEST_PAUSE), LONGEST_PAUSE)
+
+        def again() -> None:
+            self._paused -= 1
+            self._add(turn, message)
+
+        asyncio.get_running_loop().call_later(seconds, again)
 
     async def _entitle(self, turn: TurnRow, message: str) -> None:
         """Raises GatewayError; ValueError: the answer is no title."""

@@ -8,7 +8,7 @@ import structlog
 
 from gateway.artifacts.store_events import Swept
 from gateway.backlog import Failures
-from gateway.errors import GatewayError
+from gateway.errors import GatewayError, LimitReached
 from gateway.ids import now_ms
 from gateway.service.archiver import Archiver, summarise
 from gateway.service.dependencies import Dependencies
@@ -69,6 +69,7 @@ class Upkeep:
             self._sweep,
             self._sweep_parts,
             self._settle_erasures,
+            self._count_sessions,
             self._summarise_idle,
             self._tell_memory_of_holds,
             self._apply_retention,
@@ -83,6 +84,11 @@ class Upkeep:
                 failed = error
         if failed is not None:
             raise failed
+
+    async def _count_sessions(self) -> None:
+        """Counts the bytes of sessions that a version made which did not."""
+        for session_id in await self._deps.sessions.unsized(BATCH):
+            await self._deps.sessions.count(session_id)
 
     async def _sweep(self) -> None:
         await self._deps.artifact_store.sweep(now_ms())
@@ -142,6 +148,9 @@ class Upkeep:
                 self._archiver.ended(session)
             except BaseException as error:  # noqa: BLE001 - every kind, see _log_failure
                 failed.add(session_id)
+                if isinstance(error, LimitReached):  # of this user's; others have theirs
+                    log.info("summary_waits", session_id=session_id, code=error.code)
+                    continue
                 _log_failure("summary_failed", session_id, error)
                 return  # the others may fail for the same reason, and each attempt is paid for
 

@@ -417,6 +417,13 @@ class Settings(BaseSettings):
         False, description="Whether a model summarises an artifact when somebody looks at its compact form."
     )
 
+    session_quota: int = Field(
+        1_073_741_824,
+        ge=8192,
+        description="Bytes of what was said in all sessions of one user: messages with tool calls and their "
+        "results; each session counts 4096 besides. On the disk they take about three times that.",
+    )
+
     # Limits
     limits: LimitRules = Field(
         (),

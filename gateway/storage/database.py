@@ -33,6 +33,9 @@ class OwnerLock(NamedTuple):
     others: tuple[str, ...] = ()
 
 
+SEARCH_TIME = 5.0
+"""Seconds of a database's work for one search."""
+
 Lock = SessionLock | OwnerLock
 """What a transaction has to itself, where several run at once. An owner is locked before a session."""
 
@@ -112,6 +115,16 @@ class Database(Protocol):
         statement needs none.
 
         Raises:
+            errors.StorageError: the database could not do it.
+        """
+        ...
+
+    async def search(self, work: Callable[[Connection], T], *, snapshot: bool = True) -> T:
+        """As `read`, of a work whose statements look through much: on a connection of its own, so that
+        nothing else waits behind it, and for SEARCH_TIME at most.
+
+        Raises:
+            errors.SearchTooLong: a statement was interrupted.
             errors.StorageError: the database could not do it.
         """
         ...

@@ -76,7 +76,8 @@ WAITING = literal_column("'accepted'", Text)
 # the turn has that runs, or ran last. `pinned_at` and `archived_at` are when its owner did so; `title_by`
 # says who gave it its title, NULL where that is the beginning of its first message. `shared` is what members
 # of its project may do with it; NULL: nothing, it is its owner's alone. `archive_days` and
-# `delete_days` are its own retention (see `storage/retention`), NULL where it has none.
+# `delete_days` are its own retention (see `storage/retention`), NULL where it has none. `size` are the bytes
+# that it counts, up to the message `sized_to` (see `sessions/session_sizes.py`).
 sessions = Table(
     "sessions",
     metadata,
@@ -103,6 +104,8 @@ sessions = Table(
     Column("shared", Text),
     Column("archive_days", BigInteger),
     Column("delete_days", BigInteger),
+    Column("size", BigInteger),
+    Column("sized_to", BigInteger),
 )
 _by_time = (sessions.c.owner, sessions.c.updated_at, sessions.c.id)
 Index("sessions_by_time", *_by_time)
@@ -112,6 +115,8 @@ Index("sessions_pinned", *_by_time, **where(_pinned))
 Index("sessions_archived", *_by_time, **where(_archived))
 _shared = text("shared IS NOT NULL")
 Index("sessions_shared", sessions.c.project_id, sessions.c.updated_at, sessions.c.id, **where(_shared))
+_unsized = text("size IS NULL")
+Index("sessions_to_size", sessions.c.id, **where(_unsized))
 _to_read = text("learned_to IS NOT NULL")
 Index("sessions_to_read", sessions.c.id, **where(_to_read))
 
@@ -480,6 +485,14 @@ artifact_totals = Table(
     Column("used", BigInteger, nullable=False),
 )
 
+# What all sessions of an owner count, kept up in the same way.
+session_totals = Table(
+    "session_totals",
+    metadata,
+    Column("owner", Text, primary_key=True, nullable=False),
+    Column("size", BigInteger, nullable=False),
+)
+
 # Which sessions refer to an artifact: it was made, attached or read there. Those are not expired.
 artifact_uses = Table(
     "artifact_uses",
@@ -793,6 +806,22 @@ limit_holds = Table(
     Column("user_id", Text),
 )
 Index("limit_holds_by_counter", limit_holds.c.name, limit_holds.c.began)
+
+# What models were asked for on a user's behalf beside their turns' answers, by the day (in days since 1970,
+# UTC). `cost` is in microdollars, of calls whose price is known; `unpriced` are the others.
+side_calls = Table(
+    "side_calls",
+    metadata,
+    Column("owner", Text, primary_key=True, nullable=False),
+    Column("day", BigInteger, primary_key=True, nullable=False, autoincrement=False),
+    Column("purpose", Text, primary_key=True, nullable=False),
+    Column("model", Text, primary_key=True, nullable=False),
+    Column("calls", NUMBER, nullable=False),
+    Column("input_tokens", BigInteger, nullable=False),
+    Column("output_tokens", BigInteger, nullable=False),
+    Column("cost", BigInteger, nullable=False),
+    Column("unpriced", NUMBER, nullable=False),
+)
 
 # Keys of the model's provider (see `ProviderKey`), encrypted, bound to their row; user_id '': the tenant's.
 provider_keys = Table(

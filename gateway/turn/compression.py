@@ -1,7 +1,13 @@
 """Compression inside a turn: when the view has grown too long, by our estimate or by the endpoint's
 answer."""
 
-from gateway.errors import CompressionFailed, Conflict, NothingToCompress
+from gateway.errors import (
+    CompressionFailed,
+    Conflict,
+    LimitReached,
+    LimitsUnavailable,
+    NothingToCompress,
+)
 from gateway.events.lifecycle import IterationSuperseded, TurnWarning
 from gateway.events.session_changes import Compression
 from gateway.history.tokens import overhead_of
@@ -86,7 +92,7 @@ async def _compress(turn: TurnContext, trigger: Trigger) -> bool:
             added=overhead_of(then.system, then.tools) - overhead,
             context=CallContext(turn.row.owner, session_id, turn.row.id),
         )
-    except (NothingToCompress, CompressionFailed, Conflict):
+    except (NothingToCompress, CompressionFailed, Conflict, LimitReached, LimitsUnavailable):
         turn.incompressible = True  # not again in this turn
         return False
     history, reason = await revalidate(turn, await turn.deps.sessions.history(session_id))

@@ -40,7 +40,7 @@ from gateway.storage.holds.statements import SqlHolds
 from gateway.storage.installation import Installation
 from gateway.storage.installation.statements import SqlInstallation
 from gateway.storage.limits import Limits
-from gateway.storage.limits.statements import SqlLimits
+from gateway.storage.limits.store import SqlLimits
 from gateway.storage.log import Bus, EventLog
 from gateway.storage.log.bus import MemoryBus
 from gateway.storage.log.event_log import EventDatabase, SqlEventLog

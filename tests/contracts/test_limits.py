@@ -10,7 +10,7 @@ from sqlalchemy import select
 from gateway.errors import LimitReached
 from gateway.messages import Message, Usage, text_block
 from gateway.storage.limits import Charge, Held, LimitCounter, Spent, Standing
-from gateway.storage.limits.statements import SqlLimits
+from gateway.storage.limits.store import SqlLimits
 from gateway.storage.log import Closing
 from gateway.storage.schema import limit_counters
 from gateway.storage.turns import Accepted, NewTurn, OnConflict

@@ -1,12 +1,19 @@
 """What storage owes about finding sessions by what was said in them."""
 
-from collections.abc import Sequence
+import asyncio
+import threading
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import pytest
 
-from gateway.storage.sessions import MarkedText
+from gateway.errors import SearchTooLong
+from gateway.lexical import places
+from gateway.storage.postgres import postgres_database
+from gateway.storage.sessions import MarkedText, search_excerpts
+from gateway.storage.sqlite import sqlite_file
 from gateway.wiring import Storage
+from tests.loopback import TIMEOUT
 from tests.storage.saying import add_turn, archive, ask, finish
 from tests.storage.writing import OWNER, Factory, accepted, writer_of
 
@@ -325,3 +332,53 @@ async def test_the_index_survives_a_restart(factory: Factory, tmp_path: Path) ->
     async with factory(tmp_path) as second:
         assert await found(second, "answer") == ["s1"]
         assert await second.search.due(limit=9) == ["s2"]
+
+
+async def test_nothing_waits_behind_searches(storage: Storage) -> None:
+    """However many of them there are, and however long they take: they have connections of their own."""
+    database, go_on = storage.sessions.database, threading.Event()
+    searches = [asyncio.create_task(database.search(lambda _: go_on.wait(TIMEOUT))) for _ in range(10)]
+    try:
+        assert await asyncio.wait_for(database.read(lambda _: "read"), TIMEOUT) == "read"
+        assert await asyncio.wait_for(database.write(lambda _: "written"), TIMEOUT) == "written"
+        assert not any(search.done() for search in searches)
+    finally:
+        go_on.set()
+    assert all(await asyncio.gather(*searches))
+
+
+async def test_a_search_that_takes_too_long_is_given_up(
+    storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In words that say what to do; the next one works."""
+    for module in (sqlite_file, postgres_database):
+        monkeypatch.setattr(module, "SEARCH_TIME", 0.1)
+    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+    database = storage.sessions.database
+
+    with pytest.raises(SearchTooLong, match="rarer words") as refused:
+        await database.search(lambda connection: connection.exec_driver_sql(endless).all())
+
+    assert refused.value.code == "search_too_long"
+    assert await database.search(lambda connection: connection.exec_driver_sql("SELECT 1").scalar()) == 1
+    await add_turn(storage, "s", "t", "hello", "Good day.")
+    await storage.search.index("s")
+    assert await found(storage, "hello") == ["s"]
+
+
+async def test_of_long_messages_only_what_surrounds_the_words_is_read(
+    storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However often they are in it; the excerpt is that of the first place."""
+    read: list[int] = []
+
+    def counted(text: str, words: Collection[str]) -> list[tuple[int, int, str]]:
+        read.append(len(text))
+        return places(text, words)
+
+    monkeypatch.setattr(search_excerpts, "places", counted)
+    await add_turn(storage, "s", "t", f"{'filler ' * 2000} a common word {'common ' * 60_000}", "Yes.")
+    await storage.search.index("s")
+
+    assert "filler a [common] word [common]" in (await where(storage, "common"))["s"][2]
+    assert sum(read) <= 3 * search_excerpts.MAX_READ

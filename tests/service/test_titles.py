@@ -7,7 +7,11 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
+from gateway.errors import LimitReached
+from gateway.model.base import ModelRequest
+from gateway.model.side_calls import CallContext
 from gateway.service import title_worker
+from gateway.service.side_spending import SideSpending, Taken
 from gateway.settings import Settings
 from tests.harness import TIMEOUT, Client, running_gateway
 from tests.invariants import violations
@@ -90,6 +94,27 @@ async def test_no_model_is_asked_unless_the_setting_says_so(client: Client) -> N
     await client.chat(ASKED, session_id="s")
     assert await title(client, "s") == (FORMER, None)
     assert 'gateway_purpose="title"' not in (await client.get("/metrics")).text
+
+
+async def test_a_title_for_which_a_limit_has_no_room_waits_for_it(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And is made then."""
+    monkeypatch.setattr(title_worker, "LONGEST_PAUSE", 0.01)
+    take, refused = SideSpending.take, list[str]()
+
+    async def spent(self: SideSpending, request: ModelRequest, context: CallContext) -> Taken:
+        if len(refused) < 3:
+            refused.append(request.model)
+            raise LimitReached("spent", code="budget_exhausted", retryable=False, details={}, standing=None)
+        return await take(self, request, context)
+
+    monkeypatch.setattr(SideSpending, "take", spent)
+    async with running_gateway(settings.model_copy(update={"titles": True})) as client:
+        await client.chat(ASKED, session_id="s")
+        await titled(client, "s")
+        assert await title(client, "s") == (MADE, "model")
+    assert len(refused) == 3
 
 
 async def test_a_title_that_fails_is_logged_and_changes_nothing(

@@ -209,12 +209,18 @@ async def test_its_pools_are_measured(tmp_path: Path) -> None:
         assert set(pools.use().values()) == {PoolUse(0, 0, 0)}
         held = [asyncio.create_task(database.read(hold)) for _ in range(3)]
         await asyncio.to_thread(inside.wait, TIMEOUT)
-        assert pools.use() == {"sessions read": PoolUse(1, 0, 2), "sessions write": PoolUse(0, 0, 0)}
+        idle = PoolUse(0, 0, 0)
+        assert pools.use() == {
+            "sessions read": PoolUse(1, 0, 2),
+            "sessions search": idle,
+            "sessions write": idle,
+        }
         go_on.set()
         await asyncio.gather(*held)
         await database.write(partial(add, "a"))
+        await database.search(lambda _: None)
         assert set(pools.use().values()) == {PoolUse(0, 1, 0)}
-    assert sorted(waits) == ["sessions read"] * 3 + ["sessions write"]
+    assert sorted(waits) == ["sessions read"] * 3 + ["sessions search", "sessions write"]
 
 
 async def test_the_memory_has_no_thread_for_appends(tmp_path: Path) -> None:

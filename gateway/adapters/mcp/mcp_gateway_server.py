@@ -28,7 +28,7 @@ from starlette.types import Message, Receive, Scope, Send
 from gateway import __version__
 from gateway.adapters.mcp import mcp_chat_tool, mcp_resources
 from gateway.adapters.mcp.mcp_memory_server import McpUser, call, memory_tool, no_tool, offered, result
-from gateway.errors import GatewayError, NotFound
+from gateway.errors import GatewayError, NotFound, QueueFull
 from gateway.http.requests import ApiRequest
 from gateway.tools.base import FunctionTool
 
@@ -85,7 +85,11 @@ async def _call_tool(
     if memory is None or params.name != memory.spec.name:
         known = mcp_chat_tool.NAME if memory is None else f"{mcp_chat_tool.NAME} and {memory.spec.name}"
         return no_tool(params.name, known)
-    return await call(memory, NOBODY, context, params)
+    try:
+        async with request.gateway.places.taken("search", request.principal.user_id):
+            return await call(memory, NOBODY, context, params)
+    except QueueFull as error:
+        return result(f"{error.code}: {error.message}", is_error=True)
 
 
 async def _list_resources(
@@ -106,8 +110,10 @@ async def _list_templates(
 async def _read_resource(
     context: ServerRequestContext[Any], params: ReadResourceRequestParams
 ) -> ReadResourceResult:
+    request = _request_of(context)
     try:
-        return await mcp_resources.read(_request_of(context), params.uri)
+        async with request.gateway.places.taken("copy", request.principal.user_id):
+            return await mcp_resources.read(request, params.uri)
     except GatewayError as error:
         raise _refused(error) from None
 

@@ -15,12 +15,13 @@ from gateway.storage.sessions.copies import Moment
 
 @dataclass(slots=True)
 class Checked:
-    """What a sound file of `size` bytes holds, and where: offsets of the first line of each kind, of the
-    message at each position at which a version begins, of the artifacts, and of the first part of each
-    content, by its hash (0: it has none). `began` and `feedback` as in `Incoming`."""
+    """What a sound file of `size` bytes holds, `said` of them in messages, and where: offsets of the first
+    line of each kind, of the message at each position at which a version begins, of the artifacts, and of the
+    first part of each content, by its hash (0: it has none). `began` and `feedback` as in `Incoming`."""
 
     moment: Moment
     size: int
+    said: int
     counts: Counter[str]
     starts: dict[str, int]
     messages_from: dict[int, int]
@@ -62,6 +63,7 @@ def check(file: BinaryIO) -> Checked:
     return Checked(
         moment,
         lines.at,
+        found.said,
         found.counts,
         found.starts,
         found.covered.places,

@@ -90,6 +90,7 @@ class Check:
     gaps: SequenceGaps = field(default_factory=SequenceGaps)
     form: int = FORMAT
     counts: Counter[str] = field(default_factory=Counter[str])
+    said: int = 0
     starts: dict[str, int] = field(default_factory=dict[str, int])
     feedback: dict[str, Feedback] = field(default_factory=dict[str, Feedback])
 
@@ -204,6 +205,7 @@ class Check:
             f"it is not the message at position {position}",
         )
         check_content(value["content"], value["role"])
+        self.said += len(line)
         if value["usage"] is not None:
             usage = valid(lambda: Usage.model_validate(value["usage"], strict=True))
             written = orjson.dumps(usage.model_dump())

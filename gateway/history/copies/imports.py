@@ -66,6 +66,7 @@ async def import_session(
     blobs: Blobs,
     quota: int,
     tenant_quota: int | None = None,
+    session_quota: int | None = None,
     ttl: float,
     most_rows: int = MAX_ROWS,
 ) -> SessionRow:
@@ -73,13 +74,13 @@ async def import_session(
     not have exported it; `new_id` says which id it gets in the place of its own. With more than `most_rows`
     events and messages it is an archived one. `quota` is what all artifacts of the owner may take, in bytes,
     `tenant_quota` what those of all users of their tenant may; none stays for longer than `ttl` seconds
-    without a session.
+    without a session. `session_quota` is what all sessions of the owner may count.
 
     Must not be cancelled: it would be unknown whether the archives it wrote belong to a session.
 
     Raises:
         errors.BadImport: the file is damaged or no export; `details` has the number of the line.
-        errors.Conflict, errors.ArtifactsFull: see `Copies.add`.
+        errors.Conflict, errors.ArtifactsFull, errors.SessionsFull: see `Copies.add`.
         errors.StorageError: the database or the blob store failed. In all cases nothing was added.
     """
     checked = await asyncio.to_thread(check, file)
@@ -99,7 +100,8 @@ async def import_session(
             await begin(path)
             await blobs.put(path, content_of(file, checked.contents[sha256]))
         incoming = await _incoming(file, checked, blobs, begin, most_rows, session=session, ttl=ttl)
-        return await copies.add(owner, incoming._replace(contents=contents), quota, tenant_quota)
+        incoming = incoming._replace(contents=contents, session_quota=session_quota)
+        return await copies.add(owner, incoming, quota, tenant_quota)
     finally:  # of what came to nothing, and contents of which every artifact was there already
         await clear(orphans, blobs, begun)
 
@@ -133,6 +135,7 @@ async def _incoming(
         _artifacts(file, checked, session_id, ttl),
         began=checked.began,
         feedback=checked.feedback,
+        said=checked.said,
     )
     rows = checked.counts["message"] + checked.counts["event"]
     if rows <= most_rows and checked.size <= MAX_ROWS_SIZE:

@@ -52,13 +52,14 @@ async def seed_session(
     blobs: Blobs,
     orphans: Orphans,
     quota: int,
+    session_quota: int | None = None,
 ) -> SessionRow:
     """Adds the session `row`, which is new, with these turns; their tokens and cost are unknown. With very
     many of them it is an archived one. `model` is the one of its next turns unless they name another. Must
     not be cancelled, as `import_session`.
 
     Raises:
-        errors.Conflict, errors.ArtifactsFull: see `Copies.add`.
+        errors.Conflict, errors.ArtifactsFull, errors.SessionsFull: see `Copies.add`.
         errors.StorageError: nothing was added.
     """
     seeding = _Seeding(row.id, model, row.created_at)
@@ -81,7 +82,15 @@ async def seed_session(
         instructions=None,
         branch=None,
     )
-    incoming = Incoming(Moment(session, (), None), {}, seeding.turns, began=seeding.began, seeded=True)
+    incoming = Incoming(
+        Moment(session, (), None),
+        {},
+        seeding.turns,
+        began=seeding.began,
+        seeded=True,
+        said=sum(len(each.input.encode()) + len(each.answer.encode()) for each in turns),
+        session_quota=session_quota,
+    )
     size = sum(len(each.body) for each in seeding.events) * 2
     if len(seeding.events) + len(seeding.messages) <= MAX_ROWS and size <= MAX_ROWS_SIZE:
         return await copies.add(

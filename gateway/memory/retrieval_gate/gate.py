@@ -8,7 +8,7 @@ from typing import Annotated, Literal, get_args
 import structlog
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
-from gateway.errors import ModelError
+from gateway.errors import GatewayError, ModelError, RequestRefused
 from gateway.ids import DAY_MS
 from gateway.memory.retrieval_gate.cues import Cues, TimeRange, read
 from gateway.memory.validation import WORK_TYPES, clean
@@ -145,9 +145,10 @@ class RetrievalGate:
             return by_rules
         try:
             judged = await _ask(self._calls, self._name, message, context)
-        except (ModelError, ValueError) as error:
-            code = error.code if isinstance(error, ModelError) else "answer_invalid"
-            log.warning("memory_control_failed", model=self._name, code=code)
+        except (ModelError, RequestRefused, ValueError) as error:
+            code = error.code if isinstance(error, GatewayError) else "answer_invalid"
+            tell = log.info if isinstance(error, RequestRefused) else log.warning
+            tell("memory_control_failed", model=self._name, code=code)
             return _noted(by_rules, "The model that was asked gave no usable answer.")
         return _judged(judged, by_rules, budget)
 

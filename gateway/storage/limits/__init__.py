@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
 from gateway.errors import LimitReached
+from gateway.messages import Usage
 
 HELD_FOR = 5
 """Seconds after which what open turns hold is asked for again."""
@@ -72,6 +73,31 @@ class Standing:
         return max(0, self.counter.most - self.used - self.held)
 
 
+@dataclass(frozen=True, slots=True)
+class SideCall:
+    """One that is over, on behalf of `owner`. `cost` is in microdollars; None: no price is known."""
+
+    owner: str
+    purpose: str
+    model: str
+    usage: Usage
+    cost: int | None
+    at: int
+
+
+class SideUsage(NamedTuple):
+    """What the calls of one purpose beside turns used with a model: tokens that were read and written,
+    microdollars as far as prices are known, and how many calls are `unpriced`."""
+
+    purpose: str
+    model: str
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cost: int
+    unpriced: int
+
+
 class Spent(NamedTuple):
     """Tokens and microdollars; None: at an unknown price."""
 
@@ -103,6 +129,23 @@ class Limits(TurnLimits, Protocol):
         """How they stand now, turns that are over settled."""
         ...
 
+    async def take_for_call(self, charges: Sequence[Charge], at: int) -> None:
+        """Takes the amounts of all `charges` for a model call beside turns. Raises errors.LimitReached: there
+        is no room for one of them, and nothing is taken."""
+        ...
+
+    async def settle_call(self, changes: Sequence[tuple[LimitCounter, int]], call: SideCall | None) -> None:
+        """Changes what is used of counters by so much, and counts the call that is over."""
+        ...
+
+    async def side_usage(self, owner: str, since: int) -> Sequence[SideUsage]:
+        """What calls beside turns used on behalf of a user since that day, by purpose and model."""
+        ...
+
+    async def forget_calls(self, now: int) -> None:
+        """Removes what is too old to be asked for."""
+        ...
+
     async def settle(self, most: int) -> int:
         """Settles up to `most` holds of turns that are over; how many there were."""
         ...
@@ -113,7 +156,7 @@ class Limits(TurnLimits, Protocol):
         ...
 
 
-def limit_reached(standing: Standing, wanted: int, now: int) -> LimitReached:
+def limit_reached(standing: Standing, wanted: int, now: int, what: str = "this turn") -> LimitReached:
     """The refusal of what would take `wanted` more than there is room for."""
     counter = standing.counter
     is_budget = counter.measure in {"tokens", "cost"}
@@ -125,7 +168,7 @@ def limit_reached(standing: Standing, wanted: int, now: int) -> LimitReached:
     wait = HELD_FOR if is_held or not counter.ends else max(1, -(-(counter.ends - now) // 1000))
     message = f"The limit {counter.title} of {amounts['limit']:,} has {amounts['left']:,} left"
     if is_budget:
-        message += f", and this turn may take {amounts['wanted']:,}"
+        message += f", and {what} may take {amounts['wanted']:,}"
     if is_held and is_budget:
         message += "; turns that are open hold the rest"
     message += f". Try again in {in_words(wait)}." if wanted <= counter.most else "; operators can give more."

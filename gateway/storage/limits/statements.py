@@ -19,7 +19,7 @@ from sqlalchemy import (
     update,
 )
 
-from gateway.storage.database import Prepared, Store, reads, writes
+from gateway.storage.database import Prepared
 from gateway.storage.limits import Charge, Held, LimitCounter, Spent, Standing, limit_reached, microdollars
 from gateway.storage.row_codec import usage_of
 from gateway.storage.schema import limit_counters, limit_holds, messages, turns
@@ -112,14 +112,14 @@ def charge(
         if each.per_token:
             before = _tokens_before(connection, session_id) if before is None else before
             amount += round(each.per_token * before)
-        used = _settled(connection, counter)
-        held = HELD.value(connection, **_key(counter), but_of=turn_id)
+        used = settled(connection, counter)
+        held = HELD.value(connection, **counter_key(counter), but_of=turn_id)
         if used + held + amount > counter.most:
             raise limit_reached(Standing(counter, used, held), amount, at)
         HOLD.run(
             connection,
             turn_id=turn_id,
-            **_key(counter),
+            **counter_key(counter),
             ends=counter.ends,
             title=counter.title,
             measure=each.measure,
@@ -144,14 +144,14 @@ def raise_hold(connection: Connection, turn_id: str, spent: Spent, following: Sp
             wanted = most + 1  # an unknown price is never 0
         if wanted <= amount:
             continue
-        used = _settled(connection, counter)
-        others = HELD.value(connection, **_key(counter), but_of=turn_id)
+        used = settled(connection, counter)
+        others = HELD.value(connection, **counter_key(counter), but_of=turn_id)
         if used + others + wanted > most:
-            CHANGE.run(connection, **_key(counter), of_turn=turn_id, amount=spent.of(measure))
+            CHANGE.run(connection, **counter_key(counter), of_turn=turn_id, amount=spent.of(measure))
             return Standing(counter, used, others + spent.of(measure))
         raised.append((counter, wanted))
     for counter, wanted in raised:
-        CHANGE.run(connection, **_key(counter), of_turn=turn_id, amount=wanted)
+        CHANGE.run(connection, **counter_key(counter), of_turn=turn_id, amount=wanted)
     return None
 
 
@@ -159,16 +159,16 @@ def take(connection: Connection, counter: LimitCounter, wanted: int) -> tuple[in
     used = _locked(connection, counter)
     granted = max(0, min(wanted, counter.most - used))
     if granted:
-        ADD.run(connection, **_key(counter), more=granted)
+        ADD.run(connection, **counter_key(counter), more=granted)
     return granted, used + granted
 
 
 def standings(connection: Connection, counters: Sequence[LimitCounter]) -> Sequence[Standing]:
     found: list[Standing] = []
     for counter in counters:
-        used = USED.value(connection, **_key(counter)) or 0
-        held = HELD.value(connection, **_key(counter), but_of="")
-        for _, measure, amount, *row in ENDED.all(connection, **_key(counter)):
+        used = USED.value(connection, **counter_key(counter)) or 0
+        held = HELD.value(connection, **counter_key(counter), but_of="")
+        for _, measure, amount, *row in ENDED.all(connection, **counter_key(counter)):
             used, held = used + _used_by(measure, amount, *row), held - amount
         found.append(Standing(counter, used, held))
     return found
@@ -177,7 +177,7 @@ def standings(connection: Connection, counters: Sequence[LimitCounter]) -> Seque
 def settle(connection: Connection, most: int) -> int:
     found = sorted(TO_SETTLE.all(connection, most=most), key=lambda row: row[:2])
     for name, began, ends, user_id in found:
-        _settled(connection, LimitCounter(name, "", 0, began, ends, user_id))
+        settled(connection, LimitCounter(name, "", 0, began, ends, user_id))
     return len(found)
 
 
@@ -187,30 +187,30 @@ def forget(connection: Connection, before: int) -> None:
 
 def _count(connection: Connection, counter: LimitCounter, amount: int, at: int) -> Standing:
     for _ in range(2):
-        if TAKE.run(connection, **_key(counter), more=amount, most=counter.most).rowcount:
-            return Standing(counter, USED.value(connection, **_key(counter)))
+        if TAKE.run(connection, **counter_key(counter), more=amount, most=counter.most).rowcount:
+            return Standing(counter, USED.value(connection, **counter_key(counter)))
         _ensure(connection, counter)
-    used = USED.value(connection, **_key(counter))
+    used = USED.value(connection, **counter_key(counter))
     raise limit_reached(Standing(counter, used), amount, at)
 
 
-def _settled(connection: Connection, counter: LimitCounter) -> int:
+def settled(connection: Connection, counter: LimitCounter) -> int:
     """What is used of a counter, whose row is locked from here on, with the turns that are over."""
     used, more = _locked(connection, counter), 0
-    for turn_id, *row in ENDED.all(connection, **_key(counter)):
+    for turn_id, *row in ENDED.all(connection, **counter_key(counter)):
         more += _used_by(*row)
-        RELEASE.run(connection, **_key(counter), of_turn=turn_id)
+        RELEASE.run(connection, **counter_key(counter), of_turn=turn_id)
     if more:
-        ADD.run(connection, **_key(counter), more=more)
+        ADD.run(connection, **counter_key(counter), more=more)
     return used + more
 
 
 def _locked(connection: Connection, counter: LimitCounter) -> int:
     """What is used of a counter, whose row is locked from here on."""
-    used = LOCK.value(connection, **_key(counter))
+    used = LOCK.value(connection, **counter_key(counter))
     if used is None:
         _ensure(connection, counter)
-        used = LOCK.value(connection, **_key(counter))
+        used = LOCK.value(connection, **counter_key(counter))
     return used
 
 
@@ -234,18 +234,8 @@ def _tokens_before(connection: Connection, session_id: str) -> int:
 
 
 def _ensure(connection: Connection, counter: LimitCounter) -> None:
-    ENSURE.run(connection, **_key(counter), ends=counter.ends, user_id=counter.user_id)
+    ENSURE.run(connection, **counter_key(counter), ends=counter.ends, user_id=counter.user_id)
 
 
-def _key(counter: LimitCounter) -> dict[str, Any]:
+def counter_key(counter: LimitCounter) -> dict[str, Any]:
     return {"name": counter.name, "start": counter.began}
-
-
-class SqlLimits(Store):
-    """The `Limits` protocol."""
-
-    raise_hold = writes(raise_hold)
-    take = writes(take)
-    standings = reads(standings)
-    settle = writes(settle)
-    forget = writes(forget)

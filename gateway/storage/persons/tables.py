@@ -27,7 +27,9 @@ from gateway.storage.schema import (
     retention_rules,
     schedule_runs,
     schedules,
+    session_totals,
     sessions,
+    side_calls,
     sign_ins,
     skill_switches,
     summaries,
@@ -89,6 +91,8 @@ PERSONAL: tuple[PersonalTable, ...] = (
     PersonalTable(turns, turns.c.owner, "session", secret=frozenset({"input", "attachments", "mark"})),
     PersonalTable(sessions, sessions.c.owner, "session", is_exported=False),
     PersonalTable(artifact_totals, artifact_totals.c.owner, is_exported=False),
+    PersonalTable(session_totals, session_totals.c.owner, is_exported=False),
+    PersonalTable(side_calls, side_calls.c.owner),
     # They end with their period: an erasure must give no new budget.
     PersonalTable(limit_holds, limit_holds.c.user_id, "renamed", is_exported=False),
     PersonalTable(limit_counters, limit_counters.c.user_id, "renamed"),

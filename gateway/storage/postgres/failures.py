@@ -12,7 +12,8 @@ SERIALIZATION, DEADLOCK, UNIQUE = "40001", "40P01", "23505"
 # postgresql.org/docs/current/errcodes-appendix.html; two characters are a class.
 FULL = "53100"
 READ_ONLY = "25006"
-BUSY = ("53300", "55P03", "57014")
+TOO_LONG = "57014"
+BUSY = ("53300", "55P03", TOO_LONG)
 """Too many connections, a lock that was not to be had in time, a statement that took too long."""
 QUOTING = ("22", "23")
 """Data that is refused, and constraints: these messages quote what was to be stored."""

@@ -10,15 +10,15 @@ from typing import Any, Self, TypeVar
 import psycopg
 from sqlalchemy import Connection
 
-from gateway.errors import StorageError
+from gateway.errors import SearchTooLong, StorageError
 from gateway.ids import new_replica_id
-from gateway.storage.database import ConnectionPools, Lock, PoolUse, Transaction, sent
+from gateway.storage.database import SEARCH_TIME, ConnectionPools, Lock, PoolUse, Transaction, sent
 from gateway.storage.log.group_commit import Deliver, Flushed, GroupCommit
 from gateway.storage.migrations import log_newer
 from gateway.storage.postgres.commits import PostgresCommits
 from gateway.storage.postgres.connections import ConnectionPool, ServerAddress, raw_of
 from gateway.storage.postgres.event_rows import read_page
-from gateway.storage.postgres.failures import for_caller, is_lost
+from gateway.storage.postgres.failures import TOO_LONG, for_caller, is_lost, state_of
 from gateway.storage.postgres.migrating import check_revisions, newer_schemas
 from gateway.storage.postgres.notify_channels import announce
 from gateway.storage.postgres.pooler_check import refuse_pooler
@@ -33,6 +33,8 @@ from gateway.storage.postgres.transactions import (
 from gateway.storage.replica_signals import Signals
 
 T = TypeVar("T")
+SEARCHERS = 2
+"""Connections for searches, beside those of `connections`."""
 
 
 class PostgresDatabase:
@@ -61,6 +63,8 @@ class PostgresDatabase:
         writers = max(1, connections - readers)
         self._read_links = ConnectionPool(server, readers)
         self._write_links = ConnectionPool(server, writers)
+        self._search_links = ConnectionPool(server, SEARCHERS)
+        self._searchers = ThreadPoolExecutor(SEARCHERS, thread_name_prefix="storage-search")
         self._readers = ThreadPoolExecutor(readers, thread_name_prefix="storage-reader")
         self._writers = ThreadPoolExecutor(writers, thread_name_prefix="storage-writer")
         self._pools = ConnectionPools()
@@ -135,6 +139,11 @@ class PostgresDatabase:
         self._check_is_open()
         return await self._loop.run_in_executor(self._readers, self._read, work, snapshot, perf_counter())
 
+    async def search(self, work: Callable[[Connection], T], *, snapshot: bool = True) -> T:
+        """Runs `work` in the pool for searches, always in a transaction."""
+        self._check_is_open()
+        return await self._loop.run_in_executor(self._searchers, self._search, work, perf_counter())
+
     async def scrub(self) -> None:
         """Does nothing: the server's VACUUM frees the bytes of what was removed."""
 
@@ -143,8 +152,9 @@ class PostgresDatabase:
         self._appends.deliver = deliver
 
     def measured_by(self, pools: ConnectionPools) -> None:
-        """Adds the pools of readers and writers."""
+        """Adds the pools of readers, of searches and of writers."""
         pools.add(f"{self.about} read", lambda: _use(self._read_links, self._readers))
+        pools.add(f"{self.about} search", lambda: _use(self._search_links, self._searchers))
         pools.add(f"{self.about} write", lambda: _use(self._write_links, self._writers))
         self._pools = pools
 
@@ -196,6 +206,24 @@ class PostgresDatabase:
         except BaseException as error:
             raise for_caller(error) from error
 
+    def _search(self, work: Callable[[Connection], T], asked: float) -> T:
+        self._pools.waited(f"{self.about} search", perf_counter() - asked)
+
+        def look(lost: bool) -> T:
+            with self._search_links.taken(anew=lost) as link:
+                begin_snapshot(link.raw, pooled=self.server.pooled, seconds=SEARCH_TIME)
+                try:
+                    return work(link.core)
+                finally:
+                    roll_back(link.raw)
+
+        try:
+            return repeated(look)
+        except BaseException as error:
+            if state_of(error) == TOO_LONG:
+                raise SearchTooLong(SEARCH_TIME) from error
+            raise for_caller(error) from error
+
     def _look(self, work: Callable[[Connection], T], snapshot: bool, *, anew: bool) -> T:
         with self._read_links.taken(anew=anew) as link:
             if snapshot:
@@ -208,9 +236,11 @@ class PostgresDatabase:
     def _release(self) -> None:
         self._writers.shutdown()
         self._readers.shutdown()
+        self._searchers.shutdown()
         self._commits.close()
         self._write_links.close()
         self._read_links.close()
+        self._search_links.close()
 
     async def __aenter__(self) -> Self:
         return self

@@ -89,9 +89,12 @@ def begin(raw: Raw, over: Lock | None = None, *, pooled: bool = False) -> Server
     return ServerTransaction(*row)
 
 
-def begin_snapshot(raw: Raw, *, pooled: bool = False) -> None:
-    """Begins a transaction whose statements all see the same moment."""
-    raw.execute(_SNAPSHOT + _LIMITED if pooled else _SNAPSHOT)
+def begin_snapshot(raw: Raw, *, pooled: bool = False, seconds: float | None = None) -> None:
+    """Begins a transaction whose statements all see the same moment, and take so many `seconds` at most."""
+    text = _SNAPSHOT + _LIMITED if pooled else _SNAPSHOT
+    if seconds is not None:
+        text += sql.SQL("; SET LOCAL statement_timeout = {}").format(round(seconds * 1000))
+    raw.execute(text, prepare=None if seconds is None else False)  # several statements
 
 
 def commit(raw: Raw) -> None:

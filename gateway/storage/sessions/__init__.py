@@ -106,8 +106,22 @@ class SessionDirectory(Protocol):
         *,
         project_id: str | None = None,
         role_id: str | None = None,
+        quota: int | None = None,
     ) -> SessionRow:
-        """Raises errors.Conflict when the id is taken, by whomever."""
+        """Raises errors.Conflict when the id is taken, by whomever; errors.SessionsFull: all sessions of the
+        owner would count more than the `quota`."""
+        ...
+
+    async def size_of_all(self, owner: str) -> int:
+        """The bytes that the owner's sessions count against their quota (see `session_sizes.py`)."""
+        ...
+
+    async def unsized(self, most: int) -> Sequence[str]:
+        """Sessions that are not counted yet: versions before made them."""
+        ...
+
+    async def count(self, session_id: str) -> None:
+        """Counts what was said in it and is not counted yet."""
         ...
 
     async def get(self, session_id: str, owner: str) -> SessionRow:

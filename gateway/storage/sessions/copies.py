@@ -264,7 +264,8 @@ class Incoming(NamedTuple):
     to blobs before and `archived` names these: inserting very many would keep all turns from writing. The
     contents of `artifacts` are in blobs already, whose paths `contents` has by their hashes. `began` has by
     turn the position after which its messages come, `feedback` its owner's last rating. `seeded`: nothing is
-    a copy; what is attached to a turn is there already, and the session is the first to use it."""
+    a copy; what is attached to a turn is there already, and the session is the first to use it. `said` are
+    the bytes of its messages, `session_quota` those that all sessions of the owner may count."""
 
     moment: Moment
     archives: dict[int, VersionArchive]
@@ -278,6 +279,8 @@ class Incoming(NamedTuple):
     began: Mapping[str, int] = MappingProxyType({})
     feedback: Mapping[str, Feedback] = MappingProxyType({})
     seeded: bool = False
+    said: int = 0
+    session_quota: int | None = None
 
 
 class Copies(Protocol):

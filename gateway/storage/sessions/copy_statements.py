@@ -168,7 +168,7 @@ def add(
     position, fields["generation_from"] = fields.pop("last_position"), fields.pop("epoch_from")
     own = {"session_id": session.id}
     row = SessionRow(owner=owner, **{name: fields.pop(name) for name in SESSION_ROW})
-    add_session(connection, row, position=position)
+    add_session(connection, row, position=position, said=incoming.said, quota=incoming.session_quota)
     connection.execute(update(sessions).where(sessions.c.id == row.id).values(fields))
     ADD_INSTRUCTIONS.many(connection, (own | each.model_dump() for each in incoming.instructions))
     # One by one: PostgreSQL's driver takes no other statement while it executes many.

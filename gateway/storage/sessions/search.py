@@ -7,6 +7,7 @@ session's title.
 import asyncio
 import hashlib
 import logging
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
@@ -20,7 +21,8 @@ from gateway.storage.schema import heads, sessions, turns
 from gateway.storage.sessions import MatchedText
 from gateway.storage.sessions.message_queries import MessageRange, ReadArchived, range_of
 from gateway.storage.sessions.purges import IndexedWords
-from gateway.storage.sessions.search_hits import TextMatch, hits_of
+from gateway.storage.sessions.search_hits import TextMatch, add_answers, answers_of, hits_of
+from gateway.storage.sessions.session_sizes import count
 from gateway.storage.sessions.unindexed import TURN_BATCH, Fresh
 from gateway.storage.turns.heads import OF_SESSION
 
@@ -35,6 +37,10 @@ QUERY_WORDS = 32
 MAX_ARCHIVED = 20
 """Sessions of a page whose archives are read to find the words: of others only the user's messages are
 searched."""
+
+READING_TIME = 0.25
+"""Seconds of reading texts after which no further one is looked into: fifty texts of a megabyte take a tenth
+of that, such as are made to be slow more."""
 
 SMALL = 16
 """Messages of a session that are read together with those of others."""
@@ -162,13 +168,17 @@ class SqlSearch:
 
         def read(connection: Connection) -> list[TextMatch]:
             newest = self._index.newest_turns(connection, owner, words, session_ids)
-            return hits_of(connection, owner, words, newest)
+            return hits_of(connection, owner, newest)
 
-        hits = await self._database.read(read)
+        hits = await self._database.search(read)
+        lacking = await asyncio.to_thread(_lacking, hits, words)
+        if lacking:
+            answers = await self._database.search(lambda connection: answers_of(connection, lacking))
+            await asyncio.to_thread(add_answers, answers)
         archived = [(hit, hit.archived) for hit in hits if hit.archived is not None]
         for hit, part in archived[:MAX_ARCHIVED]:
             hit.take(await self._whole(hit.session_id, part))
-        return await asyncio.to_thread(lambda: {hit.session_id: hit.found(words) for hit in hits})
+        return await asyncio.to_thread(_found, hits, words)
 
     async def _fresh(self, session_id: str) -> Fresh | None:
         """The next part that the index lacks; None when it lacks nothing, or the session is gone."""
@@ -203,6 +213,18 @@ class SqlSearch:
                 put(connection, self._index, fresh)
 
         await self._database.write(work)
+
+
+def _lacking(hits: Sequence[TextMatch], words: Sequence[str]) -> list[TextMatch]:
+    """Those whose answers are to be read, of those that there was time to look at."""
+    ends = time.monotonic() + READING_TIME
+    return [hit for hit in hits if time.monotonic() < ends and hit.lacks(words)]
+
+
+def _found(hits: Sequence[TextMatch], words: Sequence[str]) -> dict[str, MatchedText]:
+    """Those that there was no time for have no text."""
+    ends = time.monotonic() + READING_TIME
+    return {hit.session_id: hit.found(words, read=time.monotonic() < ends) for hit in hits}
 
 
 def lacking(connection: Connection, index: TurnWords, session_id: str) -> Fresh | None:
@@ -257,6 +279,7 @@ def put(connection: Connection, index: TurnWords, fresh: Fresh) -> None:
     # A title that was given meanwhile has its row already.
     index.add(connection, fresh, title=row[3] == fresh.title)
     INDEXED.run(connection, session_id=fresh.session_id, indexed_head=fresh.indexed_head)
+    count(connection, fresh.session_id)
 
 
 def words_of_query(query: str) -> list[str]:

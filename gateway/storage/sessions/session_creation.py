@@ -12,6 +12,7 @@ from gateway.storage.row_codec import Rows
 from gateway.storage.schema import WAITING, approvals, client_calls, heads, sessions, turns
 from gateway.storage.sessions import SessionRow
 from gateway.storage.sessions.purges import free_id
+from gateway.storage.sessions.session_sizes import add_new
 from gateway.storage.turns import NewTurn
 from gateway.storage.turns.heads import OF_SESSION, add_head
 
@@ -75,12 +76,15 @@ class Entered(NamedTuple):
     host: str | None = None
 
 
-def add_session(connection: Connection, row: SessionRow, *, position: int = 0) -> None:
-    """A new session, with `position` messages. Raises errors.Conflict: rows of one that had its id are still
-    there."""
+def add_session(
+    connection: Connection, row: SessionRow, *, position: int = 0, said: int = 0, quota: int | None = None
+) -> None:
+    """A new session, with `position` messages of `said` bytes. Raises errors.Conflict: rows of one that had
+    its id are still there; errors.SessionsFull: beyond the owner's `quota`."""
     free_id(connection, row.id)
     ROWS.add(connection, row)
     add_head(connection, row.id, head=row.head, position=position)
+    add_new(connection, row.id, row.owner, said=said, last=position, quota=quota)
 
 
 def enter_session(connection: Connection, new: NewTurn) -> Entered:
@@ -93,7 +97,7 @@ def enter_session(connection: Connection, new: NewTurn) -> Entered:
         made = SessionRow(
             new.session_id, new.owner, None, new.at, new.at, 0, project_id=new.project_id, role_id=new.role_id
         )
-        add_session(connection, made)
+        add_session(connection, made, quota=new.session_quota)
         return Entered(0, None, 0, 0, new.project_id, new.role_id, 0, made_at=new.at)
     owner, *entered = state
     found = Entered(*entered)

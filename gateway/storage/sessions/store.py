@@ -28,6 +28,7 @@ from gateway.storage.sessions.purges import SqlPurges
 from gateway.storage.sessions.session_creation import add_session
 from gateway.storage.sessions.session_list import newest, owners_in
 from gateway.storage.sessions.session_row import ID, TAKEN, session_of
+from gateway.storage.sessions.session_sizes import count, give_back, size_of_all, unsized
 from gateway.storage.sessions.transcripts import SqlTranscripts
 from gateway.storage.turns.instructions import text_of
 
@@ -66,10 +67,10 @@ class TextIndex(Protocol):
         ...
 
 
-def create_session(connection: Connection, row: SessionRow) -> None:
+def create_session(connection: Connection, row: SessionRow, quota: int | None = None) -> None:
     if TAKEN.one(connection, session_id=row.id) is not None:
         raise SessionIdTaken(row.id)
-    add_session(connection, row)
+    add_session(connection, row, quota=quota)
 
 
 def delete_session(
@@ -87,6 +88,7 @@ def delete_session(
         raise Conflict(f"Session {session_id} was used or changed meanwhile.", code="session_changed")
     check_is_idle(connection, session_id, session.head, "cancel it first")
     archived = suspect_archives(connection, session_id, now_ms())
+    give_back(connection, session_id, owner)
     REMOVE.run(connection, session_id=session_id)
     send(connection, Signal("gone", session_id))
     return [*archived, *purges.begin(connection, session_id).blobs]
@@ -119,6 +121,9 @@ class SqlSessions(SqlTranscripts):
     carried = reads(carried, snapshot=False)
     carry = writes(carry)
     instructions = reads(text_of, snapshot=False)
+    size_of_all = reads(size_of_all, snapshot=False)
+    unsized = reads(unsized, snapshot=False)
+    count = writes(count, over=SessionLock)
     set_prompt_memories = writes(set_prompt_memories)
 
     def __init__(
@@ -137,14 +142,16 @@ class SqlSessions(SqlTranscripts):
         *,
         project_id: str | None = None,
         role_id: str | None = None,
+        quota: int | None = None,
     ) -> SessionRow:
-        """Creates a session and indexes its title. Raises errors.Conflict when the id is taken."""
+        """Creates a session and indexes its title. Raises errors.Conflict when the id is taken,
+        errors.SessionsFull beyond the `quota`."""
         row = SessionRow(session_id, owner, title, at, at, 0, project_id, role_id)
         row = replace(row, title_by="user" if title else None)
         words = await asyncio.to_thread(self._index.words, title) if title else None
 
         def work(connection: Connection) -> SessionRow:
-            create_session(connection, row)
+            create_session(connection, row, quota)
             if words is not None:
                 self._index.put_title(connection, session_id, owner, words)
             return row
@@ -248,4 +255,5 @@ class SqlSessions(SqlTranscripts):
                 project_id=project_id,
             )
 
-        return await self.database.read(page, snapshot=False)
+        ask = self.database.read if query is None else self.database.search
+        return await ask(page, snapshot=False)

@@ -178,7 +178,7 @@ def _open(path: Path, readers: int, *, copy: bool) -> tuple[FolderLock, FileWatc
         if not path.exists() and any(path.resolve().parent.glob("blobs/*/*")):
             raise missing(path, "archives and artifacts lie in the folder blobs beside it")
         _, revision = upgrade(path, copy=copy)
-        watch, connections = connected(path, WRITER_PRAGMAS, READER_PRAGMAS, readers, renew=True)
+        watch, connections = connected(path, WRITER_PRAGMAS, READER_PRAGMAS, readers + 1, renew=True)
         return lock, watch, connections, revision
     except StorageError:
         lock.release()

@@ -1,4 +1,4 @@
-"""A SQLite file: one writing connection on a thread of its own, a few that only read."""
+"""A SQLite file: one writing connection on a thread of its own, one for searches, a few that only read."""
 
 import asyncio
 import errno
@@ -9,19 +9,19 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
 from secrets import randbelow
-from time import perf_counter
+from time import monotonic, perf_counter
 from types import TracebackType
 from typing import Self, TypeVar
 
 from sqlalchemy import Connection, StaticPool, create_engine
 
-from gateway.errors import StorageError
+from gateway.errors import SearchTooLong, StorageError
 from gateway.ids import new_replica_id
-from gateway.storage.database import ConnectionPools, Lock, PoolUse, Transaction
+from gateway.storage.database import SEARCH_TIME, ConnectionPools, Lock, PoolUse, Transaction
 from gateway.storage.log.group_commit import Flushed, GroupCommit
 from gateway.storage.replica_signals import Signals
 from gateway.storage.sqlite.commits import Durability, SqliteCommits
-from gateway.storage.sqlite_files.failures import for_caller, storage_error
+from gateway.storage.sqlite_files.failures import code_of, for_caller, storage_error
 from gateway.storage.sqlite_files.file_watch import (
     FIRST_ID,
     LAST_ID,
@@ -33,12 +33,15 @@ from gateway.storage.sqlite_files.file_watch import (
 )
 
 T = TypeVar("T")
+LOOK_AT_CLOCK = 10_000
+"""Steps of SQLite's machine, a millisecond at most, after which a search looks at the clock."""
 LOCK_WAIT = 5.0
 """Seconds that a connection waits for others of the same file."""
 
 
 class SqliteFile:
-    """What is the same for every file: the `Database` protocol on its connections. The first one writes."""
+    """What is the same for every file: the `Database` protocol on its connections. The first one writes, the
+    second one searches."""
 
     about = "sessions"
     """Begins the name of its pool."""
@@ -50,7 +53,7 @@ class SqliteFile:
         flushed: Flushed | None = None,
         durability: Durability = "synced",
     ) -> None:
-        writer, *readers = connections
+        writer, searching, *readers = connections
         self.path = watch.path
         self.watch = watch
         self.replica = new_replica_id()
@@ -62,6 +65,9 @@ class SqliteFile:
         for reader in readers:
             self._free.put(reader)
         self._pool = ThreadPoolExecutor(len(readers), thread_name_prefix="storage-reader")
+        self._searching = searching
+        self._is_searching = False
+        self._searcher = ThreadPoolExecutor(1, thread_name_prefix="storage-search")
         self._pools = ConnectionPools()
         self._loop = asyncio.get_running_loop()
         self._open = True
@@ -91,8 +97,14 @@ class SqliteFile:
             raise StorageError("The database is closed.", retryable=False)
         return await self._loop.run_in_executor(self._pool, self._read, work, snapshot, perf_counter())
 
+    async def search(self, work: Callable[[Connection], T], *, snapshot: bool = True) -> T:
+        """Runs `work` on the connection for searches, one at a time, in a thread."""
+        if not self._open:
+            raise StorageError("The database is closed.", retryable=False)
+        return await self._loop.run_in_executor(self._searcher, self._search, work, snapshot, perf_counter())
+
     def measured_by(self, pools: ConnectionPools) -> None:
-        """Adds the pool of read connections."""
+        """Adds the pool of read connections, and the one for searches."""
         readers = self._free.qsize()
 
         def use() -> PoolUse:
@@ -100,12 +112,38 @@ class SqliteFile:
             waiting = self._pool._work_queue.qsize()  # pyright: ignore[reportPrivateUsage] - it is public nowhere
             return PoolUse(readers - idle, idle, waiting)
 
+        def searching() -> PoolUse:
+            used = int(self._is_searching)
+            return PoolUse(used, 1 - used, self._searcher._work_queue.qsize())  # pyright: ignore[reportPrivateUsage] - as above
+
         pools.add(f"{self.about} read", use)
+        pools.add(f"{self.about} search", searching)
         self._pools = pools
 
     def _read(self, work: Callable[[Connection], T], snapshot: bool, asked: float) -> T:
         self._pools.waited(f"{self.about} read", perf_counter() - asked)
         connection = self._free.get()
+        try:
+            return self._looked(connection, work, snapshot)
+        finally:
+            self._free.put(connection)
+
+    def _search(self, work: Callable[[Connection], T], snapshot: bool, asked: float) -> T:
+        self._pools.waited(f"{self.about} search", perf_counter() - asked)
+        ends, raw = monotonic() + SEARCH_TIME, raw_of(self._searching)
+        raw.set_progress_handler(lambda: monotonic() > ends, LOOK_AT_CLOCK)
+        self._is_searching = True
+        try:
+            return self._looked(self._searching, work, snapshot)
+        except StorageError as error:
+            if code_of(error.__cause__ or error) == sqlite3.SQLITE_INTERRUPT:
+                raise SearchTooLong(SEARCH_TIME) from error
+            raise
+        finally:
+            self._is_searching = False
+            raw.set_progress_handler(None, 0)
+
+    def _looked(self, connection: Connection, work: Callable[[Connection], T], snapshot: bool) -> T:
         raw = raw_of(connection)
         try:
             if raw.in_transaction:  # its rollback failed
@@ -119,11 +157,10 @@ class SqliteFile:
                     raw.execute("ROLLBACK")
         except BaseException as error:
             raise for_caller(error, self.watch) from error
-        finally:
-            self._free.put(connection)
 
     def _release(self) -> None:
         self._pool.shutdown()
+        self._searcher.shutdown()
         # The writer goes last: closing the last connection empties the write-ahead log into the file.
         for connection in reversed(self._connections):
             connection.detach()

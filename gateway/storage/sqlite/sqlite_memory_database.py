@@ -67,7 +67,7 @@ class SqliteMemoryDatabase(SqliteFile):
             StorageError: the file was written by a newer version (code database_too_new), another process
                 takes too long to make it, or it cannot be opened.
         """
-        return cls(*await asyncio.to_thread(_open, path, readers + 1, copy=copy_first))
+        return cls(*await asyncio.to_thread(_open, path, readers + 2, copy=copy_first))
 
     async def write(
         self,

@@ -95,7 +95,7 @@ class NewTurn:
     branch. `instructions` are the client's, from this turn on; None: those of the turn before stay; "": it
     has none any more. `client_tools` are run by the client. By its `mark` a client finds it that sends the
     whole conversation each time. `dialect` and `key_id`: see `TurnRow`. `charges` are what it
-    takes of limits."""
+    takes of limits, `session_quota` the bytes that all sessions of the session's owner may count."""
 
     id: str
     session_id: str
@@ -116,6 +116,7 @@ class NewTurn:
     dialect: str | None = None
     key_id: str | None = None
     charges: Sequence[Charge] = ()
+    session_quota: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ from gateway.storage.replica_signals import Signal
 from gateway.storage.schema import RUNNING, WAITING, messages, sessions, turns
 from gateway.storage.sessions.message_queries import view_of
 from gateway.storage.sessions.session_creation import STATE, Entered, enter_session
+from gateway.storage.sessions.session_sizes import add_asked
 from gateway.storage.turns import Accepted, NewTurn, TurnRow, title_from_message
 from gateway.storage.turns import heads as fence
 from gateway.storage.turns import instructions as client_instructions
@@ -116,7 +117,10 @@ def accept(connection: Connection, replica: str, new: NewTurn, max_queued: int) 
     history = None if waits else _at_hand(connection, turn, session)
     take_in(connection, turn)
     TOUCH_SESSION.run(connection, session_id=new.session_id, at=new.at, title=title_from_message(new.input))
-    # Last, as others wait for what it locks.
+    # Last, as others wait for what these lock.
+    add_asked(
+        connection, new.session_id, session.host or new.owner, len(new.input.encode()), new.session_quota
+    )
     standings = charge(connection, new.session_id, new.id, new.charges, new.at) if new.charges else ()
     interrupts = running if new.on_conflict == "interrupt" else None
     if waits:

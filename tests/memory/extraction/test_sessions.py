@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import structlog
 
-from gateway.errors import ModelError
+from gateway.errors import LimitReached, ModelError
 from gateway.memory.changes import Attribution
 from gateway.memory.extraction import extractor
 from gateway.memory.validation import NewMemory
@@ -101,6 +101,18 @@ async def test_a_failure_is_tried_again(tmp_path: Path) -> None:
     failed = [line["code"] for line in lines if line["event"] == "memory_learning_failed"]
     assert failed == ["upstream_overloaded", "learning_failed"]
     assert TEA not in str(lines)
+
+
+async def test_what_a_spent_limit_holds_back_waits_and_is_not_lost(tmp_path: Path) -> None:
+    """However often it is looked whether there is room: it counts as no failure."""
+    spent = LimitReached("spent", code="budget_exhausted", retryable=False, details={}, standing=None)
+    with structlog.testing.capture_logs() as lines:
+        async with sessions(tmp_path, *[spent] * (learning_worker.MAX_ATTEMPTS + 2), by_words) as opened:
+            await opened.say(TEA)
+            await opened.learning.settled()
+            assert await opened.remembered() == [TEA]
+
+    assert [line for line in lines if line["event"] == "memory_learning_failed"] == []
 
 
 async def test_attempts_are_bounded_and_others_get_their_turn(tmp_path: Path) -> None:

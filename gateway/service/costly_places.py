@@ -1,0 +1,111 @@
+"""Places for operations that cost more than a look at some rows: so many of a kind at a time, so many of one
+user. Turns take none, so that they never wait behind these.
+
+    a request of the kind ──▶ one of the user's own places ──▶ one of all ──▶ it runs
+                     else it waits, WAIT seconds at most, among MAX_WAITING of the user, or is refused
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal, NamedTuple, get_args
+
+from gateway.errors import QueueFull
+
+Costly = Literal["search", "copy", "import", "model", "extract", "assemble", "deliver"]
+"""search: looks through all sessions, turns or memories of a user. copy: reads whole sessions, or all that
+somebody has. import: makes them of a file. model: asks a model beside any turn. extract: looks into an
+artifact. assemble: puts a prompt together, or reads folders anew. deliver: posts to an address of a user."""
+
+COSTLY: tuple[Costly, ...] = get_args(Costly)
+
+WAIT = 10.0
+"""Seconds that a request waits for a place."""
+MAX_WAITING = 20
+"""Requests of one user and kind that wait: what a page with several tabs asks at once."""
+RETRY_AFTER = 5
+"""Seconds after which a request that was refused is worth another try."""
+
+
+class Places(NamedTuple):
+    """How many there are of a kind, and how many of them one user may have."""
+
+    all: int
+    of_user: int
+
+
+PLACES: Mapping[Costly, Places] = MappingProxyType(
+    {
+        "search": Places(4, 2),  # one processor's worth: sessions are searched one at a time
+        "copy": Places(8, 2),
+        "import": Places(4, 2),
+        "model": Places(32, 4),  # they wait for the endpoint and cost little here
+        "extract": Places(4, 2),
+        "assemble": Places(4, 2),
+        "deliver": Places(16, 2),
+    }
+)
+
+
+@dataclass(slots=True)
+class _Own:
+    """One user's places of a kind, and what has or wants one of them."""
+
+    free: asyncio.Semaphore
+    asking: int = 0
+
+
+@dataclass(slots=True)
+class _Kind:
+    free: asyncio.Semaphore
+    own: dict[str, _Own] = field(default_factory=dict[str, _Own])
+
+
+class CostlyPlaces:
+    """One per process, on its event loop."""
+
+    def __init__(self, places: Mapping[Costly, Places] = PLACES) -> None:
+        self._places = places
+        self._kinds = {kind: _Kind(asyncio.Semaphore(each.all)) for kind, each in places.items()}
+
+    @asynccontextmanager
+    async def taken(self, kind: Costly, user_id: str) -> AsyncGenerator[None]:
+        """A place of that kind for the user, kept until the context is left. Raises errors.QueueFull
+        (operation_busy): there was none in time."""
+        places, all_of_kind = self._places[kind], self._kinds[kind]
+        own = all_of_kind.own.setdefault(user_id, _Own(asyncio.Semaphore(places.of_user)))
+        if own.asking >= places.of_user + MAX_WAITING:
+            raise _busy(kind, f"{own.asking} of yours run or wait already")
+        own.asking += 1
+        try:
+            await _acquired(kind, own.free, f"{places.of_user} of yours are running")
+            try:
+                await _acquired(kind, all_of_kind.free, f"{places.all} are running")
+                try:
+                    yield
+                finally:
+                    all_of_kind.free.release()
+            finally:
+                own.free.release()
+        finally:
+            own.asking -= 1
+            if not own.asking:
+                del all_of_kind.own[user_id]
+
+
+async def _acquired(kind: Costly, free: asyncio.Semaphore, why: str) -> None:
+    try:
+        async with asyncio.timeout(WAIT):
+            await free.acquire()
+    except TimeoutError:
+        raise _busy(kind, why) from None
+
+
+def _busy(kind: Costly, why: str) -> QueueFull:
+    return QueueFull(
+        f"Too many requests of this kind ({kind}) at the same time: {why}. Try again in a moment.",
+        code="operation_busy",
+        details={"operation": kind, "retry_after": RETRY_AFTER},
+    )

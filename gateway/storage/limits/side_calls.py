@@ -1,0 +1,78 @@
+"""Model calls beside turns, in SQL: what is taken of limits for them, and what they used.
+
+A turn's row says in the end what the turn used, so that what is held for it can be settled by whoever comes
+next. Of a call beside turns there is no such row: what it may use is taken before, and what it did not use is
+given back. Where the process is killed in between, it stays taken: unknown is never 0.
+"""
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection, bindparam, delete, func, select, text
+
+from gateway.ids import DAY_MS
+from gateway.storage.database import Prepared
+from gateway.storage.limits import Charge, LimitCounter, SideCall, SideUsage, Standing, limit_reached
+from gateway.storage.limits.statements import ADD, HELD, counter_key, settled
+from gateway.storage.schema import side_calls
+
+KEPT_DAYS = 400
+"""Days for which is known what was used, by purpose: a year, and what an accountant takes to look at it."""
+
+_VALUES = ("calls", "input_tokens", "output_tokens", "cost", "unpriced")
+COUNT = Prepared(
+    text(
+        "INSERT INTO side_calls"
+        " (owner, day, purpose, model, calls, input_tokens, output_tokens, cost, unpriced)"
+        " VALUES (:of, :on_day, :for_what, :by_model, 1, :read, :written, :paid, :unknown)"
+        " ON CONFLICT (owner, day, purpose, model) DO UPDATE SET calls = side_calls.calls + 1,"
+        " input_tokens = side_calls.input_tokens + excluded.input_tokens,"
+        " output_tokens = side_calls.output_tokens + excluded.output_tokens,"
+        " cost = side_calls.cost + excluded.cost, unpriced = side_calls.unpriced + excluded.unpriced"
+    )
+)
+FORGET = Prepared(delete(side_calls).where(side_calls.c.day < bindparam("first_day")))
+
+
+def take_for_call(connection: Connection, charges: Sequence[Charge], at: int) -> None:
+    """Takes what a call may use. Raises errors.LimitReached, and takes nothing."""
+    for each in sorted(charges, key=lambda each: each.counter.name):
+        used = settled(connection, each.counter)
+        held = HELD.value(connection, **counter_key(each.counter), but_of="")
+        if used + held + each.amount > each.counter.most:
+            raise limit_reached(Standing(each.counter, used, held), each.amount, at, what="this request")
+        ADD.run(connection, **counter_key(each.counter), more=each.amount)
+
+
+def settle_call(
+    connection: Connection, changes: Sequence[tuple[LimitCounter, int]], call: SideCall | None
+) -> None:
+    """Gives back (below 0) what a call did not use of what was taken, and counts what it used."""
+    for counter, more in sorted(changes, key=lambda change: change[0].name):
+        ADD.run(connection, **counter_key(counter), more=more)
+    if call is not None:
+        used = call.usage
+        COUNT.run(
+            connection,
+            of=call.owner,
+            on_day=call.at // DAY_MS,
+            for_what=call.purpose,
+            by_model=call.model,
+            read=used.total - used.output_tokens,
+            written=used.output_tokens,
+            paid=call.cost or 0,
+            unknown=int(call.cost is None),
+        )
+
+
+def side_usage(connection: Connection, owner: str, since: int) -> Sequence[SideUsage]:
+    columns = side_calls.c
+    sums = select(columns.purpose, columns.model, *(func.sum(columns[name]) for name in _VALUES)).where(
+        columns.owner == owner, columns.day >= since // DAY_MS
+    )
+    grouped = sums.group_by(columns.purpose, columns.model).order_by(columns.purpose, columns.model)
+    return [SideUsage(*row[:2], *map(int, row[2:])) for row in connection.execute(grouped)]
+
+
+def forget_calls(connection: Connection, now: int) -> None:
+    """Removes what was used before KEPT_DAYS."""
+    FORGET.run(connection, first_day=now // DAY_MS - KEPT_DAYS)
