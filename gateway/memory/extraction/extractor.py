@@ -209,7 +209,7 @@ class Extractor:
             tools=(source.tool,),
             metadata=write.metadata,
         )
-        by = Attribution(source.tool, f"Suggested by the tool {source.tool}.", source.turn_id)
+        by = Attribution(source.tool, f"Suggested by the tool {source.tool}.", source.turn_id, "tool")
         key = f"{source.turn_id}\0{source.tool_call_id}\0{number}"
         try:
             saved = await self._memories.save(scope, new, by, key=hashlib.sha256(key.encode()).hexdigest())

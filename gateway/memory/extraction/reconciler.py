@@ -148,7 +148,7 @@ class Reconciler:
             positions = await self._evidence_positions(row)
             if max(positions) >= candidate.position if positions else row.updated_at > stated_at:
                 return "outdated"
-        editor = Editor(self._memories, self._scope, self._scope, by.actor, by.turn_id)
+        editor = Editor(self._memories, self._scope, self._scope, by.actor, by.turn_id, by.cause)
         return await editor.correct(
             rows[0].id,
             "replace",
