@@ -37,14 +37,18 @@ def speaker(tool: str, tool_call_id: str) -> str:
 
 
 class Ruling(NamedTuple):
-    """The decision for a call, and the rule that made it; None when no rule fits and the default holds."""
+    """The decision for a call, and the rule that made it; None when no rule fits and the default holds.
+    `because`: why a person is asked whatever they granted."""
 
     verdict: PolicyVerdict
     rule: str | None
+    because: str | None = None
 
     @property
     def reason(self) -> str:
         """For the person who is asked, and for the model when it is denied."""
+        if self.because is not None:
+            return self.because
         if self.rule is not None:
             return f"The rule {self.rule} of this server's tool policy holds for it."
         return "It has effects." if self.verdict == "ask" else "It has no effects."

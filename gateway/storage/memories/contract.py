@@ -170,8 +170,8 @@ class Erasures(Protocol):
         ...
 
     async def remove_deleted(self, before: int, limit: int) -> int:
-        """Removes for good what was deleted before that time (Unix ms), the oldest first, at most `limit`; not
-        what is held. Returns how many there were."""
+        """Removes for good what was deleted before that time (Unix ms): the oldest, at most `limit`, and
+        nothing that is held. Returns how many there were."""
         ...
 
     async def forget_session(self, user_id: str, session_id: str) -> int:
