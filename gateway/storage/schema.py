@@ -205,6 +205,7 @@ turns = Table(
     Column("dialect", Text),
     Column("key_id", Text),
     Column("feedback", Text),
+    Column("is_imported", Boolean),
 )
 _running = text("status = 'running'")
 _waiting = text("status = 'accepted'")
@@ -384,6 +385,7 @@ approvals = Table(
     Column("scope", Text),
     Column("answer", Text),
     Column("edited", Text),
+    Column("tool_digest", Text),
 )
 Index("approvals_by_turn", approvals.c.turn_id, approvals.c.requested_at, approvals.c.number)
 
@@ -425,6 +427,7 @@ tool_grants = Table(
     Column("tool", Text, nullable=False),
     Column("session_id", Text, ForeignKey("sessions.id", ondelete="CASCADE")),
     Column("created_at", BigInteger, nullable=False),
+    Column("tool_digest", Text),
 )
 Index("tool_grants_by_tool", tool_grants.c.owner, tool_grants.c.tool)
 

@@ -3,7 +3,10 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Any, Literal, NamedTuple, Protocol
+
+import orjson
 
 from gateway.events.envelope import EventData
 from gateway.events.tool_calls import Effect, MemoryWriteSuggestion, StepTrace
@@ -176,6 +179,13 @@ class FunctionTool:
 
     async def run(self, arguments: dict[str, Any], context: ToolContext) -> ToolOutput:
         return await self.function(arguments, context)
+
+
+def digest_of(tool: Tool) -> str:
+    """What a person can know of a tool when they allow it, as a hash: its description, the schema of its
+    arguments, and its effect."""
+    said = [tool.spec.description, tool.spec.input_schema, tool.effect]
+    return sha256(orjson.dumps(said, option=orjson.OPT_SORT_KEYS)).hexdigest()[:32]
 
 
 def parameters(tool: Tool) -> str:

@@ -71,11 +71,12 @@ _FILLER = re.compile(r"""(?x)
       | any | all | every | everything | anything | both | more | most | now | again | also | just | please
       | can | could | would | will | should | longer | then | so | what | which | who | there | here
       | up | out | get | rid | ok | okay | yes | remember\w* | saved? | stored? | keep | kept | know\w*
-      | told | tell | said | says? | wish\w* | likes? | prefers? | wants? | memory | memories | note[sd]? | entry | entries
+      | told | tell | said | says? | wish\w* | likes? | prefers? | wants? | memory | memories | note[sd]?
+      | entry | entries
       | items? | things? | facts? | info\w* | details? | users? | user's | old | new | important | importance
       | less | high | low | level | type | schedules?
       | reminders? | tasks? | jobs? | list | page | file )\b
-    | 用户 | 记忆 | 记住 | 记得 | 记着 | 记下来? | 内容 | 这[个条件些] | 那[个条件些] | 一[下条个点]
+    | 用户 | 记忆 | 记住 | 记得 | 记着 | 记下来? | 内容 | [这那][个条件些] | 一[下条个点]
     | 关于 | 有关 | 所有 | 全部 | 一切 | 东西 | 事情? | 信息 | 资讯 | 资料 | 消息 | 提醒 | 定时 | 日程
     | 计划 | 任务 | 现在 | 以后 | 之前 | 以前 | 喜欢 | 重要 | 优先 | 类型
     | [我你您他她它们的地得了吧呢吗啊把将请给和与或在是有都也就还再个条这那之]
