@@ -14,6 +14,8 @@ FILE_READ = "attachment"
 """The name of a file that the user attached, among the tools whose output the model has read."""
 CLIENT_INSTRUCTIONS = "client_instructions"
 """The name of a client application's instructions among them."""
+BROUGHT_ALONG = "brought_along"
+"""The name, among them, of a conversation that did not take place here: a file or client brought it along."""
 CLIENT_TOOL = "client_tool"
 """The name, among them, of a call that the user's client ran. The tool's own name does not count: the client
 chooses it."""
@@ -25,6 +27,7 @@ OUTSIDE = (
     FILE_READ,
     CLIENT_INSTRUCTIONS,
     CLIENT_TOOL,
+    BROUGHT_ALONG,
 )
 """Tools that bring in what others wrote, unless a rule trusts them, and the names that the user's files and
 the client's instructions and tools go by among them. What was offloaded or archived may be of any tool, and

@@ -21,8 +21,9 @@ from gateway.errors import GatewayError
 from gateway.lexical import is_cjk, plain_form, tokens
 from gateway.memory.sentences import clauses, word_share
 from gateway.settings import Settings
+from gateway.storage.turns import Turns
 from gateway.tools.base import ChangeKind, Exchange, FunctionTool, Influence, LastingChange, Tool, ToolContext
-from gateway.tools.policy import is_trusted
+from gateway.tools.policy import BROUGHT_ALONG, is_trusted
 
 MIN_SHOWN = 0.6
 """The share of the words of what is changed that the answer before must have, for the user to mean it by
@@ -91,6 +92,14 @@ def foreign_in(settings: Settings, tools_read: frozenset[str] | set[str]) -> tup
     """Those of the names whose words the model has read that the operator does not trust, in order."""
     trusts = partial(is_trusted, settings.trusted_tools)
     return tuple(sorted(name for name in tools_read if not trusts(name)))
+
+
+async def brought_along(turns: Turns, settings: Settings, session_id: str) -> frozenset[str]:
+    """The turns of a session that did not run here: their words are not its user's, unless the operator
+    trusts what is brought along."""
+    return (
+        frozenset() if is_trusted(settings.trusted_tools, BROUGHT_ALONG) else await turns.brought(session_id)
+    )
 
 
 async def influence_on(
