@@ -141,6 +141,14 @@ class SessionLogQuery(Query):
     )
 
 
+class RestoreBody(Body):
+    """To what a memory is brought back."""
+
+    to_version: int | None = Field(
+        None, ge=1, description="One of its `versions`. Absent: what it was when it was deleted."
+    )
+
+
 class MemoriesQuery(Query):
     """Which memories. With a role, a project or a session: those seen there; else all of yours."""
 
@@ -155,7 +163,7 @@ class MemoriesQuery(Query):
     tag: Name | None = None
     quarantined: bool | None = Field(None, description="Whether it waits for a person to confirm it.")
     pinned: bool | None = None
-    deleted: bool = Field(False, description="Instead: what was deleted, and can be erased.")
+    deleted: bool = Field(False, description="Instead: what was deleted, and can be restored or erased.")
     q: Words | None = Field(None, description="Words, any of them: one page, the best match first.")
     limit: int = Field(50, ge=1, le=200)
     before: str | None = Field(None, max_length=200, description="The `next` of the former page.")

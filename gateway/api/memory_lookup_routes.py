@@ -145,6 +145,12 @@ class WriteBody(Placed):
         "without speakers is yours.",
     )
     messages: Conversation | None = Field(None, description="The same under another name.")
+    is_own: bool = Field(
+        False,
+        description="Whether you are the user in that conversation, as your client has recorded it: then it "
+        "is remembered at once. Else a stranger may have written it, and what is found waits for you to "
+        "confirm it.",
+    )
 
 
 class Written(Reply):
@@ -190,11 +196,14 @@ async def retrieve(request: ApiRequest) -> Response:
 
 
 async def write(request: ApiRequest) -> Response:
-    """Has a conversation read, and remembers what the user said in it that is worth it."""
+    """Has a conversation read, and remembers what the user said in it that is worth it. What may be a
+    stranger's waits for you to confirm it."""
     body = await request.read_body(WriteBody)
     if body.conversation is not None and body.messages is not None:
         raise InvalidRequest("Give a conversation or messages, not both.")
     given = body.conversation or body.messages
     messages = [each.message for each in given] if given else None
-    changed = await request.gateway.learning_and_import.learn(request.principal, body.scope_ids, messages)
+    changed = await request.gateway.learning_and_import.learn(
+        request.principal, body.scope_ids, messages, is_own=body.is_own
+    )
     return json_reply(Written(changed=[MemoryChange.of(each) for each in changed]))

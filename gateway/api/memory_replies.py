@@ -9,6 +9,7 @@ from gateway.http.json_types import Reply
 from gateway.memory.changes import Changed, Details
 from gateway.memory.secret_detection import masked_row
 from gateway.storage.memories import (
+    RESTORABLE_FOR,
     Evidence,
     MemoryRow,
     MemoryType,
@@ -18,6 +19,7 @@ from gateway.storage.memories import (
     OwnerType,
     Relation,
     Status,
+    Tombstone,
     Visibility,
 )
 
@@ -75,17 +77,31 @@ class MemoryItem(Reply):
 
 
 class DeletedItem(Reply):
-    """What is left of a memory that was deleted, until it is erased."""
+    """A memory that was deleted, until it is erased or its time is over."""
 
     id: str
     type: MemoryType
+    content: str = Field(description="A secret in it is masked.")
+    summary: str
+    version: int = Field(description="That of its deletion; the ETag.")
     deleted_at: int = Field(description="Unix milliseconds.")
+    restorable_until: int = Field(description="Then it is removed for good. Unix milliseconds.")
+    actor: str = Field(description="Who deleted it: a user's id, `model`, `keeper`, or a tool's name.")
+    reason: str
+    turn_id: str | None = Field(None, description="The turn in which that was.")
+
+    @classmethod
+    def of(cls, gone: Tombstone) -> Self:
+        """The memory as it was, with its secrets masked."""
+        shown = masked_row(gone.row)
+        return cls.from_row(gone, content=shown.content, summary=shown.summary, version=shown.version)
 
 
 class MemoryPage(Reply):
     memories: list[MemoryItem]
     deleted: list[DeletedItem] | None = Field(
-        default=None, description="Where they were asked for: the last that were deleted, and not erased."
+        default=None,
+        description="Where they were asked for: the last that were deleted, and can be restored or erased.",
     )
     next: str | None = Field(None, description="Cursor of the next page; absent on the last one.")
 
@@ -126,6 +142,26 @@ class VersionItem(Reply):
         """The memory as it was then, beside who changed it."""
         change = {name: getattr(each, name) for name in MemoryVersion.__dataclass_fields__ if name != "row"}
         return cls.from_row(each.row, **change)
+
+
+class MemoryVersions(Reply):
+    """All that a memory was."""
+
+    id: str
+    versions: list[VersionItem] = Field(description="The newest 100, the oldest of them first.")
+    deleted_at: int | None = Field(None, description="Where it was deleted. Unix milliseconds.")
+    restorable_until: int | None = Field(None, description="Where it was deleted: then it is removed.")
+
+    @classmethod
+    def whole(cls, versions: Sequence[MemoryVersion]) -> Self:
+        last = versions[-1]
+        deleted_at = last.at if last.operation == "deleted" else None
+        return cls(
+            id=last.row.id,
+            versions=[VersionItem.of(each) for each in versions[-MAX_PAGE:]],
+            deleted_at=deleted_at,
+            restorable_until=deleted_at + RESTORABLE_FOR if deleted_at is not None else None,
+        )
 
 
 class LinkItem(Reply):

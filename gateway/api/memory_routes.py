@@ -9,9 +9,17 @@ from gateway.api.memory_bodies import (
     MemoryPatch,
     MergeBody,
     NewMemoryBody,
+    RestoreBody,
     SessionLogQuery,
 )
-from gateway.api.memory_replies import DeletedItem, MemoryChanges, MemoryDetails, MemoryItem, MemoryPage
+from gateway.api.memory_replies import (
+    DeletedItem,
+    MemoryChanges,
+    MemoryDetails,
+    MemoryItem,
+    MemoryPage,
+    MemoryVersions,
+)
 from gateway.errors import InvalidRequest
 from gateway.http.cursors import decode_cursor, encode_cursor
 from gateway.http.json_types import json_reply
@@ -35,8 +43,8 @@ async def create(request: ApiRequest) -> Response:
 
 
 async def find(request: ApiRequest) -> Response:
-    """Your memories, the last changed first; with `q` those with any of its words. With `deleted`, what is
-    left of those that were deleted."""
+    """Your memories, the last changed first; with `q` those with any of its words. With `deleted`, those
+    that were deleted, as long as they can be restored."""
     query = await request.read_query(MemoriesQuery)
     if query.deleted:
         return await _deleted(request, query)
@@ -84,7 +92,8 @@ async def change(request: ApiRequest) -> Response:
 
 
 async def delete(request: ApiRequest) -> Response:
-    """Forgets a memory: it is out of every list and search. Its versions stay until it is erased."""
+    """Forgets a memory: it is out of every list and search. For 30 days it can be restored, unless it is
+    erased before."""
     query = await request.read_query(SessionLogQuery)
     await request.gateway.memory.delete(
         request.principal,
@@ -93,6 +102,27 @@ async def delete(request: ApiRequest) -> Response:
         session_id=query.session_id,
     )
     return Response(status_code=204)
+
+
+async def versions(request: ApiRequest) -> Response:
+    """All that a memory was, by whom and why; also of one that was deleted."""
+    found = await request.gateway.memory.versions(request.principal, request.path_id("memory_id"))
+    return json_reply(MemoryVersions.whole(found))
+
+
+async def restore(request: ApiRequest) -> Response:
+    """Brings a memory back that was deleted, or makes it again what it was at a version. With If-Match only
+    at that version. Where it is not deleted and no version is named nothing changes."""
+    query = await request.read_query(SessionLogQuery)
+    body = await request.read_body(RestoreBody)
+    changed = await request.gateway.memory.restore(
+        request.principal,
+        request.path_id("memory_id"),
+        to=body.to_version,
+        version=request.if_match,
+        session_id=query.session_id,
+    )
+    return _memory(changed.row)
 
 
 async def erase(request: ApiRequest) -> Response:
@@ -155,7 +185,7 @@ async def _deleted(request: ApiRequest, query: MemoriesQuery) -> Response:
     return json_reply(
         MemoryPage(
             memories=[],
-            deleted=[DeletedItem.from_row(each) for each in page],
+            deleted=[DeletedItem.of(each) for each in page],
             next=encode_cursor(page[-1].deleted_at, page[-1].id) if more else None,
         )
     )

@@ -14,6 +14,7 @@ from gateway.api.memory_bodies import (
     MemoryPatch,
     MergeBody,
     NewMemoryBody,
+    RestoreBody,
     SessionLogQuery,
 )
 from gateway.api.memory_copies_routes import Imported
@@ -25,7 +26,13 @@ from gateway.api.memory_lookup_routes import (
     WriteBody,
     Written,
 )
-from gateway.api.memory_replies import MemoryChanges, MemoryDetails, MemoryItem, MemoryPage
+from gateway.api.memory_replies import (
+    MemoryChanges,
+    MemoryDetails,
+    MemoryItem,
+    MemoryPage,
+    MemoryVersions,
+)
 from gateway.api.profiles_routes import ProfileBody, ProfileList, ProfileReply
 from gateway.http.endpoint import READS, Cost, Endpoint
 from gateway.http.requests import NDJSON
@@ -153,6 +160,19 @@ MEMORIES = (
         refusals=(404, 412),
         headers=VERSION,
         action="memory.delete",
+    ),
+    Endpoint("GET", M + "/versions", "read", memory.versions, {200: (MemoryVersions,)}, refusals=(404,)),
+    Endpoint(
+        "POST",
+        M + "/restore",
+        "memory",
+        memory.restore,
+        {200: (MemoryItem,)},
+        RestoreBody,
+        query=SessionLogQuery,
+        refusals=(404, 409, 412, 413),
+        headers=VERSION,
+        action="memory.restore",
     ),
     Endpoint(
         "POST",

@@ -129,8 +129,10 @@ class Turn(Reply):
         None,
         description="What it was asked after, a turn or `root`; absent where that is the one before it.",
     )
-    origin: Literal["seeded"] | None = Field(
-        None, description="seeded: a client brought it along when the session was made."
+    origin: Literal["seeded", "imported"] | None = Field(
+        None,
+        description="Of a turn that did not run here. seeded: a client brought it along when the session was "
+        "made; imported: it was in a file.",
     )
     feedback: FeedbackReply | None = Field(None, description="What its owner thinks of it.")
 

@@ -123,7 +123,15 @@ def command_tree() -> typer.Typer:
         "memory": (
             "Memory: what is remembered, to look after by hand.",
             (memory.list_, memory.search, memory.show, memory.save, memory.edit, memory.delete),
-            (memory.erase, memory.confirm, memory.correct, memory.merge, memory.export, memory.import_),
+            (
+                memory.restore,
+                memory.erase,
+                memory.confirm,
+                memory.correct,
+                memory.merge,
+                memory.export,
+                memory.import_,
+            ),
             (profile,),
         ),
         "documents": (

@@ -36,7 +36,7 @@ def list_(
         bool, typer.Option("--unconfirmed", help="Only what waits to be confirmed.")
     ] = False,
     deleted: Annotated[
-        bool, typer.Option("--deleted", help="What is left of deleted ones: `erase` removes it.")
+        bool, typer.Option("--deleted", help="Deleted ones: `restore` brings one back.")
     ] = False,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="Most to show.")] = 50,
     user: User = "local",
@@ -183,11 +183,31 @@ def edit(
 
 
 def delete(memory_id: Id, *, version: Version = None, user: User = "local", as_json: AsJson = False) -> None:
-    """Forget a memory: nothing recalls it any more. What it was stays on record until it is erased."""
+    """Forget a memory: nothing recalls it any more. For 30 days `restore` brings it back."""
     change_in(
         user,
         "Deleted",
         lambda context, reason: context.editor.delete(memory_id, reason, version=version),
+        as_json=as_json,
+    )
+
+
+def restore(
+    memory_id: Id,
+    *,
+    to: Annotated[
+        int | None,
+        typer.Option(min=1, help="One of its versions. [default: what it was when it was deleted]"),
+    ] = None,
+    version: Version = None,
+    user: User = "local",
+    as_json: AsJson = False,
+) -> None:
+    """Bring a deleted memory back, or make one again what it was."""
+    change_in(
+        user,
+        "Restored",
+        lambda context, reason: context.editor.restore(memory_id, reason, to=to, version=version),
         as_json=as_json,
     )
 

@@ -37,12 +37,22 @@ def show_rows(rows: Sequence[MemoryRow], count: int, user: str, *, filtered: boo
 
 def show_deleted(gone: Sequence[Tombstone], *, as_json: bool) -> None:
     if as_json:
-        deleted = [{"id": each.id, "type": each.type, "deleted_at": each.deleted_at} for each in gone]
-        _print_json({"deleted": deleted})
+        _print_json({"deleted": [_deleted_fields(each) for each in gone]})
     elif not gone:
         to_stderr("Nothing is deleted that is not erased.")
     else:
-        show_table(("Id", "Type", "Deleted"), [(each.id, each.type, _time(each.deleted_at)) for each in gone])
+        show_table(
+            ("Id", "Type", "Deleted", "By", "What"),
+            [
+                (each.id, each.type, _time(each.deleted_at), each.actor, _what(masked_row(each.row)))
+                for each in gone
+            ],
+        )
+
+
+def _deleted_fields(gone: Tombstone) -> dict[str, Any]:
+    about = {name: getattr(gone, name) for name in ("deleted_at", "restorable_until", "actor", "reason")}
+    return {**_row_fields(masked_row(gone.row)), **about}
 
 
 def show_hits(found: SearchResult, user: str, *, as_json: bool) -> None:

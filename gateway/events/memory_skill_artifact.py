@@ -6,13 +6,24 @@ from pydantic import Field
 
 from gateway.events.envelope import Event, EventData
 
+Cause = Literal["user", "model", "outside", "tool", "learning"]
+
 
 class Memory(EventData):
-    """Something was remembered, corrected, forgotten or erased."""
+    """Something was remembered, corrected, forgotten, restored or erased."""
 
     event_type: ClassVar[str] = "memory"
 
-    op: Literal["remembered", "reinforced", "corrected", "confirmed", "flagged", "forgotten", "erased"]
+    op: Literal[
+        "remembered",
+        "reinforced",
+        "corrected",
+        "confirmed",
+        "flagged",
+        "forgotten",
+        "restored",
+        "erased",
+    ]
     memory_id: str
     kind: str = Field(description="The type of the memory: preference, fact, constraint, ...")
     content: str | None = Field(default=None, description="What is remembered from now on.")
@@ -32,6 +43,21 @@ class Memory(EventData):
     )
     tools: list[str] | None = Field(
         default=None, description="The tools whose output the model had read when it was saved; absent: none."
+    )
+    cause: Cause | None = Field(
+        default=None,
+        description="What led to the change: `user`, who made it or whose newest message asks for it; "
+        "`model`, of its own accord; `outside`, the model after it had read something that the operator does "
+        "not trust, and no word of the user asks for it; `tool`, which suggested it; `learning` from the "
+        "conversation.",
+    )
+    sources: list[str] | None = Field(
+        default=None,
+        description="The tools that the operator does not trust, files and conversations from elsewhere "
+        "whose words the model had in context when it made the change; absent: none.",
+    )
+    restorable_until: int | None = Field(
+        default=None, description="Of what was forgotten: until when it can be restored, Unix milliseconds."
     )
 
 

@@ -25,7 +25,7 @@ from gateway.messages import (
     tool_result_block,
 )
 from gateway.storage.messages import History, PromptMemories, StoredMessage
-from gateway.tools.policy import CLIENT_INSTRUCTIONS, FILE_READ, speaker
+from gateway.tools.policy import BROUGHT_ALONG, CLIENT_INSTRUCTIONS, FILE_READ, speaker
 from gateway.tools.wrapping import wrap
 
 _WISHES = (
@@ -213,7 +213,7 @@ def _answer(calls: Sequence[str], blocks: Sequence[Block]) -> list[Block]:
 def tools_read_in(history: History) -> set[str]:
     """The names of the tools that were called in what is in the view word for word, and FILE_READ where a
     file was attached in it: that brings in what others wrote as a tool does, and so do a client's
-    instructions (CLIENT_INSTRUCTIONS)."""
+    instructions (CLIENT_INSTRUCTIONS), and the turns of the session that did not run here (BROUGHT_ALONG)."""
     blocks = [(item.message.role, block) for item in history.messages for block in item.message.content]
     called = {
         speaker(block["name"], block["id"])
@@ -221,7 +221,8 @@ def tools_read_in(history: History) -> set[str]:
         if role == "assistant" and block["type"] == "tool_use"
     }
     files = {FILE_READ for _, block in blocks if block["type"] == ATTACHED}
-    return called | files | ({CLIENT_INSTRUCTIONS} if history.instructions else set())
+    others = {CLIENT_INSTRUCTIONS: history.instructions, BROUGHT_ALONG: history.was_brought}
+    return called | files | {name for name, is_there in others.items() if is_there}
 
 
 def user_message(text: str) -> Message:

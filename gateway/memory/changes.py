@@ -4,9 +4,17 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
-from gateway.events.memory_skill_artifact import Memory
+from gateway.events.memory_skill_artifact import Cause, Memory
 from gateway.memory.secret_detection import masked_row
-from gateway.storage.memories import Change, Evidence, Link, MemoryRow, MemoryVersion, Operation
+from gateway.storage.memories import (
+    RESTORABLE_FOR,
+    Change,
+    Evidence,
+    Link,
+    MemoryRow,
+    MemoryVersion,
+    Operation,
+)
 
 EntailedChanges = Callable[[MemoryRow], Awaitable[Sequence[Change]]]
 """Gives what follows from the change of a memory that is about to be changed."""
@@ -20,19 +28,26 @@ OPS: dict[Operation, Any] = {
     "confirmed": "confirmed",
     "flagged": "flagged",
     "deleted": "forgotten",
+    "restored": "restored",
     "erased": "erased",
 }
 """The `op` of events by operation; for all others it is `corrected`."""
+
+_CAUSES: dict[str, Cause] = {"model": "model", "keeper": "learning"}
+"""By actor; for all others it is `user`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
     """Who makes a change, and why: `actor` is a user's id, `model`, `keeper` (the extractor) or a tool's
-    name."""
+    name. `cause` is what led to it (None: what follows from the actor), `sources` the tools that the operator
+    does not trust, files and conversations whose words the model had in context."""
 
     actor: str
     reason: str
     turn_id: str | None = None
+    cause: Cause | None = None
+    sources: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +76,9 @@ class Changed:
             quarantined=row.quarantined or None,
             origin=None if gone else row.origin,
             tools=None if gone else list(row.tools) or None,
+            cause=self.by.cause or _CAUSES.get(self.by.actor, "user"),
+            sources=list(self.by.sources) or None,
+            restorable_until=row.updated_at + RESTORABLE_FOR if self.operation == "deleted" else None,
         )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 from gateway.errors import DuplicateMemory, InvalidRequest, StorageError
+from gateway.events.memory_skill_artifact import Cause
 from gateway.memory import validation
 from gateway.memory.changes import Attribution, Changed, MemorySources
 from gateway.memory.corrections.cascade import flags, replacement_changes
@@ -39,9 +40,9 @@ _CORRECTABLE = Filter(recallable=True, runtime=True)
 
 @dataclass(frozen=True, slots=True)
 class Editor:
-    """`scope` is where new memories are made, `viewer` sees those that can be changed; `actor` and `turn_id`
-    are as in `Attribution`. `owners` are the users whose sessions may have the words of these memories, and
-    `sessions` theirs, if they are open in this process.
+    """`scope` is where new memories are made, `viewer` sees those that can be changed; `actor`, `turn_id`,
+    `cause` and `sources` are as in `Attribution`. `owners` are the users whose sessions may have the words of
+    these memories, and `sessions` theirs, if they are open in this process.
 
     All methods raise what those of `Memories` raise, errors.NotFound and errors.MemoryChanged among them.
     `version` changes a memory only while it is at that one.
@@ -52,6 +53,8 @@ class Editor:
     viewer: Viewer
     actor: str
     turn_id: str | None = None
+    cause: Cause | None = None
+    sources: tuple[str, ...] = ()
     owners: frozenset[str] = frozenset()
     sessions: SessionPrompts | None = None
 
@@ -128,6 +131,12 @@ class Editor:
         viewer = await self._viewer(memory_id)
         return await self.memories.delete(viewer, memory_id, self._by(reason), version=version)
 
+    async def restore(
+        self, memory_id: str, reason: str, *, to: int | None = None, version: int | None = None
+    ) -> Changed:
+        """As `Memories.restore`."""
+        return await self.memories.restore(self.viewer, memory_id, self._by(reason), to=to, version=version)
+
     async def erase(self, memory_id: str, reason: str, *, version: int | None = None) -> Changed:
         """Erases a memory, deleted or not, and takes its words out of the sessions of `owners`. The upkeep of
         the process that has these sessions does that a second time (see `Upkeep`), and then marks the erasure
@@ -185,15 +194,15 @@ class Editor:
         if action != "replace":
             if new_content is not None:
                 raise InvalidRequest(f"new_content is for action replace, not {action}.")
-            return await self._write(viewer, lambda: plan.restated(*OUTCOMES[action]))
+            return await self._write(viewer, lambda: plan.restated(*OUTCOMES[action]), plan.by)
         if new_content is None:
             raise InvalidRequest("new_content is missing: say what is true instead.")
         content = validation.checked_content(new_content)
         try:
-            return await self._write(viewer, lambda: plan.replaced(content, source))
+            return await self._write(viewer, lambda: plan.replaced(content, source), plan.by)
         except DuplicateMemory as duplicate:
             known = str((duplicate.details or {})["id"])
-        return await self._write(viewer, lambda: plan.replaced_by_known(known))
+        return await self._write(viewer, lambda: plan.replaced_by_known(known), plan.by)
 
     async def merge(self, memory_ids: Sequence[str], reason: str) -> Sequence[Changed]:
         """Makes one memory of several that the same people see: their contents without repetition, from the
@@ -215,15 +224,15 @@ class Editor:
                 f"{MIN_MERGED} to {MAX_MERGED} different memories can be merged, not {len(ids)}."
             )
         by = self._by(reason)
-        return await self._write(self.viewer, lambda: merge_of(self.memories, self.viewer, ids, by))
+        return await self._write(self.viewer, lambda: merge_of(self.memories, self.viewer, ids, by), by)
 
     async def _write(
-        self, viewer: Viewer, plan: Callable[[], Awaitable[Sequence[Change]]]
+        self, viewer: Viewer, plan: Callable[[], Awaitable[Sequence[Change]]], by: Attribution
     ) -> Sequence[Changed]:
         """Plans again when one of the memories was changed meanwhile."""
 
         async def once() -> Sequence[Changed]:
-            return await self.memories.apply(await plan())
+            return await self.memories.apply(await plan(), by)
 
         return [each for each in await retry_conflicts(once) if _sees(viewer, each.row)]
 
@@ -264,7 +273,7 @@ class Editor:
             ) from failed
 
     def _by(self, reason: str) -> Attribution:
-        return Attribution(self.actor, reason, self.turn_id)
+        return Attribution(self.actor, reason, self.turn_id, self.cause, self.sources)
 
 
 def _sees(viewer: Viewer, row: MemoryRow) -> bool:

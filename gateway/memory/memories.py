@@ -77,7 +77,7 @@ class Memories:
             row, "remembered", by, evidence=evidence, stated_by=scope.user_id, links=links, key=key
         )
         try:
-            await self.apply([*others, step])
+            await self.apply([*others, step], by)
         except DuplicateMemory as duplicate:
             return await self._existing(scope, duplicate, step, by, companion_changes)
         except MemoryFull as full:
@@ -172,9 +172,45 @@ class Memories:
     async def delete(
         self, viewer: Viewer, memory_id: str, by: Attribution, *, version: int | None = None
     ) -> Changed:
-        """Forgets it: it is out of every list and index, and its versions stay until it is erased. Raises
-        errors.NotFound, errors.MemoryChanged."""
+        """Forgets it: it is out of every list and index. It can be restored until it is erased, or removed
+        RESTORABLE_FOR later. Raises errors.NotFound, errors.MemoryChanged."""
         return (await self._change(viewer, memory_id, lambda row: row, by, "deleted", version=version))[0]
+
+    async def restore(
+        self,
+        viewer: Viewer,
+        memory_id: str,
+        by: Attribution,
+        *,
+        to: int | None = None,
+        version: int | None = None,
+    ) -> Changed:
+        """Makes a memory again what it was at the version `to`; None: what it was when it was deleted, which
+        changes nothing where it is not. What was corrected because of it stays so.
+
+        Raises:
+            errors.NotFound: it is not there, or was erased; (memory_version_not_found) it has no such version
+                any more.
+            errors.MemoryChanged; errors.MemoryFull; errors.DuplicateMemory: another one has that content.
+        """
+
+        async def once() -> Changed:
+            versions = await self.store.versions(viewer, memory_id)
+            if not versions:
+                raise not_found(memory_id)
+            last = versions[-1]
+            check_version(memory_id, last.version, version)
+            if to is None and last.operation != "deleted":
+                return Changed(last.row, "restored", by, repeated=True)
+            was = next((each.row for each in versions if each.version == (to or last.version)), None)
+            if was is None:
+                raise NotFound(f"{memory_id} has no version {to} any more.", code="memory_version_not_found")
+            if was.superseded_by is not None and await self._seen(viewer, was.superseded_by) is None:
+                was = replace(was, superseded_by=None)  # it was erased since
+            after = next_version(replace(was, version=last.version))
+            return (await self.apply([await self.plan(after, "restored", by)], by))[0]
+
+        return await retry_conflicts(once)
 
     async def erase(
         self,
@@ -194,11 +230,16 @@ class Memories:
         self._on_change(changed)
         return changed
 
-    async def apply(self, steps: Sequence[Change]) -> Sequence[Changed]:
-        """Several changes in one transaction. Raises what `MemoryStore.write` raises."""
+    async def apply(self, steps: Sequence[Change], by: Attribution | None = None) -> Sequence[Changed]:
+        """Several changes in one transaction, with the cause that `by` names. Raises what `MemoryStore.write`
+        raises."""
         await self.store.write(steps, most=self.most)
         changed = [
-            Changed(each.row, each.operation, Attribution(each.actor, each.reason, each.turn_id))
+            Changed(
+                each.row,
+                each.operation,
+                Attribution(each.actor, each.reason, each.turn_id, by and by.cause, by.sources if by else ()),
+            )
             for each in steps
         ]
         for each in changed:
@@ -235,7 +276,7 @@ class Memories:
                 if entailed_changes is not None and after.digest != row.digest
                 else ()
             )
-            return await self.apply([step, *others, *entailed])
+            return await self.apply([step, *others, *entailed], by)
 
         return await retry_conflicts(once)
 

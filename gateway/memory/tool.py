@@ -2,14 +2,14 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
 from gateway.errors import RequestRefused, StorageError, ToolError
 from gateway.memory.memories import MAX_DEPENDS_ON, Memories
-from gateway.storage.memories import MemoryType, Scope, shared_scope
-from gateway.tools.base import FunctionTool, ToolContext
+from gateway.storage.memories import MAX_TOOLS, MemoryType, Scope, shared_scope
+from gateway.tools.base import FunctionTool, LastingChange, ToolContext
 from gateway.tools.function import tool
 from gateway.tools.policy import is_trusted
 
@@ -55,7 +55,9 @@ def manage_memory(
         )
         if context.is_shared and context.project_id:
             scope = shared_scope(context.project_id)
-        editor = Editor(memories, scope, scope, "model", context.turn_id or None)
+        found = context.influence
+        turn_id = context.turn_id or None
+        editor = Editor(memories, scope, scope, "model", turn_id, found.cause, found.foreign[:MAX_TOOLS])
         return MemoryCall(editor, searcher, context, who, trusts)
 
     return _made(begin)
@@ -71,7 +73,13 @@ def unavailable_memory_tool() -> FunctionTool:
 
 
 def _made(begin: Callable[[ToolContext], "MemoryCall"]) -> FunctionTool:
-    @tool(effect="idempotent", timeout=15, name=NAME, category="memory")
+    async def changes(arguments: dict[str, Any], context: ToolContext) -> LastingChange | None:
+        action, memory_id = arguments.get("action"), arguments.get("id")
+        if action not in {"delete", "update"} or not isinstance(memory_id, str):
+            return None
+        return await begin(context).change(action, _bare(memory_id), arguments.get("content"))
+
+    @tool(effect="idempotent", timeout=15, name=NAME, category="memory", changes=changes)
     async def run(
         action: Action,
         *,
@@ -140,9 +148,14 @@ def _made(begin: Callable[[ToolContext], "MemoryCall"]) -> FunctionTool:
     return run
 
 
+def _bare(memory_id: str) -> str:
+    """The id as it stands before a line."""
+    return memory_id.strip().removeprefix("[").removesuffix("]")
+
+
 def _needed(name: Literal["id", "search"], given: str | None, action: Action) -> str:
     if name == "id" and given:
-        given = given.strip().removeprefix("[").removesuffix("]")  # as it stands before a line
+        given = _bare(given)
     if given and given.strip():
         return given.strip()
     if name == "id":

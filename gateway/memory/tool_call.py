@@ -19,8 +19,8 @@ from gateway.memory.search.query import Hit, MemoryQuery
 from gateway.memory.search.searcher import Searcher
 from gateway.memory.secret_detection import masked_row
 from gateway.memory.validation import NewMemory, checked_content, checked_tags, digest_of
-from gateway.storage.memories import ELSEWHERE, Filter, MemoryRow, MemoryType, Scope
-from gateway.tools.base import ToolContext
+from gateway.storage.memories import ELSEWHERE, MAX_TOOLS, Filter, MemoryRow, MemoryType, Scope
+from gateway.tools.base import LastingChange, ToolContext
 from gateway.tools.wrapping import wrap
 
 LISTED = 30
@@ -54,6 +54,18 @@ class MemoryCall:
     def scope(self) -> Scope:
         return self.editor.scope
 
+    async def change(self, action: str, memory_id: str, content: object) -> LastingChange | None:
+        """What a deletion or an update would change; None where there is no such memory. Raises
+        errors.StorageError."""
+        try:
+            row = masked_row(await self.memories.get(self.scope, memory_id))
+        except NotFound:
+            return None
+        if action == "delete":
+            return LastingChange("remove", "forget what is remembered", row.content, row.id)
+        new = f" → {content}" if isinstance(content, str) else ""
+        return LastingChange("change", "change what is remembered", row.content + new, row.id)
+
     async def save(self, given: dict[str, Any], based_on: Sequence[str]) -> str:
         # A decision about a project holds in that project, not wherever the user is.
         owner = "project" if given.get("type") == "project_decision" and self.scope.project_id else "user"
@@ -71,7 +83,10 @@ class MemoryCall:
         new = replace(new, **given)
         if not (based_on or found.evidence):
             based_on = await self._reasons(new)
-        saved, *others = await self.editor.save(
+        editor = self.editor
+        if found.origin in {"user", "confirmed"}:
+            editor = replace(editor, cause="user")
+        saved, *others = await editor.save(
             new,
             self._did("saved it"),
             evidence=found.evidence,
@@ -129,7 +144,7 @@ class MemoryCall:
                 raise
             deleted = before
         self._emit(deleted)
-        return f"Forgotten: {deleted.row.id} is not recalled any more."
+        return f"Forgotten: {deleted.row.id} is not recalled any more. The user can restore it for 30 days."
 
     async def confirm(self, memory_id: str, version: int | None) -> str:
         row = await self.memories.get(self.scope, memory_id)
@@ -230,7 +245,10 @@ class MemoryCall:
         return bool(asked & {word for word in query_tokens(masked_row(row).content) if len(word) > 1})
 
     def _did(self, what: str) -> str:
-        return f"{self.who} {what}."
+        foreign = self.context.influence.foreign[:MAX_TOOLS]
+        if self.context.influence.is_asked or not foreign:
+            return f"{self.who} {what}."
+        return f"{self.who} {what}, after it had read what others wrote ({', '.join(foreign)})."
 
     def _emit(self, changed: Changed) -> Changed:
         self.context.emit(changed.event)

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from gateway.errors import RequestRefused, StorageError, ToolError
+from gateway.errors import NotFound, RequestRefused, StorageError, ToolError
 from gateway.events.session_changes import Schedule
 from gateway.schedules.schedule_editor import (
     MAX_DESTINATION,
@@ -16,7 +16,7 @@ from gateway.schedules.schedule_editor import (
     ScheduleEditor,
 )
 from gateway.storage.schedules import Late, ScheduleRow
-from gateway.tools.base import FunctionTool, ToolContext
+from gateway.tools.base import FunctionTool, LastingChange, ToolContext
 from gateway.tools.clock import zone
 from gateway.tools.function import tool
 
@@ -63,7 +63,19 @@ def described(row: ScheduleRow) -> str:
 
 
 def _manage(opened: Open) -> FunctionTool:
-    @tool(effect="effectful", timeout=15, name=MANAGE, category="schedules")
+    async def changes(arguments: dict[str, Any], context: ToolContext) -> LastingChange | None:
+        action = arguments.get("action")
+        if action == "create":
+            said = " – ".join(filter(None, (str(arguments.get(name) or "") for name in ("name", "message"))))
+            return LastingChange("add", "make a schedule", said)
+        try:
+            row = await opened().get(context.owner, _bare(str(arguments.get("id") or "")))
+        except NotFound:
+            return None
+        kind = "remove" if action == "delete" else "change"
+        return LastingChange(kind, f"{action} a schedule", f"{row.name} – {row.message}", row.id)
+
+    @tool(effect="effectful", timeout=15, name=MANAGE, category="schedules", changes=changes)
     async def run(
         action: Action,
         *,
@@ -119,8 +131,13 @@ def _manage(opened: Open) -> FunctionTool:
     return run
 
 
+def _bare(schedule_id: str) -> str:
+    """The id as it stands before a line."""
+    return schedule_id.strip().removeprefix("[").removesuffix("]")
+
+
 async def _act(schedules: ScheduleEditor, action: Action, schedule_id: str, context: ToolContext) -> str:
-    schedule_id = schedule_id.strip().removeprefix("[").removesuffix("]")  # as it stands before a line
+    schedule_id = _bare(schedule_id)
     if not schedule_id:
         raise ToolError(f"id is missing: list_schedules shows which one to {action}.")
     owner = context.owner

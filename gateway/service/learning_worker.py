@@ -37,6 +37,7 @@ from gateway.storage.memories import Scope
 from gateway.storage.messages import StoredMessage
 from gateway.storage.sessions import LearnedSessions, SessionRow
 from gateway.storage.turns import TurnRow
+from gateway.turn.influence import brought_along
 
 MAX_SESSIONS = 10_000
 """Running turns that the worker knows of."""
@@ -262,11 +263,13 @@ class LearningWorker:
                 messages = [each for each in messages if each.turn_id != running.id]
             newest = messages[-1].position if messages else after
             others = await self._deps.turns.of_guests(session_id)
-            messages = [each for each in messages if each.turn_id not in others]
+            # Nobody has asked to learn from what others may have written.
+            brought = await brought_along(self._deps.turns, self._deps.settings, session_id)
+            messages = [each for each in messages if each.turn_id not in others | brought]
             read_to = max(after, newest, branch.last if branch is not None and running is None else 0)
             # Of what others read along nothing is learned: the changes would show them what was known.
             if newest > after and session.shared is None:
-                changed = await self._learn(session_id, scope, messages, after)
+                changed = await self._learn(session_id, scope, messages, after, brought)
                 if changed and await self._is_private(session_id, scope.user_id):
                     await publish(session_id, scope.user_id, changed)
                 self._backlog.go_on()
@@ -289,7 +292,12 @@ class LearningWorker:
             await self._advance(session_id, read_to)
 
     async def _learn(
-        self, session_id: str, scope: Scope, messages: Sequence[StoredMessage], after: int
+        self,
+        session_id: str,
+        scope: Scope,
+        messages: Sequence[StoredMessage],
+        after: int,
+        brought: frozenset[str],
     ) -> Sequence[Changed]:
         deps = self._deps
         assert self._extractor is not None  # nothing is due otherwise
@@ -299,6 +307,7 @@ class LearningWorker:
             session_id=session_id,
             model=await deps.turns.model(session_id) or deps.settings.model,
             after=after,
+            brought=brought,
             turn_times=turn_times(deps, session_id, scope.user_id),
             may_keep=partial(self._is_private, session_id, scope.user_id),
         )

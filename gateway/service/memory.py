@@ -12,6 +12,7 @@ from gateway.ids import now_ms
 from gateway.memory.changes import Changed, Details
 from gateway.memory.corrections.corrections import Action
 from gateway.memory.export import export
+from gateway.memory.memories import not_found
 from gateway.memory.retrieval_gate.gate import RetrievalDecision
 from gateway.memory.search.query import Hit, MemoryQuery, SearchResult
 from gateway.memory.search.ranking import freshness, rendered_tokens
@@ -22,7 +23,7 @@ from gateway.model.side_calls import CallContext
 from gateway.service.dependencies import Dependencies
 from gateway.service.memory_access import MemoryAccess, ScopeIds
 from gateway.service.session_events import SessionEvents
-from gateway.storage.memories import Evidence, Filter, MemoryRow, Tombstone, Viewer
+from gateway.storage.memories import Evidence, Filter, MemoryRow, MemoryVersion, Tombstone, Viewer
 
 
 class UserMemories:
@@ -139,7 +140,7 @@ class UserMemories:
     async def deleted(
         self, who: Principal, *, limit: int, before: tuple[int, str] | None = None
     ) -> Sequence[Tombstone]:
-        """What was deleted and can be erased, the last first. Raises errors.NotFound."""
+        """What was deleted, and can be restored or erased, the last first. Raises errors.NotFound."""
         return await self._for.services.store.tombstones(
             self._for.all_scopes(who), limit=limit, before=before
         )
@@ -147,6 +148,14 @@ class UserMemories:
     async def read(self, who: Principal, memory_id: str) -> Details:
         """Everything about a memory, or a document. Raises errors.NotFound."""
         return await self._for.services.memories.details(await self._for.viewer(who, memory_id), memory_id)
+
+    async def versions(self, who: Principal, memory_id: str) -> Sequence[MemoryVersion]:
+        """All that a memory was, the oldest first, also of a deleted one. Raises errors.NotFound."""
+        services = self._for.services
+        versions = await services.store.versions(self._for.all_scopes(who), memory_id)
+        if not versions:
+            raise not_found(memory_id)
+        return versions
 
     async def update(
         self, who: Principal, memory_id: str, changes: dict[str, Any], *, version: int | None, reason: str
@@ -161,6 +170,20 @@ class UserMemories:
         """The log of `session_id` gets an event of it. Raises errors.NotFound, errors.MemoryChanged."""
         deleting = partial(self._for.editor(who).delete, memory_id, "Deleted by its user.", version=version)
         await self._logged(who, session_id, deleting)
+
+    async def restore(
+        self,
+        who: Principal,
+        memory_id: str,
+        *,
+        to: int | None,
+        version: int | None,
+        session_id: str | None = None,
+    ) -> Changed:
+        """The log of `session_id` gets an event of it. Raises what `Memories.restore` raises."""
+        editor = self._for.editor(who)
+        restoring = partial(editor.restore, memory_id, "Restored by its user.", to=to, version=version)
+        return await self._logged(who, session_id, restoring)
 
     async def erase(self, who: Principal, memory_id: str, *, version: int | None) -> None:
         """Raises what `Editor.erase` raises."""
@@ -188,6 +211,8 @@ class UserMemories:
             return await change()
         await self._deps.sessions.get(session_id, who.user_id)
         changed = await change()
+        if changed.repeated:
+            return changed
         await self._events.add_changes(session_id, who.user_id, [changed])
         return changed
 

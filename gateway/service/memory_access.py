@@ -13,6 +13,7 @@ from gateway.memory.services import MemoryServices
 from gateway.memory.validation import clean
 from gateway.service.dependencies import Dependencies
 from gateway.storage.memories import AllScopes, Evidence, Scope, Viewer
+from gateway.turn.influence import brought_along
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,7 @@ class MemoryAccess:
 
     async def held(self, who: Principal, evidence: Evidence) -> Evidence | None:
         """The evidence as it is stored, on one line and without invisible characters; None unless the quote
-        is in the user's own words in that message."""
+        is in the user's own words in that message, which was written here."""
         try:
             await self._deps.sessions.get(evidence.session_id, who.user_id)
         except NotFound:
@@ -103,6 +104,8 @@ class MemoryAccess:
         position, quote = evidence.position, _on_one_line(clean(evidence.quote))
         found = await self._deps.sessions.messages(evidence.session_id, after=position - 1, until=position)
         of = user_text if evidence.author == "user" else assistant_text
+        brought = await brought_along(self._deps.turns, self._deps.settings, evidence.session_id)
+        found = [each for each in found if each.turn_id not in brought]
         if quote and any(quote in _on_one_line(of(each.message)) for each in found):
             return replace(evidence, quote=quote)
         return None

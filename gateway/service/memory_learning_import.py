@@ -17,6 +17,7 @@ from gateway.service.memory_access import MemoryAccess, ScopeIds, memory_off
 from gateway.service.session_events import SessionEvents
 from gateway.storage.memories import Evidence
 from gateway.storage.messages import StoredMessage
+from gateway.turn.influence import brought_along
 
 MAX_CONCURRENT, OF_ONE = 4, 2
 """Conversations that are read, and files that are imported, at the same time: those cost model calls, these
@@ -38,10 +39,12 @@ class LearningAndImport:
         self._busy = Counter[str]()
 
     async def learn(
-        self, who: Principal, scope_ids: ScopeIds, messages: Sequence[Message] | None
+        self, who: Principal, scope_ids: ScopeIds, messages: Sequence[Message] | None, *, is_own: bool = False
     ) -> Sequence[Changed]:
         """Has a conversation read for what is worth suggestions: `messages`, or the session that `scope_ids`
-        names. Reading the same again adds nothing.
+        names. Reading the same again adds nothing. What is found in messages waits for the caller to confirm
+        it, unless they say that the user's words in them are their own (`is_own`); so does what is found in
+        turns of the session that did not run here.
 
         Raises:
             errors.NotFound, errors.Forbidden, errors.MemoryFull, errors.QueueFull.
@@ -58,15 +61,18 @@ class LearningAndImport:
         if messages is None:
             session_id = str(scope_ids.session_id)
             stored = await self._newest(session_id)
+            brought = await brought_along(self._deps.turns, self._deps.settings, session_id)
         else:
             session_id = _conversation_id(messages)
             stored = [StoredMessage(number, session_id, each) for number, each in enumerate(messages, 1)]
+            brought = frozenset[str]() if is_own else frozenset({session_id})
         with self._one_of_few(who):
             learned = await self._extractor.learn(
                 scope,
                 stored,
                 session_id=session_id,
                 model=model or self._deps.settings.model,
+                brought=brought,
                 turn_times=turn_times(self._deps, session_id, who.user_id) if messages is None else None,
             )
         if scope_ids.session_id is not None:

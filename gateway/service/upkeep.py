@@ -14,6 +14,7 @@ from gateway.service.archiver import Archiver, summarise
 from gateway.service.dependencies import Dependencies
 from gateway.service.legal_holds import tell_memory
 from gateway.service.retention import RetentionSweep
+from gateway.storage.memories import RESTORABLE_FOR
 from gateway.storage.turns import OwnedTurn
 
 ROUND = 30.0
@@ -22,7 +23,10 @@ BATCH = 20
 """Sessions of one kind that one look takes, and erasures that are read at a time."""
 
 SWEEP_EVERY = 7_200.0
-"""Seconds between two looks through the blob store for parts of blobs, the first of them at the start."""
+"""Seconds between two looks through the blob store for parts of blobs, and for deleted memories, the first of
+them at the start."""
+REMOVED = 50
+"""Deleted memories that one transaction removes."""
 PART_AGE_MS = 3_600_000
 """Milliseconds since the last write after which a part counts as abandoned."""
 
@@ -49,6 +53,7 @@ class Upkeep:
         self._not_summarised = Failures[str](FIRST_RETRY, LAST_RETRY, MAX_FAILED)
         self._ran_at_erasure: dict[tuple[str, str], frozenset[OwnedTurn]] = {}
         self._next_sweep = 0.0
+        self._next_removal = 0.0
 
     @property
     def _summarises(self) -> bool:
@@ -70,6 +75,7 @@ class Upkeep:
             self._sweep_parts,
             self._settle_erasures,
             self._count_sessions,
+            self._remove_deleted_memories,
             self._summarise_idle,
             self._tell_memory_of_holds,
             self._apply_retention,
@@ -130,6 +136,17 @@ class Upkeep:
             after = erased[-1]
         if failed is not None:
             raise failed
+
+    async def _remove_deleted_memories(self) -> None:
+        """Removes what was deleted longer ago than it can be restored."""
+        if self._deps.memory is None or monotonic() < self._next_removal:
+            return
+        self._next_removal = monotonic() + SWEEP_EVERY
+        removed, before = 0, now_ms() - RESTORABLE_FOR
+        while done := await self._deps.memory.store.remove_deleted(before, REMOVED):
+            removed += done
+        if removed:
+            log.info("deleted_memories_removed", removed=removed)
 
     async def _summarise_idle(self) -> None:
         settings, failed = self._deps.settings, self._not_summarised

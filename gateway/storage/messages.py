@@ -46,7 +46,8 @@ class History:
     prefix. `carried` are the summaries of former sessions in its prompt, `prefix_hash` identifies the prompt
     before the messages as the last turn ended with it (None: unknown, or a generation began since).
     `memories` are those in the prompt, also of a former generation. `branch` is the one that all of this is
-    of, None in a session that has one only; `instructions` are those of the client application."""
+    of, None in a session that has one only; `instructions` are those of the client application.
+    `was_brought`: the session began with turns that did not run here."""
 
     messages: Sequence[StoredMessage]
     compression: CompressionRow | None = None
@@ -57,6 +58,7 @@ class History:
     memories: PromptMemories | None = None
     branch: Branch | None = None
     instructions: str | None = None
+    was_brought: bool = False
 
     def next_position(self, stored: Sequence[StoredMessage]) -> int:
         """Of a message that comes after those that are `stored`, which are this history's and newer ones."""

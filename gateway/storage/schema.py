@@ -170,7 +170,7 @@ Index("outbox_by_session", outbox.c.session_id, outbox.c.number)
 # `Attached`). Its messages come after `after_position`, fixed as `first_seq` is (NULL: unknown, older than
 # branches), and before the turn that ran next. `parent` is what it was asked after, a turn or ROOT: NULL
 # where that is the one that ran before it. `branch` is the one that it belongs to. `origin` is NULL for turns
-# that ran here.
+# that ran here, and for those that were imported (`is_imported`).
 # `instructions` is the digest of those that the turn has; '': none; NULL while it waits: those that the turn
 # before it will have. `client_tools` is the digest of the tools that came with it. `mark` is a hash of
 # all that its client had sent of the conversation, where it sends that each time. `dialect` names the adapter
@@ -210,6 +210,7 @@ turns = Table(
     Column("dialect", Text),
     Column("key_id", Text),
     Column("feedback", Text),
+    Column("is_imported", Boolean),
 )
 _running = text("status = 'running'")
 _waiting = text("status = 'accepted'")
@@ -389,6 +390,7 @@ approvals = Table(
     Column("scope", Text),
     Column("answer", Text),
     Column("edited", Text),
+    Column("tool_digest", Text),
 )
 Index("approvals_by_turn", approvals.c.turn_id, approvals.c.requested_at, approvals.c.number)
 
@@ -430,6 +432,7 @@ tool_grants = Table(
     Column("tool", Text, nullable=False),
     Column("session_id", Text, ForeignKey("sessions.id", ondelete="CASCADE")),
     Column("created_at", BigInteger, nullable=False),
+    Column("tool_digest", Text),
 )
 Index("tool_grants_by_tool", tool_grants.c.owner, tool_grants.c.tool)
 

@@ -3,7 +3,10 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from hashlib import sha256
+from typing import Any, Literal, NamedTuple, Protocol
+
+import orjson
 
 from gateway.events.envelope import EventData
 from gateway.events.tool_calls import Effect, MemoryWriteSuggestion, StepTrace
@@ -28,6 +31,36 @@ class Exchange(NamedTuple):
     message: UserMessage
 
 
+ChangeKind = Literal["add", "change", "remove"]
+
+
+@dataclass(frozen=True, slots=True)
+class LastingChange:
+    """What a call would change of what lasts for the user: `what` it would do, as "delete a memory", and the
+    `subject` in the words in which the user has it; `id` is its name there."""
+
+    kind: ChangeKind
+    what: str
+    subject: str
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Influence:
+    """What may have led to a call: `foreign` are the tools that the operator does not trust, files and
+    conversations from elsewhere whose words the model has read, `change` is what the call would change of
+    what lasts, and `is_asked` whether the user's newest message asks for that."""
+
+    foreign: tuple[str, ...] = ()
+    change: LastingChange | None = None
+    is_asked: bool = False
+
+    @property
+    def cause(self) -> Literal["user", "model", "outside"]:
+        """What led to it, as events tell it."""
+        return "user" if self.is_asked else "outside" if self.foreign else "model"
+
+
 @dataclass(frozen=True, slots=True)
 class ToolContext:
     """What a tool may know about the call it serves.
@@ -42,6 +75,7 @@ class ToolContext:
     `owner` is who sent the message, with the key `key_id`. `is_shared`: the members of its project read the
     session; `host` is whose it is where that is somebody else, whose artifacts are read then, as far as the
     session uses them.
+    `influence` is what may have led to the call.
     `ask` puts a question with yes or no to the user, where a client can.
     """
 
@@ -63,6 +97,7 @@ class ToolContext:
     is_shared: bool = False
     key_id: str | None = None
     host: str | None = None
+    influence: Influence = field(default_factory=Influence)
     ask: Callable[[str], Awaitable[bool]] | None = None
 
     @property
@@ -106,6 +141,9 @@ class ToolOutput:
     files: Sequence[File] = ()
 
 
+Changes = Callable[[dict[str, Any], ToolContext], Awaitable[LastingChange | None]]
+
+
 class Tool(Protocol):
     """A tool. `run` gets arguments that are valid against `spec.input_schema` and may raise
     `errors.ToolError` with a message for the model; it may be cancelled at any await. `timeout` is in
@@ -127,7 +165,8 @@ class Tool(Protocol):
 class FunctionTool:
     """A tool made of a function; `tools.function.tool` builds it from type hints and docstring. `category`
     and `examples` are for people who look at the catalog. `check` raises errors.BadArguments for arguments
-    that do not fit; without it they are held to the spec's schema."""
+    that do not fit; without it they are held to the spec's schema. `changes` gives what a call would change
+    of what lasts for the user, None: nothing; it may raise a GatewayError where that cannot be found out."""
 
     spec: ToolSpec
     effect: Effect
@@ -136,9 +175,17 @@ class FunctionTool:
     category: str | None = None
     examples: tuple[str, ...] = ()
     check: Callable[[dict[str, Any]], object] | None = field(default=None, repr=False)
+    changes: Changes | None = field(default=None, repr=False)
 
     async def run(self, arguments: dict[str, Any], context: ToolContext) -> ToolOutput:
         return await self.function(arguments, context)
+
+
+def digest_of(tool: Tool) -> str:
+    """What a person can know of a tool when they allow it, as a hash: its description, the schema of its
+    arguments, and its effect."""
+    said = [tool.spec.description, tool.spec.input_schema, tool.effect]
+    return sha256(orjson.dumps(said, option=orjson.OPT_SORT_KEYS)).hexdigest()[:32]
 
 
 def parameters(tool: Tool) -> str:

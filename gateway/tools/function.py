@@ -15,7 +15,7 @@ from gateway.errors import BadArguments, ToolError, plain_words
 from gateway.events.tool_calls import Effect
 from gateway.messages import ToolSpec
 from gateway.tools.arguments import is_large
-from gateway.tools.base import File, FunctionTool, ToolContext, ToolOutput
+from gateway.tools.base import Changes, File, FunctionTool, ToolContext, ToolOutput
 from gateway.tools.progress import Progress
 from gateway.tools.registry import Tools
 from gateway.tools.result import ToolResult, as_file
@@ -53,9 +53,11 @@ def tool(
     name: str | None = None,
     category: str | None = None,
     examples: Sequence[str] = (),
+    changes: Changes | None = None,
 ) -> Callable[[Callable[..., Any]], FunctionTool]:
     """Makes a function a tool: `@tool(effect="read_only")`. `timeout` is in seconds, `name` defaults to the
-    function's; `category` and `examples` are for people who look at the catalog of skills.
+    function's; `category` and `examples` are for people who look at the catalog of skills; `changes` is as
+    in `FunctionTool`.
 
     Each parameter needs a type hint; descriptions come from an "Args:" section of the docstring or from
     `Annotated[..., Field(description=...)]`. Parameters hinted `ToolContext` and `Progress` are filled in and
@@ -97,7 +99,7 @@ def tool(
                 "give its members a field that tells them apart, and the union Field(discriminator=...)"
             )
         spec = ToolSpec(tool_name, description, {**schema, "properties": schema.get("properties", {})})
-        made = FunctionTool(spec, effect, timeout, run, category, tuple(examples), check)
+        made = FunctionTool(spec, effect, timeout, run, category, tuple(examples), check, changes)
         Tools([made])  # refuses a name that the model cannot use
         return made
 

@@ -14,6 +14,8 @@ FILE_READ = "attachment"
 """The name of a file that the user attached, among the tools whose output the model has read."""
 CLIENT_INSTRUCTIONS = "client_instructions"
 """The name of a client application's instructions among them."""
+BROUGHT_ALONG = "brought_along"
+"""The name, among them, of a conversation that did not take place here: a file or client brought it along."""
 CLIENT_TOOL = "client_tool"
 """The name, among them, of a call that the user's client ran. The tool's own name does not count: the client
 chooses it."""
@@ -25,6 +27,7 @@ OUTSIDE = (
     FILE_READ,
     CLIENT_INSTRUCTIONS,
     CLIENT_TOOL,
+    BROUGHT_ALONG,
 )
 """Tools that bring in what others wrote, unless a rule trusts them, and the names that the user's files and
 the client's instructions and tools go by among them. What was offloaded or archived may be of any tool, and
@@ -37,14 +40,18 @@ def speaker(tool: str, tool_call_id: str) -> str:
 
 
 class Ruling(NamedTuple):
-    """The decision for a call, and the rule that made it; None when no rule fits and the default holds."""
+    """The decision for a call, and the rule that made it; None when no rule fits and the default holds.
+    `because`: why a person is asked whatever they granted."""
 
     verdict: PolicyVerdict
     rule: str | None
+    because: str | None = None
 
     @property
     def reason(self) -> str:
         """For the person who is asked, and for the model when it is denied."""
+        if self.because is not None:
+            return self.because
         if self.rule is not None:
             return f"The rule {self.rule} of this server's tool policy holds for it."
         return "It has effects." if self.verdict == "ask" else "It has no effects."

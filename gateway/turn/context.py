@@ -1,7 +1,7 @@
 """The state of a running turn. A step of a turn is a function that takes it, beside its own arguments."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from gateway.errors import StorageError, TurnLost
@@ -53,6 +53,7 @@ class TurnContext:
     `withheld`: files that are not shown in this turn, as the endpoint refused a request with them;
     `not_shown`: the warnings about files that cannot be shown; `shows_all`: whether the newest request shows
     every file that its messages name (model_call_files.py).
+    `brought`: the session's turns that did not run here, whose words are not its user's (prepare.py).
     `incompressible`: no compression is tried any more; `overflowed`: the endpoint has found the view too long
     (compression.py).
     """
@@ -83,6 +84,7 @@ class TurnContext:
         self.withheld: frozenset[str] = frozenset()
         self.not_shown: set[str] = set()
         self.shows_all = True
+        self.brought = frozenset[str]()
         self.incompressible = False
         self.overflowed = False
         self._stored: list[StoredMessage] = []
@@ -125,25 +127,29 @@ class TurnContext:
 
     def user_messages(self) -> Sequence[UserMessage]:
         """The user's messages, as far as the model sees them."""
-        return user_messages_in(self.history)
+        return user_messages_in(self.history, self.brought)
 
     def exchange(self) -> Exchange | None:
         """The user's own words in the message of this turn, with the assistant's answer to their former
         message; None if the message has none."""
-        return exchange_in(self.history, self.row.id)
+        return exchange_in(self.history, self.row.id, self.brought)
 
 
-def user_messages_in(history: History) -> list[UserMessage]:
-    """The user's own messages that are in the view word for word, in order."""
-    messages = [UserMessage(item.position, user_text(item.message)) for item in history.messages]
+def user_messages_in(history: History, brought: Set[str] = frozenset()) -> list[UserMessage]:
+    """The user's own messages that are in the view word for word, in order; not those of the turns that were
+    `brought` along."""
+    own = (item for item in history.messages if item.turn_id not in brought)
+    messages = [UserMessage(item.position, user_text(item.message)) for item in own]
     return [each for each in messages if each.text]
 
 
-def exchange_in(history: History, turn_id: str) -> Exchange | None:
-    """The user's own words in the message of the turn, with the assistant's answer to their former message;
-    None if the message has none."""
+def exchange_in(history: History, turn_id: str, brought: Set[str] = frozenset()) -> Exchange | None:
+    """The user's own words in the message of the turn, with the assistant's answer to their former message,
+    unless that was `brought` along; None if the message has none."""
     answers: list[str] = []
     for item in history.messages:
+        if item.turn_id in brought:
+            continue
         texts = [block["text"] for block in item.message.content if block["type"] == "text"]
         if item.message.role == "assistant":
             answers += texts

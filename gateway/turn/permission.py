@@ -10,13 +10,19 @@ from gateway.ids import now_ms
 from gateway.skills.call_gate import refusal
 from gateway.storage.decisions import ApprovalRow, Verdict
 from gateway.storage.projects import member_handle
+from gateway.tools.base import digest_of
 from gateway.tools.policy import Ruling, verdict_of
 from gateway.turn.context import TurnContext
+from gateway.turn.influence import influence_on, why_ask
 from gateway.turn.progress import CallState
 from gateway.turn.tool_results import tool_result
-from gateway.turn.tool_run import invalid_arguments_result
+from gateway.turn.tool_run import context_of, invalid_arguments_result
 
 EXPIRED = "Nobody approved this call in time, so it was not run. Tell the user, and go on without it."
+CHANGED = (
+    "You allowed this tool before, but what it says of itself now, its description, its arguments or its "
+    "effect, is not known to be what you allowed."
+)
 
 log = structlog.get_logger(__name__)
 
@@ -30,7 +36,7 @@ async def seek_permission(turn: TurnContext) -> None:
             continue
         if _forbid(turn, call_id, state) or state.name in turn.prompt.client_tools:
             continue
-        ruling = verdict_of(turn.settings.tool_policy, state.name, state.effect)
+        ruling = await _ruling(turn, call_id, state)
         if state.needs_approval and ruling.verdict != "ask":  # the request that was emitted still holds
             ruling = Ruling("ask", None)
         if ruling.verdict == "ask" and state.name in turn.tools and await _fits(turn, call_id, state):
@@ -87,7 +93,8 @@ def waiting_calls(turn: TurnContext) -> dict[str, CallState]:
 async def _ask(turn: TurnContext, asking: Mapping[str, Ruling]) -> None:
     approvals, calls = turn.deps.approvals, turn.progress.calls
     names = {calls[call_id].name for call_id in asking}
-    granted = await approvals.granted(turn.row.owner, turn.row.session_id, names)
+    digests = {name: digest_of(turn.tools.get(name)) for name in names}
+    granted = await approvals.granted(turn.row.owner, turn.row.session_id, digests)
     now = now_ms()
     until = now + int(turn.settings.approval_timeout * 1000)
     rows = [
@@ -98,12 +105,13 @@ async def _ask(turn: TurnContext, asking: Mapping[str, Ruling]) -> None:
             turn.row.session_owner,
             calls[call_id].name,
             calls[call_id].arguments,
-            ruling.reason,
+            f"{CHANGED} {ruling.reason}" if calls[call_id].name in granted.changed else ruling.reason,
             requested_at=now,
             expires_at=until,
+            tool_digest=digests[calls[call_id].name],
         )
         for call_id, ruling in asking.items()
-        if calls[call_id].name not in granted
+        if calls[call_id].name not in granted.scopes or ruling.because is not None
     ]
     await approvals.ask(rows)
     for row in rows:
@@ -111,11 +119,22 @@ async def _ask(turn: TurnContext, asking: Mapping[str, Ruling]) -> None:
             name=row.name, arguments=row.arguments, reason=row.reason, expires_at=row.expires_at
         )
         turn.emit(request, tool_call_id=row.tool_call_id)
-    for call_id in asking:
-        scope: Scope | None = granted.get(calls[call_id].name)
+    for call_id, ruling in asking.items():
+        scope: Scope | None = granted.scopes.get(calls[call_id].name) if ruling.because is None else None
         if scope is not None:
             turn.emit(ApprovalResponse(decision="approved", by="grant", scope=scope), tool_call_id=call_id)
     await turn.emitter.flush()
+
+
+async def _ruling(turn: TurnContext, call_id: str, state: CallState) -> Ruling:
+    """As the policy says, and where no rule of it allows the call, as what the model has read demands."""
+    ruling = verdict_of(turn.settings.tool_policy, state.name, state.effect)
+    if (ruling.verdict == "allow" and ruling.rule is not None) or state.name not in turn.tools:
+        return ruling
+    tool = turn.tools.get(state.name)
+    influence = await influence_on(turn.settings, tool, state.arguments, context_of(turn, call_id))
+    because = why_ask(influence)
+    return ruling if because is None else Ruling("ask", ruling.rule, because)
 
 
 def _is_of_another(turn: TurnContext, verdict: Verdict | None) -> bool:

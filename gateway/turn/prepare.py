@@ -15,6 +15,7 @@ from gateway.history.transcript import tools_read_in, with_message, without_turn
 from gateway.ids import ARTIFACT_PATTERN
 from gateway.storage.messages import GENERATION_OPEN, History
 from gateway.turn.context import TurnContext
+from gateway.turn.influence import brought_along
 from gateway.turn.memory_context import add_changes, render_in_prompt, retrieve, revalidate
 from gateway.turn.model_call_files import fit_attachments
 from gateway.turn.prompt_generation import Reason, begin_generation
@@ -35,6 +36,8 @@ async def prepare(turn: TurnContext) -> None:
     """
     history = await (_begin(turn) if turn.progress.started_at is None else _resume(turn))
     turn.progress.tools_read |= tools_read_in(history)
+    if history.was_brought:
+        turn.brought = await brought_along(turn.deps.turns, turn.settings, turn.row.session_id)
     reasons: list[Reason] = []
     for step in STEPS:
         history, reason = await step(turn, history)

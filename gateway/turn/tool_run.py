@@ -2,6 +2,7 @@
 
 import traceback
 from collections.abc import Sequence
+from dataclasses import replace
 from time import monotonic
 from typing import Any
 
@@ -19,6 +20,7 @@ from gateway.tools.policy import is_trusted
 from gateway.tools.time_limit import run_in_time
 from gateway.tools.wrapping import defuse
 from gateway.turn.context import TurnContext
+from gateway.turn.influence import influence_on
 from gateway.turn.memory_context import note_found
 from gateway.turn.memory_write_queue import WriteSource
 from gateway.turn.progress import CallState
@@ -39,10 +41,11 @@ async def run_call(turn: TurnContext, call_id: str, state: CallState) -> CallRes
     """Runs one call and returns its result also when the tool fails; the caller emits it. Events of offloaded
     parts are emitted here, before it."""
     started = monotonic()
-    context = _context(turn, call_id)
+    context = context_of(turn, call_id)
     try:
         tool = turn.tools.get(state.name)
         arguments = await resolve_arguments(turn, tool, state.arguments)
+        context = replace(context, influence=await influence_on(turn.settings, tool, arguments, context))
         output = await run_in_time(tool, arguments, context)
         status: ResultStatus = "error" if output.is_error else "ok"
     except Exception as error:  # noqa: BLE001 - a tool may raise anything; the model reads that it failed
@@ -134,7 +137,8 @@ def _report(turn: TurnContext, result: CallResult, problems: Sequence[str], call
         turn.deps.memory_writes.enqueue(result.memory_writes, source)
 
 
-def _context(turn: TurnContext, call_id: str) -> ToolContext:
+def context_of(turn: TurnContext, call_id: str) -> ToolContext:
+    """What the tool may know of a call; what may have led to it is added when it runs."""
     row = turn.row
 
     def emit(data: EventData) -> None:

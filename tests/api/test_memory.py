@@ -327,8 +327,8 @@ async def test_what_is_known_in_a_role_or_project_is_reinforced_from_outside(
     assert (again.status_code, again.json()["id"]) == (200, first["id"])
 
 
-async def test_what_was_deleted_is_listed_so_that_it_can_be_erased(client: Client) -> None:
-    """Without a word of what it said, the last first, page by page; once erased it is nowhere."""
+async def test_what_was_deleted_is_listed_so_that_it_can_be_restored_or_erased(client: Client) -> None:
+    """With what it said and who deleted it, the last first, page by page; once erased it is nowhere."""
     ids = [(await kept(client, f"Diagnosis {number}", type="fact"))["id"] for number in range(3)]
     await kept(client, "Likes tea.")
     for memory_id in ids:
@@ -339,7 +339,9 @@ async def test_what_was_deleted_is_listed_so_that_it_can_be_erased(client: Clien
 
     gone = [*first["deleted"], *second["deleted"]]
     assert sorted(each["id"] for each in gone) == sorted(ids)
-    assert {frozenset(each) for each in gone} == {frozenset({"id", "type", "deleted_at"})}
+    assert {each["content"] for each in gone} == {f"Diagnosis {number}" for number in range(3)}
+    assert {(each["actor"], each["reason"]) for each in gone} == {("local", "Deleted by its user.")}
+    assert {each["restorable_until"] - each["deleted_at"] for each in gone} == {30 * 86_400_000}
     times = [each["deleted_at"] for each in gone]
     assert times == sorted(times, reverse=True)
     assert (first["memories"], "next" in second) == ([], False)
@@ -374,3 +376,63 @@ async def test_a_quote_is_kept_without_what_nobody_sees(client: Client) -> None:
 
     read = (await client.get(f"/api/memory/{memory['id']}")).json()
     assert [each["quote"] for each in read["evidence"]] == ["I like tea. 我喜欢茶"]
+
+
+async def test_what_was_deleted_is_restored_as_it_was(client: Client) -> None:
+    """With its words, its pin and its versions, also in the session's log; a second time changes nothing.
+    What was erased stays erased."""
+    saved = await kept(client, "对花生过敏", type="constraint", pinned=True, importance=5)
+    path = f"/api/memory/{saved['id']}"
+    await client.chat("hi", session_id="s")
+    assert (await client.http.delete(path)).status_code == 204
+    gone = (await client.get(f"{path}/versions")).json()
+    assert [each["operation"] for each in gone["versions"]] == ["remembered", "deleted"]
+    assert (gone["versions"][-1]["content"], "deleted_at" in gone) == ("对花生过敏", True)
+    assert problem(await client.http.post(f"{path}/restore", headers={"if-match": '"1"'})) == (
+        412,
+        "memory_changed",
+    )
+
+    back = await client.post(f"{path}/restore?session_id=s", **{"if-match": '"2"'})
+    again = await client.post(f"{path}/restore?session_id=s")
+
+    assert (back.status_code, back.headers["etag"]) == (200, '"3"')
+    fields = ("content", "type", "pinned", "importance", "status", "owner_id")
+    assert {name: back.json()[name] for name in fields} == {name: saved[name] for name in fields}
+    assert again.json() == back.json()
+    found = (await client.get("/api/memory?q=花生")).json()["memories"]
+    assert [each["id"] for each in found] == [saved["id"]]
+    assert (await client.get("/api/memory?deleted=true")).json()["deleted"] == []
+    log = await client.events("s")
+    (told,) = [each["data"] for each in log if each["type"] == "memory"]
+    assert (told["op"], told["content"], told["cause"]) == ("restored", "对花生过敏", "user")
+    await client.post(f"{path}/erase")
+    assert problem(await client.post(f"{path}/restore")) == (404, "memory_not_found")
+    assert problem(await client.get(f"{path}/versions")) == (404, "memory_not_found")
+
+
+async def test_a_memory_is_made_again_what_it_was_at_a_version(client: Client) -> None:
+    """All that a change took, also where another memory replaced it; not beside the same content."""
+    saved = await kept(client, "Lives in Paris.", type="fact", tags=["home"], pinned=True)
+    path = f"/api/memory/{saved['id']}"
+    await client.http.patch(path, json={"pinned": False, "importance": 1, "type": "risk", "tags": []})
+    body = {"memory_id": saved["id"], "action": "replace", "new_content": "Lives in Rome."}
+    assert (await client.post("/api/memory/correct", body)).status_code == 200
+
+    back = (await client.post(f"{path}/restore", {"to_version": 1})).json()
+
+    assert {name: back[name] for name in ("pinned", "importance", "type", "tags", "status")} == {
+        "pinned": True,
+        "importance": 3,
+        "type": "fact",
+        "tags": ["home"],
+        "status": "active",
+    }
+    assert ("superseded_by" in back, back["version"]) == (False, 4)
+    assert problem(await client.post(f"{path}/restore", {"to_version": 9})) == (
+        404,
+        "memory_version_not_found",
+    )
+    await client.http.delete(path)
+    await kept(client, "Lives in Paris.")
+    assert problem(await client.post(f"{path}/restore")) == (409, "memory_duplicate")

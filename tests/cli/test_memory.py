@@ -326,18 +326,23 @@ def test_an_export_is_for_its_owner_and_whole_or_not_there(memory: Memory, tmp_p
     assert json.loads(file.read_text())["content"] == "Has an allergy"
 
 
-def test_what_was_deleted_is_listed_until_it_is_erased(memory: Memory) -> None:
-    """By its id and type, and nothing that it said."""
+def test_what_was_deleted_is_listed_and_restored_until_it_is_erased(memory: Memory) -> None:
+    """With what it said, and who deleted it."""
     memory_id = memory.saved("我的诊断", "--type", "fact")
     memory.done("delete", memory_id)
 
     shown = memory.done("list", "--deleted")
 
-    assert (memory_id in shown, "诊断" in shown) == (True, False)
+    assert (memory_id in shown, "我的诊断" in shown) == (True, True)
     (gone,) = memory.json("list", "--deleted")["deleted"]
-    assert set(gone) == {"id", "type", "deleted_at"}
+    assert (gone["content"], gone["actor"]) == ("我的诊断", "local")
+    assert gone["reason"] == "Deleted on the command line."
     assert memory("list", "--deleted", "--tag", "x").code == 2
+    assert memory.done("restore", memory_id) == f"{memory_id} restored, version 3: 我的诊断\n"
+    memory.done("edit", memory_id, "--content", "别的")
+    assert memory.done("restore", memory_id, "--to", "1") == f"{memory_id} restored, version 5: 我的诊断\n"
     memory.done("erase", memory_id, "--yes")
+    assert memory("restore", memory_id).code == 1
     assert memory("list", "--deleted").err == "Nothing is deleted that is not erased.\n"
 
 

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from gateway.errors import Conflict, NotFound, TurnLost
-from gateway.storage.decisions import ApprovalRow, Verdict
+from gateway.events.tool_calls import Scope
+from gateway.storage.decisions import ApprovalRow, Granted, Verdict
 from gateway.storage.turns import TurnRow
 from gateway.wiring import Storage
 from tests.storage.writing import OWNER, Factory, Writer, accepted, left_open, running, taken_anew, writer_of
@@ -16,7 +17,9 @@ APPROVED = Verdict("approved", OWNER, 20)
 
 
 def asked(call_id: str = "toolu_1", *, name: str = "send", expires_at: int = 1000) -> ApprovalRow:
-    return ApprovalRow("s", "t", call_id, OWNER, name, {"to": "李雷"}, "It has effects.", 10, expires_at)
+    return ApprovalRow(
+        "s", "t", call_id, OWNER, name, {"to": "李雷"}, "It has effects.", 10, expires_at, tool_digest="d1"
+    )
 
 
 async def turn_of(storage: Storage) -> TurnRow:
@@ -162,18 +165,40 @@ async def test_an_approval_for_longer_is_a_grant_that_can_be_taken_back(storage:
     await storage.approvals.decide(rows[0], replace(APPROVED, scope="session"))
     await storage.approvals.decide(rows[1], replace(APPROVED, scope="always"))
     await storage.approvals.decide(rows[2], Verdict("denied", OWNER, 20, "always"))
-    tools = ["send", "post", "drop"]
+    tools = dict.fromkeys(["send", "post", "drop"], "d1")
 
-    assert await storage.approvals.granted(OWNER, "s", tools) == {"send": "session", "post": "always"}
-    assert await storage.approvals.granted(OWNER, "other", tools) == {"post": "always"}
-    assert await storage.approvals.granted("bob", "s", tools) == {}
+    assert await storage.approvals.granted(OWNER, "s", tools) == Granted(
+        {"send": "session", "post": "always"}
+    )
+    assert await storage.approvals.granted(OWNER, "other", tools) == Granted({"post": "always"})
+    assert await storage.approvals.granted("bob", "s", tools) == Granted({})
     assert [(grant.tool, grant.session_id) for grant in await storage.approvals.grants(OWNER)] == [
         ("post", None),
         ("send", "s"),
     ]
     assert await storage.approvals.revoke("bob", "post") == 0
     assert await storage.approvals.revoke(OWNER, "post") == 1
-    assert await storage.approvals.granted(OWNER, "other", tools) == {}
+    assert await storage.approvals.granted(OWNER, "other", tools) == Granted({})
+
+
+@pytest.mark.parametrize("scope", ["session", "always"])
+async def test_a_grant_is_for_what_the_tool_said_of_itself(storage: Storage, scope: Scope) -> None:
+    """Granted anew it is for what it says now, and no more for what it said; one whose words then are not
+    known is for nothing."""
+    await running(storage)
+    rows = [
+        replace(asked("toolu_1"), tool_digest=None),
+        replace(asked("toolu_2"), tool_digest="d1"),
+        replace(asked("toolu_3"), tool_digest="d2"),
+    ]
+    await storage.approvals.ask(rows)
+    for row, now in zip(rows, (None, "d1", "d2"), strict=True):
+        await storage.approvals.decide(row, replace(APPROVED, scope=scope))
+        for digest in ("d1", "d2"):
+            found = await storage.approvals.granted(OWNER, "s", {"send": digest})
+            assert found == (Granted({"send": scope}) if digest == now else Granted({}, frozenset({"send"})))
+        (grant,) = await storage.approvals.grants(OWNER)
+        assert grant.tool_digest == now
 
 
 async def test_what_is_granted_twice_is_one_grant(storage: Storage) -> None:

@@ -188,6 +188,65 @@ async def test_of_many_tombstones_the_newest_stay(store: MemoryStore) -> None:
     await remember(store, rows[0])
 
 
+async def test_what_was_deleted_is_there_with_its_words_until_it_is_restored(store: MemoryStore) -> None:
+    """Then everything is as it was, found by its words, and counted as one; a change that does not restore it
+    is refused."""
+    row = memory("m_1", "对花生过敏", importance=5)
+    await store.write([step(row, evidence=[Evidence("s", 1, "花生")], stated_by="ann")], most=1)
+    gone = became(row, "deleted", updated_at=5)
+    await store.write([replace(gone, actor="model", turn_id="t_1")], most=1)
+    (tomb,) = await store.tombstones(ANN, limit=9)
+    assert (tomb.row, tomb.deleted_at, tomb.actor, tomb.reason, tomb.turn_id) == (
+        gone.row,
+        5,
+        "model",
+        gone.reason,
+        "t_1",
+    )
+
+    with pytest.raises(MemoryChanged):
+        await store.write([became(gone.row, "updated")], most=1)
+    back = became(gone.row, "restored", updated_at=6)
+    await store.write([back], most=1)
+    assert await store.get(ANN, "m_1") == [back.row]
+    assert await matched(store, "花生过敏") == ["m_1"]
+    assert [each.quote for each in await store.evidence(ANN, "m_1")] == ["花生"]
+    assert await store.tombstones(ANN, limit=9) == []
+    with pytest.raises(MemoryFull):
+        await store.write([step(memory("m_2"))], most=1)
+
+
+async def test_nothing_is_restored_beside_the_same_or_beyond_the_limit(store: MemoryStore) -> None:
+    first, second = memory("m_1", "likes tea"), memory("m_2", "likes coffee")
+    await remember(store, first, second)
+    await store.write([became(first, "deleted"), became(second, "deleted")], most=2)
+    await store.write([step(memory("m_3", "likes tea"))], most=1)
+    for row, refusal in ((first, DuplicateMemory), (second, MemoryFull)):
+        with pytest.raises(refusal):
+            await store.write([became(replace(row, version=2), "restored")], most=1)
+    assert len(await store.tombstones(ANN, limit=9)) == 2
+
+
+async def test_what_was_deleted_long_ago_is_removed_a_few_at_a_time(store: MemoryStore) -> None:
+    """The oldest first; not what is held, nor what is there."""
+    rows = [memory(f"m_{number}") for number in range(4)]
+    held = memory("m_9", user_id="bob")
+    await remember(store, *rows, held)
+    for number, row in enumerate(rows[:3]):
+        await store.write([became(row, "deleted", updated_at=10 + number)], most=MAX_MEMORIES)
+    await store.write([became(held, "deleted", updated_at=1)], most=MAX_MEMORIES)
+    await store.hold(["bob"])
+
+    assert await store.remove_deleted(12, 1) == 1
+    assert [each.id for each in await store.tombstones(ANN, limit=9)] == ["m_2", "m_1"]
+    assert [await store.remove_deleted(12, 9), await store.remove_deleted(12, 9)] == [1, 0]
+    assert not await store.versions(ANN, "m_1")
+    assert await listed(store) == ["m_3"]
+    assert len(await store.tombstones(Scope("bob"), limit=9)) == 1
+    await store.hold([])
+    assert await store.remove_deleted(12, 9) == 1
+
+
 async def test_quotes_count_for_the_content_they_are_of(store: MemoryStore) -> None:
     row = memory("m_1", "喜欢茶")
     first, second = Evidence("s", 1, "我喜欢茶"), Evidence("s", 3, "咖啡")

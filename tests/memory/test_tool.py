@@ -97,7 +97,10 @@ async def test_what_is_saved_is_found_changed_and_forgotten(model: Model) -> Non
         f"Updated {memory_id}, version 2."
     )
     assert "极简" in await model("list", id=memory_id)
-    assert await model("delete", id=memory_id) == f"Forgotten: {memory_id} is not recalled any more."
+    assert (
+        await model("delete", id=memory_id)
+        == f"Forgotten: {memory_id} is not recalled any more. The user can restore it for 30 days."
+    )
     assert await model("search", search="设计风格") == (
         "Nothing like that is remembered. Try other or fewer words, or list what there is."
     )

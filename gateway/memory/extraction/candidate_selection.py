@@ -2,7 +2,7 @@
 user retracted in the same conversation ("forget that I like tea"). Pure."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 
 from gateway.lexical import plain_form, tokens
@@ -53,12 +53,14 @@ class Retraction:
         return len(self.words & stated) >= MIN_OVERLAP * len(self.words)
 
 
-def excerpts_to_read(messages: Sequence[StoredMessage], after: int, max_tokens: int) -> list[Excerpt]:
+def excerpts_to_read(
+    messages: Sequence[StoredMessage], after: int, max_tokens: int, spoke: Set[str] = frozenset()
+) -> list[Excerpt]:
     """The excerpts in which the user states a possibly durable fact, or agrees to a proposal: for the others
-    no model is asked."""
+    no model is asked. As `excerpts`."""
     return [
         excerpt
-        for excerpt in excerpts(messages, after=after, max_tokens=max_tokens)
+        for excerpt in excerpts(messages, after=after, max_tokens=max_tokens, spoke=spoke)
         if any(
             is_answered_by(text, "\n".join(excerpt.answers_before(position).values()))
             or any(transient_kind(clause) is None for clause in clauses(text))

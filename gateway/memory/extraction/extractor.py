@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence, Set
 from functools import partial
 from typing import Protocol
 
@@ -29,7 +29,7 @@ from gateway.model.side_calls import CallContext, ModelCalls
 from gateway.settings import Settings
 from gateway.storage.memories import Filter, MemoryRow, Scope
 from gateway.storage.messages import StoredMessage
-from gateway.tools.policy import is_trusted
+from gateway.tools.policy import BROUGHT_ALONG, is_trusted
 
 MAX_EXCERPT_TOKENS = 12_000
 """Tokens of conversation (estimated) that one call reads: in longer texts a model overlooks small facts."""
@@ -101,13 +101,15 @@ class Extractor:
         session_id: str,
         model: str,
         after: int = 0,
+        brought: Set[str] = frozenset(),
         turn_times: TurnTimes | None = None,
         may_keep: Callable[[], Awaitable[bool]] | None = None,
     ) -> Sequence[Changed]:
         """Stores the durable facts that the user states in `messages` (in the order of their positions).
 
         Only the user's own text after position `after` counts, and each memory needs a quote of it; earlier
-        messages are context. A known memory is reinforced, once by each message; one that is plainly
+        messages are context. What is stated in turns that were `brought` along waits for the user to
+        confirm it. A known memory is reinforced, once by each message; one that is plainly
         contradicted by a later statement is replaced; one that was forgotten or replaced after the statement
         stays so. A repetition changes nothing. `turn_times` gives the beginning of a turn (None: all
         statements are of now); `model` is asked unless the settings name another. `may_keep` is asked after
@@ -119,7 +121,8 @@ class Extractor:
         """
         report = LearningReport(session_id, self._settings.memory_model or model, now_ms())
         max_tokens = min(MAX_EXCERPT_TOKENS, await window(self._settings, report.model) // 4)
-        found = await asyncio.to_thread(excerpts_to_read, messages, after, max_tokens)
+        spoke = {BROUGHT_ALONG} if brought else frozenset[str]()
+        found = await asyncio.to_thread(excerpts_to_read, messages, after, max_tokens, spoke)
         retracted = await asyncio.to_thread(retractions, found)
         reconciler = Reconciler(self._memories, scope, report, turn_times)
         try:
@@ -131,7 +134,9 @@ class Extractor:
                         report.dropped["shared"] += 1
                         continue
                     turn_id = excerpt.messages[candidate.position].turn_id
-                    await reconciler.reconcile(candidate, Attribution(ACTOR, _reason(candidate), turn_id))
+                    stated = candidate.brought_along() if turn_id in brought else candidate
+                    by = Attribution(ACTOR, _reason(stated), turn_id, sources=tuple(spoke))
+                    await reconciler.reconcile(stated, by)
             if reconciler.full is not None and not report.changed:
                 raise reconciler.full
         except BaseException as failed:
@@ -209,7 +214,7 @@ class Extractor:
             tools=(source.tool,),
             metadata=write.metadata,
         )
-        by = Attribution(source.tool, f"Suggested by the tool {source.tool}.", source.turn_id)
+        by = Attribution(source.tool, f"Suggested by the tool {source.tool}.", source.turn_id, "tool")
         key = f"{source.turn_id}\0{source.tool_call_id}\0{number}"
         try:
             saved = await self._memories.save(scope, new, by, key=hashlib.sha256(key.encode()).hexdigest())

@@ -24,6 +24,7 @@ _REPEATED = "The assistant repeated it from elsewhere, and may not have proposed
 _OUTSIDE = "The assistant had just read what others wrote, and may have repeated it."
 _STATED = "The assistant said it, and did not ask the user to agree to it."
 _ANOTHER = "It is not certain that the user took this one of what was proposed."
+_BROUGHT = "It was said in a conversation from elsewhere, perhaps by somebody else."
 _LEFT_OUT = "It leaves out a negation, or whom or when it was said of."
 
 
@@ -39,7 +40,8 @@ class Proposal:
 class GroundedCandidate:
     """A candidate with its evidence: `quote` is verbatim text of the user's message at `position`, from
     character `start` on, within `clause`, and that within `sentence`. An assent has the `proposal` that it
-    agrees to. `doubt` is the reason why a person has to confirm it first, `note` a remark for the reader."""
+    agrees to. `doubt` is the reason why a person has to confirm it first, `note` a remark for the reader.
+    `is_brought`: it was not said here."""
 
     candidate: Candidate
     position: int
@@ -50,10 +52,15 @@ class GroundedCandidate:
     proposal: Proposal | None = None
     doubt: str | None = None
     note: str | None = None
+    is_brought: bool = False
 
     @property
     def content(self) -> str:
         return self.candidate.content
+
+    def brought_along(self) -> "GroundedCandidate":
+        """The same in doubt, as it was not said here."""
+        return replace(self, doubt=_BROUGHT, is_brought=True)
 
     def with_content(self, content: str, **fields: str | None) -> "GroundedCandidate":
         """The same with another content."""

@@ -17,6 +17,7 @@ from gateway.memory.memories import Memories
 from gateway.memory.similarity.comparison import Similarity, compare, is_same, replaces
 from gateway.memory.validation import WORK_TYPES, NewMemory, digest_of
 from gateway.storage.memories import Evidence, Filter, Forgotten, MemoryRow, OwnerType, Scope
+from gateway.tools.policy import BROUGHT_ALONG
 
 MAX_NEIGHBOURS = 10
 """Memories that a candidate is compared with."""
@@ -148,7 +149,7 @@ class Reconciler:
             positions = await self._evidence_positions(row)
             if max(positions) >= candidate.position if positions else row.updated_at > stated_at:
                 return "outdated"
-        editor = Editor(self._memories, self._scope, self._scope, by.actor, by.turn_id)
+        editor = Editor(self._memories, self._scope, self._scope, by.actor, by.turn_id, by.cause, by.sources)
         return await editor.correct(
             rows[0].id,
             "replace",
@@ -173,13 +174,15 @@ class Reconciler:
             context=proposed.context,
             decisions=proposed.decisions,
             refs=proposed.refs,
+            origin="outside" if candidate.is_brought else None,
+            tools=(BROUGHT_ALONG,) if candidate.is_brought else (),
         )
         try:
             changed = await self._memories.save(
                 self._scope,
                 new,
                 by,
-                evidence=self._evidence(candidate),
+                evidence=() if candidate.is_brought else self._evidence(candidate),
                 depends_on=proposed.based_on,
                 key=key,
             )

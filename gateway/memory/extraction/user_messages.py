@@ -1,7 +1,7 @@
 """The user's own text in a conversation, separated from all other text. Pure."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -70,16 +70,19 @@ def assistant_text(message: Message) -> str:
     return clean(_texts(message)) if message.role == "assistant" else ""
 
 
-def excerpts(messages: Sequence[StoredMessage], *, after: int, max_tokens: int) -> list[Excerpt]:
+def excerpts(
+    messages: Sequence[StoredMessage], *, after: int, max_tokens: int, spoke: Set[str] = frozenset()
+) -> list[Excerpt]:
     """The conversation after position `after`, in excerpts of about `max_tokens` tokens (estimated) with at
-    least one message each; each begins with the CONTEXT messages before it.
+    least one message each; each begins with the CONTEXT messages before it. `spoke` are those whose words the
+    model has read throughout, among the tools.
 
     Each message has a header line, `[POSITION] user:`, `[POSITION] user, before:` or `[POSITION] assistant:`.
     All other lines are indented by two spaces, so that no text can pass for a header.
     """
     found: list[Excerpt] = []
     shown: list[_Shown] = []  # all until now
-    excerpt, spoke = Excerpt(), _tools_before(messages)
+    excerpt, heard = Excerpt(), _tools_before(messages)
     for stored, text, limit in _limited(messages):
         by_user = stored.message.role == "user"
         if stored.position > after:
@@ -93,7 +96,7 @@ def excerpts(messages: Sequence[StoredMessage], *, after: int, max_tokens: int) 
             if by_user:
                 excerpt.messages[stored.position], excerpt.user_texts[stored.position] = stored, text
                 excerpt.user_positions.append(stored.position)
-                excerpt.tools[stored.position] = spoke[stored.position]
+                excerpt.tools[stored.position] = heard[stored.position] | spoke
         if not by_user and found:
             excerpt.answers[stored.position] = text
         role, brief = ("user, before", MAX_CONTEXT) if by_user else ("assistant", limit)

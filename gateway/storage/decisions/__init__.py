@@ -28,7 +28,8 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRow:
-    """A call that needs, or needed, a person's decision. Kept for as long as the session."""
+    """A call that needs, or needed, a person's decision. Kept for as long as the session. `tool_digest` is
+    what the tool said of itself (`tools.base.digest_of`)."""
 
     session_id: str
     turn_id: str
@@ -40,16 +41,28 @@ class ApprovalRow:
     requested_at: int
     expires_at: int
     verdict: Verdict | None = None
+    tool_digest: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """A tool that `owner` allowed to run without asking: in one session, or (None) in all of them."""
+    """A tool that `owner` allowed to run without asking: in one session, or (None) in all of them; as it said
+    of itself then (`tool_digest`; None: it is not known what that was)."""
 
     owner: str
     tool: str
     session_id: str | None
     at: int
+    tool_digest: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Granted:
+    """Of some tools, those that may run without asking, and since when: in this session, or always; and those
+    that are `changed`: what was granted is not what they say of themselves now."""
+
+    scopes: Mapping[str, Scope]
+    changed: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +139,9 @@ class ApprovalRequests(Protocol):
         ...
 
     async def decide(self, row: ApprovalRow, verdict: Verdict) -> tuple[ApprovalRow, Accepted | None]:
-        """Stores the decision, with the grant that its scope means. The row as it is now, and the turn when
-        this was what it was suspended for: it is the caller's from then on. The same decision again (with its
+        """Stores the decision, with the grant that its scope means: for what the tool said of itself when it
+        was asked about, in the place of one for something else. The row as it is now, and the turn when this
+        was what it was suspended for: it is the caller's from then on. The same decision again (with its
         scope and arguments) changes nothing.
 
         Raises:
@@ -178,8 +192,9 @@ class ParkedTurns(Protocol):
 class ToolGrants(Protocol):
     """Tools that a user allowed to run without asking."""
 
-    async def granted(self, owner: str, session_id: str, tools: Collection[str]) -> Mapping[str, Scope]:
-        """Those of `tools` that may run without asking, and since when: in this session, or always."""
+    async def granted(self, owner: str, session_id: str, tools: Mapping[str, str]) -> Granted:
+        """Which of `tools`, by name with the digests of what they say of themselves, may run without
+        asking."""
         ...
 
     async def grants(self, owner: str) -> Sequence[Grant]:

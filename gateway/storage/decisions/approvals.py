@@ -1,6 +1,7 @@
 """Approvals of tool calls and grants, in SQL."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import orjson
@@ -9,7 +10,7 @@ from sqlalchemy import Connection, and_, bindparam, delete, exists, insert, or_,
 from gateway.errors import Conflict, NotFound
 from gateway.events.tool_calls import Scope
 from gateway.storage.database import Prepared, SessionLock, Store, claims, reads, writes
-from gateway.storage.decisions import ApprovalRow, Grant, Verdict
+from gateway.storage.decisions import ApprovalRow, Grant, Granted, Verdict
 from gateway.storage.decisions.parking import OPEN, count_parked, insert_once, of_call, overdue, park, wake
 from gateway.storage.projects.access import SHARED_WITH, may_write
 from gateway.storage.refusals import no_session
@@ -21,7 +22,7 @@ from gateway.storage.webhooks.enqueue import enqueue
 _ID = of_call(approvals)
 _ORDER = (approvals.c.requested_at, approvals.c.number)
 
-ASK = insert_once(approvals, approvals.c.keys()[:10])
+ASK = insert_once(approvals, [*approvals.c.keys()[:10], "tool_digest"])
 OF_TURN = Prepared(select(*approvals.c).where(approvals.c.turn_id == bindparam("turn_id")).order_by(*_ORDER))
 ONE = Prepared(select(*approvals.c).where(_ID))
 DECIDE = Prepared(
@@ -76,8 +77,10 @@ GRANT = Prepared(
         tool=bindparam("tool"),
         session_id=bindparam("session_id"),
         created_at=bindparam("at"),
+        tool_digest=bindparam("tool_digest"),
     )
 )
+UNGRANT = Prepared(delete(tool_grants).where(tool_grants.c.number == bindparam("number")))
 REVOKE = Prepared(delete(tool_grants).where(OF_OWNER, OF_TOOL))
 
 
@@ -122,6 +125,7 @@ def ask(connection: Connection, rows: Sequence[ApprovalRow]) -> None:
             reason=row.reason,
             requested_at=row.requested_at,
             expires_at=row.expires_at,
+            tool_digest=row.tool_digest,
         )
         if asked.rowcount == 1:
             told = {
@@ -200,38 +204,56 @@ def decide(
     )
     if verdict.decision == "approved" and verdict.scope != "once":
         session_id = row.session_id if verdict.scope == "session" else None
-        given = GRANTS.all(connection, owner=verdict.by, tool=row.name)
-        if session_id not in {Grant(*each[1:]).session_id for each in given}:
-            GRANT.run(connection, owner=verdict.by, tool=row.name, session_id=session_id, at=verdict.at)
+        _grant(connection, Grant(verdict.by, row.name, session_id, verdict.at, found.tool_digest))
     decided = one(connection, row.session_id, row.turn_id, row.tool_call_id)
     assert decided is not None
     return decided, wake(connection, replica, row.turn_id)
 
 
-def granted(
-    connection: Connection, owner: str, session_id: str, tools: Collection[str]
-) -> Mapping[str, Scope]:
-    found: dict[str, Scope] = {}
-    for tool in sorted(tools):
-        rows = GRANTS.all(connection, owner=owner, tool=tool)
-        places = {Grant(*row[1:]).session_id for row in rows}
-        if None in places:
-            found[tool] = "always"
-        elif session_id in places:
-            found[tool] = "session"
-    return found
+def granted(connection: Connection, owner: str, session_id: str, tools: Mapping[str, str]) -> Granted:
+    scopes: dict[str, Scope] = {}
+    changed: set[str] = set()
+    for tool, digest in sorted(tools.items()):
+        rows = [Grant(*row[1:]) for row in GRANTS.all(connection, owner=owner, tool=tool)]
+        here = [each for each in rows if each.session_id in {None, session_id}]
+        places = {each.session_id for each in here if each.tool_digest == digest}
+        if places:
+            scopes[tool] = "always" if None in places else "session"
+        elif here:
+            changed.add(tool)
+    return Granted(scopes, frozenset(changed))
+
+
+def _grant(connection: Connection, new: Grant) -> None:
+    for number, *row in GRANTS.all(connection, owner=new.owner, tool=new.tool):
+        known = Grant(*row)
+        if known.session_id == new.session_id:
+            if known.tool_digest == new.tool_digest:
+                return
+            UNGRANT.run(connection, number=number)
+    GRANT.run(connection, **asdict(new))
 
 
 def approval_of(row: Sequence[Any]) -> ApprovalRow:
     """A row of the table, in the order of its columns."""
-    session_id, turn_id, call_id, owner, _, name, arguments, reason, asked, expires, *answer = row
+    session_id, turn_id, call_id, owner, _, name, arguments, reason, asked, expires, *answer, digest = row
     decision, by, at, scope, explanation, edited = answer
     verdict = None
     if decision is not None:
         changed = orjson.loads(edited) if edited is not None else None
         verdict = Verdict(decision, by, at, scope, explanation, changed)
     return ApprovalRow(
-        session_id, turn_id, call_id, owner, name, orjson.loads(arguments), reason, asked, expires, verdict
+        session_id,
+        turn_id,
+        call_id,
+        owner,
+        name,
+        orjson.loads(arguments),
+        reason,
+        asked,
+        expires,
+        verdict,
+        digest,
     )
 
 

@@ -42,6 +42,7 @@ Operation = Literal[
     "confirmed",
     "flagged",
     "deleted",
+    "restored",
     "erased",
 ]
 Author = Literal["user", "assistant"]
@@ -58,6 +59,9 @@ MAX_TOOLS = 20
 
 MAX_VERSIONS = 100
 """Versions of one memory that are kept."""
+
+RESTORABLE_FOR = 30 * 86_400_000
+"""Milliseconds for which a deleted memory can be restored; then upkeep removes it."""
 
 EVERYBODY = "everybody"
 """The audience of documents."""
@@ -211,7 +215,8 @@ class Indexed(NamedTuple):
 class Change:
     """One step of a transaction: `row` is the new state. With `row.version` 1 it is a new memory; otherwise
     that of version `row.version - 1` becomes it. `deletes` leaves a tombstone: the memory is gone from every
-    list and index, its versions stay until it is erased. `index` is by what `row` is found."""
+    list and index, its versions stay until it is removed. `restores` brings it back, deleted or not. `index`
+    is by what `row` is found."""
 
     row: MemoryRow
     operation: Operation
@@ -233,6 +238,10 @@ class Change:
     def deletes(self) -> bool:
         return self.operation == "deleted"
 
+    @property
+    def restores(self) -> bool:
+        return self.operation == "restored"
+
 
 @dataclass(frozen=True, slots=True)
 class MemoryVersion:
@@ -249,11 +258,26 @@ class MemoryVersion:
 
 @dataclass(frozen=True, slots=True)
 class Tombstone:
-    """The remains of a deleted memory, as far as they are shown."""
+    """A deleted memory: `row` as it was, with the version of its deletion; who deleted it, why, and in which
+    turn. It can be restored until RESTORABLE_FOR after `deleted_at` (Unix ms)."""
 
-    id: str
-    type: MemoryType
+    row: MemoryRow
     deleted_at: int
+    actor: str
+    reason: str
+    turn_id: str | None = None
+
+    @property
+    def id(self) -> str:
+        return self.row.id
+
+    @property
+    def type(self) -> MemoryType:
+        return self.row.type
+
+    @property
+    def restorable_until(self) -> int:
+        return self.deleted_at + RESTORABLE_FOR
 
 
 @dataclass(frozen=True, slots=True)

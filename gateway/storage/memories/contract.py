@@ -35,8 +35,8 @@ class MemoryRecords(Protocol):
         """All changes in one transaction or none.
 
         Raises:
-            errors.MemoryChanged: a memory is not at the version that a change expects, or is deleted;
-                `details` has id and version.
+            errors.MemoryChanged: a memory is not at the version that a change expects, or is deleted and the
+                change does not restore it; `details` has id and version.
             errors.DuplicateMemory: a live memory (active or suppressed) of the same audience has the same
                 digest, or the key was used for one of this user before; `details` has its id, and as `same`
                 digest or key.
@@ -137,7 +137,7 @@ class ProvenanceStore(Protocol):
     async def tombstones(
         self, viewer: Viewer, *, limit: int, before: tuple[int, str] | None = None
     ) -> Sequence[Tombstone]:
-        """Deleted memories that are not erased, the last first by (deleted_at, id), strictly before that
+        """Deleted memories that are there still, the last first by (deleted_at, id), strictly before that
         pair."""
         ...
 
@@ -167,6 +167,11 @@ class Erasures(Protocol):
 
     async def settle_erasure(self, memory_id: str, owner: str) -> None:
         """The owner's sessions have none of its words any more."""
+        ...
+
+    async def remove_deleted(self, before: int, limit: int) -> int:
+        """Removes for good what was deleted before that time (Unix ms): the oldest, at most `limit`, and
+        nothing that is held. Returns how many there were."""
         ...
 
     async def forget_session(self, user_id: str, session_id: str) -> int:

@@ -21,6 +21,7 @@ from gateway.storage.memories import (
     MemoryVersion,
     Profile,
     ProfileKind,
+    Tombstone,
     Vector,
     Viewer,
     encrypting,
@@ -116,6 +117,12 @@ class EncryptedMemories(SqlMemories):
     async def evidence(self, viewer: Viewer, memory_id: str) -> Sequence[Evidence]:
         opened = self._cipher.opened_evidence
         return [opened(memory_id, *found) for found in await self._evidence(viewer, memory_id)]
+
+    async def tombstones(
+        self, viewer: Viewer, *, limit: int, before: tuple[int, str] | None = None
+    ) -> Sequence[Tombstone]:
+        rows = await super().tombstones(viewer, limit=limit, before=before)
+        return await self._all(self._cipher.opened_tombstone, rows)
 
     async def forgotten(self, viewer: Viewer, *, since: int, limit: int) -> Sequence[Forgotten]:
         rows = await super().forgotten(viewer, since=since, limit=limit)

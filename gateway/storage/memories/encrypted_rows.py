@@ -22,6 +22,7 @@ from gateway.storage.memories import (
     MemoryVersion,
     Passage,
     Profile,
+    Tombstone,
 )
 from gateway.storage.memories.conditions import DOCUMENT, aside
 from gateway.storage.memories.schema import memory_versions, profiles
@@ -84,6 +85,14 @@ class RowCipher:
             return each
         content, *_ = orjson.loads(self.key.open(each.content, "memory", each.id))
         return replace(each, content=content, digest=self.opened_digest(each.digest))
+
+    def opened_tombstone(self, each: Tombstone) -> Tombstone:
+        """Its reason is encrypted if its row is."""
+        row = each.row
+        if not is_sealed(row.digest):
+            return each
+        reason = self.key.open(each.reason, "reason", row.id, str(row.version))
+        return replace(each, row=self.opened(row), reason=reason)
 
     def digest(self, digest: str) -> str:
         return digest if is_sealed(digest) else self.key.seal_fixed(digest, "digest")

@@ -215,13 +215,16 @@ def links(connection: Connection, memory_id: str) -> Sequence[Link]:
 def tombstones(
     connection: Connection, viewer: Viewer, *, limit: int, before: tuple[int, str] | None = None
 ) -> Sequence[Tombstone]:
-    c = memories.c
-    last = tuple_(c.deleted_at, c.id)
-    page = select(c.id, c.type, c.deleted_at).where(c.deleted_at.is_not(None), seen(viewer))
+    c, deletion = memories.c, memory_versions.c
+    page = (
+        select(c.deleted_at, deletion.actor, deletion.reason, deletion.turn_id, *COLUMNS)
+        .join(memory_versions, and_(deletion.memory == c.number, deletion.version == c.version))
+        .where(c.deleted_at.is_not(None), seen(viewer))
+    )
     if before is not None:
-        page = page.where(last < before)
+        page = page.where(tuple_(c.deleted_at, c.id) < before)
     rows = connection.execute(page.order_by(c.deleted_at.desc(), c.id.desc()).limit(limit))
-    return [Tombstone(*row) for row in rows]
+    return [Tombstone(memory_of(row), *deletion) for *deletion, row in ((*r[:4], r[4:]) for r in rows)]
 
 
 def forgotten(connection: Connection, viewer: Viewer, *, since: int, limit: int) -> Sequence[Forgotten]:

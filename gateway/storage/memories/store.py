@@ -101,6 +101,15 @@ class SqlMemories(Store):
             await self._scrub()
         return erased
 
+    async def remove_deleted(self, before: int, limit: int) -> int:
+        """Removes what was deleted before that time and returns how many there were."""
+        removed = await self.database.write(
+            lambda connection: writing.remove_deleted(connection, self._words, before, limit)
+        )
+        if removed:
+            await self._scrub()
+        return removed
+
     async def hold(self, user_ids: Collection[str]) -> None:
         """These users, and no others, are held."""
         await self.database.write(lambda connection: persons.hold(connection, user_ids))

@@ -17,6 +17,7 @@ from gateway.storage.memories.rows import ADD, CHANGE, snapshot_of, values_of
 from gateway.storage.memories.schema import LIVE as IS_LIVE
 from gateway.storage.memories.schema import (
     erasures,
+    held_users,
     memories,
     memory_evidence,
     memory_links,
@@ -174,6 +175,22 @@ def forget_session(connection: Connection, words: Words, user_id: str, session_i
     return len(found)
 
 
+def remove_deleted(connection: Connection, words: Words, before: int, limit: int) -> int:
+    held = exists().where(held_users.c.user_id == memories.c.user_id)
+    found = connection.execute(
+        select(memories.c.number, memories.c.id)
+        .where(memories.c.deleted_at < before, not_(held))
+        .order_by(memories.c.deleted_at)
+        .limit(limit)
+        .with_for_update()
+    ).all()
+    for number, memory_id in found:
+        remove(connection, words, number, memory_id)
+    if found:
+        words.purge(connection)
+    return len(found)
+
+
 def remove(connection: Connection, words: Words, number: int, memory_id: str) -> None:
     """Takes the memory and all that hangs on it out of the tables."""
     words.remove(connection, number)
@@ -220,14 +237,15 @@ def _store(connection: Connection, change: Change, known: Sequence[Any] | None) 
     """Its number, and what it counted as before."""
     row = change.row
     number, user_id, version, deleted_at, *state = known or (None, row.user_id, 0, None)
-    if version != row.version - 1 or deleted_at is not None or user_id != row.user_id:
-        raise _changed(row, version, is_deleted=deleted_at is not None)
+    is_deleted = deleted_at is not None
+    if version != row.version - 1 or user_id != row.user_id or (is_deleted and not change.restores):
+        raise _changed(row, version, is_deleted=is_deleted)
     values = values_of(row)
     if number is None:
         ((made,),) = ADD.run(connection, **values).fetchall()
         return made, ()
     CHANGE.run(connection, **values, the_number=number, deleted_at=row.updated_at if change.deletes else None)
-    return number, kinds(*state)
+    return number, () if is_deleted else kinds(*state)
 
 
 def _append(connection: Connection, number: int, change: Change) -> None:

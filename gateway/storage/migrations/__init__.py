@@ -34,7 +34,7 @@ class Chain(NamedTuple):
     holds: str = "sessions"
 
 
-HEAD = "0042"
+HEAD = "0044"
 """The newest revision of the sessions, in versions/."""
 SESSIONS = Chain("versions", HEAD, "0009")
 

@@ -209,7 +209,10 @@ def _new_turns(
             ("client_tools", "mark", "dialect", "key_id", "unreported")
         )
         rated = incoming.feedback.get(turn.id)
-        places = {"after_position": incoming.began.get(turn.id)}
+        places = {
+            "after_position": incoming.began.get(turn.id),
+            "is_imported": None if incoming.seeded else True,
+        }
         yield row | own | places | {"feedback": feedback_text(rated) if rated is not None else None}
 
 

@@ -27,6 +27,7 @@ from gateway.storage.schema import (
     messages,
     session_archives,
     sessions,
+    turns,
 )
 from gateway.storage.sessions import Outline, SessionRow
 from gateway.storage.sessions.json_rows import (
@@ -43,6 +44,7 @@ from gateway.storage.sessions.json_rows import (
 from gateway.storage.turns import TurnRow
 from gateway.storage.turns.heads import OF_SESSION
 from gateway.storage.turns.instructions import IN_FORCE
+from gateway.storage.turns.rows import BROUGHT
 
 LAST = 2**63 - 1
 
@@ -92,6 +94,7 @@ class View:
     memories: PromptMemories | None
     branch: Branch | None
     instructions: str | None
+    was_brought: bool
 
     async def read(self, archived: ReadArchived) -> History:
         """Raises errors.ArchiveDamaged."""
@@ -115,6 +118,7 @@ class View:
             self.memories,
             self.branch,
             self.instructions,
+            self.was_brought,
         )
 
 
@@ -166,6 +170,15 @@ _end = (
     .scalar_subquery()
 )
 _IN_ACTIVE = or_(sessions.c.branch.is_(None), messages.c.position <= _end)
+# What a client or a file brought along comes before all that ran here.
+_was_brought = (
+    select(BROUGHT)
+    .where(turns.c.session_id == sessions.c.id, turns.c.status == literal_column("'done'"))
+    .order_by(turns.c.number)
+    .limit(literal_column("1"))
+    .correlate(sessions)
+    .scalar_subquery()
+)
 _KNOWN = (
     sessions.c.generation_from,
     sessions.c.carried,
@@ -176,10 +189,11 @@ _KNOWN = (
     _ranges,
     heads.c.position,
     instructions.c.text,
+    _was_brought,
 )
 KNOWN = len(_KNOWN)
-LAST_POSITION = KNOWN - 2
-Known = tuple[int, str | None, int, str | None, PromptMemories | None, Branch | None, str | None]
+LAST_POSITION = KNOWN - 3
+Known = tuple[int, str | None, int, str | None, PromptMemories | None, Branch | None, str | None, bool]
 """The last fields of a `View` and of a `History`."""
 VIEW = Prepared(
     select(
@@ -235,9 +249,9 @@ def view_of(connection: Connection, session_id: str, *, whole: bool) -> View:
     """What a session's view is made of; an empty one when there is no such session."""
     row = VIEW.one(connection, session_id=session_id, whole=int(whole))
     if row is None:
-        return View(None, MessageRange(0, LAST, (), ()), None, 0, None, 0, None, None, None, None)
+        return View(None, MessageRange(0, LAST, (), ()), None, 0, None, 0, None, None, None, None, False)
     known, (archives, kept, since, *version) = _known(row), row[KNOWN:]
-    archived, branch = archives_of(archives), known[-2]
+    archived, branch = archives_of(archives), known[-3]
     if version[0] is None:
         return View(None, MessageRange(0, LAST, archived, messages_of(since), branch), None, *known)
     covers = COMPRESSIONS.read(version)
@@ -278,6 +292,8 @@ def outline_in(connection: Connection, session: SessionRow, branch: int, *, whol
 
 def _known(row: Sequence[Any]) -> Known:
     """What _KNOWN selects."""
-    generation_from, carried, failed, prefix_hash, in_prompt, number, ranges, last, instructions = row[:KNOWN]
+    generation_from, carried, failed, prefix_hash, in_prompt, number, ranges, last, *end = row[:KNOWN]
+    instructions, was_brought = end
     branch = Branch(number, pairs_of(f"[{ranges}]"), last) if number is not None else None
-    return generation_from, carried, failed, prefix_hash, prompt_memories_of(in_prompt), branch, instructions
+    memories = prompt_memories_of(in_prompt)
+    return generation_from, carried, failed, prefix_hash, memories, branch, instructions, bool(was_brought)

@@ -16,7 +16,9 @@ TurnState = TurnStatus | Outcome
 """Where a turn is: its status or, once it is done, its outcome."""
 OnConflict = Literal["reject", "queue", "interrupt"]
 Origin = Literal["seeded"]
-"""Where a turn comes from that did not run here: a client brought it along."""
+"""Where a turn of a file comes from that did not run where that was written: a client brought it along."""
+Brought = Literal["seeded", "imported"]
+"""How a turn came here that did not run here: a client brought it along, or it was in a file."""
 
 MAX_INSTRUCTIONS = 131_072
 """Characters of a client's instructions."""
@@ -63,7 +65,7 @@ class TurnRow:
     iterations: int = 0
     branch: int = 0
     parent_turn_id: str | None = None
-    origin: Origin | None = None
+    origin: Brought | None = None
     instructions: str | None = None
     client_tools: str | None = None
     dialect: str | None = None
@@ -238,6 +240,10 @@ class TurnRecords(Protocol):
 
     async def of_guests(self, session_id: str) -> frozenset[str]:
         """The turns in a session that others than its owner sent."""
+        ...
+
+    async def brought(self, session_id: str) -> frozenset[str]:
+        """The turns in a session that did not run here: a client or a file brought them along."""
         ...
 
     async def open_turn(self, session_id: str) -> TurnRow | None:

@@ -41,6 +41,8 @@ AWAITS_CLIENT = and_(
     _OF_TURN.where(client_calls.c.turn_id == turns.c.id, client_calls.c.status.is_(None)).exists(),
     ~_OF_TURN.where(approvals.c.turn_id == turns.c.id, approvals.c.decision.is_(None)).exists(),
 )
+BROUGHT = or_(turns.c.origin.is_not(None), turns.c.is_imported.is_(True))
+"""Whether a turn did not run here."""
 TURNS = (
     select(
         turns.c.id,
@@ -70,7 +72,7 @@ TURNS = (
         turns.c.iterations,
         turns.c.branch,
         turns.c.parent,
-        turns.c.origin,
+        case((turns.c.is_imported.is_(True), literal_column("'imported'", Text)), else_=turns.c.origin),
         turns.c.instructions,
         turns.c.client_tools,
         turns.c.dialect,
@@ -112,6 +114,7 @@ STOPPING = Prepared(
 OF_GUESTS = Prepared(
     select(turns.c.id).join_from(turns, sessions).where(OF_SESSION, turns.c.owner != sessions.c.owner)
 )
+BROUGHT_OF_SESSION = Prepared(select(turns.c.id).where(OF_SESSION, turns.c.status == "done", BROUGHT))
 COUNT_WAITING = Prepared(select(func.count()).select_from(turns).where(turns.c.status == WAITING))
 
 SESSION_OF = Prepared(select(turns.c.session_id).where(OF_ID))
@@ -201,6 +204,10 @@ def stopping(connection: Connection, session_id: str) -> Sequence[TurnRow]:
 
 def of_guests(connection: Connection, session_id: str) -> frozenset[str]:
     return frozenset(turn_id for (turn_id,) in OF_GUESTS.all(connection, session_id=session_id))
+
+
+def brought(connection: Connection, session_id: str) -> frozenset[str]:
+    return frozenset(turn_id for (turn_id,) in BROUGHT_OF_SESSION.all(connection, session_id=session_id))
 
 
 def _in_state(state: TurnState | None) -> list[ColumnElement[bool]]:

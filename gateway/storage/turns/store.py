@@ -14,6 +14,7 @@ from gateway.storage.turns.cancellation import request_cancel
 from gateway.storage.turns.client_tool_sets import tools_of
 from gateway.storage.turns.rows import (
     OF_ID,
+    brought,
     cancelled_waiting,
     count_waiting,
     get,
@@ -58,6 +59,7 @@ class SqlTurns(Store):
     marked = reads(marked, snapshot=False)
     stopping = reads(stopping, snapshot=False)
     of_guests = reads(of_guests, snapshot=False)
+    brought = reads(brought, snapshot=False)
     of_owner = reads(of_owner, snapshot=False)
     unfinished = reads(unfinished, snapshot=False)
     usage = reads(usage_since, snapshot=False)
