@@ -21,6 +21,7 @@ from gateway.auth.trusted_proxies import proxy_headers
 from gateway.errors import Draining, Forbidden, GatewayError, InvalidRequest, LimitReached, NotAuthenticated
 from gateway.http.error_responses import dialect_of, on_bug, refusal
 from gateway.http.limit_headers import put_limits
+from gateway.http.open_requests import answered
 from gateway.ids import is_id, new_request_id
 from gateway.service.limits import STANDINGS
 from gateway.service.request_rates import RequestRates
@@ -193,7 +194,7 @@ class Access:
                 standings[:] = [cast("Standing", error.standing)]
             await refusal(scope, error)(scope, receive, send)
             return
-        await self._app(scope, receive, send)
+        await answered(self._app, scope, receive, send)
 
     def _check_host(self, headers: Headers) -> None:
         given = headers.get("host", "")

@@ -52,6 +52,7 @@ def new_turn(deps: Dependencies, who: Principal, request: TurnRequest) -> NewTur
         mark=request.mark,
         dialect=who.dialect,
         key_id=who.key_id,
+        sign_in=who.sign_in,
     )
 
 
