@@ -8,6 +8,7 @@
     │   ├── LockedOut              too many attempts with keys that do not hold
     │   ├── ProviderUnavailable    the identity provider cannot be asked, and what is known of it does not do
     │   ├── Forbidden          a browser page of another origin, or a host name that is not ours
+    │   │   └── AccessEnded        what was asked with was taken away while it was answered
     │   ├── NotFound           no such thing, or it belongs to somebody else
     │   ├── TurnInProgress     the session already has a turn in flight
     │   ├── Conflict           the same id was used for something else, or somebody else was faster
@@ -146,6 +147,13 @@ class ProviderUnavailable(RequestRefused):
 
 class Forbidden(RequestRefused):
     code = "forbidden"
+
+
+class AccessEnded(Forbidden):
+    """A key was revoked, a sign-in ended, a token expired, a member removed, while what was asked for with it
+    was under way."""
+
+    code = "access_ended"
 
 
 class NotFound(RequestRefused):

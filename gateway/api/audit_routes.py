@@ -54,7 +54,7 @@ class AuditItem(Reply):
     subject_id: str | None = None
     result: str = Field(description="`done`, `refused:<code>` or `failed:<code>`.")
     request_id: str | None = None
-    times: int = Field(description="How many equal refusals this stands for.")
+    times: int = Field(description="How many equal refusals this stands for, or how many ended.")
 
     @classmethod
     def of(cls, stored: StoredEntry) -> Self:

@@ -90,5 +90,6 @@ async def find(request: ApiRequest) -> Response:
 
 async def revoke(request: ApiRequest) -> Response:
     """Ends a key for good."""
+    request.outlives_access()
     await request.gateway.keys.revoke(request.principal, request.path_id("key_id"))
     return Response(status_code=204)

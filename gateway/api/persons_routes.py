@@ -139,11 +139,13 @@ async def erase_own(request: ApiRequest) -> Response:
     who = request.principal
     request.concerns("person", who.user_id)
     asked = await request.read_body(ErasureBody)
+    request.outlives_access()
     return json_reply(ErasureReply.of(await _data(request).erase(who, who.user_id, asked.confirm)), 202)
 
 
 async def own_erasure(request: ApiRequest) -> Response:
     """How far your erasure is, or its report."""
+    request.outlives_access()
     return json_reply(ErasureReply.of(await _data(request).erasure(request.principal.user_id)))
 
 
@@ -152,6 +154,7 @@ async def erase(request: ApiRequest) -> Response:
     that is under way."""
     user_id = await _user(request)
     asked = await request.read_body(ErasureBody)
+    request.outlives_access()
     erasure = await _data(request).erase(request.principal, user_id, asked.confirm)
     return json_reply(ErasureReply.of(erasure), 202)
 

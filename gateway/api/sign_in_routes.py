@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 from pydantic import ConfigDict, Field
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from gateway.auth.signed_in import COOKIE, PageSignIn, cookie_in, named_in
+from gateway.auth.signed_in import COOKIE, PageSignIn, cookie_in, digest_of, named_in
 from gateway.errors import Forbidden, GatewayError, NotFound
 from gateway.http.error_status_codes import status_of
 from gateway.http.json_types import Query, Reply, json_reply
@@ -62,7 +62,7 @@ async def finish(request: ApiRequest) -> Response:
         )
         value = await ways.signed_in.begin(who)
         if (former := cookie_in(request.headers, request.settings)) is not None:
-            await ways.signed_in.end(former)
+            await _end(request, ways, former, heir=digest_of(value))
     except GatewayError as error:
         request.scope["refused"] = error.code
         text = f"<title>Chat Gateway</title><p>{escape(error.message)}<p><a href=/>Chat Gateway</a>"
@@ -79,11 +79,17 @@ async def end(request: ApiRequest) -> Response:
     """Signs this browser out, and says where it can sign out at the identity provider."""
     ways, page = _ways(request), _page(request)
     if (value := cookie_in(request.headers, request.settings)) is not None:
-        await ways.signed_in.end(value)
+        await _end(request, ways, value)
     url = await ways.flow.signed_out_url(page + "/")
     response = json_reply(SignedOut(url=url or "/"))
     _set_cookie(response, page, COOKIE, "", 0)
     return response
+
+
+async def _end(request: ApiRequest, ways: PageSignIn, value: str, *, heir: str | None = None) -> None:
+    request.outlives_access()
+    if (user_id := await ways.signed_in.user_of(value)) is not None:
+        await request.gateway.access_ending.end_sign_in(digest_of(value), user_id, heir=heir)
 
 
 def _ways(request: ApiRequest) -> PageSignIn:

@@ -38,6 +38,9 @@ class WebhookReply(Reply):
     events: list[str]
     created_at: int
     disabled_at: int | None = Field(None, description="Since when nothing is posted: as you, or it, asked.")
+    reason: str | None = Field(
+        None, description="Why it is off, where neither you nor its address asked: `key_revoked`."
+    )
     failures: int = Field(description="In a row, until now.")
     rests_until: int | None = Field(None, description="Until when it is left alone after failures.")
 

@@ -34,13 +34,17 @@ DEFAULT_TENANT = "default"
 class Principal:
     """Somebody with sessions of their own. Every query takes one, and goes by its `user_id`, which names one
     user of all tenants: `tenant/user`, or the user alone in the default tenant. `dialect` names the adapter
-    by which they ask; None: by our own routes, or by none. `key_id` names the key that they came with."""
+    by which they ask; None: by our own routes, or by none. `key_id` names the key that they came with,
+    `sign_in` is the digest of their sign-in on the page. `expires_at` is when that ends, or their token
+    (Unix milliseconds; None: it does not by itself)."""
 
     user_id: str
     dialect: str | None = None
     roles: frozenset[Role] = frozenset(("member",))
     scopes: frozenset[Scope] = MEMBER_SCOPES
     key_id: str | None = None
+    sign_in: str | None = None
+    expires_at: int | None = None
 
     @property
     def tenant(self) -> str:

@@ -4,6 +4,7 @@ import hashlib
 import re
 import time
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import orjson
@@ -80,7 +81,8 @@ class AccessTokens:
         if known is not None and now < known.until:
             return known.principal
         claims = await self._verify(token, self._audiences)
-        principal = self._claims.principal(claims)
+        expires = claims["exp"] + (CLOCK_SKEW if now >= claims["exp"] else 0)
+        principal = replace(self._claims.principal(claims), expires_at=int(expires * 1000))
         until = min(now + VERIFIED_FOR, claims["exp"])
         self._verified[digest] = _Verified(principal, until)
         return principal

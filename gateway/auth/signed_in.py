@@ -16,7 +16,7 @@ from gateway.bounded_dict import BoundedDict
 from gateway.errors import Forbidden, NotAuthenticated, StorageError
 from gateway.ids import now_ms
 from gateway.settings import Settings
-from gateway.storage.sign_ins import SignIn, SignIns
+from gateway.storage.sign_ins import USED_EVERY, SignIn, SignIns
 
 SIGN_IN = "/auth/sign-in"
 COOKIE = "gateway_sign_in"
@@ -24,8 +24,6 @@ HOST_COOKIE = f"__Host-{COOKIE}"
 """Over TLS: browsers take it from this very host alone (RFC 6265bis, 4.1.3.2)."""
 FRESH = 5.0
 """Seconds for which a sign-in that held is not looked up again."""
-USED_EVERY = 60_000
-"""Milliseconds between two notes that it is used."""
 MAX_KNOWN = 10_000
 MAX_BROWSERS = 20
 """Browsers of one user that are signed in."""
@@ -101,10 +99,10 @@ class SignedIn:
         await self._sign_ins.add(made, most=MAX_BROWSERS)
         return value
 
-    async def end(self, value: str) -> None:
-        """Signs the browser with that cookie out; within FRESH also on replicas that are not told. Raises
-        errors.StorageError."""
-        await self._sign_ins.remove(digest_of(value))
+    async def user_of(self, value: str) -> str | None:
+        """Whose the sign-in of that cookie is; None: there is none. Raises errors.StorageError."""
+        found = await self._sign_ins.find(digest_of(value)) if _VALUE.fullmatch(value) else None
+        return found.user_id if found is not None else None
 
     def forget(self, revoked: str) -> None:
         """Looks a sign-in up again at its next use, by its digest, or all of a user, by their id."""
@@ -122,7 +120,13 @@ class SignedIn:
             self._known.pop(digest, None)
             return None
         roles = frozenset(cast("tuple[Role, ...]", found.roles))
-        who = Principal(found.user_id, roles=roles, scopes=scopes_of(roles))
+        who = Principal(
+            found.user_id,
+            roles=roles,
+            scopes=scopes_of(roles),
+            sign_in=digest,
+            expires_at=found.expires_at,
+        )
         known = self._known[digest] = _Known(found, who, looked_at)
         return known
 

@@ -61,6 +61,11 @@ class StaticKeys:
         return len(self._users)
 
     @property
+    def names(self) -> frozenset[str]:
+        """Of the keys."""
+        return self._names
+
+    @property
     def sole_user(self) -> str | None:
         """The user of the only key, if it is a plain one."""
         plain = self._names - self._delegates

@@ -116,4 +116,5 @@ def principal_of(key: ApiKey) -> Principal:
         roles=frozenset(cast("tuple[Role, ...]", key.roles)),
         scopes=frozenset(cast("tuple[Scope, ...]", key.scopes)),
         key_id=key.id,
+        expires_at=key.expires_at,
     )

@@ -22,6 +22,7 @@ from gateway.auth.signed_in import check_same_origin, page_origin
 from gateway.errors import Draining, Forbidden, GatewayError, LimitReached, NotAuthenticated
 from gateway.http.error_responses import dialect_of, on_bug, refusal
 from gateway.http.limit_headers import put_limits
+from gateway.http.open_requests import answered
 from gateway.http.public_address import name_in, own_hosts
 from gateway.ids import is_id, new_request_id
 from gateway.service.limits import CALLER, STANDINGS
@@ -205,7 +206,7 @@ class Access:
                 standings[:] = [cast("Standing", error.standing)]
             await refusal(scope, error)(scope, receive, send)
             return
-        await self._app(scope, receive, send)
+        await answered(self._app, scope, receive, send)
 
     def _check_host(self, headers: Headers) -> None:
         given = headers.get("host", "")

@@ -13,6 +13,7 @@ from gateway.auth import Principal
 from gateway.errors import BodyTooSlow, ClientLeft, InvalidRequest, TooLarge
 from gateway.http.json_types import SessionName
 from gateway.http.large_bodies import large_bodies
+from gateway.http.open_requests import RESTING
 from gateway.http.validation import validated
 from gateway.ids import is_id
 from gateway.service.gateway import Gateway
@@ -62,6 +63,11 @@ class ApiRequest(Request):
     def principal(self) -> Principal:
         """Who asks, as the middleware found out."""
         return self.scope["principal"]
+
+    def outlives_access(self) -> None:
+        """Has the request answered to its end though it takes away the access that it came with."""
+        if (resting := self.scope.get(RESTING)) is not None:
+            resting.release()
 
     @property
     def dialect(self) -> str | None:

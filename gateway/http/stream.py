@@ -12,11 +12,13 @@ from sse_starlette.sse import AppStatus, EventSourceResponse
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from gateway.errors import Draining, GatewayError, StorageError
+from gateway.errors import AccessEnded, Draining, GatewayError, StorageError
 from gateway.events.envelope import StoredEvent
+from gateway.http.open_requests import RESTING
 from gateway.http.requests import ApiRequest
 from gateway.http.timer_wheel import Wheel
 from gateway.service.follower import StreamRange, Take
+from gateway.service.open_access import Resting
 from gateway.sse_frames import encode_frames, encode_open, encode_trouble
 from gateway.telemetry.metrics.stream_metrics import StreamKind, StreamMetrics
 from gateway.telemetry.spans.http_spans import RequestSpan
@@ -31,7 +33,7 @@ Encode = Callable[[Sequence[StoredEvent]], bytes]
 """The bytes of the events that come next."""
 Feed = Callable[[Take], Coroutine[Any, Any, None]]
 """Hands the events of a stream to its consumer, in order, until its end. Raises errors.StorageError, or
-errors.Draining where the client has to be told that the end came too early."""
+errors.Draining and errors.AccessEnded where the client has to be told that the end came too early."""
 
 # Streams end when the service says so, after running turns had their time; not at the first signal.
 AppStatus.disable_automatic_graceful_drain()
@@ -101,6 +103,7 @@ class EventStream(EventSourceResponse):
             send_timeout=settings.send_timeout,
         )
         self._gateway = request.gateway
+        self._resting: Resting | None = request.scope.get(RESTING)
         self._span: RequestSpan = request.span
         self._wheel: Wheel = request.app.state.wheel
         self._feed = feed
@@ -141,20 +144,30 @@ class EventStream(EventSourceResponse):
         listening = asyncio.create_task(self._listen(receive))
         slot = self._wheel.add(self)
         try:
-            await self._write(self._opening)
             try:
+                await self._write(self._opening)
                 await self._feed(self._take)
-            except (StorageError, Draining) as error:
-                if isinstance(error, StorageError):
-                    self._meter.closed("error")
-                    log.warning("stream_broken_off", **self._about, code=error.code, error=str(error))
-                await self._write(self._trouble(error))
+            except (StorageError, Draining, AccessEnded) as error:
+                await self._break_off(error)
+            except asyncio.CancelledError:
+                ended = self._resting.taken() if self._resting is not None else None
+                if ended is None:
+                    raise
+                await self._break_off(ended)
             self._meter.closed("shutdown" if self._gateway.is_draining else "done")
             await self._write(b"", more=False)
         finally:
             self.active = False
             slot.discard(self)
             listening.cancel()
+
+    async def _break_off(self, error: GatewayError) -> None:
+        if isinstance(error, StorageError):
+            self._meter.closed("error")
+            log.warning("stream_broken_off", **self._about, code=error.code, error=str(error))
+        elif isinstance(error, AccessEnded):
+            self._meter.closed("access_ended")
+        await self._write(self._trouble(error))
 
     async def _take(self, events: Sequence[StoredEvent]) -> None:
         self._meter.sending(events)

@@ -16,6 +16,8 @@ from gateway.service.leader import Leader
 from gateway.service.schedule_results import ScheduleResults
 from gateway.service.schedules import ScheduleWorker
 from gateway.storage.blobs.addresses import is_bucket
+from gateway.storage.ended_access import KEY_REVOKED
+from gateway.storage.schedules import ScheduleRow
 from gateway.telemetry.metrics import instrument_table as table
 from gateway.tools.arguments import prepare_checks
 from gateway.wiring import try_bucket
@@ -45,6 +47,7 @@ async def run_once_recovered(process: Process, abilities: Abilities, service: Se
     state.leader = leader = Leader(storage.exclusive, process.supervisor, work)
     results = ScheduleResults(storage.result_deliveries, gateway.schedules.destinations)
     await process.run(gateway.heartbeat.run, "ownership of turns")
+    await process.run(service.open_access.run, "what access is open")
     await process.run(_schedules(process, service).run, "schedules")
     await process.run(results.run, "results of schedules")
     # Not before: a turn that a deadline wakes has an owner.
@@ -60,6 +63,12 @@ async def run_once_recovered(process: Process, abilities: Abilities, service: Se
 def _schedules(process: Process, service: Service) -> ScheduleWorker:
     gateway, metrics = service.gateway, process.metrics
     authentication: Authentication = process.app.state.authentication
+
+    async def refusal(row: ScheduleRow) -> str | None:
+        if not await authentication.knows(row.owner):
+            return "owner_gone"
+        return None if await service.access_ending.standing.has_key(row.key_id) else KEY_REVOKED
+
     worker = ScheduleWorker(
         gateway.deps,
         gateway.in_flight,
@@ -67,7 +76,7 @@ def _schedules(process: Process, service: Service) -> ScheduleWorker:
         service.events,
         metrics.schedules,
         limits=gateway.limits,
-        has_key=authentication.knows,
+        refusal=refusal,
     )
     metrics.observe(table.SCHEDULE_OVERDUE, lambda: worker.overdue)
     metrics.observe(table.SCHEDULES_HELD_UP, lambda: worker.held_up)

@@ -1,6 +1,6 @@
 """The operations of the gateway, and the workers beside it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from gateway.artifacts.artifact_summary import ArtifactSummariser
@@ -23,6 +23,7 @@ from gateway.service.compressions_and_summaries import SessionHistory
 from gateway.service.costly_places import CostlyPlaces
 from gateway.service.dependencies import Dependencies
 from gateway.service.documents import DocumentedMemories
+from gateway.service.ended_access import GATEWAY, AccessEnding
 from gateway.service.gateway import Gateway
 from gateway.service.key_rotation import SecretRotation
 from gateway.service.learning_worker import LearningWorker
@@ -30,6 +31,7 @@ from gateway.service.legal_holds import UserHolds
 from gateway.service.limits import UserLimits
 from gateway.service.memory import UserMemories
 from gateway.service.memory_learning_import import LearningAndImport
+from gateway.service.open_access import OpenAccess
 from gateway.service.person_erasure import Erasing, PersonEraser
 from gateway.service.personal_data import PersonalData
 from gateway.service.projects import UserProjects
@@ -43,6 +45,7 @@ from gateway.service.session_records import SessionRecords
 from gateway.service.session_replays import SessionReplays
 from gateway.service.sessions import UserSessions
 from gateway.service.skills import SkillsOffered
+from gateway.service.standing_access import StandingAccess
 from gateway.service.streams import SessionStreams
 from gateway.service.title_worker import TitleWorker
 from gateway.service.turns import UserTurns
@@ -73,17 +76,20 @@ class Service:
     titles: TitleWorker
     webhooks: WebhookWorker
     eraser: PersonEraser
+    access_ending: AccessEnding
+    open_access: OpenAccess
 
 
 async def open_service(process: Process, abilities: Abilities) -> Service:
     """Nothing of it runs yet, but the audit. Raises errors.StorageError."""
     state, storage, telemetry = process.app.state, process.storage, process.telemetry
     memory_writes, limits = MemoryWriteQueue(abilities.extractor), abilities.limits
-    deps = await _assembled(process, abilities, memory_writes, limits)
+    standing = StandingAccess(storage.ended_access, storage.projects, process.settings)
+    deps = await _assembled(process, abilities, memory_writes, limits, standing)
+    audit, open_access = await _open_audit(process), _open_access(process, standing)
     events = SessionEvents(storage.log)
     learning = LearningWorker(deps, abilities.extractor, storage.learned)
     titles = TitleWorker(deps, abilities.calls, events)
-    keys = _keys(process)
     in_flight = InFlight(
         deps, CompositeObserver(telemetry, learning, titles), traces_recorded=telemetry.tracing is not None
     )
@@ -92,6 +98,8 @@ async def open_service(process: Process, abilities: Abilities) -> Service:
     abilities.schedules.destinations["webhook"] = user_webhooks.destination
     approvals = TurnApprovals(deps, in_flight)
     turns = UserTurns(deps, in_flight, approvals, limits)
+    access_ending = AccessEnding(storage.ended_access, standing, turns.stop, events, state.audit)
+    keys = _keys(process, access_ending)
     retention = TenantRetention(deps, RetentionSweep(deps, archiver, _note_expired(process)))
     sessions = UserSessions(deps, in_flight, limits, retention, turns.stop)
     gateway = Gateway(
@@ -100,11 +108,11 @@ async def open_service(process: Process, abilities: Abilities) -> Service:
         heartbeat=ReplicaHeartbeat(deps, in_flight),
         sessions=sessions,
         turns=turns,
-        streams=SessionStreams(deps, in_flight, sessions, turns),
+        streams=SessionStreams(deps, in_flight, sessions, turns, open_access),
         history=SessionHistory(deps, in_flight),
         prompts=Prompts(deps),
         sent_prompts=SentPrompts(deps),
-        replays=SessionReplays(deps, in_flight, sessions),
+        replays=SessionReplays(deps, in_flight, sessions, open_access),
         records=SessionRecords(deps, in_flight, archiver, sessions),
         approvals=approvals,
         client_results=ClientResults(deps, in_flight),
@@ -125,7 +133,8 @@ async def open_service(process: Process, abilities: Abilities) -> Service:
             has_model=state.demo or process.settings.has_model,
         ),
         limits=limits,
-        audit=await _open_audit(process),
+        audit=audit,
+        access_ending=access_ending,
         holds=UserHolds(deps),
         retention=retention,
         secrets=SecretRotation(storage.secrets, MemoryRotation(process.settings), storage.blobs),
@@ -133,11 +142,26 @@ async def open_service(process: Process, abilities: Abilities) -> Service:
     )
     _publish(process, abilities, gateway)
     eraser = await _open_personal_data(process, gateway)
-    return Service(gateway, events, archiver, memory_writes, learning, titles, webhooks, eraser)
+    return Service(
+        gateway,
+        events,
+        archiver,
+        memory_writes,
+        learning,
+        titles,
+        webhooks,
+        eraser,
+        access_ending,
+        open_access,
+    )
 
 
 async def _assembled(
-    process: Process, abilities: Abilities, memory_writes: MemoryWriteQueue, limits: UserLimits
+    process: Process,
+    abilities: Abilities,
+    memory_writes: MemoryWriteQueue,
+    limits: UserLimits,
+    standing: StandingAccess,
 ) -> Dependencies:
     return assemble(
         process.settings,
@@ -150,6 +174,7 @@ async def _assembled(
         memory=abilities.memory,
         artifact_store=abilities.artifact_store,
         limits=limits.holds,
+        why_ended=standing.why_ended,
     )
 
 
@@ -191,7 +216,7 @@ def _note_expired(process: Process) -> Callable[[RetainedSession], None]:
 async def _open_personal_data(process: Process, gateway: Gateway) -> PersonEraser:
     """Refuses from the start whom a former process began to erase. Raises errors.StorageError."""
     state, storage, metrics, deps = process.app.state, process.storage, process.metrics, gateway.deps
-    state.being_erased = being_erased = BeingErased(storage.person_erasures)
+    state.being_erased = being_erased = BeingErased(storage.person_erasures, storage.signals)
     await being_erased.look()
     metrics.observe(table.SESSIONS_EXPIRED, lambda: gateway.retention.applied.expired)
     metrics.observe(table.ERASURES_OPEN, lambda: len(being_erased.users))
@@ -229,7 +254,24 @@ def _webhooks(process: Process) -> tuple[WebhookWorker, UserWebhooks]:
     return worker, UserWebhooks(storage.webhooks, storage.result_deliveries, posts, settings, worker.look)
 
 
-def _keys(process: Process) -> ApiKeys:
+def _open_access(process: Process, standing: StandingAccess) -> OpenAccess:
+    state = process.app.state
+    recorder: AuditRecorder = state.audit
+
+    def noted(kind: str, id_: str, tenant: str, times: int) -> None:
+        recorder.note(
+            AuditEntry(now_ms(), tenant, GATEWAY, None, None, "access.end", kind, id_, "done", None, times)
+        )
+
+    def being_erased() -> Collection[str]:
+        erased: BeingErased = state.being_erased
+        return erased.users
+
+    state.open_access = opened = OpenAccess(standing, process.storage.signals, noted, being_erased)
+    return opened
+
+
+def _keys(process: Process, ending: AccessEnding) -> ApiKeys:
     state, storage = process.app.state, process.storage
     authentication: Authentication = state.authentication
     if (provider := state.identity_provider) is not None:
@@ -241,7 +283,7 @@ def _keys(process: Process) -> ApiKeys:
     stored = StoredKeys(storage.keys)
     authentication.add(stored)
     storage.signals.on("revoked", stored.forget)
-    return ApiKeys(storage.keys, process.settings)
+    return ApiKeys(storage.keys, process.settings, ending)
 
 
 async def _open_audit(process: Process) -> UserAudit:

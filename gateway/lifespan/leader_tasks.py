@@ -20,6 +20,7 @@ def leader_tasks(
     upkeep = Upkeep(gateway.deps, service.archiver, gateway.retention.applied)
     yield upkeep.run, "upkeep"
     yield service.eraser.run, "erasure of persons"
+    yield service.access_ending.run, "access that has ended"
     yield indexer.look, "sessions to index"
     yield service.learning.look, "sessions to learn from"
     yield PurgeWorker(storage.purges).run, "purge of rows"

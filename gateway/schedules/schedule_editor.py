@@ -1,7 +1,7 @@
 """What a user does with their schedules, whoever asks on their behalf."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from gateway.errors import Conflict, InvalidRequest
@@ -9,6 +9,7 @@ from gateway.ids import new_schedule_id, now_ms
 from gateway.messages import clean_text
 from gateway.schedules.due_times import BadTiming, checked, moment, next_due, upcoming
 from gateway.settings import Settings
+from gateway.storage.ended_access import KEY_REVOKED
 from gateway.storage.schedules import Late, Planned, ScheduleRow, ScheduleRun, Schedules, Timing
 from gateway.storage.sessions import SessionDirectory
 from gateway.storage.turns import title_from_message
@@ -120,20 +121,20 @@ class ScheduleEditor:
             return row
         return await self._change(row, Planned(None, "paused"))
 
-    async def resume(self, owner: str, schedule_id: str) -> ScheduleRow:
-        """It is due again from now on. Raises errors.Conflict: it has ended, or its time has passed;
-        errors.InvalidRequest: its time zone is gone."""
+    async def resume(self, owner: str, schedule_id: str, *, key_id: str | None) -> ScheduleRow:
+        """It is due again from now on; one whose key has ended goes on with `key_id`. Raises errors.Conflict:
+        it has ended, or its time has passed; errors.InvalidRequest: its time zone is gone."""
         row = await self.get(owner, schedule_id)
         if row.status == "active":
             return row
         due_at = next_due(row.timing, now_ms()) if row.status == "paused" else None
         if due_at is None:
             raise _ended(row)
-        return await self._change(row, Planned(due_at, "active"))
+        return await self._change(_with_key(row, key_id), Planned(due_at, "active"))
 
-    async def run_now(self, owner: str, schedule_id: str) -> ScheduleRow:
-        """It is due now, once, whatever its status; its other times stay. Raises errors.Conflict: a run of it
-        is under way."""
+    async def run_now(self, owner: str, schedule_id: str, *, key_id: str | None) -> ScheduleRow:
+        """It is due now, once, whatever its status; its other times stay. One whose key has ended runs with
+        `key_id`. Raises errors.Conflict: a run of it is under way."""
         row = await self.get(owner, schedule_id)
         last = await self._store.runs(schedule_id, 1)
         if last and last[0].status == "started":
@@ -141,7 +142,7 @@ class ScheduleEditor:
         now = now_ms()
         if row.due_at is not None and row.due_at <= now:
             return row
-        return await self._change(row, Planned(now, row.status, row.reason))
+        return await self._change(_with_key(row, key_id), Planned(now, row.status, row.reason))
 
     async def delete(self, owner: str, schedule_id: str) -> ScheduleRow:
         """What it was. A run that is under way goes on."""
@@ -178,6 +179,10 @@ def next_of(row: ScheduleRow) -> Sequence[int]:
         return [row.due_at, *later]
     except BadTiming:  # its time zone is gone
         return [row.due_at]
+
+
+def _with_key(row: ScheduleRow, key_id: str | None) -> ScheduleRow:
+    return replace(row, key_id=key_id) if row.reason == KEY_REVOKED else row
 
 
 def _ended(row: ScheduleRow) -> Conflict:

@@ -146,11 +146,11 @@ async def _act(schedules: ScheduleEditor, action: Action, schedule_id: str, cont
         context.emit(changed(row, "paused", "model"))
         return f"Paused {row.name}."
     if action == "resume":
-        row = await schedules.resume(owner, schedule_id)
+        row = await schedules.resume(owner, schedule_id, key_id=context.key_id)
         context.emit(changed(row, "resumed", "model"))
         return f"{row.name} is due {_shown(row)}."
     if action == "run":
-        row = await schedules.run_now(owner, schedule_id)
+        row = await schedules.run_now(owner, schedule_id, key_id=context.key_id)
         context.emit(changed(row, "run_asked", "model"))
         return f"{row.name} runs now" + (", after this turn." if row.session == context.session_id else ".")
     row = await schedules.delete(owner, schedule_id)

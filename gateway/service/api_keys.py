@@ -8,6 +8,7 @@ from gateway.errors import Forbidden, InvalidRequest, NotFound
 from gateway.events.tool_calls import AUTOMATIC_DECIDERS
 from gateway.ids import new_key_id, now_ms
 from gateway.service.admin_rights import is_admin_of, is_operator
+from gateway.service.ended_access import AccessEnding
 from gateway.settings import Settings
 from gateway.storage.api_keys import ApiKey, Keys
 
@@ -19,8 +20,9 @@ class ApiKeys:
     """One per process. An admin of the default tenant is the operator, and makes keys for users of any
     tenant; one of another tenant for its users; anybody else for themselves, with scopes that they have."""
 
-    def __init__(self, keys: Keys, settings: Settings) -> None:
+    def __init__(self, keys: Keys, settings: Settings, ending: AccessEnding) -> None:
         self._keys = keys
+        self._ending = ending
         self._settings = settings
 
     async def create(
@@ -88,12 +90,13 @@ class ApiKeys:
         return await self._keys.list(tenant=None if is_operator(who) else who.tenant)
 
     async def revoke(self, who: Principal, key_id: str) -> None:
-        """Ends a key for good: at once on this replica and on others that are told, else within seconds.
-        Raises errors.NotFound: there is none, or it is somebody else's."""
+        """Ends a key for good, with what was begun with it: streams and requests, turns, schedules and
+        webhooks; at once on this replica and on others that are told, else within seconds. Raises
+        errors.NotFound: there is none, or it is somebody else's."""
         key = await self._keys.find(key_id)
         if key is None or not (key.user_id == who.user_id or is_admin_of(who, key.tenant)):
             raise NotFound(f"There is no key {key_id}.", code="key_not_found")
-        await self._keys.revoke(key_id, now_ms())
+        await self._ending.end_key(key_id, key.user_id, by=who.user_id)
 
     async def check_in_person(self, who: Principal) -> None:
         """Of what cannot be undone, or takes something over. Raises errors.Forbidden (not_with_this_key): a

@@ -152,7 +152,7 @@ class Follower:
         self._events = events
         self._trouble = trouble
         self._cursor = place.after
-        self._is_closing = self._is_ended = False
+        self._is_closing = False
         self._waiting: asyncio.Future[None] | None = None
         self._begun: EagerTask[bool] | None = None
 
@@ -164,13 +164,13 @@ class Follower:
         if turn is not None and turn.status == "done" and turn.last_seq:
             until = turn.last_seq
         with self._bus.subscribe(place.session_id, self._on_events, place.made_at) as live:
-            while (until is None or self._cursor < until) and not (live.gone or self._is_ended):
+            while (until is None or self._cursor < until) and not live.gone:
                 found = live.since(self._cursor)
                 if found is None:
                     found = await self._events.read(
                         place.session_id, after=self._cursor, limit=PAGE, until=until
                     )
-                    if live.gone or self._is_ended:
+                    if live.gone:
                         return
                     if not found:
                         continue  # what was published while the log was read is known to `since` alone
@@ -187,18 +187,9 @@ class Follower:
                 if await self._wait():
                     return
 
-    @property
-    def place(self) -> StreamRange:
-        return self._place
-
     def close(self) -> None:
         """Ends it behind what is published by now."""
         self._is_closing = True
-        self._wake()
-
-    def end(self) -> None:
-        """Ends it where it is: what was published and not taken yet is not handed on."""
-        self._is_ended = True
         self._wake()
 
     async def _hand_on(self, events: Sequence[StoredEvent]) -> bool:
@@ -227,7 +218,7 @@ class Follower:
 
     def _on_events(self, events: Sequence[StoredEvent]) -> None:
         waiting = self._waiting
-        if waiting is None or waiting.done() or self._is_ended:
+        if waiting is None or waiting.done():
             return  # the task looks itself
         if events and events[0].seq == self._cursor + 1:
             begun = EagerTask(self._hand_on(events))

@@ -12,6 +12,7 @@ from gateway.service.compressions_and_summaries import SessionHistory
 from gateway.service.costly_places import CostlyPlaces
 from gateway.service.dependencies import Dependencies
 from gateway.service.documents import DocumentedMemories
+from gateway.service.ended_access import AccessEnding
 from gateway.service.key_rotation import SecretRotation
 from gateway.service.legal_holds import UserHolds
 from gateway.service.limits import UserLimits
@@ -66,6 +67,7 @@ class Gateway:
     provider_keys: UserProviderKeys
     limits: UserLimits
     audit: UserAudit
+    access_ending: AccessEnding
     holds: UserHolds
     retention: TenantRetention
     secrets: SecretRotation

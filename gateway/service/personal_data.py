@@ -18,6 +18,7 @@ from functools import partial
 from typing import Any
 
 import orjson
+import structlog
 
 from gateway import __version__
 from gateway.auth import Principal, tenant_of
@@ -34,6 +35,7 @@ from gateway.service.zip_stream import ZipStream
 from gateway.storage.audit import AuditLog
 from gateway.storage.memories import AllScopes, Filter, MemoryRow
 from gateway.storage.persons import Erasure, Key, PersonErasures, Persons
+from gateway.storage.replica_signals import Signal
 
 FORMAT = 1
 PAGE = 200
@@ -42,6 +44,8 @@ PIECE = 262_144
 
 Lines = AsyncGenerator[Mapping[str, Any]]
 Page = Callable[..., Awaitable[tuple[Sequence[Mapping[str, Any]], Key | None]]]
+
+log = structlog.get_logger(__name__)
 
 
 class PersonalData:
@@ -202,7 +206,16 @@ class PersonalData:
         erasure = Erasure(new_erasure_id(), tenant_of(user_id), user_id, who.user_id, now_ms())
         stored = await self._erasures.request(erasure)
         self._being_erased.add(user_id)
+        await self._end_access(user_id)
         return stored
+
+    async def _end_access(self, user_id: str) -> None:
+        """At once, in all processes. What fails here is done by who erases."""
+        try:
+            await self._deps.turns.notify(Signal("revoked", user_id))
+            await self._gateway.turns.stop(await self._deps.turns.unfinished(user_id, PAGE))
+        except GatewayError as error:
+            log.warning("access_not_ended", user_id=user_id, code=error.code, error=str(error))
 
     async def erasure(self, user_id: str) -> Erasure:
         """The newest of a user. Raises errors.NotFound (erasure_not_found)."""

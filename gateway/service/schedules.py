@@ -82,10 +82,14 @@ class UserSchedules:
         return await self._told(await self._schedules.pause(who.user_id, schedule_id), "paused")
 
     async def resume(self, who: Principal, schedule_id: str) -> ScheduleRow:
-        return await self._told(await self._schedules.resume(who.user_id, schedule_id), "resumed")
+        return await self._told(
+            await self._schedules.resume(who.user_id, schedule_id, key_id=who.key_id), "resumed"
+        )
 
     async def run_now(self, who: Principal, schedule_id: str) -> ScheduleRow:
-        return await self._told(await self._schedules.run_now(who.user_id, schedule_id), "run_asked")
+        return await self._told(
+            await self._schedules.run_now(who.user_id, schedule_id, key_id=who.key_id), "run_asked"
+        )
 
     async def delete(self, who: Principal, schedule_id: str) -> None:
         await self._told(await self._schedules.delete(who.user_id, schedule_id), "deleted")
@@ -93,12 +97,12 @@ class UserSchedules:
     async def _told(
         self, row: ScheduleRow, action: Literal["created", "paused", "resumed", "run_asked", "deleted"]
     ) -> ScheduleRow:
-        await _publish(self._events, row, changed(row, action, row.owner))
+        await publish_change(self._events, row, changed(row, action, row.owner))
         return row
 
 
 class ScheduleWorker:
-    """One per process. `has_key` says whether a user can still ask for anything."""
+    """One per process. `refusal` is the code of why nobody may run a schedule any more, None: they may."""
 
     def __init__(
         self,
@@ -109,7 +113,7 @@ class ScheduleWorker:
         observer: ScheduleObserver,
         *,
         limits: UserLimits,
-        has_key: Callable[[str], Awaitable[bool]],
+        refusal: Callable[[ScheduleRow], Awaitable[str | None]],
     ) -> None:
         self.overdue = 0.0
         """Seconds since the time of the schedule that has been due longest and could not begin, as of the
@@ -122,7 +126,7 @@ class ScheduleWorker:
         self._events = events
         self._observer = observer
         self._limits = limits
-        self._has_key = has_key
+        self._refusal = refusal
         self._refused = Failures[str](1, 15, 10_000)
         self._counted_at = -COUNTED_EVERY
 
@@ -180,8 +184,8 @@ class ScheduleWorker:
         """Raises errors.QueueFull, errors.StorageError: nothing was done."""
         now = now_ms()
         runs, plan = planned(row, now, grace=self._deps.settings.schedule_grace * 1000)
-        if not await self._has_key(row.owner):
-            await self._skip_run(row, Planned(None, "paused", "owner_gone"), "refused", "owner_gone")
+        if (code := await self._refusal(row)) is not None:
+            await self._skip_run(row, Planned(None, "paused", code), "refused", code)
             return
         if not runs:
             await self._skip_run(row, plan, "missed", "late")
@@ -245,10 +249,10 @@ class ScheduleWorker:
             next_due_at=plan.due_at,
             code=code,
         )
-        await _publish(self._events, row, change)
+        await publish_change(self._events, row, change)
 
 
-async def _publish(events: SessionEvents, row: ScheduleRow, change: Schedule) -> None:
+async def publish_change(events: SessionEvents, row: ScheduleRow, change: Schedule) -> None:
     """Adds the event to the schedule's session; one that is gone or cannot be written to is only logged."""
     if row.session is None:
         return

@@ -10,7 +10,7 @@ from gateway.errors import CursorAhead, InvalidRequest, NotFound
 from gateway.history.replay import replay
 from gateway.service.dependencies import Dependencies
 from gateway.service.follower import Take
-from gateway.service.session_access import may_read
+from gateway.service.open_access import OpenAccess
 from gateway.service.sessions import UserSessions
 from gateway.storage.sessions import SessionRow
 from gateway.turn.in_flight import InFlight
@@ -39,8 +39,11 @@ class Replaying:
 class SessionReplays:
     """One per process."""
 
-    def __init__(self, deps: Dependencies, in_flight: InFlight, sessions: UserSessions) -> None:
+    def __init__(
+        self, deps: Dependencies, in_flight: InFlight, sessions: UserSessions, access: OpenAccess
+    ) -> None:
         self._deps = deps
+        self._access = access
         self._sessions = sessions
         self._draining = in_flight.draining
 
@@ -79,8 +82,16 @@ class SessionReplays:
 
     async def replay(self, place: Replaying, take: Take) -> None:
         """Hands the events of the range to `take` when they are due; ends early at shutdown, when the session
-        is deleted, and when its reader may not read it any more. Raises errors.StorageError,
-        errors.ArchiveDamaged."""
+        is deleted. Raises errors.StorageError, errors.ArchiveDamaged; errors.AccessEnded: a guest may not
+        read it any more."""
+        if place.guest is None:
+            await self._replay(place, take)
+            return
+        with self._access.guest(place.guest, place.session_id) as guest:
+            await self._access.check_guest(guest)
+            await self._replay(place, take)
+
+    async def _replay(self, place: Replaying, take: Take) -> None:
         with self._deps.bus.subscribe(place.session_id) as live:
             found = replay(
                 self._deps.log,
@@ -94,7 +105,7 @@ class SessionReplays:
             )
             async with aclosing(found):
                 async for events in found:
-                    if live.gone or not await self._is_readable(place):
+                    if live.gone:
                         return
                     await take(events)
 
@@ -126,6 +137,3 @@ class SessionReplays:
                             yield event.turn_id, begun.pop(event.turn_id)
         for each in begun.items():
             yield each
-
-    async def _is_readable(self, place: Replaying) -> bool:
-        return place.guest is None or await may_read(self._deps.projects, place.guest, place.session_id)

@@ -1,15 +1,13 @@
 """The operations of events: follow a session as they become durable, or read a page of them."""
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
 from gateway.auth import Principal
-from gateway.errors import StorageError
 from gateway.events.envelope import StoredEvent
 from gateway.service.dependencies import Dependencies
 from gateway.service.follower import Follower, StreamRange, Take, following_from, page_before
-from gateway.service.session_access import may_read
+from gateway.service.open_access import OpenAccess
 from gateway.service.sessions import UserSessions
 from gateway.service.turns import UserTurns
 from gateway.storage.turns import Accepted
@@ -20,16 +18,20 @@ class SessionStreams:
     """One per process: knows who follows a session here."""
 
     def __init__(
-        self, deps: Dependencies, in_flight: InFlight, sessions: UserSessions, turns: UserTurns
+        self,
+        deps: Dependencies,
+        in_flight: InFlight,
+        sessions: UserSessions,
+        turns: UserTurns,
+        access: OpenAccess,
     ) -> None:
         self._deps = deps
         self._in_flight = in_flight
         self._sessions = sessions
         self._turns = turns
+        self._access = access
         self._followers: set[Follower] = set()
-        self._looks: set[asyncio.Task[None]] = set()
         self._closing = False
-        deps.signals.on("access", self._look_at_guests)
 
     async def following(
         self,
@@ -64,20 +66,26 @@ class SessionStreams:
 
     async def follow(self, place: StreamRange, take: Take) -> None:
         """Hands what comes after the place to `take`, in order, as it becomes durable, several events at a
-        time. Ends with the range, at shutdown, or when its reader may not read the session any more. Raises
-        errors.StorageError as `Follower.run` does."""
+        time. Ends with the range, or at shutdown. Raises errors.StorageError as `Follower.run` does;
+        errors.AccessEnded: a guest may not read the session any more."""
         deps = self._deps
         follower = Follower(place, take, bus=deps.bus, events=deps.log, trouble=self._in_flight.storage_error)
         if self._closing:
             follower.close()
         self._followers.add(follower)
         try:
-            if place.guest is not None:
-                await self._end_unless_readable(follower, place.guest)
-            with self._turns.releases.reading(place):
-                await follower.run()
+            if place.guest is None:
+                await self._run(follower, place)
+            else:
+                with self._access.guest(place.guest, place.session_id) as guest:
+                    await self._access.check_guest(guest)
+                    await self._run(follower, place)
         finally:
             self._followers.remove(follower)
+
+    async def _run(self, follower: Follower, place: StreamRange) -> None:
+        with self._turns.releases.reading(place):
+            await follower.run()
 
     async def page(self, place: StreamRange, limit: int) -> tuple[Sequence[StoredEvent], int | None]:
         """At most `limit` stored events from the place on (fewer when they are large), and the cursor to go
@@ -100,19 +108,3 @@ class SessionStreams:
         self._closing = True
         for follower in self._followers:
             follower.close()
-
-    def _look_at_guests(self, _: str) -> None:
-        """Somebody may do less than before: those who read what is not theirs are looked at again."""
-        for follower in self._followers:
-            if (guest := follower.place.guest) is not None:
-                task = asyncio.create_task(self._end_unless_readable(follower, guest))
-                self._looks.add(task)
-                task.add_done_callback(self._looks.discard)
-
-    async def _end_unless_readable(self, follower: Follower, guest: str) -> None:
-        try:
-            is_readable = await may_read(self._deps.projects, guest, follower.place.session_id)
-        except StorageError:  # not known: whoever still may follows again
-            is_readable = False
-        if not is_readable:
-            follower.end()

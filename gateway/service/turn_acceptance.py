@@ -53,6 +53,7 @@ def new_turn(deps: Dependencies, who: Principal, request: TurnRequest) -> NewTur
         dialect=who.dialect,
         key_id=who.key_id,
         session_quota=settings.session_quota,
+        sign_in=who.sign_in,
     )
 
 

@@ -1,12 +1,14 @@
 """Users whom a process refuses, as everything of them is being erased."""
 
 import asyncio
+from contextlib import suppress
 
 import structlog
 
 from gateway.auth import Principal
 from gateway.errors import Conflict, StorageError
 from gateway.storage.persons import PersonErasures
+from gateway.storage.replica_signals import Signals
 
 LOOK_EVERY = 2.0
 """Seconds after which each process knows whom it has to refuse, and a new erasure begins at the latest."""
@@ -19,11 +21,13 @@ log = structlog.get_logger(__name__)
 class BeingErased:
     """Whom this process refuses, as their erasure is not done."""
 
-    def __init__(self, erasures: PersonErasures) -> None:
+    def __init__(self, erasures: PersonErasures, signals: Signals) -> None:
         self._erasures = erasures
+        self._wanted = asyncio.Event()
         self.users: frozenset[str] = frozenset()
         self._added: frozenset[str] = frozenset()
         self.changed = asyncio.Event()
+        signals.on("revoked", lambda _: self._wanted.set())
 
     async def look(self) -> None:
         """Raises errors.StorageError."""
@@ -47,10 +51,12 @@ class BeingErased:
             )
 
     async def run(self) -> None:
-        """Looks again and again, until it is cancelled."""
+        """Looks again and again, and when somebody has lost access, until it is cancelled."""
         while True:
+            self._wanted.clear()
             try:
                 await self.look()
             except StorageError as error:
                 log.warning("erasures_unknown", code=error.code, error=str(error))
-            await asyncio.sleep(LOOK_EVERY)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._wanted.wait(), LOOK_EVERY)

@@ -77,7 +77,9 @@ class UserWebhooks:
             errors.Conflict (too_many_webhooks).
         """
         url, chosen = self._posts.check(url), tuple(dict.fromkeys(events))
-        webhook = Webhook(new_webhook_id(), who.user_id, url, chosen, new_secret(), now_ms())
+        webhook = Webhook(
+            new_webhook_id(), who.user_id, url, chosen, new_secret(), now_ms(), key_id=who.key_id
+        )
         await self._webhooks.add(webhook, most=self._settings.max_webhooks)
         return webhook
 
@@ -90,9 +92,10 @@ class UserWebhooks:
         return await self._webhooks.get(webhook_id, who.user_id)
 
     async def switch(self, who: Principal, webhook_id: str, *, enabled: bool) -> Webhook:
-        """Off: nothing that happens from then on is delivered. Raises errors.NotFound."""
+        """Off: nothing that happens from then on is delivered. On: one whose key has ended is the caller's
+        key's then. Raises errors.NotFound."""
         at = None if enabled else now_ms()
-        webhook = await self._webhooks.switch(webhook_id, who.user_id, disabled_at=at)
+        webhook = await self._webhooks.switch(webhook_id, who.user_id, disabled_at=at, key_id=who.key_id)
         self._due()
         return webhook
 

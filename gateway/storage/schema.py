@@ -174,8 +174,8 @@ Index("outbox_by_session", outbox.c.session_id, outbox.c.number)
 # `instructions` is the digest of those that the turn has; '': none; NULL while it waits: those that the turn
 # before it will have. `client_tools` is the digest of the tools that came with it. `mark` is a hash of
 # all that its client had sent of the conversation, where it sends that each time. `dialect` names the adapter
-# by which it was asked for; NULL: none. `key_id` is the key. `feedback` is what its owner
-# thinks of it, as JSON (see `Feedback`).
+# by which it was asked for; NULL: none. `key_id` is the key, `sign_in` the digest of the sign-in. `feedback`
+# is what its owner thinks of it, as JSON (see `Feedback`).
 turns = Table(
     "turns",
     metadata,
@@ -209,6 +209,7 @@ turns = Table(
     Column("mark", Text),
     Column("dialect", Text),
     Column("key_id", Text),
+    Column("sign_in", Text),
     Column("feedback", Text),
     Column("is_imported", Boolean),
 )
@@ -571,7 +572,7 @@ Index("schedule_runs_wanted", schedule_runs.c.deliver_at, **where(_wanted))
 _started = text("status = 'started'")
 Index("schedule_runs_started", schedule_runs.c.schedule_id, schedule_runs.c.due_at, **where(_started))
 # Where users want to hear of what happens (see `Webhook`). `events` are types with a blank before and behind
-# each, so that a statement finds one in it.
+# each, so that a statement finds one in it. `key_id` is the key that it was made with.
 webhooks = Table(
     "webhooks",
     metadata,
@@ -584,6 +585,8 @@ webhooks = Table(
     Column("disabled_at", BigInteger),
     Column("failures", NUMBER, nullable=False, server_default="0"),
     Column("rests_until", BigInteger, nullable=False, server_default="0"),
+    Column("key_id", Text),
+    Column("reason", Text),
 )
 Index("webhooks_by_owner", webhooks.c.owner, webhooks.c.created_at, webhooks.c.id)
 

@@ -1,5 +1,6 @@
 """The collaborators of a turn, behind their protocols."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from gateway.artifacts.artifact_store import ArtifactStore
@@ -19,9 +20,16 @@ from gateway.storage.log import Bus, EventLog
 from gateway.storage.replica_signals import Signals
 from gateway.storage.replicas import Replicas
 from gateway.storage.sessions import Sessions
-from gateway.storage.turns import Turns
+from gateway.storage.turns import TurnRow, Turns
 from gateway.tools.base import Tool
 from gateway.turn.memory_write_queue import MemoryWriteQueue
+
+WhyEnded = Callable[[TurnRow], Awaitable[str | None]]
+"""A sentence; None: nothing was taken away, or nothing is known of it."""
+
+
+async def nothing_known(_turn: TurnRow) -> None:
+    """For commands, which take nothing away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +37,8 @@ class TurnDependencies:
     """Made once by wiring, shared by all turns. `read_archive` is the tool of a session that has been
     compressed: it looks up what was. `memory` is None where it is switched off. `references` put contents of
     artifacts into arguments, `attachments` into messages. `limits` is None where nothing that turns spend is
-    limited. What the service needs besides is in
+    limited. `why_ended` tells of a turn that was cancelled what was taken away of who asked
+    for it. What the service needs besides is in
     service/dependencies.py."""
 
     settings: Settings
@@ -54,3 +63,4 @@ class TurnDependencies:
     attachments: Attachments
     limits: TurnLimits | None
     prompts: PromptFolder
+    why_ended: WhyEnded

@@ -18,7 +18,7 @@ from gateway.turn.dependencies import TurnDependencies
 from gateway.turn.observer import NullObserver, Tracing, TurnObserver
 from gateway.turn.runner import RETRY_DELAYS, TurnRunner
 from gateway.turn.running_turn import CANCEL_TIMEOUT
-from gateway.turn.start_and_end import start_of
+from gateway.turn.start_and_end import access_ended, start_of
 
 ACCEPTED_SOON = 0.01
 """Seconds between two looks whether a turn that was being accepted when a shutdown began has its task."""
@@ -136,8 +136,10 @@ class InFlight:
         at = now_ms()
         self._observer.take_up(turn)
         start = start_of(turn, self._tracing, max(1, at - turn.created_at))
+        why = await self._deps.why_ended(turn)
+        told = [warning] if why is not None and (warning := access_ended(why).warning) is not None else []
         try:
-            await self._deps.log.close_waiting(turn, [start, NEVER_RAN], at)
+            await self._deps.log.close_waiting(turn, [start, *told, NEVER_RAN], at)
         except Conflict:
             return False
         return True

@@ -17,7 +17,15 @@ from gateway.turn.observer import Tracing, TurnObserver, ids_of
 from gateway.turn.progress import TurnProgress
 from gateway.turn.run import run_turn
 from gateway.turn.running_turn import RunningTurn
-from gateway.turn.start_and_end import CANCELLED, Ending, TurnBounds, failed, finalize_turn, out_of_time
+from gateway.turn.start_and_end import (
+    CANCELLED,
+    Ending,
+    TurnBounds,
+    access_ended,
+    failed,
+    finalize_turn,
+    out_of_time,
+)
 from gateway.turn.turn_from_log import close_from_log, progress_of, skip_published_seqs
 
 RETRY_DELAYS = (0.5, 1.0, 2.0, 5.0)
@@ -163,13 +171,13 @@ class TurnRunner:
             tracing=self._tracing,
             queued_ms=waited if waited > 0 else None,
         )
-        ending = self._ending_before_resume(turn, progress)
+        ending = await self._explained(turn, self._ending_before_resume(turn, progress))
         if ending is None:
             work = await self._work(emitter, running, accepted.history)
             if not work.done() or _failure_of(work) is not None:
                 # The emitter's state no longer matches the log.
                 return await self._close(running, self._ending_of(work, running))
-            ending = self._ending_of(work, running)
+            ending = await self._explained(turn, self._ending_of(work, running))
         if ending is None:
             await emitter.flush()
             return False
@@ -217,6 +225,7 @@ class TurnRunner:
 
     async def _close(self, running: RunningTurn, ending: Ending | None) -> bool:
         """Ends a turn from what the log holds; None leaves it open."""
+        ending = await self._explained(running.turn, ending)
         if ending is None:
             return False
         try:
@@ -224,6 +233,12 @@ class TurnRunner:
         except StorageError as error:
             return await self._close_when_possible(running, ending, error)
         return True
+
+    async def _explained(self, turn: TurnRow, ending: Ending | None) -> Ending | None:
+        """A turn that was cancelled tells why where that was no wish of its sender's."""
+        if ending is CANCELLED and (why := await self._deps.why_ended(turn)) is not None:
+            return access_ended(why)
+        return ending
 
     async def _close_when_possible(self, running: RunningTurn, ending: Ending, trouble: StorageError) -> bool:
         """Tries to end the turn, by the requested ending if there is one, until the log works again. Readers

@@ -60,6 +60,11 @@ def ended_with_warning(outcome: Outcome, code: str, message: str) -> Ending:
     return Ending(outcome, warning=TurnWarning(code=code, message=message))
 
 
+def access_ended(why: str) -> Ending:
+    """The ending of a turn whose sender lost what it rested on: a key, a sign-in, a membership."""
+    return ended_with_warning("cancelled", "access_ended", why)
+
+
 @dataclass(frozen=True, slots=True)
 class TurnBounds:
     """Bounds of one turn: model calls, tokens in and out (None: unbounded), seconds."""

@@ -25,6 +25,7 @@ from gateway.settings import Settings
 from gateway.skills.library import SkillLibrary
 from gateway.storage.limits import TurnLimits
 from gateway.tools.fetch.webhook_posts import WebhookPosts
+from gateway.turn.dependencies import WhyEnded, nothing_known
 from gateway.turn.memory_write_queue import MemoryWriteQueue
 from gateway.wiring.storage import Storage
 
@@ -91,6 +92,7 @@ def assemble(
     artifact_store: ArtifactStore | None = None,
     memory: MemoryServices | None = None,
     limits: TurnLimits | None = None,
+    why_ended: WhyEnded = nothing_known,
 ) -> Dependencies:
     """What turns work with. `calls` ask the `model` beside their answers; from `id_key`, a secret of the
     installation, ids of sessions follow."""
@@ -151,5 +153,6 @@ def assemble(
         references=References(artifact_store, most_bytes=settings.artifact_max_size),
         attachments=Attachments(artifact_store, settings),
         limits=limits,
+        why_ended=why_ended,
         prompts=prompts,
     )

@@ -34,6 +34,8 @@ from gateway.storage.decisions import Approvals, ClientCalls, SkillSwitches
 from gateway.storage.decisions.approvals import SqlApprovals
 from gateway.storage.decisions.client_calls import SqlClientCalls
 from gateway.storage.decisions.switches import SqlSkillSwitches
+from gateway.storage.ended_access import EndedAccess
+from gateway.storage.ended_access.statements import SqlEndedAccess
 from gateway.storage.exclusive import Exclusive, LocalExclusive
 from gateway.storage.holds import Holds
 from gateway.storage.holds.statements import SqlHolds
@@ -118,6 +120,7 @@ class Storage:
     deliveries: Deliveries
     audit: AuditLog
     keys: Keys
+    ended_access: EndedAccess
     projects: Projects
     provider_keys: ProviderKeys
     secrets: Secrets
@@ -307,6 +310,7 @@ def _storage_on(
         deliveries=webhooks,
         audit=SqlAuditLog(database),
         keys=SqlKeys(database),
+        ended_access=SqlEndedAccess(database),
         projects=SqlProjects(database),
         provider_keys=SqlProviderKeys(database, keyring),
         secrets=SqlSecrets(database, keyring),

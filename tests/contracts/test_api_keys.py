@@ -34,7 +34,7 @@ async def test_keys_are_listed_for_a_user_a_tenant_or_all(storage: Storage) -> N
     ]
     for key in reversed(keys):
         await storage.keys.add(key, most=1)
-    await storage.keys.revoke(keys[0].id, 9)
+    await storage.ended_access.end_key(keys[0].id, 9)
     first = replace(keys[0], revoked_at=9)
 
     assert list(await storage.keys.list()) == [first, *keys[1:]]
@@ -51,7 +51,7 @@ async def test_a_user_has_no_more_keys_than_they_may(storage: Storage) -> None:
         await storage.keys.add(replace(KEY, id="c" * 16), most=1)
     assert refused.value.code == "too_many_keys"
 
-    await storage.keys.revoke(KEY.id, 9)
+    await storage.ended_access.end_key(KEY.id, 9)
 
     await storage.keys.add(replace(KEY, id="c" * 16), most=1)
 
@@ -62,8 +62,8 @@ async def test_whoever_knows_a_key_or_a_sign_in_is_told_that_it_ended(storage: S
     storage.signals.on("revoked", ended.append)
     await storage.keys.add(KEY, most=1)
 
-    await storage.keys.revoke(KEY.id, 9)
-    await storage.sign_ins.remove("digest")
+    await storage.ended_access.end_key(KEY.id, 9)
+    await storage.ended_access.end_sign_in("digest")
 
     assert ended == [KEY.id, "digest"]
 
@@ -72,8 +72,8 @@ async def test_a_key_is_revoked_once_and_for_good(storage: Storage) -> None:
     await storage.keys.add(KEY, most=1)
     await storage.keys.used(KEY.id, 7)
     for now in (9, 10):
-        await storage.keys.revoke(KEY.id, now)
-    await storage.keys.revoke("c" * 16, 9)  # which was never there
+        await storage.ended_access.end_key(KEY.id, now)
+    await storage.ended_access.end_key("c" * 16, 9)  # which was never there
 
     found = await storage.keys.find(KEY.id)
     assert found == replace(KEY, used_at=7, revoked_at=9)
@@ -87,5 +87,5 @@ async def test_a_user_has_a_live_key_until_it_is_revoked_or_expires(storage: Sto
 
     assert [await storage.keys.has_live(OWNER, now) for now in (8, 9)] == [True, False]
     assert not await storage.keys.has_live("bob", 8)
-    await storage.keys.revoke(KEY.id, 5)
+    await storage.ended_access.end_key(KEY.id, 5)
     assert not await storage.keys.has_live(OWNER, 8)

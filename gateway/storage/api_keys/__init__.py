@@ -30,7 +30,8 @@ class ApiKey:
 
 
 class Keys(Protocol):
-    """Every method raises errors.StorageError when the database cannot do its work."""
+    """They are revoked in `storage.ended_access`, with what rests on them. Every method raises
+    errors.StorageError when the database cannot do its work."""
 
     async def add(self, key: ApiKey, *, most: int) -> None:
         """Raises errors.Conflict (too_many_keys): its user has `most` that are not revoked."""
@@ -42,10 +43,6 @@ class Keys(Protocol):
 
     async def list(self, *, user_id: str | None = None, tenant: str | None = None) -> Sequence[ApiKey]:
         """Those of a user, or of all users of a tenant, or of all: the oldest first."""
-        ...
-
-    async def revoke(self, key_id: str, now: int) -> None:
-        """Ends a key for good. Nothing happens to one that was revoked before, or is not there."""
         ...
 
     async def used(self, key_id: str, now: int) -> None:

@@ -6,8 +6,7 @@ from sqlalchemy import Connection, bindparam, func, or_, select, true, update
 
 from gateway.errors import Conflict
 from gateway.storage.api_keys import ApiKey
-from gateway.storage.database import OwnerLock, Prepared, Store, reads, send, writes
-from gateway.storage.replica_signals import Signal
+from gateway.storage.database import OwnerLock, Prepared, Store, reads, writes
 from gateway.storage.row_codec import TEXTS, Rows
 from gateway.storage.schema import api_keys
 
@@ -18,7 +17,6 @@ _ID = _k.id == bindparam("key_id")
 _USER = _k.user_id == bindparam("user_id")
 COUNT = Prepared(select(func.count()).select_from(api_keys).where(_USER, _k.revoked_at.is_(None)))
 ONE = Prepared(select(*KEYS.columns).where(_ID))
-REVOKE = Prepared(update(api_keys).where(_ID, _k.revoked_at.is_(None)).values(revoked_at=bindparam("now")))
 USED = Prepared(update(api_keys).where(_ID).values(used_at=bindparam("now")))
 LIVE = Prepared(
     select(_k.id)
@@ -50,11 +48,6 @@ def list_(
     return [KEYS.read(row) for row in connection.execute(found)]
 
 
-def revoke(connection: Connection, key_id: str, now: int) -> None:
-    REVOKE.run(connection, key_id=key_id, now=now)
-    send(connection, Signal("revoked", key_id))
-
-
 def used(connection: Connection, key_id: str, now: int) -> None:
     USED.run(connection, key_id=key_id, now=now)
 
@@ -68,7 +61,6 @@ class SqlKeys(Store):
 
     find = reads(find, snapshot=False)
     list = reads(list_, snapshot=False)
-    revoke = writes(revoke)
     used = writes(used)
     has_live = reads(has_live, snapshot=False)
     add = writes(add, over=lambda key, most: OwnerLock(key.user_id))

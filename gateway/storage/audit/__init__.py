@@ -17,7 +17,8 @@ ERASED = "erased:"
 class AuditEntry:
     """One thing that was done or refused `at` a time (Unix ms). `actor` is the user's id, `cli:<user of the
     system>`, or None: nobody knows who. `subject_kind` and `subject_id` name what it was done to. `result` is
-    done, `refused:<code>` or `failed:<code>`. `times` counts equal refusals that came soon after another."""
+    done, `refused:<code>` or `failed:<code>`. `times` counts equal refusals that came soon after another, or
+    what ended with somebody's access."""
 
     at: int
     tenant: str

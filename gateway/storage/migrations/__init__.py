@@ -34,7 +34,7 @@ class Chain(NamedTuple):
     holds: str = "sessions"
 
 
-HEAD = "0044"
+HEAD = "0047"
 """The newest revision of the sessions, in versions/."""
 SESSIONS = Chain("versions", HEAD, "0009")
 

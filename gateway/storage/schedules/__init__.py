@@ -54,7 +54,8 @@ class ScheduleRow:
     """A `message` that is sent for its `owner`: into the session, or (None) into a new one each time. Times
     are Unix milliseconds; for `at`, `every`, `cron`, `timezone` see `Timing`, for `due_at` and `reason`
     `Planned`. `destination`: where results are delivered beside the session, KIND:ADDRESS.
-    `key_id`: the key that it was made with, for whose limits its turns count."""
+    `key_id`: the key that it was made with, or resumed with since: its turns count for its limits, and it is
+    paused when that key ends."""
 
     id: str
     owner: str
@@ -120,7 +121,8 @@ class Schedules(Protocol):
         ...
 
     async def change(self, row: ScheduleRow, planned: Planned) -> bool:
-        """Has the schedule do that next, unless its status or its due time is another than `row` says."""
+        """Has the schedule do that next, with the key of `row`, unless its status or its due time is another
+        than `row` says."""
         ...
 
     async def remove(self, schedule_id: str, owner: str) -> None:

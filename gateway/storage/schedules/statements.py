@@ -87,7 +87,12 @@ MOVE = Prepared(
         schedules.c.status == bindparam("former"),
         func.coalesce(_due, literal_column("0")) == bindparam("former_due"),
     )
-    .values(due_at=bindparam("due_at"), status=bindparam("status"), reason=bindparam("reason"))
+    .values(
+        due_at=bindparam("due_at"),
+        status=bindparam("status"),
+        reason=bindparam("reason"),
+        key_id=bindparam("key"),
+    )
 )
 _oldest_kept = (
     select(schedule_runs.c.due_at)
@@ -147,6 +152,7 @@ def change(connection: Connection, row: ScheduleRow, planned: Planned) -> bool:
         due_at=planned.due_at,
         status=planned.status,
         reason=planned.reason,
+        key=row.key_id,
     )
     return moved.rowcount == 1
 

@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from typing import Protocol
 
+USED_EVERY = 60_000
+"""Milliseconds between two notes that one is used."""
+
 
 @dataclass(frozen=True, slots=True)
 class SignIn:
@@ -19,10 +22,11 @@ class SignIn:
 
 
 class SignIns(Protocol):
-    """Every method raises errors.StorageError when the database cannot do its work."""
+    """They end in `storage.ended_access`, with what rests on them. Every method raises errors.StorageError
+    when the database cannot do its work."""
 
     async def add(self, sign_in: SignIn, *, most: int) -> None:
-        """Also removes what has expired, whosever it is, and the user's oldest ones beyond `most`."""
+        """Also ends the user's oldest ones beyond `most`."""
         ...
 
     async def find(self, digest: str) -> SignIn | None:
@@ -31,8 +35,4 @@ class SignIns(Protocol):
 
     async def used(self, digest: str, now: int) -> None:
         """Notes that it was used."""
-        ...
-
-    async def remove(self, digest: str) -> None:
-        """Ends it. Nothing happens to one that is not there."""
         ...

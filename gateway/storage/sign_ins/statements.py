@@ -1,9 +1,9 @@
 """Sign-ins, in SQL."""
 
-from sqlalchemy import Connection, bindparam, delete, select, update
+from sqlalchemy import Connection, bindparam, select, update
 
-from gateway.storage.database import OwnerLock, Prepared, Store, reads, send, writes
-from gateway.storage.replica_signals import Signal
+from gateway.storage.database import OwnerLock, Prepared, Store, reads, writes
+from gateway.storage.ended_access.statements import end_sign_in
 from gateway.storage.row_codec import TEXTS, Rows
 from gateway.storage.schema import sign_ins
 from gateway.storage.sign_ins import SignIn
@@ -14,21 +14,14 @@ SIGN_INS = Rows(SignIn, sign_ins, roles=TEXTS)
 _DIGEST = _s.digest == bindparam("key")
 ONE = Prepared(select(*SIGN_INS.columns).where(_DIGEST))
 USED = Prepared(update(sign_ins).where(_DIGEST).values(used_at=bindparam("now")))
-REMOVE = Prepared(delete(sign_ins).where(_DIGEST))
-REMOVE_EXPIRED = Prepared(delete(sign_ins).where(_s.expires_at <= bindparam("now")))
+OF_USER = Prepared(
+    select(_s.digest).where(_s.user_id == bindparam("user_id")).order_by(_s.created_at.desc(), _s.digest)
+)
 
 
 def add(connection: Connection, sign_in: SignIn, most: int) -> None:
-    REMOVE_EXPIRED.run(connection, now=sign_in.created_at)
-    kept = (
-        select(_s.digest)
-        .where(_s.user_id == sign_in.user_id)
-        .order_by(_s.created_at.desc(), _s.digest)
-        .limit(most - 1)
-    )
-    connection.execute(
-        delete(sign_ins).where(_s.user_id == sign_in.user_id, _s.digest.not_in(kept.scalar_subquery()))
-    )
+    for (digest,) in OF_USER.all(connection, user_id=sign_in.user_id)[most - 1 :]:
+        end_sign_in(connection, digest)
     SIGN_INS.add(connection, sign_in)
 
 
@@ -41,15 +34,9 @@ def used(connection: Connection, digest: str, now: int) -> None:
     USED.run(connection, key=digest, now=now)
 
 
-def remove(connection: Connection, digest: str) -> None:
-    REMOVE.run(connection, key=digest)
-    send(connection, Signal("revoked", digest))
-
-
 class SqlSignIns(Store):
     """The `SignIns` protocol."""
 
     find = reads(find, snapshot=False)
     used = writes(used)
-    remove = writes(remove)
     add = writes(add, over=lambda sign_in, most: OwnerLock(sign_in.user_id))

@@ -38,9 +38,10 @@ class TurnRow:
     (SHA-256 in hex) of those of its client; None: it has none, or waits and brought none. `client_tools`
     names the set of tools that came with it (see `Turns.client_tools`). `dialect` names the adapter by which
     it was asked for; None: the gateway's own routes. `key_id` is the key that it was asked for with, or that
-    made its schedule. `feedback` is what was thought of it last. `owner` sent it: who that is decides about
-    limits, keys and grants. `is_shared`: the members of its session's project read it. `host` is whose its
-    session is, where that is somebody else."""
+    made its schedule; `sign_in` is the digest of the sign-in on the page that it was asked for by. `feedback`
+    is what was thought of it last. `owner` sent it: who that is decides about limits, keys and grants.
+    `is_shared`: the members of its session's project read it. `host` is whose its session is, where that is
+    somebody else."""
 
     id: str
     session_id: str
@@ -70,6 +71,7 @@ class TurnRow:
     client_tools: str | None = None
     dialect: str | None = None
     key_id: str | None = None
+    sign_in: str | None = None
     feedback: Feedback | None = None
     is_shared: bool = False
     host: str | None = None
@@ -96,7 +98,7 @@ class NewTurn:
     branch where others do already (branches.ROOT: before all turns); None: after the last one of the active
     branch. `instructions` are the client's, from this turn on; None: those of the turn before stay; "": it
     has none any more. `client_tools` are run by the client. By its `mark` a client finds it that sends the
-    whole conversation each time. `dialect` and `key_id`: see `TurnRow`. `charges` are what it
+    whole conversation each time. `dialect`, `key_id` and `sign_in`: see `TurnRow`. `charges` are what it
     takes of limits, `session_quota` the bytes that all sessions of the session's owner may count."""
 
     id: str
@@ -117,6 +119,7 @@ class NewTurn:
     mark: str | None = None
     dialect: str | None = None
     key_id: str | None = None
+    sign_in: str | None = None
     charges: Sequence[Charge] = ()
     session_quota: int | None = None
 

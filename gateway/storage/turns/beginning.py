@@ -57,7 +57,7 @@ TOUCH_SESSION = Prepared(
 _ADDED = (
     *("id", "session_id", "owner", "status", "input", "model", "client_message_id", "on_conflict"),
     *("created_at", "first_seq", "attachments", "branch", "parent", "after_position", "instructions"),
-    *("client_tools", "mark", "dialect", "key_id"),
+    *("client_tools", "mark", "dialect", "key_id", "sign_in"),
 )
 ADD_TURN = Prepared(
     insert(turns).values(
@@ -257,6 +257,7 @@ def _added(
         client_tools=tools,
         dialect=new.dialect,
         key_id=new.key_id,
+        sign_in=new.sign_in,
         is_shared=session.shared is not None,
         host=session.host,
     )
@@ -281,6 +282,7 @@ def _added(
         mark=new.mark,
         dialect=new.dialect,
         key_id=new.key_id,
+        sign_in=new.sign_in,
     )
     return turn
 

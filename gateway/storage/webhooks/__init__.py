@@ -23,7 +23,8 @@ DeliveryState = Literal["pending", "delivered", "dead"]
 class Webhook:
     """An address of its `owner`. `secret` signs the deliveries; none are added since `disabled_at`;
     `failures` counts those in a row, after which it is left alone until `rests_until`. Times are Unix
-    milliseconds."""
+    milliseconds. `key_id` is the key that it was made with, or switched on with since; `reason` why it is
+    off, unless its owner or its address did that."""
 
     id: str
     owner: str
@@ -34,6 +35,8 @@ class Webhook:
     disabled_at: int | None = None
     failures: int = 0
     rests_until: int = 0
+    key_id: str | None = None
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +96,11 @@ class Webhooks(Protocol):
         """Raises errors.NotFound (webhook_not_found)."""
         ...
 
-    async def switch(self, webhook_id: str, owner: str, *, disabled_at: int | None) -> Webhook:
-        """Adds no deliveries to it from then on, or (None) adds them again. Raises errors.NotFound."""
+    async def switch(
+        self, webhook_id: str, owner: str, *, disabled_at: int | None, key_id: str | None = None
+    ) -> Webhook:
+        """Adds no deliveries to it from then on, or (None) adds them again: one whose key has ended
+        is of the key `key_id` then. Raises errors.NotFound."""
         ...
 
     async def remove(self, webhook_id: str, owner: str) -> None:

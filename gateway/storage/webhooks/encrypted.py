@@ -42,9 +42,11 @@ class EncryptedWebhooks(SqlWebhooks):
         """Raises errors.NotFound."""
         return self._opened(await super().get(webhook_id, owner))
 
-    async def switch(self, webhook_id: str, owner: str, *, disabled_at: int | None) -> Webhook:
+    async def switch(
+        self, webhook_id: str, owner: str, *, disabled_at: int | None, key_id: str | None = None
+    ) -> Webhook:
         """Raises errors.NotFound."""
-        return self._opened(await super().switch(webhook_id, owner, disabled_at=disabled_at))
+        return self._opened(await super().switch(webhook_id, owner, disabled_at=disabled_at, key_id=key_id))
 
     async def ready(self, now: int, after: str, limit: int) -> Sequence[Webhook]:
         """One whose secret does not open is left out, and logged: the others go on."""

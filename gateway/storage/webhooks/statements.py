@@ -7,6 +7,7 @@ import orjson
 from sqlalchemy import (
     Connection,
     bindparam,
+    case,
     delete,
     exists,
     func,
@@ -21,7 +22,7 @@ from gateway.errors import Conflict, NotFound
 from gateway.storage.database import OwnerLock, Prepared, Store, reads, writes
 from gateway.storage.holds.statements import check_not_held
 from gateway.storage.row_codec import Codec, Rows, as_json
-from gateway.storage.schema import PENDING, webhook_deliveries, webhooks
+from gateway.storage.schema import PENDING, api_keys, webhook_deliveries, webhooks
 from gateway.storage.webhooks import Delivery, DeliveryState, Failure, Webhook
 from gateway.storage.webhooks.sweeping import GIVEN_UP, counts, old, sweep
 
@@ -53,11 +54,16 @@ _NOW = bindparam("now")
 COUNT = Prepared(select(func.count()).select_from(webhooks).where(_OWN))
 ONE = Prepared(select(*WEBHOOKS.columns).where(_ID, _OWN))
 LIST = Prepared(select(*WEBHOOKS.columns).where(_OWN).order_by(_w.created_at, _w.id))
+_key_ended = exists().where(api_keys.c.id == _w.key_id, api_keys.c.revoked_at.is_not(None))
 SWITCH = Prepared(
     update(webhooks)
     .where(_ID, _OWN)
     .values(
-        disabled_at=bindparam("disabled_at"), failures=literal_column("0"), rests_until=literal_column("0")
+        disabled_at=bindparam("disabled_at"),
+        failures=literal_column("0"),
+        rests_until=literal_column("0"),
+        key_id=case((_key_ended, bindparam("key_id")), else_=_w.key_id),
+        reason=null(),
     )
 )
 REMOVE = Prepared(delete(webhooks).where(_ID, _OWN))
@@ -151,8 +157,10 @@ def get(connection: Connection, webhook_id: str, owner: str) -> Webhook:
     return WEBHOOKS.read(row)
 
 
-def switch(connection: Connection, webhook_id: str, owner: str, *, disabled_at: int | None) -> Webhook:
-    SWITCH.run(connection, webhook_id=webhook_id, owner=owner, disabled_at=disabled_at)
+def switch(
+    connection: Connection, webhook_id: str, owner: str, *, disabled_at: int | None, key_id: str | None = None
+) -> Webhook:
+    SWITCH.run(connection, webhook_id=webhook_id, owner=owner, disabled_at=disabled_at, key_id=key_id)
     return get(connection, webhook_id, owner)
 
 

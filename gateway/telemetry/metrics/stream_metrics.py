@@ -11,7 +11,7 @@ from gateway.telemetry.metrics.exposition import Exposition
 from gateway.telemetry.semconv import DIALECT
 
 StreamKind = Literal["live", "resume", "replay"]
-CloseReason = Literal["done", "client", "slow", "shutdown", "error"]
+CloseReason = Literal["done", "client", "slow", "shutdown", "error", "access_ended"]
 
 CONTENT: Final = frozenset({"thinking", "text", "tool_call"})
 """Events that show a person that the model answers."""

@@ -25,6 +25,7 @@ OUTCOMES: Mapping[CloseReason, str] = {
     "client": "disconnected",
     "slow": "disconnected",
     "shutdown": "interrupted",
+    "access_ended": "interrupted",
     "error": "failed",
 }
 """What became of a stream. A reader that left does not affect the turn, whose outcome is its own."""

@@ -1,0 +1,151 @@
+"""What ends with a key or a sign-in, in SQL."""
+
+from collections.abc import Collection, Iterator, Sequence
+
+from sqlalchemy import (
+    Connection,
+    Text,
+    bindparam,
+    delete,
+    literal_column,
+    null,
+    or_,
+    select,
+    update,
+)
+
+from gateway.storage.database import Prepared, Store, reads, send, writes
+from gateway.storage.ended_access import KEY_REVOKED, MOST_ENDED, Ended, Held, Overdue
+from gateway.storage.replica_signals import Signal
+from gateway.storage.schedules.results import SCHEDULES
+from gateway.storage.schema import RUNNING, WAITING, api_keys, schedules, sign_ins, turns, webhooks
+from gateway.storage.turns import TurnRow
+from gateway.storage.turns.cancellation import request_cancel
+from gateway.storage.turns.rows import TURNS, turn_of
+
+ASKED_AT_ONCE = 500
+"""Values of one statement."""
+MOST_OVERDUE = 100
+"""Of each kind, in one look."""
+
+_k, _i, _t, _s, _w = api_keys.c, sign_ins.c, turns.c, schedules.c, webhooks.c
+_NOW, _IDLE, _OF = bindparam("now"), bindparam("idle_since"), bindparam("of")
+_open = or_(_t.status == RUNNING, _t.status == WAITING)
+_active = _s.status == literal_column("'active'", Text)
+_revoked = _k.revoked_at.is_not(None)
+_expired = or_(_i.expires_at <= _NOW, _i.used_at <= _IDLE)
+
+REVOKE = Prepared(update(api_keys).where(_k.id == _OF, _k.revoked_at.is_(None)).values(revoked_at=_NOW))
+SIGN_OUT = Prepared(delete(sign_ins).where(_i.digest == _OF))
+_heir = bindparam("heir")
+_of_heir = select(_i.user_id).where(_i.digest == _heir).scalar_subquery()
+HAND_ON = Prepared(update(turns).where(_open, _t.sign_in == _OF, _t.owner == _of_heir).values(sign_in=_heir))
+# Without an order: by it all turns there ever were would be looked through.
+OF_KEY = Prepared(TURNS.where(_open, _t.key_id == _OF).order_by(None).limit(MOST_ENDED))
+OF_SIGN_IN = Prepared(TURNS.where(_open, _t.sign_in == _OF).order_by(None).limit(MOST_ENDED))
+SCHEDULES_OF_KEY = Prepared(select(*SCHEDULES.columns).where(_active, _s.key_id == _OF).limit(MOST_ENDED))
+PAUSE = Prepared(
+    update(schedules)
+    .where(_s.id == bindparam("schedule_id"), _active)
+    .values(status="paused", due_at=null(), reason=KEY_REVOKED)
+    .returning(*SCHEDULES.columns)
+)
+WEBHOOKS_OF_KEY = Prepared(select(_w.id).where(_w.disabled_at.is_(None), _w.key_id == _OF).limit(MOST_ENDED))
+DISABLE = Prepared(
+    update(webhooks).where(_w.id == bindparam("webhook_id")).values(disabled_at=_NOW, reason=KEY_REVOKED)
+)
+
+EXPIRED_KEYS = Prepared(
+    select(_k.id, _k.user_id).where(_k.revoked_at.is_(None), _k.expires_at <= _NOW).limit(MOST_OVERDUE)
+)
+EXPIRED_SIGN_INS = Prepared(select(_i.digest, _i.user_id).where(_expired).limit(MOST_OVERDUE))
+_of_revoked = select(_k.id, _k.user_id).where(_revoked).distinct().limit(MOST_OVERDUE)
+KEYS_STILL_USED = (
+    Prepared(_of_revoked.join_from(turns, api_keys, _k.id == _t.key_id).where(_open)),
+    Prepared(_of_revoked.join_from(schedules, api_keys, _k.id == _s.key_id).where(_active)),
+    Prepared(_of_revoked.join_from(webhooks, api_keys, _k.id == _w.key_id).where(_w.disabled_at.is_(None))),
+)
+SIGN_INS_STILL_USED = Prepared(
+    select(_t.sign_in, _t.owner)
+    .join_from(turns, sign_ins, _i.digest == _t.sign_in, isouter=True)
+    .where(_open, _t.sign_in.is_not(None), _i.digest.is_(None))
+    .distinct()
+    .limit(MOST_OVERDUE)
+)
+
+
+def end_key(connection: Connection, key_id: str, now: int) -> Ended:
+    REVOKE.run(connection, of=key_id, now=now)
+    paused = [
+        row
+        for found in SCHEDULES_OF_KEY.all(connection, of=key_id)
+        if (row := PAUSE.one(connection, schedule_id=SCHEDULES.read(found).id)) is not None
+    ]
+    hooks = [webhook_id for (webhook_id,) in WEBHOOKS_OF_KEY.all(connection, of=key_id)]
+    for webhook_id in hooks:
+        DISABLE.run(connection, webhook_id=webhook_id, now=now)
+    send(connection, Signal("revoked", key_id))
+    stopped = _stopped(connection, OF_KEY, key_id)
+    return Ended(stopped, [SCHEDULES.read(row) for row in paused], hooks)
+
+
+def end_sign_in(connection: Connection, digest: str, heir: str | None = None) -> Ended:
+    SIGN_OUT.run(connection, of=digest)
+    if heir is not None:
+        HAND_ON.run(connection, of=digest, heir=heir)
+    send(connection, Signal("revoked", digest))
+    return Ended(_stopped(connection, OF_SIGN_IN, digest))
+
+
+def expired(connection: Connection, now: int, idle_since: int) -> Sequence[Overdue]:
+    sign_ins = EXPIRED_SIGN_INS.all(connection, now=now, idle_since=idle_since)
+    keys = EXPIRED_KEYS.all(connection, now=now)
+    return [*(Overdue("key", *row) for row in keys), *(Overdue("sign_in", *row) for row in sign_ins)]
+
+
+def still_used(connection: Connection) -> Sequence[Overdue]:
+    found = [Overdue("key", *row) for used in KEYS_STILL_USED for row in used.all(connection)]
+    found += [Overdue("sign_in", *row) for row in SIGN_INS_STILL_USED.all(connection)]
+    return list(dict.fromkeys(found))
+
+
+def holds(connection: Connection, asked: Held, now: int, idle_since: int) -> Held:
+    live = or_(_k.expires_at.is_(None), _k.expires_at > now)
+    keys = frozenset(
+        key_id
+        for some in _some(asked.keys)
+        for (key_id,) in connection.execute(
+            select(_k.id).where(_k.id.in_(some), _k.revoked_at.is_(None), live)
+        )
+    )
+    digests = frozenset(
+        digest
+        for some in _some(asked.sign_ins)
+        for (digest,) in connection.execute(
+            select(_i.digest).where(_i.digest.in_(some), _i.expires_at > now, _i.used_at > idle_since)
+        )
+    )
+    return Held(keys, digests)
+
+
+def _stopped(connection: Connection, which: Prepared, of: str) -> Sequence[TurnRow]:
+    """Asks these turns to stop, and returns them."""
+    found = [turn_of(row) for row in which.all(connection, of=of)]
+    for turn in found:
+        request_cancel(connection, turn.id)
+    return found
+
+
+def _some(values: Collection[str]) -> Iterator[Sequence[str]]:
+    ordered = sorted(values)
+    return (ordered[at : at + ASKED_AT_ONCE] for at in range(0, len(ordered), ASKED_AT_ONCE))
+
+
+class SqlEndedAccess(Store):
+    """The `EndedAccess` protocol."""
+
+    end_key = writes(end_key)
+    end_sign_in = writes(end_sign_in)
+    expired = reads(expired)
+    still_used = reads(still_used)
+    holds = reads(holds)
