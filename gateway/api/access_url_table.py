@@ -151,7 +151,7 @@ ACCESS = (
         projects.rename,
         {200: (ProjectReply,)},
         ProjectChanges,
-        refusals=(403, 404, 413),
+        refusals=(403, 404, 409, 413),
     ),
     Endpoint(
         "DELETE",

@@ -160,7 +160,7 @@ MEMORIES = (
         profiles.put,
         {200: (ProfileReply,)},
         ProfileBody,
-        refusals=(404, 412, 413),
+        refusals=(404, 409, 412, 413),
         headers=VERSION,
     ),
     Endpoint(

@@ -56,7 +56,8 @@ class UserProjects:
         return await self._projects.members(project_id, who.user_id)
 
     async def rename(self, who: Principal, project_id: str, name: str) -> Project:
-        """Raises errors.NotFound, errors.Forbidden (not_project_owner)."""
+        """Raises errors.NotFound, errors.Forbidden (not_project_owner), errors.Conflict (legal_hold): on a
+        member."""
         return await self._projects.rename(project_id, name, by=who.user_id)
 
     async def delete(self, who: Principal, project_id: str) -> None:

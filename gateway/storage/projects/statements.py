@@ -7,6 +7,7 @@ from sqlalchemy import Connection, bindparam, delete, func, null, select, update
 
 from gateway.errors import Conflict, Forbidden, NotFound
 from gateway.storage.database import OwnerLock, Prepared, Store, reads, writes
+from gateway.storage.holds.statements import check_not_held
 from gateway.storage.projects import Invitation, Member, Membership, Project
 from gateway.storage.projects.access import access, artifact_owner
 from gateway.storage.projects.stranded_turns import settle
@@ -91,6 +92,9 @@ def members(connection: Connection, project_id: str, user_id: str) -> Sequence[M
 
 def rename(connection: Connection, project_id: str, name: str, by: str) -> Project:
     project = _owned(connection, project_id, by)
+    if name != project.name:
+        for member in ALL.all(connection, project_id=project_id):
+            check_not_held(connection, MEMBERS.read(member).user_id)
     RENAME.run(connection, project_id=project_id, name=name)
     return replace(project, name=name)
 
