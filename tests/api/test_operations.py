@@ -1,5 +1,6 @@
 """What is decided by the operation: the same by each door, and the operator's alone where others see it."""
 
+import asyncio
 from collections.abc import AsyncGenerator
 from typing import Any
 
@@ -9,7 +10,7 @@ from pydantic import SecretStr
 
 from gateway.settings import Settings
 from tests.api.team import GUARDED, ROOT, Headers, Team, code
-from tests.harness import Client, running_gateway, the
+from tests.harness import TIMEOUT, Client, running_gateway, the
 from tests.postgres import on_both_engines
 
 pytestmark = pytest.mark.anyio
@@ -48,8 +49,8 @@ async def audited(client: Client, action: str) -> list[tuple[str, str]]:
 
 
 async def test_a_key_that_may_only_chat_reads_and_changes_nothing_by_the_side_doors(guarded: Client) -> None:
-    """Neither sessions nor memories by the MCP server, nor turns by A2A, AG-UI and the responses of OpenAI; it
-    is told of the scope, and the audit has what it tried by its name."""
+    """Neither sessions nor memories by the MCP server, nor turns by A2A, AG-UI and OpenAI's responses; it is
+    told of the scope, and the audit has what it tried by its name."""
     ada, chat = await key(guarded, "ada"), await key(guarded, "ada", scopes=["chat"])
     saved = (await guarded.post("/api/memory", {"content": SECRET}, **ada)).json()["id"]
     made = await guarded.post("/api/sessions", {"id": "notes"}, **ada)
@@ -142,29 +143,32 @@ async def test_the_model_changes_no_memory_for_a_key_that_may_not(
             assert (status, "needs the scope memory" in content) == ("error", True)
         assert "Acme" in (await result(chat, "search"))[1]
         assert await memories(client, ada) == [SECRET]
-        made = {"message": calls["delete"], "at": 4_000_000_000_000}
+        made = {"message": calls["delete"], "cron": "0 8 1 1 *"}
         schedule = (await client.post("/api/schedules", made, **chat)).json()["id"]
         assert (await client.post(f"/api/schedules/{schedule}/run", **chat)).status_code == 202
-        while not (runs := (await client.get(f"/api/schedules/{schedule}", **ada)).json()["runs"]) or (
-            runs[0].get("outcome") is None
-        ):
-            pass
+        async with asyncio.timeout(TIMEOUT):
+            while not await _has_run(client, schedule, ada):
+                await asyncio.sleep(0.02)
         assert await memories(client, ada) == [SECRET]
 
         assert (await result(ada, "delete"))[0] == "ok"
         assert await memories(client, ada) == []
 
 
+async def _has_run(client: Client, schedule: str, who: Headers) -> bool:
+    runs = (await client.get(f"/api/schedules/{schedule}", **who)).json()["runs"]
+    return bool(runs) and runs[0]["status"] != "started"
+
+
 async def test_an_admin_of_another_tenant_changes_nothing_that_others_see(guarded: Client) -> None:
     """Skills, documents, prompts, secrets and the metrics of the process are the operator's. Of their own
     tenant they have keys, audit and holds; /api/me says which of the two they are."""
     lead = await key(guarded, "lead", tenant="red", role="admin")
-    document = (await guarded.get("/api/documents", **ROOT)).json()["documents"][0]["id"]
     theirs = [
         ("PATCH", "/api/skills/calculate", {"enabled": False}),
         ("POST", "/api/skills/refresh", None),
-        ("POST", f"/api/documents/{document}/deprecate", None),
-        ("POST", f"/api/documents/{document}/restore", None),
+        ("POST", "/api/documents/d_0/deprecate", None),
+        ("POST", "/api/documents/d_0/restore", None),
         ("POST", "/api/prompts/preview", {"edits": {"identity": "x"}}),
         ("POST", "/api/secrets/rotate", {}),
         ("GET", "/metrics", None),
@@ -191,8 +195,9 @@ async def test_what_a_client_tells_the_model_is_its_owners_alone(guarded: Client
     body = {"message": "/say ahoy", "instructions": INSTRUCTIONS}
     begun = await team.ask("ada", "POST", "/api/sessions/s/turns", body)
     turn = begun.json()["turn_id"]
-    while (await team.ask("ada", "GET", f"/api/sessions/s/turns/{turn}")).json()["status"] != "done":
-        pass
+    async with asyncio.timeout(TIMEOUT):
+        while (await team.ask("ada", "GET", f"/api/turns/{turn}")).json()["status"] != "done":
+            await asyncio.sleep(0.02)
     session = team.ids["s"]
     digest = (await team.ask("ada", "GET", f"/api/turns/{turn}")).json()["instructions"]
     ways = [
@@ -210,7 +215,7 @@ async def test_what_a_client_tells_the_model_is_its_owners_alone(guarded: Client
     ]
     paths = [f"/api/sessions/{session}{way}" for way in ways]
     paths += [f"/streams/sessions/{session}", f"/ai-sdk/chat/{session}/messages", f"/api/turns/{turn}"]
-    told = {who: 0 for who in ("ada", "bob", "carl", "dora")}
+    told = dict.fromkeys(("ada", "bob", "carl", "dora"), 0)
     for path in paths:
         for who in told:
             seen = await team.ask(who, "GET", path)

@@ -374,7 +374,9 @@ async def _hers(people: Mapping[str, Caller], ids: Mapping[str, str]) -> list[st
     for case in sorted(mine, key=order):
         if "admin" in case.needs or case.route.template.startswith("/auth"):
             continue
-        alone = next(iter(case.needs)) if len(case.needs) == 1 else None
+        # A turn that is over has nothing to be stopped: that door only reads it, then.
+        is_over = case.operation == "turn.cancel" and "turn.read" in case.route.carries
+        alone = next(iter(case.needs)) if len(case.needs) == 1 and not is_over else None
         name = "ada" if alone is None or case.operation in IN_PERSON else f"ada with {alone} alone"
         async with people[name].http.stream(**case.request(ids)) as response:
             text = ""
