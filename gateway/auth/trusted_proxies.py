@@ -32,7 +32,9 @@ class TrustedProxies:
         rules = roles_by_name(settings.proxy_roles)
         tenant = settings.proxy_tenant_header and settings.proxy_tenant_header.lower()
         self._named = (self._user, *filter(None, (tenant,)))
-        self._claims = ClaimMapping("proxy", self._user, tenant, ROLES, rules)
+        self._claims = ClaimMapping(
+            "proxy", self._user, tenant, ROLES, rules, may_be_default=settings.default_tenant_by_claim
+        )
 
     async def knows(self, user_id: str) -> bool:
         """Always: only the proxy has a list of its users."""

@@ -10,6 +10,7 @@ from starlette.datastructures import QueryParams
 from starlette.requests import Request
 
 from gateway.auth import Principal
+from gateway.auth.operations import check
 from gateway.errors import BodyTooSlow, ClientLeft, InvalidRequest, TooLarge
 from gateway.http.json_types import SessionName
 from gateway.http.large_bodies import large_bodies
@@ -68,6 +69,17 @@ class ApiRequest(Request):
         """Has the request answered to its end though it takes away the access that it came with."""
         if (resting := self.scope.get(RESTING)) is not None:
             resting.release()
+
+    def allow(self, operation: str) -> None:
+        """Asks whether the caller may do that too, beside what the route is for, which has to name it in
+        `Endpoint.carries`; and notes it for the audit. Raises errors.Forbidden."""
+        endpoint = self.scope["endpoint"]
+        if operation not in (endpoint.operation, *endpoint.carries):
+            raise RuntimeError(f"{endpoint.method} {endpoint.path} does not say that it does {operation}.")
+        noted: list[str] = self.scope.setdefault("operations", [])
+        if operation not in noted:
+            noted.append(operation)
+        check(self.principal, operation)
 
     @property
     def dialect(self) -> str | None:

@@ -55,7 +55,7 @@ class ScheduleRow:
     are Unix milliseconds; for `at`, `every`, `cron`, `timezone` see `Timing`, for `due_at` and `reason`
     `Planned`. `destination`: where results are delivered beside the session, KIND:ADDRESS.
     `key_id`: the key that it was made with, or resumed with since: its turns count for its limits, and it is
-    paused when that key ends."""
+    paused when that key ends. `scopes`: what that key allows, where it is less than a member may."""
 
     id: str
     owner: str
@@ -73,6 +73,7 @@ class ScheduleRow:
     reason: str | None = None
     destination: str | None = None
     key_id: str | None = None
+    scopes: str | None = None
 
     @property
     def timing(self) -> Timing:

@@ -57,7 +57,7 @@ TOUCH_SESSION = Prepared(
 _ADDED = (
     *("id", "session_id", "owner", "status", "input", "model", "client_message_id", "on_conflict"),
     *("created_at", "first_seq", "attachments", "branch", "parent", "after_position", "instructions"),
-    *("client_tools", "mark", "dialect", "key_id", "sign_in"),
+    *("client_tools", "mark", "dialect", "key_id", "sign_in", "scopes"),
 )
 ADD_TURN = Prepared(
     insert(turns).values(
@@ -258,6 +258,7 @@ def _added(
         dialect=new.dialect,
         key_id=new.key_id,
         sign_in=new.sign_in,
+        scopes=new.scopes,
         is_shared=session.shared is not None,
         host=session.host,
     )
@@ -283,6 +284,7 @@ def _added(
         dialect=new.dialect,
         key_id=new.key_id,
         sign_in=new.sign_in,
+        scopes=new.scopes,
     )
     return turn
 

@@ -10,7 +10,7 @@ from alembic import op
 from gateway.storage.migrations.columns import TEXT
 
 revision = "0044"
-down_revision = "0042"
+down_revision = "0043"
 branch_labels = None
 depends_on = None
 
