@@ -37,6 +37,7 @@
     │   ├── ToolTimedOut
     │   └── ServerUnreachable  the MCP server of a tool is not there
     ├── StorageError           the database refused or failed
+    │   ├── TextRefused        a text that no database keeps
     │   ├── TurnLost           another replica has taken the turn over: stop writing
     │   ├── BlobMissing        the blob store has nothing under that path
     │   ├── ArchiveDamaged     an archive is missing or not what was written; the message names it
@@ -329,6 +330,13 @@ class ServerUnreachable(ToolError):
 class StorageError(GatewayError):
     code = "storage_unavailable"
     retryable = True
+
+
+class TextRefused(StorageError):
+    """A text that no database keeps, as one with NUL characters."""
+
+    code = "invalid_request"
+    retryable = False
 
 
 class TurnLost(StorageError):

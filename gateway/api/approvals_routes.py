@@ -6,7 +6,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from gateway.events.tool_calls import Decision, Scope
-from gateway.http.json_types import Body, Reply, json_reply
+from gateway.http.json_types import Body, Prose, Reply, json_reply
 from gateway.http.requests import ApiRequest
 from gateway.service.approvals import MAX_REASON
 from gateway.storage.decisions import ApprovalRow
@@ -17,7 +17,7 @@ class DecisionBody(Body):
 
     decision: Literal["approve", "deny"]
     scope: Scope = Field("once", description="session and always: this tool is not asked about again.")
-    reason: str | None = Field(
+    reason: Prose | None = Field(
         None, max_length=MAX_REASON, description="The reason of a denial, which the model reads."
     )
     arguments: dict[str, Any] | None = Field(

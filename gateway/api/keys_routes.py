@@ -6,7 +6,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from gateway.auth import Role, Scope
-from gateway.http.json_types import Body, Query, Reply, json_reply
+from gateway.http.json_types import Body, Line, Query, Reply, json_reply
 from gateway.http.requests import ApiRequest
 from gateway.ids import ID_PATTERN
 from gateway.storage.api_keys import ApiKey
@@ -17,7 +17,7 @@ Id = Annotated[str, Field(pattern=ID_PATTERN)]
 class KeyBody(Body):
     """A key to make."""
 
-    name: str = Field(min_length=1, max_length=100, description="A few words by which people know it.")
+    name: Line = Field(max_length=100, description="A few words by which people know it.")
     user: Id | None = Field(None, description="Whose it is; absent: yours. Others need an admin.")
     tenant: Id | None = Field(None, description="The user's; absent: yours. Others need an admin of default.")
     role: Role = "member"

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo
 
-from gateway.http.json_types import Body, Id, Query, SessionId, SessionName, UserId, no_nul
+from gateway.http.json_types import Body, Id, Prose, Query, SessionId, SessionName, UserId, no_nul
 from gateway.memory.corrections.corrections import Action
 from gateway.memory.export import MAX_QUOTES
 from gateway.memory.memories import MAX_DEPENDS_ON
@@ -23,6 +23,7 @@ def _named_session(owner: str, info: ValidationInfo) -> str:
 
 
 OwnerName = Annotated[Name, AfterValidator(_named_session)]
+Reason = Annotated[Prose, StringConstraints(min_length=1, max_length=500)]
 Words = Annotated[str, AfterValidator(no_nul), StringConstraints(min_length=1, max_length=500)]
 Importance = Annotated[int, Field(ge=1, le=5)]
 Confidence = Annotated[float, Field(ge=0, le=1)]
@@ -86,7 +87,7 @@ class NewMemoryBody(Placed):
         max_length=MAX_DEPENDS_ON,
         description="Memories of yours that it follows from: when one is corrected, it is flagged.",
     )
-    reason: Words = "Saved by its user."
+    reason: Reason = "Saved by its user."
 
     @property
     def new(self) -> New:
@@ -108,7 +109,7 @@ class MemoryPatch(Body):
     context: Text | None = Field(None, description="null or empty: none any more.")
     decisions: list[Text] | None = None
     refs: list[Text] | None = None
-    reason: Words = Field("Changed by its user.", description="Is kept with the version.")
+    reason: Reason = Field("Changed by its user.", description="Is kept with the version.")
 
     @property
     def changes(self) -> dict[str, Any]:

@@ -2,13 +2,13 @@
 
 from typing import Annotated, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 from starlette.responses import Response
 
 from gateway.auth import user_id_of
 from gateway.errors import InvalidRequest
 from gateway.http.downloads import Download
-from gateway.http.json_types import Body, Query, Reply, SessionId, json_reply
+from gateway.http.json_types import Body, Prose, Query, Reply, SessionId, json_reply, not_blank
 from gateway.http.requests import ApiRequest
 from gateway.ids import ID_PATTERN, USER_PATTERN, is_user
 from gateway.service.personal_data import PersonalData
@@ -68,7 +68,9 @@ class HoldBody(Body):
     user: UserName | None = None
     session_id: SessionId | None = None
     tenant: Id | None = Field(None, description="The user's; absent: yours. Others need an admin of default.")
-    reason: str = Field(min_length=1, max_length=1000, description="For admins alone.")
+    reason: Annotated[Prose, AfterValidator(not_blank)] = Field(
+        min_length=1, max_length=1000, description="For admins alone."
+    )
 
     @model_validator(mode="after")
     def _names_one(self) -> Self:

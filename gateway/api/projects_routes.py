@@ -2,12 +2,12 @@
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 from starlette.responses import Response
 
 from gateway.auth import user_of
 from gateway.errors import InvalidRequest
-from gateway.http.json_types import Body, Reply, json_reply, not_blank
+from gateway.http.json_types import Body, Line, Reply, json_reply
 from gateway.http.requests import ApiRequest
 from gateway.ids import is_user
 from gateway.storage.projects import (
@@ -20,16 +20,7 @@ from gateway.storage.projects import (
     member_handle,
 )
 
-
-def _on_one_line(text: str) -> str:
-    if not text.isprintable():
-        raise ValueError("must be one line that can be printed")
-    return text
-
-
-Name = Annotated[
-    str, AfterValidator(not_blank), AfterValidator(_on_one_line), Field(min_length=1, max_length=100)
-]
+Name = Annotated[Line, Field(max_length=100)]
 
 
 class ProjectBody(Body):

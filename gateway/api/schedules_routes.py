@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field
 from starlette.responses import Response
 
-from gateway.http.json_types import Body, Message, Reply, SessionId, json_reply
+from gateway.http.json_types import Body, Line, Message, Reply, SessionId, json_reply
 from gateway.http.requests import ApiRequest
 from gateway.schedules.due_times import MAX_CRON
 from gateway.schedules.schedule_editor import (
@@ -45,7 +45,7 @@ class ScheduleBody(TimingBody):
     session_id: SessionId | None = Field(
         None, description="Where it is sent. Absent: to a new session each time."
     )
-    name: str | None = Field(None, max_length=MAX_NAME, description="Absent: the beginning of the message.")
+    name: Line | None = Field(None, max_length=MAX_NAME, description="Absent: the beginning of the message.")
     late: Late = Field(
         "once",
         description="What becomes of times that passed while nothing could run: none of them runs, one run "

@@ -3,19 +3,19 @@
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from gateway.api.attachment_body import AttachmentBody
 from gateway.api.turn_bodies import Turn
 from gateway.artifacts.attachment_budget import MAX_FILES
 from gateway.auth import Principal, user_of
-from gateway.http.json_types import Body, Id, Message, Query, Reply, not_blank
+from gateway.http.json_types import Body, Id, Line, Message, Query, Reply
 from gateway.service.seeding import MAX_SEEDED, SeedMessage
 from gateway.storage.branches import MAX_BRANCHES
 from gateway.storage.projects import Sharing
 from gateway.storage.sessions import MarkedText, MatchedText, OpenStatus, Order, SessionRow, Shared, TitleBy
 
-Title = Annotated[str, AfterValidator(not_blank), Field(max_length=200)]
+Title = Annotated[Line, Field(max_length=200)]
 
 
 class SeedBody(Body):

@@ -8,7 +8,7 @@ from gateway.api.attachment_body import AttachmentBody
 from gateway.artifacts.attachment_budget import MAX_FILES
 from gateway.auth import Principal
 from gateway.events.session_changes import Rating
-from gateway.http.json_types import Body, Id, Message, Query, Reply, no_nul, not_blank
+from gateway.http.json_types import Body, Id, Message, Prose, Query, Reply, no_nul, not_blank
 from gateway.messages import Usage
 from gateway.service.abandoned_turns import GRACE, MAX_GRACE
 from gateway.storage.limits import SideUsage, Standing
@@ -87,7 +87,7 @@ class FeedbackBody(Body):
     """What a person thinks of a turn."""
 
     rating: Rating = Field(description="none takes it back.")
-    reason: Annotated[str, AfterValidator(not_blank)] | None = Field(None, max_length=2000)
+    reason: Annotated[Prose, AfterValidator(not_blank)] | None = Field(None, max_length=2000)
     of: Literal["turn", "message"] = Field(
         "turn", description="What it is about: all that was done, or the answer alone."
     )

@@ -31,6 +31,7 @@ STATUS: tuple[tuple[type[GatewayError], int], ...] = (
     (errors.ArchiveDamaged, 500),
     (errors.ArtifactDamaged, 500),
     (errors.DecryptionFailed, 500),
+    (errors.TextRefused, 400),
     (errors.StorageError, 503),
     (errors.NothingToSummarise, 409),
     (errors.CompressionFailed, 502),

@@ -3,9 +3,10 @@
 import base64
 import binascii
 import re
-from typing import Annotated, Self
+from collections.abc import Iterable
+from typing import Annotated, Self, cast
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetJsonSchemaHandler
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetJsonSchemaHandler, field_validator
 from pydantic.alias_generators import to_camel
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import core_schema
@@ -13,6 +14,7 @@ from starlette.responses import Response
 
 from gateway.http.validation import Bounded
 from gateway.ids import ARTIFACT_PATTERN, ID_PATTERN, USER_PATTERN
+from gateway.tools.wrapping import visible
 
 NULL = {"type": "null"}
 
@@ -29,6 +31,15 @@ def not_blank(text: str) -> str:
     if not text.strip():
         raise ValueError("must not be empty")
     return no_nul(text)
+
+
+def _plain(text: str) -> str:
+    """What is visible of it: without control characters, and such as hide a part or change its order."""
+    return visible(text).strip()
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(_plain(text).split())
 
 
 def artifact_ref(text: str) -> str:
@@ -59,6 +70,12 @@ class SessionName(str):
     __slots__ = ()
 
 
+Line = Annotated[
+    str, AfterValidator(no_nul), AfterValidator(_on_one_line), AfterValidator(not_blank), Field(min_length=1)
+]
+"""A name or a title: what is visible of it, on one line."""
+Prose = Annotated[str, AfterValidator(no_nul), AfterValidator(_plain)]
+"""A reason or a remark: what is visible of it."""
 Id = Annotated[str, Field(pattern=ID_PATTERN)]
 UserId = Annotated[str, Field(pattern=USER_PATTERN)]
 Message = Annotated[str, AfterValidator(not_blank), Field(description="The user's message.")]
@@ -97,6 +114,16 @@ class Body(Bounded):
         loc_by_alias=False,  # errors name fields as the documentation does
         defer_build=True,  # built when it is used first, not at the start
     )
+
+    @field_validator("*")
+    @classmethod
+    def _without_nul(cls, value: object) -> object:
+        """PostgreSQL keeps it in no text: a request means the same on either engine."""
+        texts = value if isinstance(value, list) else (value,)
+        for each in cast("Iterable[object]", texts):
+            if isinstance(each, str):
+                no_nul(each)
+        return value
 
 
 class Query(Body):

@@ -5,7 +5,7 @@ import logging
 import psycopg
 from sqlalchemy.exc import DBAPIError
 
-from gateway.errors import StorageError
+from gateway.errors import StorageError, TextRefused
 from gateway.storage.database import raised_by_work
 
 SERIALIZATION, DEADLOCK, UNIQUE = "40001", "40P01", "23505"
@@ -15,6 +15,8 @@ READ_ONLY = "25006"
 TOO_LONG = "57014"
 BUSY = ("53300", "55P03", TOO_LONG)
 """Too many connections, a lock that was not to be had in time, a statement that took too long."""
+NO_TEXT = ("22021", "22P05")
+"""Characters that no text has there, NUL above all. The driver itself refuses it too, without a state."""
 QUOTING = ("22", "23")
 """Data that is refused, and constraints: these messages quote what was to be stored."""
 
@@ -51,7 +53,7 @@ def for_caller(error: BaseException) -> BaseException:
     if not is_failure(error):
         return raised_by_work(error)
     failure = storage_error(error)
-    if not (is_lost(error) or state_of(error) in (*BUSY, FULL, READ_ONLY, SERIALIZATION, DEADLOCK)):
+    if not (is_lost(error) or state_of(error) in (*BUSY, FULL, READ_ONLY, SERIALIZATION, DEADLOCK, *NO_TEXT)):
         # A mistake of ours in all likelihood, so where it was; `error` itself may quote rows.
         log.error("a statement failed", exc_info=failure.with_traceback(error.__traceback__))
     failure.__cause__ = error
@@ -61,8 +63,11 @@ def for_caller(error: BaseException) -> BaseException:
 def storage_error(error: BaseException) -> StorageError:
     """A new StorageError with the server's error as its cause."""
     if isinstance(error, StorageError):
-        return StorageError(error.message, code=error.code, retryable=error.retryable, cause=error.cause)
+        kind = TextRefused if isinstance(error, TextRefused) else StorageError
+        return kind(error.message, code=error.code, retryable=error.retryable, cause=error.cause)
     state, cause = state_of(error), words_of(error)
+    if state in NO_TEXT or (isinstance(cause_of(error), psycopg.DataError) and not state):
+        return TextRefused("A text has NUL characters, which are kept nowhere.", cause=cause)
     if state == FULL:
         return StorageError("The disk of the database is full.", code="storage_full", cause=cause)
     if state == READ_ONLY:
