@@ -126,7 +126,7 @@ _kept: list[object] = []
 
 
 def test_no_other_place_starts_programs() -> None:
-    """Nor forks, but for the parent of the workers, which has neither threads nor libraries that have some."""
+    """Nor forks, but for the parent of the workers, which has no threads, and no library that has."""
     found = {
         str(file.relative_to(GATEWAY)): found
         for file in sorted(GATEWAY.rglob("*.py"))
@@ -134,7 +134,10 @@ def test_no_other_place_starts_programs() -> None:
     }
     assert found == {"child_process.py": ["Popen("], "cli/workers.py": ["os.fork("]}
 
-    asked = "import sys, threading, gateway.cli.http_server; print('numpy' in sys.modules, threading.active_count())"
+    asked = (
+        "import sys, threading, gateway.cli.http_server; "
+        "print('numpy' in sys.modules, threading.active_count())"
+    )
     told = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
     assert told.stdout == "False 1\n"
 

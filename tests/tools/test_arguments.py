@@ -147,7 +147,7 @@ async def test_a_function_with_many_wrong_values_is_an_answer_soon() -> None:
 
 async def test_a_schema_of_too_many_objects_is_refused_when_it_comes() -> None:
     """To look at each takes as long as hundreds of checks. The reason says what to do instead."""
-    with pytest.raises(ValueError, match="more than 2000 objects: name fewer .*constants in an enum"):
+    with pytest.raises(ValueError, match=r"more than 2000 objects: name fewer .*constants in an enum"):
         _tool({"items": {"anyOf": [{"const": number} for number in range(2500)]}})
     tools = [ToolSpec(f"t{number}", "", {"type": "object", "allOf": [{}] * 1500}) for number in range(3)]
     with pytest.raises(ValueError, match="t2 cannot be used: the schemas of all tools have more than 4000"):
