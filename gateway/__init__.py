@@ -26,6 +26,9 @@ The map, from the entry points inwards:
     encryption  secrets and contents at rest: keys of the operator, of which the first encrypts
     backlog    work that waits in the background, and for how long after a failure
     bounded_dict  a dict that keeps its newest entries
+    json_parts  how many parts JSON has, before it is parsed
+    places     places for work of which little may run at the same time
+    child_process  programs that are started, without a fork
     bm25       how well a text answers a question
     files      folders that people edit, read inside and looked at again
     messages, settings, lexical, errors, ids    values without I/O

@@ -3,6 +3,7 @@
 import asyncio
 import ctypes
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,12 +13,17 @@ from pathlib import Path
 
 import pytest
 
+import gateway
 from gateway.child_process import answer_of, start_child
 from tests.loopback import TIMEOUT
 
 pytestmark = pytest.mark.anyio
 
 ENV = {"PATH": os.environ["PATH"]}
+GATEWAY = Path(gateway.__file__).parent
+_STARTS = re.compile(
+    r"create_subprocess_\w+|subprocess_exec|multiprocessing|\bPopen\(|os\.fork\w*\(|os\.posix_spawn"
+)
 _HANDLER = ctypes.CFUNCTYPE(None)
 
 
@@ -117,6 +123,23 @@ async def test_nothing_forks() -> None:
 
 _kept: list[object] = []
 """What the C library will call for as long as the process lives."""
+
+
+def test_no_other_place_starts_programs() -> None:
+    """Nor forks, but for the parent of the workers, which has no threads, and no library that has."""
+    found = {
+        str(file.relative_to(GATEWAY)): found
+        for file in sorted(GATEWAY.rglob("*.py"))
+        if (found := _STARTS.findall(file.read_text()))
+    }
+    assert found == {"child_process.py": ["Popen("], "cli/workers.py": ["os.fork("]}
+
+    asked = (
+        "import sys, threading, gateway.cli.http_server; "
+        "print('numpy' in sys.modules, threading.active_count())"
+    )
+    told = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+    assert told.stdout == "False 1\n"
 
 
 LOAD = """

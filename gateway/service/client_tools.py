@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from gateway.auth import Principal
 from gateway.cancellation_shield import finish
-from gateway.errors import InvalidRequest, TooLarge
+from gateway.errors import InvalidRequest, QueueFull, TooLarge
 from gateway.ids import now_ms
 from gateway.messages import ToolSpec, clean_text
+from gateway.places import Places, PlaceTimeout
 from gateway.service.dependencies import Dependencies
 from gateway.service.session_access import owner_of
 from gateway.skills.catalog import Catalog
@@ -21,12 +22,19 @@ from gateway.turn.in_flight import InFlight
 
 MAX_RESULT = 8_388_608
 """Bytes of one result, with its files in base64."""
+MAX_CONCURRENT = 2
+"""Turns whose tools are looked at at the same time; others wait."""
+TIMEOUT = 10.0
+"""Seconds that one waits for its place."""
 FOREIGN = "mcp__"
 """How the names of tools of MCP servers begin: one may be back at any time."""
 
+_places = Places(MAX_CONCURRENT)
+
 
 async def client_tools(deps: Dependencies, given: Sequence[ToolSpec]) -> Sequence[ToolSpec]:
-    """The tools of a turn's client, as the model is shown them. Raises errors.InvalidRequest."""
+    """The tools of a turn's client, as the model is shown them. Raises errors.InvalidRequest,
+    errors.QueueFull."""
     if not given:
         return ()
     own = {READ_SKILL, deps.read_archive.spec.name}
@@ -35,7 +43,10 @@ async def client_tools(deps: Dependencies, given: Sequence[ToolSpec]) -> Sequenc
             raise InvalidRequest(f"tools: the gateway has the name {tool.name!r} itself: choose another.")
     try:
         # The first look at a schema takes a millisecond, and jsonschema is loaded for the very first.
-        return await asyncio.to_thread(usable_tools, given)
+        async with _places.one(TIMEOUT):
+            return await asyncio.to_thread(usable_tools, given)
+    except PlaceTimeout:
+        raise QueueFull("Tools of others are being looked at: try again.", code="server_busy") from None
     except ValueError as error:
         raise InvalidRequest(f"tools: {error}") from None
 

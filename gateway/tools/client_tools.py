@@ -15,6 +15,8 @@ from gateway.tools.base import ToolContext, ToolOutput
 from gateway.tools.mcp.tool_schemas import shown, usable_schema
 
 MAX_TOOLS = 128
+MAX_OBJECTS = 4000
+"""Objects in the schemas of a turn's tools: to look at them takes a second."""
 MAX_SIZE = 131_072
 """Bytes of JSON of a turn's tools: each model call carries them."""
 
@@ -42,7 +44,7 @@ def usable_tools(given: Iterable[ToolSpec]) -> list[ToolSpec]:
         ValueError: one cannot be used; the message names it and the reason.
     """
     tools: dict[str, ToolSpec] = {}
-    size = 0
+    size = objects = 0
     for tool in sorted(given, key=lambda each: each.name):
         if not is_id(tool.name):
             raise ValueError(f"The name {tool.name[:64]!r} must be 1 to 64 letters, digits, '_' or '-'.")
@@ -53,6 +55,8 @@ def usable_tools(given: Iterable[ToolSpec]) -> list[ToolSpec]:
             size += len(written) + len(tool.name) + len(tool.description.encode())
             if size > MAX_SIZE:
                 raise ValueError(f"all tools together have more than {MAX_SIZE} bytes")
+            if (objects := objects + written.count(b"{")) > MAX_OBJECTS:
+                raise ValueError(f"the schemas of all tools have more than {MAX_OBJECTS} objects")
             schema = orjson.loads(_usable(written))
         except (TypeError, ValueError) as error:
             raise ValueError(f"The tool {tool.name} cannot be used: {error}.") from None

@@ -10,13 +10,14 @@ from gateway.messages import ToolSpec
 from gateway.tools import arguments as checks
 from gateway.tools.arguments import check_arguments
 from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
+from gateway.tools.client_tools import usable_tools
 from gateway.tools.function import tool
 from gateway.tools.mcp.tool_schemas import usable_schema
 from tests.loopback import TIMEOUT
 
 pytestmark = pytest.mark.anyio
 
-CONSTANTS = [{"const": number} for number in range(4100)]
+CONSTANTS = [{"const": number} for number in range(1900)]
 UNKNOWN = {f"x-{number}": 1 for number in range(4000)}
 SCHEMAS: dict[str, dict[str, Any]] = {
     "anyOf": {"items": {"anyOf": CONSTANTS}},
@@ -25,20 +26,20 @@ SCHEMAS: dict[str, dict[str, Any]] = {
     "if": {"items": {"if": {"anyOf": CONSTANTS}, "then": True, "else": {"enum": [*range(500)]}}},
     "enum": {"items": {"enum": [*range(9000)]}},
     "enum within": {"anyOf": [{"items": {"enum": [*range(4000)]}}, {"items": {"type": "null"}}]},
-    "contains": {"contains": {"anyOf": CONSTANTS[:2000]}, "minContains": 2000},
+    "contains": {"contains": {"anyOf": CONSTANTS}, "minContains": 1900},
     "uniqueItems": {"uniqueItems": True},
     "unique and alternatives": {"uniqueItems": True, "items": {"anyOf": CONSTANTS}},
     "references": {"items": {"$ref": "#/$defs/one"}},
     "unknown keywords": {"items": UNKNOWN},
     "unevaluatedItems": {
-        "prefixItems": [{"enum": [1]}] * 2000,
+        "prefixItems": [{"enum": [1]}] * 900,
         "unevaluatedItems": {"anyOf": CONSTANTS[:900]},
     },
-    "all of them": {"allOf": [{"items": {"minimum": -number}} for number in range(2000)]},
+    "all of them": {"allOf": [{"items": {"minimum": -number}} for number in range(900)]},
 }
 """Of an array: each within the 64 kB that a schema may have."""
 VALUES: dict[str, list[Any]] = {
-    "the last number": [4099] * 2000,
+    "the last number": [1899] * 2000,
     "numbers": [*range(6000)],
     "objects": [{"a": number, "b": [number]} for number in range(6000)],
     "lists in lists": [[[number]] * 20 for number in range(2000)],
@@ -51,7 +52,7 @@ async def _run(_arguments: dict[str, Any], _context: ToolContext) -> ToolOutput:
 
 
 def _tool(schema: dict[str, Any]) -> FunctionTool:
-    definitions = {"one": {"anyOf": CONSTANTS[:4000]}} if "$ref" in str(schema) else {}
+    definitions = {"one": {"anyOf": CONSTANTS[:1500]}} if "$ref" in str(schema) else {}
     given = {"type": "object", "properties": {"x": schema}, "$defs": definitions}
     return FunctionTool(ToolSpec("count", "", usable_schema(given)), "read_only", 5, _run)
 
@@ -84,7 +85,7 @@ async def test_no_schema_holds_the_event_loop(monkeypatch: pytest.MonkeyPatch, s
         {"propertyNames": {"enum": [*map(str, range(6000))]}},
         {"unevaluatedProperties": {"anyOf": CONSTANTS}},
         {"dependentSchemas": {str(number): {"minProperties": number} for number in range(1500)}},
-        {"properties": {str(number): {"type": "string"} for number in range(2000)}},
+        {"properties": {str(number): {"type": "string"} for number in range(1900)}},
         {"required": [*map(str, range(9000))]},
     ],
     ids=lambda schema: next(iter(schema)),
@@ -111,7 +112,7 @@ async def test_a_check_that_takes_too_long_is_an_answer(monkeypatch: pytest.Monk
     """The model reads what it may do, and the program has ended."""
     monkeypatch.setattr("gateway.tools.arguments.WALL_SECONDS", 0.3)
     with pytest.raises(BadArguments, match="take too long to check against its schema: send fewer values"):
-        await check_arguments(_tool(SCHEMAS["anyOf"]), {"x": [4099] * 2000})
+        await check_arguments(_tool(SCHEMAS["anyOf"]), {"x": [1899] * 2000})
 
 
 @pytest.mark.parametrize(
@@ -142,3 +143,12 @@ async def test_a_function_with_many_wrong_values_is_an_answer_soon() -> None:
     error = checked.exception()
     assert isinstance(error, BadArguments)
     assert "15,000 values of them do not fit" in error.message
+
+
+async def test_a_schema_of_too_many_objects_is_refused_when_it_comes() -> None:
+    """To look at each takes as long as hundreds of checks. The reason says what to do instead."""
+    with pytest.raises(ValueError, match=r"more than 2000 objects: name fewer .*constants in an enum"):
+        _tool({"items": {"anyOf": [{"const": number} for number in range(2500)]}})
+    tools = [ToolSpec(f"t{number}", "", {"type": "object", "allOf": [{}] * 1500}) for number in range(3)]
+    with pytest.raises(ValueError, match="t2 cannot be used: the schemas of all tools have more than 4000"):
+        usable_tools(tools)

@@ -16,6 +16,9 @@ DESCRIPTION = 2000
 """Characters of a tool's description."""
 SCHEMA = 65_536
 """Bytes of a tool's schema."""
+OBJECTS = 2000
+"""Objects in a tool's schema: most are schemas themselves, and to look at one takes 0.2 ms. A large API's
+tool has some hundred."""
 SCHEMAS = 524_288
 """Bytes of all schemas of a server: each model call carries them."""
 CHECKS = 20_000

@@ -33,11 +33,16 @@ def usable_schema(schema: dict[str, Any]) -> dict[str, Any]:
     from jsonschema.exceptions import SchemaError  # noqa: PLC0415 - 0.1 s, and only servers' tools need it
 
     try:
-        size = len(orjson.dumps(schema))
+        written = orjson.dumps(schema)
     except TypeError as error:
         raise ValueError("its schema cannot be told as JSON") from error
-    if size > bounds.SCHEMA:
-        raise ValueError(f"its schema has {size} bytes, more than {bounds.SCHEMA}")
+    if len(written) > bounds.SCHEMA:
+        raise ValueError(f"its schema has {len(written)} bytes, more than {bounds.SCHEMA}")
+    if written.count(b"{") > bounds.OBJECTS:
+        raise ValueError(
+            f"its schema has more than {bounds.OBJECTS} objects: name fewer properties and alternatives, "
+            "and constants in an enum"
+        )
     if schema.get("type") != "object":
         raise ValueError("its schema is not of type object")
     usable = _repaired(_folded(schema))
