@@ -13,10 +13,10 @@ from gateway.bounded_dict import BoundedDict
 from gateway.ids import now_ms
 from gateway.storage.limits import LimitCounter, Standing, limit_reached
 
-PER_SECOND = 50
+PER_SECOND = 30
 """Requests: a page asks a few in a second, a program that serves a hundred people one for each of them now
 and then."""
-AT_ONCE = 50
+AT_ONCE = 60
 """Requests that come after a pause and do not wait: what a page with several tabs asks as it is opened."""
 LONGEST_WAIT = 1.0
 """Seconds."""

@@ -421,7 +421,7 @@ class Settings(BaseSettings):
         (),
         description="What users, keys, tenants and models may take: WHO[+model]:WHAT=AMOUNT/PERIOD,… as "
         "user:turns=20/minute, tenant:cost=50/month, key:requests=600/minute, "
-        "user+model=*opus*:tokens=1M/day. Absent: no limits, but for 50 requests of a user in a second where "
+        "user+model=*opus*:tokens=1M/day. Absent: no limits, but for 30 requests of a user in a second where "
         "people have accounts; a rule user:requests=AMOUNT/second takes its place.",
     )
     limits_when_down: Literal["open", "closed"] = Field(
