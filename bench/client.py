@@ -30,6 +30,8 @@ class Dialect:
     text: bytes
     end: bytes
     before: bytes = TEXT
+    head: str = ""
+    """Further lines of its requests' heads."""
 
     def requests(self, message: str) -> list[bytes]:
         """The bytes of the HTTP requests that say `message`, each to be sent when the one before is answered.
@@ -88,6 +90,7 @@ class Dialect:
     def _request(self, body: dict[str, Any]) -> bytes:
         data = orjson.dumps(body)
         head = f"POST {self.path} HTTP/1.1\r\nhost: localhost\r\naccept: text/event-stream\r\n"
+        head += self.head
         if self.path == "/v1/messages":
             head += "x-api-key: bench\r\nanthropic-version: 2023-06-01\r\n"
         head += f"content-type: application/json\r\ncontent-length: {len(data)}\r\n\r\n"

@@ -46,7 +46,7 @@ KEY = secrets.token_urlsafe(32)
 GIVEN = {
     "GATEWAY_API_KEYS": f"desk:{KEY}",
     "GATEWAY_DELEGATE_KEYS": "desk",
-    "GATEWAY_LIMITS": f"user:requests={MOST}/month,key:requests=10M/month",
+    "GATEWAY_LIMITS": f"user:requests={MOST}/month,key:requests=10M/month,user:requests=1M/second",
 }
 STATUS = re.compile(rb"HTTP/1\.1 (\d{3}) ")
 
@@ -57,7 +57,7 @@ async def counting() -> list[Figure]:
         settings = load_settings(
             data_dir=Path(folder),
             api_keys=SecretStr(f"ada:{KEY}"),
-            limits=("user:requests=100M/minute", "key:requests=100M/day"),
+            limits=("user:requests=100M/second", "key:requests=100M/day"),
         )
         authentication, _ = open_authentication(settings)
         headers = Headers({"host": "127.0.0.1:8000", "authorization": f"Bearer {KEY}"})

@@ -45,7 +45,15 @@ _READS = (
         "memory.retrieve",
         "message.list",
     ),
-    *("model.list", "model.read", "person.read_erasure", "profile.list", "profile.read", "project.list"),
+    *(
+        "message.list",
+        "model.list",
+        "model.read",
+        "person.read_erasure",
+        "profile.list",
+        "profile.read",
+        "project.list",
+    ),
     *(
         "project.list_invitations",
         "project.read",

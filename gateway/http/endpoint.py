@@ -86,7 +86,7 @@ class Endpoint:
 
     def route(self) -> Route:
         route = Route(self.path, self, methods=[self.method])
-        if self.needs is not None and any(STREAM in each for each in self.answers.values()):
+        if not self.does.is_open and any(STREAM in each for each in self.answers.values()):
             route.app = InPlace(self)
         return route
 

@@ -26,8 +26,7 @@ def leader_tasks(
     yield PurgeWorker(storage.purges).run, "purge of rows"
     yield service.webhooks.sweep, "old deliveries"
     yield gateway.audit.sweep, "old entries of the audit"
-    if gateway.limits.are_set:
-        yield gateway.limits.sweep, "limits"
+    yield gateway.limits.sweep, "limits"
     yield partial(counts.artifacts.run, storage.artifacts), "count of artifacts"
     yield partial(counts.deliveries.run, storage.deliveries), "count of deliveries"
     if abilities.memory is not None:

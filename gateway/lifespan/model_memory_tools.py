@@ -95,7 +95,7 @@ def _limits(process: Process) -> UserLimits:
     metrics = process.metrics
     limits = UserLimits(process.settings, process.storage.limits, metrics.limits.refused)
     metrics.observe(table.LIMITS_FAILING, lambda: int(limits.requests.is_down))
-    process.app.state.request_rates = limits.requests if limits.are_set else None
+    process.app.state.request_rates = limits.requests if limits.requests.are_counted else None
     return limits
 
 

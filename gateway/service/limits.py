@@ -53,7 +53,6 @@ class UserLimits:
         self._models = settings.models
         self._refused = refused
         self.requests = RequestRates(settings, limits, refused)
-        self.are_set = bool(rules)
 
     @property
     def holds(self) -> Limits | None:

@@ -19,6 +19,7 @@ from gateway.auth.failed_attempts import network_of
 from gateway.bounded_dict import BoundedDict
 from gateway.errors import LimitsUnavailable, StorageError
 from gateway.ids import now_ms
+from gateway.service.user_pace import UserPace
 from gateway.settings import Settings
 from gateway.settings.limit_rules import LimitRule, applying, parse_rules
 from gateway.storage.limits import LimitCounter, Limits, Standing, limit_reached
@@ -67,6 +68,10 @@ class RequestRates:
         rules = [rule for rule in parse_rules(settings.limits) if rule.measure == "requests"]
         self._rules = [rule for rule in rules if rule.who != "address"]
         self._of_addresses = [rule for rule in rules if rule.who == "address"]
+        # A rule of the operator's on what a user asks in a second takes the place of our own pace.
+        has_own = any(rule.who == "user" and rule.period == "second" for rule in rules)
+        self._pace = UserPace(refused) if settings.has_accounts and not has_own else None
+        self.are_counted = bool(rules) or self._pace is not None
         self._limits = limits
         self._is_shared = settings.is_shared
         self._is_closed_when_down = settings.limits_when_down == "closed"
@@ -76,7 +81,10 @@ class RequestRates:
         self._down_until = 0.0
 
     async def take(self, who: Principal) -> Sequence[Standing]:
-        """Counts a request of theirs. Raises errors.LimitReached, errors.LimitsUnavailable."""
+        """Counts a request of theirs, which may wait a moment (`user_pace.py`). Raises errors.LimitReached,
+        errors.LimitsUnavailable."""
+        if self._pace is not None:
+            await self._pace.keep(who.user_id)
         key = (who.user_id, who.key_id)
         if (found := self._of.get(key)) is None:
             found = self._of[key] = counted_for(self._rules, who)

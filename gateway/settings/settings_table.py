@@ -434,7 +434,8 @@ class Settings(BaseSettings):
         (),
         description="What users, keys, tenants and models may take: WHO[+model]:WHAT=AMOUNT/PERIOD,… as "
         "user:turns=20/minute, tenant:cost=50/month, key:requests=600/minute, "
-        "user+model=*opus*:tokens=1M/day. Absent: no limits.",
+        "user+model=*opus*:tokens=1M/day. Absent: no limits, but for 30 requests of a user in a second where "
+        "people have accounts; a rule user:requests=AMOUNT/second takes its place.",
     )
     limits_when_down: Literal["open", "closed"] = Field(
         "open",
@@ -475,8 +476,8 @@ class Settings(BaseSettings):
     max_turns_per_user: int | None = Field(
         None,
         ge=1,
-        description="Turns of one user running at the same time; absent: half of max_turns_in_flight where "
-        "people have accounts, else all.",
+        description="Turns of one user running at the same time; absent: a tenth of max_turns_in_flight "
+        "where people have accounts, else all.",
     )
     max_turns_per_key: int | None = Field(
         None, ge=1, description="The same of one of api_keys, with all users that it acts for."

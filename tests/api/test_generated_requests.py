@@ -41,7 +41,11 @@ async def test_with_accounts_no_request_makes_the_server_fail(
     settings: Settings, headers: dict[str, str] | None, share: float
 ) -> None:
     """With a key, and with none: then nothing is told."""
-    given = {"api_keys": SecretStr("ada:ada-secret-0123456789"), "admins": ("ada",)}
+    given = {
+        "api_keys": SecretStr("ada:ada-secret-0123456789"),
+        "admins": ("ada",),
+        "limits": ("user:requests=1M/second",),
+    }
     async with running_gateway(settings.model_copy(update=given)) as client:
         found = await _sent(client, share, headers)
 

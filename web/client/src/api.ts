@@ -1776,6 +1776,21 @@ export interface SessionsQuery {
   readonly project_id?: string;
 }
 
+/** What the calls of one purpose beside turns used. Cost is in US dollars. */
+export interface SideUsageReply {
+  /** compression, summary, memory, memory_control, artifact_summary or title. */
+  readonly purpose: string;
+  readonly model: string;
+  readonly calls: number;
+  /** Those of the prompt cache too. */
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  /** Of the calls whose price is known. */
+  readonly cost: number;
+  /** Calls of which no price is known. */
+  readonly unpriced: number;
+}
+
 /** Where to go then. */
 export interface SignInQuery {
   /** A path of the page. */
@@ -1818,6 +1833,12 @@ export interface SnapshotReply {
   readonly open_turn?: Turn;
   /** Follow the events after this one. */
   readonly as_of_seq: number;
+}
+
+/** What was said in all of your sessions, in bytes. */
+export interface StoredSessions {
+  readonly used: number;
+  readonly quota: number;
 }
 
 export interface SummariesQuery {
@@ -2020,6 +2041,9 @@ export interface UsageQuery {
 export interface UsageReply {
   readonly since: number;
   readonly models: readonly ModelUsageReply[];
+  /** What was asked of models for you beside the answers of turns: by days of UTC. */
+  readonly beside: readonly SideUsageReply[];
+  readonly sessions: StoredSessions;
   /** Those that hold for you (GATEWAY_LIMITS). */
   readonly limits: readonly LimitReply[];
 }
