@@ -88,16 +88,49 @@ def add(
     url: Url = LOCAL_URL,
     key: Key = None,
 ) -> None:
-    """Add a user to a project, or give them another role."""
+    """Invite a user into a project, or give a member another role."""
     from gateway.client import GatewayClient
 
     with GatewayClient(url, key) as client:
         client.put_member(project_id, user, role)
-    print(f"{user} is {role} of {project_id}.")
+    print(f"{user} is {role} of {project_id}, if they are new once they accept.")
+
+
+def invitations(*, url: Url = LOCAL_URL, key: Key = None) -> None:
+    """Show the projects and households that you are asked into."""
+    from gateway.client import GatewayClient
+
+    with GatewayClient(url, key) as client:
+        found = client.invitations()["invitations"]
+    show_table(
+        ("Id", "Kind", "Name", "Role", "By"),
+        [
+            (each["project_id"], each["kind"], each["name"], each["role"], each["invited_by"])
+            for each in found
+        ],
+    )
+
+
+def accept(project_id: ProjectId, *, url: Url = LOCAL_URL, key: Key = None) -> None:
+    """Become a member of a project that you are asked into."""
+    from gateway.client import GatewayClient
+
+    with GatewayClient(url, key) as client:
+        found = client.accept_invitation(project_id)
+    print(f"You are {found['role']} of {found['name']}.")
+
+
+def decline(project_id: ProjectId, *, url: Url = LOCAL_URL, key: Key = None) -> None:
+    """Say no to an invitation."""
+    from gateway.client import GatewayClient
+
+    with GatewayClient(url, key) as client:
+        client.decline_invitation(project_id)
+    print(f"The invitation to {project_id} is gone.")
 
 
 def remove(project_id: ProjectId, user: User, *, url: Url = LOCAL_URL, key: Key = None) -> None:
-    """Remove a user from a project, or leave it yourself."""
+    """Remove a user from a project, take an invitation back, or leave it yourself."""
     from gateway.client import GatewayClient
 
     with GatewayClient(url, key) as client:
