@@ -1,6 +1,7 @@
 """Backups of what a configuration keeps, and their way back."""
 
 import asyncio
+from functools import partial
 from pathlib import Path
 
 from gateway.errors import SettingsError
@@ -61,9 +62,9 @@ def restore(settings: Settings, folder: Path, report: OnProgress, *, replace: bo
             f"The backup is of {manifest.engine}, and GATEWAY_DATABASE_URL names the other engine: restore "
             "into the same one, then `gateway move`."
         )
-    blobs = open_blobs(settings.blob_url, settings.data_dir)
+    store = partial(open_blobs, settings.blob_url, settings.data_dir)
     if not settings.is_shared:
-        return restore_files(folder, manifest, settings.database_path, blobs, replace=replace, report=report)
+        return restore_files(folder, manifest, settings.database_path, store, replace=replace, report=report)
     if replace:
         raise SettingsError("--replace is for files: make a new database (createdb), and restore into that.")
     with driver_needed():
@@ -72,7 +73,7 @@ def restore(settings: Settings, folder: Path, report: OnProgress, *, replace: bo
         raise not_a_backup(
             f"{folder} has no blobs: they are in {manifest.blob_url}. Set GATEWAY_BLOB_URL to it"
         )
-    files = asyncio.run(put_blobs(folder, manifest, blobs, report))
+    files = asyncio.run(put_blobs(folder, manifest, store(), report))
     restore_dump(folder / DUMP, settings.database_direct_url or settings.database_url or "")
     return Restored(files + 1, None)
 

@@ -4,7 +4,7 @@ import asyncio
 import errno
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -32,10 +32,17 @@ class Restored(NamedTuple):
 
 
 def restore_files(
-    folder: Path, manifest: Manifest, path: Path, blobs: Blobs, *, replace: bool, report: OnProgress
+    folder: Path,
+    manifest: Manifest,
+    path: Path,
+    store: Callable[[], Blobs],
+    *,
+    replace: bool,
+    report: OnProgress,
 ) -> Restored:
     """Puts the SQLite files of a checked backup in place of the database `path` and of what is beside it, and
-    its blobs into the store. With `replace` what is there is moved into a folder beside it.
+    its blobs into the `store`, which is opened then. With `replace` what is there is moved into a folder
+    beside it.
 
     Raises:
         StorageError: a gateway has the data folder (data_locked); something is there, and `replace` is not
@@ -45,7 +52,7 @@ def restore_files(
     path = path.resolve()
     try:
         with FolderLock.of_file(path):
-            return _restored(folder, manifest, path, blobs, replace=replace, report=report)
+            return _restored(folder, manifest, path, store, replace=replace, report=report)
     except OSError as error:
         full = error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
         raise StorageError(
@@ -57,7 +64,13 @@ def restore_files(
 
 
 def _restored(
-    folder: Path, manifest: Manifest, path: Path, blobs: Blobs, *, replace: bool, report: OnProgress
+    folder: Path,
+    manifest: Manifest,
+    path: Path,
+    store: Callable[[], Blobs],
+    *,
+    replace: bool,
+    report: OnProgress,
 ) -> Restored:
     data = path.parent
     there = [each for each in _state(data, path) if each.exists()]
@@ -70,7 +83,7 @@ def _restored(
         )
     aside = _moved_aside(data, there) if there else None
     data.joinpath(RESTORING).touch()
-    files = asyncio.run(put_blobs(folder, manifest, blobs, report))
+    files = asyncio.run(put_blobs(folder, manifest, store(), report))
     for name in DATABASES:
         if (folder / name).exists():
             part = data / f"{name}.part"
@@ -91,7 +104,7 @@ def _state(data: Path, path: Path) -> Iterator[Path]:
     """All in the data folder that is of a database: their logs and copies too, and the blobs."""
     names = {path.name, "memory.db", "slack.db"}
     for each in sorted(data.iterdir()):
-        if each.name in KEPT_HERE:
+        if each.name in KEPT_HERE or (each.name == BLOBS and not any(each.iterdir())):
             continue
         if each.name in {BLOBS, RESTORING} or any(
             each.name == name or each.name.startswith((f"{name}-", f"{name}.")) for name in names
