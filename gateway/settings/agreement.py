@@ -6,8 +6,9 @@ others of a setting is a digest, under a key that only those have who can read t
 
 import hashlib
 import hmac
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import cast
 
 import orjson
 from pydantic import BaseModel, SecretStr
@@ -76,20 +77,15 @@ def _digest(name: str, value: object, key: bytes) -> str:
 
 def _plain(value: object, secrets: list[str]) -> object:
     """As JSON has it; what is secret in it, addresses with a password included, is added to `secrets`."""
-    match value:
-        case SecretStr():
-            secrets.append(value.get_secret_value())
-            return value.get_secret_value()
-        case BaseModel():
-            return {name: _plain(each, secrets) for name, each in value}
-        case Mapping():
-            return {str(name): _plain(each, secrets) for name, each in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-        case list() | tuple():
-            return [_plain(each, secrets) for each in value]  # pyright: ignore[reportUnknownVariableType]
-        case str() if "://" in value and "@" in value:
-            secrets.append(value)
-            return value
-        case str() | int() | float() | None:
-            return value
-        case _:
-            return str(value)
+    if isinstance(value, SecretStr):
+        value = value.get_secret_value()
+        secrets.append(value)
+    elif isinstance(value, BaseModel):
+        return {name: _plain(each, secrets) for name, each in value}
+    elif isinstance(value, dict):
+        return {str(name): _plain(each, secrets) for name, each in cast("dict[str, object]", value).items()}
+    elif isinstance(value, list | tuple):
+        return [_plain(each, secrets) for each in cast("Sequence[object]", value)]
+    elif isinstance(value, str) and "://" in value and "@" in value:
+        secrets.append(value)
+    return value if isinstance(value, str | int | float | None) else str(value)

@@ -114,7 +114,7 @@ class ReplicaHeartbeat:
         """Notes in what others are not as this one, and logs it when that has changed."""
         found = set[str]()
         for peer in peers:
-            # One of a version that does not tell its settings has no others than this one, as far as is known.
+            # One of a version that does not tell its settings has none of its own, as far as is known.
             names = about.keys() | peer.keys() if COMPARED in peer else about.keys() - self._settings.keys()
             found |= {name for name in names if peer.get(name) != about.get(name)}
         former, self.differences = self.differences, sorted(found)

@@ -302,9 +302,8 @@ async def test_replicas_tell_in_what_they_differ(tmp_path: Path, demo_url: str) 
 
 async def test_replicas_tell_in_which_settings_they_differ(tmp_path: Path, demo_url: str) -> None:
     """Whatever is not of one process alone: the model, limits of a turn, what tools may do, who may what, how
-    long things are kept; of secrets too, without a word of them in what is stored. It is logged once, and when
-    it is over."""
-    database, key = new_database(), "a key that nobody may read"
+    long things are kept; of secrets too, without a word of them in what is stored. It is logged once."""
+    database, key = new_database(), "Eire-Puzzle-Anker-7391"
     common = {"GATEWAY_DATABASE_URL": database, "GATEWAY_API_KEYS": f"ada:{key}"}
     others = {
         "GATEWAY_MODEL": "claude-other",
@@ -312,7 +311,7 @@ async def test_replicas_tell_in_which_settings_they_differ(tmp_path: Path, demo_
         "GATEWAY_TOOL_POLICY": "*=deny",
         "GATEWAY_LIMITS": "user:turns=20/minute",
         "GATEWAY_ADMINS": "ada",
-        "GATEWAY_API_KEYS": f"ada:{key},bob:another one",
+        "GATEWAY_API_KEYS": f"ada:{key},bob:Tonne-Pfeil-Mantel-52",
         "GATEWAY_DELETE_AFTER": "86400",
         "GATEWAY_MEMORY_LIMIT": "5",
     }
@@ -329,18 +328,24 @@ async def test_replicas_tell_in_which_settings_they_differ(tmp_path: Path, demo_
         await alive(one, 1)
         said = one.process.output.read_text()
     assert key not in stored
-    assert "another one" not in stored
+    assert "Tonne-Pfeil" not in stored
     assert "claude-other" not in stored
     assert said.count('"replicas_differ"') == 1
 
 
 async def test_a_replica_that_was_killed_is_not_alive(tmp_path: Path, demo_url: str) -> None:
-    """Nor one of several workers, while another has taken its place: long before its lease is over."""
-    async with replicas(tmp_path, demo_url, GATEWAY_LEASE="3600") as start:
+    """Nor one of several workers, while another has taken its place: before its lease is over."""
+    database, lease = new_database(), 30
+    async with replicas(tmp_path, demo_url, GATEWAY_LEASE=str(lease), GATEWAY_DATABASE_URL=database) as start:
         one, two = await start("one"), await start("two")
         await alive(one, 2)
         two.process.send(signal.SIGKILL)
         await alive(one, 1)
+        with psycopg.connect(database) as connection:
+            unseen = (
+                "SELECT count(*) FROM replicas WHERE clock_timestamp() - seen_at < make_interval(secs => %s)"
+            )
+            assert connection.execute(unseen, (lease,)).fetchone() == (2,)
 
 
 async def alive(replica: Replica, count: int, *differ: str) -> None:

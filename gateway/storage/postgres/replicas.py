@@ -83,7 +83,7 @@ FORGET = text("""
 
 
 def peers(connection: Connection, lease: float, me: str = "", gone: Sequence[str] = ()) -> list[Peer]:
-    """Those that live, but for one. Whoever is `gone` was seen within its lease, but does not live any more."""
+    """Those that live, but for one, and for those that are known to be `gone` before their lease is over."""
     found = connection.execute(PEERS, {"lease": lease, "me": me, "gone": [*gone]}).all()
     return [Peer(row.id, orjson.loads(row.about), row.timeline, row.draining, row.unseen) for row in found]
 
