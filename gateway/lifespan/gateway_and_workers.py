@@ -1,6 +1,7 @@
 """The operations of the gateway, and the workers beside it."""
 
-from collections.abc import Callable, Collection
+import asyncio
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from gateway.artifacts.artifact_summary import ArtifactSummariser
@@ -53,6 +54,7 @@ from gateway.service.user_profiles import UserProfiles
 from gateway.service.users_being_erased import BeingErased
 from gateway.service.webhook_worker import WebhookWorker
 from gateway.service.webhooks import UserWebhooks
+from gateway.settings import digests
 from gateway.storage.audit import AuditEntry
 from gateway.storage.retention import RetainedSession
 from gateway.telemetry.metrics import instrument_table as table
@@ -105,7 +107,7 @@ async def open_service(process: Process, abilities: Abilities) -> Service:
     gateway = Gateway(
         deps=deps,
         in_flight=in_flight,
-        heartbeat=ReplicaHeartbeat(deps, in_flight),
+        heartbeat=ReplicaHeartbeat(deps, in_flight, await _told_settings(process)),
         sessions=sessions,
         turns=turns,
         streams=SessionStreams(deps, in_flight, sessions, turns, open_access),
@@ -176,6 +178,14 @@ async def _assembled(
         limits=limits.holds,
         why_ended=standing.why_ended,
     )
+
+
+async def _told_settings(process: Process) -> Mapping[str, str] | None:
+    """What the replicas of one database tell each other of their settings."""
+    if not process.settings.is_shared:
+        return None
+    key = await process.storage.installation.secret("digests of settings")
+    return await asyncio.to_thread(digests, process.settings, key)
 
 
 def _artifacts(process: Process, abilities: Abilities, deps: Dependencies) -> UserArtifacts:

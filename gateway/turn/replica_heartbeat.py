@@ -14,12 +14,15 @@ import structlog
 
 from gateway import __version__
 from gateway.errors import StorageError
-from gateway.storage.replicas import Peer
+from gateway.storage.replicas import NOTHING, Peer
 from gateway.storage.turns import OwnedTurn
 from gateway.turn.dependencies import TurnDependencies
 from gateway.turn.in_flight import InFlight
 from gateway.turn.observer import ids_of
 from gateway.turn.turn_prompt import Prompt
+
+COMPARED = "settings"
+"""What a replica tells beside its settings: that it does."""
 
 log = structlog.get_logger(__name__)
 
@@ -27,13 +30,18 @@ log = structlog.get_logger(__name__)
 class ReplicaHeartbeat:
     """One per process."""
 
-    def __init__(self, deps: TurnDependencies, in_flight: InFlight) -> None:
+    def __init__(
+        self, deps: TurnDependencies, in_flight: InFlight, settings: Mapping[str, str] | None = None
+    ) -> None:
+        """`settings` are digests of those that replicas must have in common, by name; None: none are told."""
         self.queued = 0
         """Accepted turns, of all sessions, that wait for those before them, as of the last look."""
         self.peers: Sequence[Peer] = ()
         """The other replicas that live, as of the last look."""
-        self.differences: Sequence[str] = ()
-        """What is not the same with all of them: version, schema, lease, prompts, skills."""
+        self.differences: Sequence[str] = []
+        """What is not the same with all of them: version, schema, lease, prompts, skills, and the settings
+        that must be."""
+        self._settings = {COMPARED: "by digest", **settings} if settings is not None else NOTHING
         self.taken_over = Counter[str](lost=0, released=0)
         """Turns that this replica took over, by why they had no owner."""
         self._described: tuple[Prompt, Mapping[str, str]] | None = None
@@ -76,14 +84,12 @@ class ReplicaHeartbeat:
         in_flight = self._in_flight
         draining = in_flight.draining.is_set()
         slots = 0 if draining else in_flight.free_slots
-        about = {"version": __version__, **self._replicas.about, **self._prompt_digests()}
+        own = {"version": __version__, **self._replicas.about, **self._prompt_digests()}
+        about = own | self._settings
         found = await self._replicas.beat(slots=slots, draining=draining, about=about)
         self.queued, self.peers = found.queued, found.peers
         in_flight.peer_count = sum(not peer.draining for peer in found.peers)
-        peers = [peer.about for peer in found.peers if peer.about]  # not yet before the first beat
-        self.differences = sorted(
-            name for name in about if any(each.get(name) != about[name] for each in peers)
-        )
+        self._compare(about, [peer.about for peer in found.peers if peer.about])  # not before its first beat
         self._see(found.timeline)
         for accepted in found.taken:
             self.taken_over["lost" if accepted.recovered else "released"] += 1
@@ -103,6 +109,19 @@ class ReplicaHeartbeat:
         for turn in orphans & self._suspects:
             await self._reclaim(turn)
         self._suspects = orphans
+
+    def _compare(self, about: Mapping[str, str], peers: Sequence[Mapping[str, str]]) -> None:
+        """Notes in what others are not as this one, and logs it when that has changed."""
+        found = set[str]()
+        for peer in peers:
+            # One of a version that does not tell its settings has none of its own, as far as is known.
+            names = about.keys() | peer.keys() if COMPARED in peer else about.keys() - self._settings.keys()
+            found |= {name for name in names if peer.get(name) != about.get(name)}
+        former, self.differences = self.differences, sorted(found)
+        if self.differences and self.differences != former:
+            log.warning("replicas_differ", differ=self.differences)
+        elif self.differences != former:
+            log.info("replicas_agree")
 
     def _prompt_digests(self) -> Mapping[str, str]:
         """Cached until components or catalog change: with many tools it takes milliseconds."""

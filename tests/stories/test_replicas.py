@@ -300,6 +300,54 @@ async def test_replicas_tell_in_what_they_differ(tmp_path: Path, demo_url: str) 
     assert the(seen, "done")["status"] == "completed"
 
 
+async def test_replicas_tell_in_which_settings_they_differ(tmp_path: Path, demo_url: str) -> None:
+    """Whatever is not of one process alone: the model, limits of a turn, what tools may do, who may what, how
+    long things are kept; of secrets too, without a word of them in what is stored. It is logged once."""
+    database, key = new_database(), "Eire-Puzzle-Anker-7391"
+    common = {"GATEWAY_DATABASE_URL": database, "GATEWAY_API_KEYS": f"ada:{key}"}
+    others = {
+        "GATEWAY_MODEL": "claude-other",
+        "GATEWAY_MAX_ITERATIONS": "3",
+        "GATEWAY_TOOL_POLICY": "*=deny",
+        "GATEWAY_LIMITS": "user:turns=20/minute",
+        "GATEWAY_ADMINS": "ada",
+        "GATEWAY_API_KEYS": f"ada:{key},bob:Tonne-Pfeil-Mantel-52",
+        "GATEWAY_DELETE_AFTER": "86400",
+        "GATEWAY_MEMORY_LIMIT": "5",
+    }
+    async with replicas(tmp_path, demo_url, **common) as start:
+        one = await start("one", GATEWAY_LOG_LEVEL="warning", GATEWAY_LOG_FORMAT="json")
+        two = await start("two", **others, GATEWAY_MAX_CONNECTIONS="500")
+        await alive(one, 2, *sorted(others))
+        await alive(two, 2, *sorted(others))
+        told = (await one.client.get("/metrics", authorization=f"Bearer {key}")).text
+        assert re.search(rf"^gateway_replicas_differ\S* {len(others)}(\.0)?$", told, re.MULTILINE)
+        with psycopg.connect(database) as connection:
+            stored = str(connection.execute("SELECT about FROM replicas").fetchall())
+        two.process.stop()
+        await alive(one, 1)
+        said = one.process.output.read_text()
+    assert key not in stored
+    assert "Tonne-Pfeil" not in stored
+    assert "claude-other" not in stored
+    assert said.count('"replicas_differ"') == 1
+
+
+async def test_a_replica_that_was_killed_is_not_alive(tmp_path: Path, demo_url: str) -> None:
+    """Nor one of several workers, while another has taken its place: before its lease is over."""
+    database, lease = new_database(), 30
+    async with replicas(tmp_path, demo_url, GATEWAY_LEASE=str(lease), GATEWAY_DATABASE_URL=database) as start:
+        one, two = await start("one"), await start("two")
+        await alive(one, 2)
+        two.process.send(signal.SIGKILL)
+        await alive(one, 1)
+        with psycopg.connect(database) as connection:
+            unseen = (
+                "SELECT count(*) FROM replicas WHERE clock_timestamp() - seen_at < make_interval(secs => %s)"
+            )
+            assert connection.execute(unseen, (lease,)).fetchone() == (2,)
+
+
 async def alive(replica: Replica, count: int, *differ: str) -> None:
     """Returns as soon as that replica knows of so many, which differ in that."""
     async with asyncio.timeout(TIMEOUT):

@@ -10,7 +10,7 @@ judges the others only by the time for which it has had the server itself, witho
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from time import monotonic
 
@@ -70,7 +70,8 @@ ORPHANS = text("""
 """)
 PEERS = text("""
     SELECT id, about, timeline, draining, extract(epoch FROM clock_timestamp() - seen_at)::float8 AS unseen
-    FROM replicas WHERE id <> :me AND seen_at >= clock_timestamp() - make_interval(secs => :lease)
+    FROM replicas WHERE id <> :me AND id <> ALL(:gone)
+        AND seen_at >= clock_timestamp() - make_interval(secs => :lease)
     ORDER BY started_at, id
 """)
 LEAVE = text("DELETE FROM replicas WHERE id = :me")
@@ -81,9 +82,9 @@ FORGET = text("""
 """)
 
 
-def peers(connection: Connection, lease: float, me: str = "") -> list[Peer]:
-    """Those that live, but for one."""
-    found = connection.execute(PEERS, {"lease": lease, "me": me}).all()
+def peers(connection: Connection, lease: float, me: str = "", gone: Sequence[str] = ()) -> list[Peer]:
+    """Those that live, but for one, and for those that are known to be `gone` before their lease is over."""
+    found = connection.execute(PEERS, {"lease": lease, "me": me, "gone": [*gone]}).all()
     return [Peer(row.id, orjson.loads(row.about), row.timeline, row.draining, row.unseen) for row in found]
 
 
@@ -131,12 +132,12 @@ class PostgresReplicas(Store):
         def beaten(connection: Connection) -> Beat:
             timeline = touch(connection, me, about, draining=draining)
             taken: list[Accepted] = []
+            gone = list(connection.execute(GONE, {"me": me, **judged}).scalars())
             if slots:
-                gone = list(connection.execute(GONE, {"me": me, **judged}).scalars())
                 orphans = connection.execute(ORPHANS, {"me": me, "gone": gone, "slots": slots}).all()
                 taken = take_orphans(connection, ((row[0], row[1], row[2]) for row in orphans), me)
             found = look(connection, me, taken)
-            return replace(found, peers=peers(connection, lease, me), timeline=timeline)
+            return replace(found, peers=peers(connection, lease, me, gone), timeline=timeline)
 
         beat = await self.database.write(beaten)
         self.lease.renew(asked_at)
