@@ -10,6 +10,7 @@ from gateway.auth.signed_in import COOKIE, PageSignIn, cookie_in, digest_of, nam
 from gateway.errors import Forbidden, GatewayError, NotFound
 from gateway.http.error_status_codes import status_of
 from gateway.http.json_types import Query, Reply, json_reply
+from gateway.http.public_address import name_in
 from gateway.http.requests import ApiRequest
 from gateway.settings import LOOPBACK_HOSTS
 
@@ -104,9 +105,10 @@ def _page(request: ApiRequest) -> str:
     another host is not believed: the provider would send the code there."""
     if request.settings.page_url:
         return request.settings.page_url.rstrip("/")
-    if request.url.hostname not in LOOPBACK_HOSTS:
+    host = request.headers.get("host", "").lower()
+    if name_in(host) not in LOOPBACK_HOSTS:
         raise Forbidden("Set GATEWAY_PAGE_URL to the address of the page.")
-    return f"{request.url.scheme}://{request.url.netloc}"
+    return f"{request.url.scheme}://{host}"
 
 
 def _named(page: str, name: str) -> str:

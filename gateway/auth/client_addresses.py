@@ -5,9 +5,12 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from typing import NamedTuple
 
 from gateway.auth.identity_fields import FORWARDED_FOR
+from gateway.bounded_dict import BoundedDict
 from gateway.errors import SettingsError
 from gateway.settings import Settings
 
+MAX_PEERS = 10_000
+"""Ends of connections that are remembered."""
 MAX_HOPS = 20
 """Addresses in the header that are looked at, from the last one on."""
 
@@ -34,6 +37,7 @@ class ClientAddresses:
     def __init__(self, settings: Settings) -> None:
         """Raises SettingsError: `trusted_proxies` has what is no range of addresses, or all of them."""
         self._proxies = networks(settings.trusted_proxies)
+        self._peers = BoundedDict[str | None, tuple[Client, bool]](MAX_PEERS)
 
     def of(self, scope: Mapping[str, object]) -> Client:
         """Whose request that is: of `X-Forwarded-For` the last address that is no listed proxy's, where a
@@ -41,17 +45,27 @@ class ClientAddresses:
         it is as far as it is known."""
         connection: Sequence[str] | None = scope.get("client")  # pyright: ignore[reportAssignmentType] - ASGI's
         peer = connection[0] if connection else None
+        if (known := self._peers.get(peer)) is None:
+            known = self._peers[peer] = self._at(peer)
+        client, is_proxy = known
+        if not is_proxy:
+            return client
+        fields: Iterable[tuple[bytes, bytes]] = scope["headers"]  # pyright: ignore[reportAssignmentType]
+        found = None
+        for found in _hops(fields):
+            if not is_in(found, self._proxies):
+                break
+        if found is None:
+            return client
+        return Client(peer, str(found), not found.is_loopback and not is_in(found, self._proxies))
+
+    def _at(self, peer: str | None) -> tuple[Client, bool]:
+        """Who is at the other end of a connection, and whether that is a listed proxy."""
         found = address_in(peer or "")
         if found is None:
-            return Client(peer, peer)
-        if self._proxies and is_in(found, self._proxies):
-            fields: Iterable[tuple[bytes, bytes]] = scope["headers"]  # pyright: ignore[reportAssignmentType]
-            for hop in _hops(fields):
-                found = hop
-                if not is_in(hop, self._proxies):
-                    break
-        is_own = not found.is_loopback and not is_in(found, self._proxies)
-        return Client(peer, str(found), is_own)
+            return Client(peer, peer), False
+        is_proxy = is_in(found, self._proxies)
+        return Client(peer, str(found), not found.is_loopback and not is_proxy), is_proxy
 
 
 def networks(given: Iterable[str]) -> list[Network]:

@@ -9,7 +9,7 @@ from gateway.auth import Principal
 from gateway.errors import QueueFull
 from gateway.settings import Settings
 
-MOST = 100
+MAX_STREAMS = 100
 """Of one user, where people have accounts; at most …"""
 SHARE = 10
 """… this part of all connections."""
@@ -22,7 +22,7 @@ class StreamPlaces:
 
     def __init__(self, settings: Settings) -> None:
         """Who is alone with the gateway, the local user, has half of all connections."""
-        share = min(MOST, settings.max_connections // SHARE)
+        share = min(MAX_STREAMS, settings.max_connections // SHARE)
         alone = settings.max_connections // 2
         default = max(FEWEST, share if settings.has_accounts else alone)
         self._most = settings.max_streams_per_user or default

@@ -27,8 +27,10 @@ from gateway.auth.identity_fields import (
 )
 from gateway.auth.signed_in import SignedIn
 from gateway.auth.stored_keys import StoredKeys
+from gateway.cli.http_connections import HttpConnection
 from gateway.errors import NotAuthenticated
 from gateway.http import middleware
+from gateway.request_heads import RequestHeads
 from gateway.settings import Settings
 from gateway.wiring.authentication import open_authentication
 from tests.harness import TIMEOUT, Client, running_gateway
@@ -327,3 +329,13 @@ async def test_behind_the_documented_proxies_nobody_is_somebody_else(before: str
                 assert await asked(before, BASIC, *more) in {"team/ada member", "400", "403"}, more
     everything = "\r\n".join(f"{name}: {WORTH.get(name, 'boss')}" for name in all_fields())
     assert await asked(before, BASIC, trailer=everything) in {"team/ada member", "400"}
+
+
+def test_every_server_of_the_gateway_drops_trailers() -> None:
+    """Also that of Slack's events, and of the memory over MCP."""
+    files = {path: path.read_text() for path in (ROOT / "gateway").rglob("*.py")}
+    servers = {path: text for path, text in files.items() if "uvicorn.Config(" in text}
+    assert len(servers) >= 3
+    for path, text in servers.items():
+        assert re.search(r"http=(Connections\(settings\)\.protocol|RequestHeads),", text), path
+    assert issubclass(HttpConnection, RequestHeads)

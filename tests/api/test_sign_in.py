@@ -243,7 +243,8 @@ async def test_on_loopback_the_page_has_no_tls(guarded: Client) -> None:
 
 
 async def test_without_a_setting_another_host_is_not_believed(guarded: Client) -> None:
-    assert (await guarded.get("/auth/sign-in", host="evil.example")).status_code == 403
+    for host in ("evil.example", "127.0.0.1.evil.example", "[::1].evil.example", "127.0.0.1@evil.example"):
+        assert (await guarded.get("/auth/sign-in", host=host)).status_code == 403, host
 
 
 async def test_a_provider_that_is_away_is_said_so(settings: Settings, anyio_backend: str) -> None:

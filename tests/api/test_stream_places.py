@@ -12,7 +12,7 @@ from pydantic import SecretStr
 from gateway.auth import LOCAL_USER, Principal
 from gateway.errors import QueueFull
 from gateway.http.endpoint import STREAM, Endpoint
-from gateway.http.stream_places import FEWEST, MOST, StreamPlaces
+from gateway.http.stream_places import FEWEST, MAX_STREAMS, StreamPlaces
 from gateway.settings import Settings
 from tests.api.route_samples import ROUTES
 from tests.harness import TIMEOUT, Client, running_gateway
@@ -68,7 +68,7 @@ async def test_every_route_that_may_stream_is_refused_where_its_user_has_too_man
         ({}, LOCAL_USER, 5000),
         ({"max_connections": 60}, LOCAL_USER, 30),
         ({"max_connections": 2}, LOCAL_USER, FEWEST),
-        ({"api_keys": KEYS}, Principal("ada"), MOST),
+        ({"api_keys": KEYS}, Principal("ada"), MAX_STREAMS),
         ({"api_keys": KEYS, "max_connections": 60}, Principal("ada"), 6),
         ({"api_keys": KEYS, "max_connections": 20}, Principal("ada"), FEWEST),
         ({"api_keys": KEYS, "max_streams_per_user": 700}, Principal("ada"), 700),
