@@ -12,7 +12,7 @@ from starlette.requests import Request
 from gateway.auth import Principal
 from gateway.errors import BodyTooSlow, ClientLeft, InvalidRequest, TooLarge
 from gateway.http.json_types import SessionName
-from gateway.http.large_bodies import large_bodies
+from gateway.http.large_bodies import MAX_PARTS, large_bodies
 from gateway.http.validation import validated
 from gateway.ids import is_id
 from gateway.service.gateway import Gateway
@@ -141,13 +141,15 @@ class ApiRequest(Request):
             raise InvalidRequest('If-Match must be the ETag of an answer, such as "3".')
         return int(version)
 
-    async def read_body(self, model: type[B], limit: BodyLimit = "max_body_size") -> B:
+    async def read_body(
+        self, model: type[B], limit: BodyLimit = "max_body_size", max_parts: int = MAX_PARTS
+    ) -> B:
         """The JSON body as `model`, with the ids of the sessions that it names; an absent body counts as {}.
-        `limit` is the setting of its greatest size.
+        `limit` is the setting of its greatest size, `max_parts` how many objects, lists and values it may have.
 
         Raises:
             InvalidRequest: not JSON, or not of that shape; the message names the fields.
-            TooLarge: it has more bytes, or more than `large_bodies.MAX_PARTS`; the rest is not read.
+            TooLarge: it has more bytes, or more than `max_parts`; the rest is not read.
             QueueFull: too many large bodies are being read.
             BodyTooSlow, ClientLeft: see `_receive_body`.
         """
@@ -157,7 +159,7 @@ class ApiRequest(Request):
         most: int = getattr(self.settings, limit)
         hint = UPLOAD_FIRST if "attachments" in model.model_fields else ""
         too_large = TooLarge(f"The body is larger than {most} bytes.{hint}", details={limit: most})
-        with large_bodies().receive(self.principal.user_id) as buffer:
+        with large_bodies().receive(self.principal.user_id, max_parts) as buffer:
             async for chunk in self._read_bounded(most, too_large):
                 buffer.add(chunk)
             return await self._with_sessions(await buffer.read(lambda value: validated(value, model)))
