@@ -53,7 +53,8 @@ Exceptions cross only at boundaries: inside a turn a failure becomes an event.
 """
 
 import re
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 WORDS = {
     "missing": "must be given",
@@ -78,6 +79,26 @@ WORDS = {
 }
 """Kinds of pydantic's errors whose own messages use terms of Python."""
 _SHOULD = re.compile(r"^(Input|String|List|Tuple|Value|Dictionary|Number|URL) should")
+
+
+MAX_WORDED = 1000
+"""Problems of one value that are put into words: pydantic does so with all of them at once, some 14 µs each,
+and keeps Python's lock meanwhile."""
+
+
+class Misfit(Protocol):
+    """A `ValidationError` of pydantic's."""
+
+    def error_count(self) -> int: ...
+    def errors(self, *, include_url: bool, include_context: bool, include_input: bool) -> Sequence[Any]: ...
+
+
+def problems_of(error: Misfit) -> Sequence[Any]:
+    """The problems of a value that does not fit its model, with `loc`, `type` and `msg`; of very many a
+    single one, with their number."""
+    if (count := error.error_count()) > MAX_WORDED:
+        return [{"loc": (), "type": "too_many", "msg": f"there are {count:,} problems, too many to name"}]
+    return error.errors(include_url=False, include_context=False, include_input=False)
 
 
 def plain_words(kind: str, message: str, *, unknown: str) -> str:

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from gateway.errors import ArchiveDamaged, BadArguments, ToolError, plain_words
+from gateway.errors import ArchiveDamaged, BadArguments, ToolError, plain_words, problems_of
 from gateway.events.content import Retrieval, RetrievalHit
 from gateway.history.lookup import Matches, excerpt
 from gateway.lexical import estimate_tokens, query_tokens
@@ -113,7 +113,7 @@ def _validated(arguments: dict[str, Any]) -> _Wanted:
     try:
         wanted = _Wanted.model_validate(arguments)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
+        first = problems_of(error)[0]
         place = ".".join(map(str, first["loc"])) or "arguments"
         words = plain_words(first["type"], first["msg"], unknown="there is no such parameter")
         raise BadArguments(f"{place}: {words}. The parameters of {NAME}: from, to, search, limit.") from None

@@ -34,25 +34,26 @@ MAX_HELD_BY_USER = MAX_HELD // 4
 class BodyBuffer:
     """The bytes of one body, as they come in."""
 
-    def __init__(self, large: "LargeBodies", user: str) -> None:
+    def __init__(self, large: "LargeBodies", user: str, max_parts: int) -> None:
         self._large = large
         self._user = user
+        self._max_parts = max_parts
         self._raw = bytearray()
         self._parts = PartCounter(with_values=True)
         self.held = 0
 
     def add(self, chunk: bytes) -> None:
-        """Raises TooLarge where it has come to more than MAX_PARTS, QueueFull where too much is held."""
+        """Raises TooLarge where it has come to too many parts, QueueFull where too much is held."""
         self._raw += chunk
         if len(self._raw) <= MAX_READ_INLINE:
             return
         new = len(self._raw) - self.held
         self._large.hold(self._user, self, new)
         counted = chunk if new == len(chunk) else self._raw
-        if self._parts.add(counted) > MAX_PARTS:
+        if self._parts.add(counted) > self._max_parts:
             raise TooLarge(
-                f"The body has more than {MAX_PARTS:,} objects, lists and values.",
-                details={"max_parts": MAX_PARTS},
+                f"The body has more than {self._max_parts:,} objects, lists and values.",
+                details={"max_parts": self._max_parts},
             )
 
     async def read(self, check: Callable[[dict[str, object]], T]) -> T:
@@ -89,9 +90,9 @@ class LargeBodies:
         self._held: Counter[str] = Counter()
 
     @contextmanager
-    def receive(self, user: str) -> Generator[BodyBuffer]:
+    def receive(self, user: str, max_parts: int = MAX_PARTS) -> Generator[BodyBuffer]:
         """A buffer for a body of `user`; what it holds counts until the context is left."""
-        body = BodyBuffer(self, user)
+        body = BodyBuffer(self, user, max_parts)
         try:
             yield body
         finally:

@@ -13,7 +13,7 @@ from gateway.auth import Principal
 from gateway.auth.operations import check
 from gateway.errors import BodyTooSlow, ClientLeft, InvalidRequest, TooLarge
 from gateway.http.json_types import SessionName
-from gateway.http.large_bodies import large_bodies
+from gateway.http.large_bodies import MAX_PARTS, large_bodies
 from gateway.http.open_requests import RESTING
 from gateway.http.validation import validated
 from gateway.ids import is_id
@@ -159,13 +159,15 @@ class ApiRequest(Request):
             raise InvalidRequest('If-Match must be the ETag of an answer, such as "3".')
         return int(version)
 
-    async def read_body(self, model: type[B], limit: BodyLimit = "max_body_size") -> B:
+    async def read_body(
+        self, model: type[B], limit: BodyLimit = "max_body_size", max_parts: int = MAX_PARTS
+    ) -> B:
         """The JSON body as `model`, with the ids of the sessions that it names; an absent body counts as {}.
-        `limit` is the setting of its greatest size.
+        `limit` is the setting of its greatest size, `max_parts` how many objects, lists and values it may have.
 
         Raises:
             InvalidRequest: not JSON, or not of that shape; the message names the fields.
-            TooLarge: it has more bytes, or more than `large_bodies.MAX_PARTS`; the rest is not read.
+            TooLarge: it has more bytes, or more than `max_parts`; the rest is not read.
             QueueFull: too many large bodies are being read.
             BodyTooSlow, ClientLeft: see `_receive_body`.
         """
@@ -175,7 +177,7 @@ class ApiRequest(Request):
         most: int = getattr(self.settings, limit)
         hint = UPLOAD_FIRST if "attachments" in model.model_fields else ""
         too_large = TooLarge(f"The body is larger than {most} bytes.{hint}", details={limit: most})
-        with large_bodies().receive(self.principal.user_id) as buffer:
+        with large_bodies().receive(self.principal.user_id, max_parts) as buffer:
             async for chunk in self._read_bounded(most, too_large):
                 buffer.add(chunk)
             return await self._with_sessions(await buffer.read(lambda value: validated(value, model)))

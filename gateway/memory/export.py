@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 import orjson
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from gateway.errors import InvalidRequest, plain_words
+from gateway.errors import InvalidRequest, plain_words, problems_of
 from gateway.ids import ID_PATTERN, now_ms
 from gateway.memory import validation
 from gateway.memory.validation import NewMemory
@@ -154,7 +154,7 @@ def parse_line(line: bytes) -> ExportedMemory:
     try:
         return ExportedMemory.model_validate_json(line, strict=True)
     except ValidationError as error:
-        problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        problem = problems_of(error)[0]
         place = ".".join(str(part) for part in problem["loc"]) or "line"
         cause = plain_words(problem["type"], problem["msg"], unknown="unknown name")
         raise InvalidRequest(f"{place}: {cause}"[:300]) from None

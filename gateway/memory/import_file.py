@@ -1,6 +1,7 @@
 """Import of a file of memories, line by line, each checked. References between memories are restored under
 the ids that the memories have here."""
 
+import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -17,6 +18,8 @@ from gateway.storage.memories import AllScopes, Evidence, Link, MemoryRow, Scope
 
 MAX_LINE_LENGTH = 1_048_576
 """Bytes: the longest memory, with every character escaped, has about half of it."""
+_WITHOUT_PAUSE = 65_536  # bytes of lines that are read before others run
+_LINE = 1000  # bytes that are read in the time that a line takes at least
 MAX_REPORTED = 100
 """Refused lines that are listed; more are counted."""
 
@@ -88,9 +91,13 @@ class MemoryImport:
             errors.InvalidRequest: a line is too long; likewise.
             errors.StorageError
         """
+        unpaused = 0
         try:
             async for line in lines:
                 await self._line(line)
+                if (unpaused := unpaused + _LINE + len(line)) > _WITHOUT_PAUSE:
+                    unpaused = 0
+                    await asyncio.sleep(0)  # lines that are refused wait for nothing
         except RequestRefused:
             await self._restore_links()
             raise
@@ -102,7 +109,8 @@ class MemoryImport:
         if not line.strip():
             return
         try:
-            await self._take(parse_line(line))
+            is_large = len(line) > _WITHOUT_PAUSE
+            await self._take(await asyncio.to_thread(parse_line, line) if is_large else parse_line(line))
         except MemoryFull as full:
             details = {**(full.details or {}), "line": self._number}
             raise MemoryFull(f"Line {self._number}: {full.message}", details=details) from None

@@ -11,7 +11,7 @@ import structlog
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic.json_schema import GenerateJsonSchema
 
-from gateway.errors import BadArguments, ToolError, plain_words
+from gateway.errors import MAX_WORDED, BadArguments, ToolError, plain_words
 from gateway.events.tool_calls import Effect
 from gateway.messages import ToolSpec
 from gateway.tools.arguments import is_large
@@ -40,7 +40,6 @@ _SECTION = re.compile(
 _ARGUMENT = re.compile(r"^(\w+)\s*(?:\([^)]*\))?:\s*(.*)$")
 _STRICT = ConfigDict(strict=True, extra="forbid", frozen=True)
 _PROBLEMS_SHOWN = 5
-_PROBLEMS_WORDED = 1000  # pydantic makes words of all at once, some 14 µs each
 _VALUE_SHOWN = 60
 
 log = structlog.get_logger(__name__)
@@ -152,7 +151,7 @@ def _validated(tool_name: str, model: type[BaseModel], arguments: dict[str, Any]
         given = model.model_validate_json(json.dumps(arguments))
     except ValidationError as error:
         problems = [f"{error.error_count():,} values of them do not fit"]
-        if error.error_count() <= _PROBLEMS_WORDED:
+        if error.error_count() <= MAX_WORDED:
             found = error.errors(include_url=False)[:_PROBLEMS_SHOWN]
             problems = [_problem_text(problem) for problem in found]
         named = (

@@ -17,7 +17,7 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 
-from gateway.errors import ToolError, plain_words
+from gateway.errors import ToolError, plain_words, problems_of
 from gateway.events.tool_calls import MemoryWriteSuggestion, StepTrace
 from gateway.messages import clean_text
 from gateway.tools.base import File, ToolOutput
@@ -166,7 +166,7 @@ def _each(name: str, items: object, read: Callable[[object], Item], problems: li
         try:
             good.append(read(item))
         except ValidationError as error:
-            wrong = error.errors(include_url=False, include_input=False, include_context=False)[0]
+            wrong = problems_of(error)[0]
             problem = plain_words(wrong["type"], wrong["msg"], unknown="there is no such field")
             problems.append(
                 f"{'.'.join(map(str, (f'{name}[{position}]', *wrong['loc'])))}: {problem}"[:PROBLEM_LENGTH]

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from jsonschema import Draft202012Validator, ValidationError, validators
 
-CPU_SECONDS = 4
+CPU_SECONDS = 2
 MEMORY = 1_073_741_824  # bytes of address space
 MAX_MESSAGE = 500  # characters
 _SHARE = 32  # names of a schema that are passed over in the time of one step

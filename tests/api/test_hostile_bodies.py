@@ -170,3 +170,17 @@ async def test_documents_that_everybody_may_ask_for_are_made_once(shared_client:
         assert {other.content for other in others} == {first.content}
         known = await shared_client.get(path, **{"if-none-match": first.headers["etag"]})
         assert (known.status_code, known.content) == (304, b"")
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [b"{}\n" * 100_000, orjson.dumps({"content": "x", **MANY}), b'{"tags":[' + b"1," * 400_000 + b"1]}"],
+    ids=["lines", "names", "items"],
+)
+async def test_an_import_of_memories_holds_nobody_up(shared_client: Client, lines: bytes) -> None:
+    """Of many lines that are refused, or one in which all is wrong."""
+    answer = await shared_client.http.post(
+        "/api/memory/import", content=lines, headers={"content-type": "application/x-ndjson"}
+    )
+    assert answer.status_code == 200, answer.text[:300]
+    assert answer.json()["refused"] == max(1, lines.count(b"\n"))

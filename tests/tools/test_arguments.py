@@ -112,7 +112,11 @@ async def test_a_check_that_takes_too_long_is_an_answer(monkeypatch: pytest.Monk
     """The model reads what it may do, and the program has ended."""
     monkeypatch.setattr("gateway.tools.arguments.WALL_SECONDS", 0.3)
     with pytest.raises(BadArguments, match="take too long to check against its schema: send fewer values"):
-        await check_arguments(_tool(SCHEMAS["anyOf"]), {"x": [1899] * 2000})
+        await check_arguments(_tool(SCHEMAS["anyOf"]), {"x": [1899] * 2001})
+    # When the call is to run it is checked once more, and no program is started for that.
+    monkeypatch.setattr("gateway.tools.arguments.answer_of", None)
+    with pytest.raises(BadArguments, match="take too long"):
+        await check_arguments(_tool(SCHEMAS["anyOf"]), {"x": [1899] * 2001})
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from gateway.adapters.ai_sdk.ai_sdk_requests import (
     results_of,
     seeds_of,
 )
+from gateway.adapters.conversation_turn import worked
 from gateway.adapters.foreign_ids import id_of, session_of
 from gateway.adapters.turn_fold import Fold
 from gateway.adapters.turn_parts import TurnBegan
@@ -28,6 +29,7 @@ from gateway.http.endpoint import STREAM, Endpoint
 from gateway.http.requests import ApiRequest
 from gateway.messages import ToolSpec
 from gateway.service.follower import PAGE
+from gateway.service.seeding import SeedMessage
 from gateway.storage.turns import Accepted, TurnRow
 from gateway.turn.request import TurnRequest
 
@@ -128,7 +130,7 @@ async def _start(request: ApiRequest, body: UiChatBody, given: Sequence[Mapping[
         request.allow("turn.regenerate")
         turn_id = await _answered(request, session_id, body.message_id)
         return await gateway.turns.regenerate(who, session_id, turn_id, model=body.model)
-    text, files = content_of(last)
+    text, files = await worked(request, lambda: content_of(last))
     name, parent = last.id, None
     if session_id is not None and body.message_id is not None:
         edited = await _answered(request, session_id, body.message_id)
@@ -156,7 +158,9 @@ async def _begin_with_history(
     request: ApiRequest, body: UiChatBody, given: Sequence[Mapping[str, Any]], *, is_new: bool
 ) -> Accepted:
     """The first turn of a chat that was begun elsewhere. Raises errors.Conflict where it was begun here."""
-    history = seeds_of(given[:-1]) if is_new and body.id and body.message_id is None else []
+    history: list[SeedMessage] = []
+    if is_new and body.id and body.message_id is None:
+        history = await worked(request, lambda: seeds_of(given[:-1]))
     if not history:
         raise Conflict("The messages are not those of this chat. Load it anew.", code="history_differs")
     await request.gateway.sessions.seed(

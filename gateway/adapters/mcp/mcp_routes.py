@@ -17,6 +17,8 @@ from gateway.http.requests import ApiRequest
 
 PATH = "/mcp"
 JSON = "application/json"
+MAX_PARTS = 20_000
+"""Objects, lists and values of a message, which the SDK reads once more on the event loop."""
 INVALID_REQUEST, INTERNAL_ERROR = -32600, -32603
 """Codes of JSON-RPC 2.0."""
 
@@ -35,7 +37,7 @@ async def message(request: ApiRequest) -> Response:
     """Answers one message of an MCP client; a call of `chat` with a stream, while its turn runs."""
     if find_spec("mcp") is None:
         raise NotFound("The MCP SDK is not installed: pip install 'mcp>=2.3,<3'.", code="mcp_not_installed")
-    body = await request.read_body(McpMessage)
+    body = await request.read_body(McpMessage, max_parts=MAX_PARTS)
     for operation in operations_of(body.method, body.params):
         request.allow(operation)
     # In a thread: the SDK takes a second to load.

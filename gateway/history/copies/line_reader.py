@@ -6,7 +6,7 @@ from typing import Any, BinaryIO, Self, TypeVar
 import orjson
 from pydantic import ValidationError
 
-from gateway.errors import BadImport, plain_words
+from gateway.errors import BadImport, plain_words, problems_of
 from gateway.storage.sessions.copies import Copied
 
 MAX_LINE_LENGTH = 67_108_864
@@ -84,7 +84,7 @@ def valid(validate: Callable[[], T]) -> T:
     try:
         return validate()
     except ValidationError as error:
-        problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        problem = problems_of(error)[0]
         place = ".".join(str(part) for part in problem["loc"])
         message = plain_words(problem["type"], problem["msg"], unknown="unknown name")
         raise BadImport(f"{place}: {message}"[:300]) from None

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Protocol
 import orjson
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from gateway.errors import problems_of
 from gateway.messages import clean_text
 from gateway.storage.archives import SummaryRow
 from gateway.tools.wrapping import defuse, wrap
@@ -126,7 +127,7 @@ def read_answer(given: dict[str, Any]) -> tuple[SessionSummary, list[str]]:
     try:
         return SessionSummary.model_validate(given), answered
     except ValidationError as error:
-        where = ".".join(map(str, error.errors()[0]["loc"]))
+        where = ".".join(map(str, problems_of(error)[0]["loc"]))
         raise ValueError(f"not of the right form at {where}") from None
 
 

@@ -22,7 +22,7 @@ from pydantic import ValidationError
 from pydantic_core import to_json
 
 from gateway import __version__
-from gateway.errors import ServerUnreachable, ToolError, plain_words
+from gateway.errors import ServerUnreachable, ToolError, plain_words, problems_of
 from gateway.settings.value_types import McpServer
 from gateway.tools.base import ToolContext, ToolOutput
 from gateway.tools.mcp import bounds
@@ -261,7 +261,7 @@ class McpConnection:
                 raise ValueError(f"the list has more than {bounds.LIST} bytes")
             validate_server_result("tools/list", self.version, {**_PAGE, "tools": [kept]})
         except ValidationError as error:
-            problem = error.errors(include_url=False, include_input=False)[0]
+            problem = problems_of(error)[0]
             where = ".".join(str(part) for part in problem["loc"][2:])
             reason = f"{where}: {plain_words(problem['type'], problem['msg'], unknown='unknown name')}"
         except ValueError as error:
