@@ -61,6 +61,7 @@ class SessionRecords:
             limit="max_import_size",
             what="imports",
             of_one=MAX_PER_USER,
+            together=True,  # the scratch folder holds no more of one user's
         )
 
     async def exporting(self, who: Principal, session_id: str) -> Export:

@@ -26,7 +26,7 @@ MAX_WAITING = 100
 MAX_REMEMBERED = 10_000
 """Sessions of which the first turn ran here and none is completed yet, and turns that run."""
 
-LONGEST_PAUSE = 900.0
+MAX_PAUSE = 900.0
 """Seconds after which is looked again whether a limit has room."""
 
 _SHOWN = 2000  # characters of the message, and of the answer
@@ -111,7 +111,7 @@ class TitleWorker:
             log.warning("title_failed", session_id=turn.session_id, code=error.code)
             return
         self._paused += 1
-        seconds = min((error.details or {}).get("retry_after", LONGEST_PAUSE), LONGEST_PAUSE)
+        seconds = min((error.details or {}).get("retry_after", MAX_PAUSE), MAX_PAUSE)
 
         def again() -> None:
             self._paused -= 1

@@ -4,7 +4,7 @@ import asyncio
 import tempfile
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterable
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import BinaryIO
 
@@ -16,10 +16,18 @@ WRITE_SIZE = 1_048_576
 
 class UploadBuffer:
     """Takes in `max_concurrent` files at the same time, `of_one` of them from one user, of `max_bytes` each,
-    the value of the setting `limit`; `what` is the plural noun for messages."""
+    the value of the setting `limit`, or `together`; `what` is the plural noun for messages."""
 
     def __init__(
-        self, folder: Path, *, max_concurrent: int, max_bytes: int, limit: str, what: str, of_one: int
+        self,
+        folder: Path,
+        *,
+        max_concurrent: int,
+        max_bytes: int,
+        limit: str,
+        what: str,
+        of_one: int,
+        together: bool = False,
     ) -> None:
         self._folder = folder
         self._concurrent = max_concurrent
@@ -27,7 +35,9 @@ class UploadBuffer:
         self._limit = limit
         self._what = what
         self._of_one = of_one
+        self._together = together
         self._taken = Counter[str | None]()
+        self._bytes = Counter[str | None]()
 
     @asynccontextmanager
     async def received(
@@ -46,24 +56,37 @@ class UploadBuffer:
         if self._taken[owner] >= self._of_one:
             raise QueueFull(f"{self._of_one} {self._what} of yours are running already.")
         self._taken[owner] += 1
+        received = 0
         try:
             with _file_in(self._folder) as file:
-                await self._receive(file, chunks)
+                async with aclosing(self._receive(file, chunks)) as sizes:
+                    async for size in sizes:
+                        received += size
+                        self._bytes[owner] += size
+                        if (self._bytes[owner] if self._together else received) > self._max_bytes:
+                            raise self._too_large(received)
                 yield file
         finally:
             self._taken[owner] -= 1
+            self._bytes[owner] -= received
+            self._bytes += Counter()
             self._taken += Counter()  # forgets whom nothing is left of
 
-    async def _receive(self, file: BinaryIO, chunks: AsyncIterable[bytes]) -> None:
+    def _too_large(self, received: int) -> TooLarge:
+        about, most = "The file is", self._max_bytes
+        if received <= most:
+            about = f"With others of yours that come in now the file of these {self._what} is"
+        return TooLarge(
+            f"{about} larger than {most} bytes: see GATEWAY_{self._limit.upper()}.",
+            details={self._limit: most},
+        )
+
+    @staticmethod
+    async def _receive(file: BinaryIO, chunks: AsyncIterable[bytes]) -> AsyncGenerator[int]:
+        """Writes the file, and tells the size of each chunk before it does."""
         held = bytearray()
-        size = 0
         async for chunk in chunks:
-            size += len(chunk)
-            if size > self._max_bytes:
-                raise TooLarge(
-                    f"The file is larger than {self._max_bytes} bytes: see GATEWAY_{self._limit.upper()}.",
-                    details={self._limit: self._max_bytes},
-                )
+            yield len(chunk)
             held += chunk
             if len(held) >= WRITE_SIZE:
                 await asyncio.to_thread(_write, file, bytes(held))

@@ -18,7 +18,7 @@ PER_SECOND = 30
 and then."""
 AT_ONCE = 60
 """Requests that come after a pause and do not wait: what a page with several tabs asks as it is opened."""
-LONGEST_WAIT = 1.0
+WAIT_TIMEOUT = 1.0
 """Seconds."""
 MAX_USERS = 100_000
 """Users whose pace is known; who asked first is forgotten."""
@@ -35,8 +35,8 @@ class UserPace:
         """Returns when it is time for another request of theirs. Raises errors.LimitReached."""
         now = monotonic()
         due = max(self._next.get(user_id, 0.0), now - AT_ONCE / PER_SECOND)
-        if due - now > LONGEST_WAIT:
-            await asyncio.sleep(LONGEST_WAIT)
+        if due - now > WAIT_TIMEOUT:
+            await asyncio.sleep(WAIT_TIMEOUT)
             self._refused("user", "requests")
             ends = now_ms() + 1000
             counter = LimitCounter("", "user:requests/second", PER_SECOND, ends - 1000, ends)

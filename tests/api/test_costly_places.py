@@ -159,3 +159,22 @@ async def test_no_more_of_one_user_wait_than_a_page_asks(
     async with AsyncExitStack() as held:
         for _ in range(PLACES[kind].of_user):
             await held.enter_async_context(places.taken(kind, "ada"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "method", "params"),
+    [
+        ("search", "tools/call", {"name": "manage_memory", "arguments": {"action": "list"}}),
+        ("copy", "resources/read", {"uri": "memory://nothing"}),
+    ],
+)
+async def test_mcp_is_no_way_around(team: Client, kind: Costly, method: str, params: Any) -> None:
+    """What is costly takes its place there too; who has none free is told so, and others are answered."""
+    asked = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    places: CostlyPlaces = team.app.state.gateway.places
+    async with AsyncExitStack() as held:
+        for _ in range(PLACES[kind].of_user):
+            await held.enter_async_context(places.taken(kind, "ada"))
+        told = {name: (await team.post("/mcp", asked, **as_(name))).text for name in SECRETS}
+    assert "operation_busy" in told["ada"]
+    assert "operation_busy" not in told["bob"]

@@ -100,7 +100,7 @@ async def test_a_title_for_which_a_limit_has_no_room_waits_for_it(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And is made then."""
-    monkeypatch.setattr(title_worker, "LONGEST_PAUSE", 0.01)
+    monkeypatch.setattr(title_worker, "MAX_PAUSE", 0.01)
     take, refused = SideSpending.take, list[str]()
 
     async def spent(self: SideSpending, request: ModelRequest, context: CallContext) -> Taken:
