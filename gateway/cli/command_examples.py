@@ -141,6 +141,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "memory save": ('gateway memory save "I like green tea." --type preference --tag food',),
     "memory edit": ("gateway memory edit mem_1f0c --importance 5 --pinned",),
     "memory delete": ("gateway memory delete mem_1f0c",),
+    "memory restore": ("gateway memory restore mem_1f0c", "gateway memory restore mem_1f0c --to 2"),
     "memory erase": ("gateway memory erase mem_1f0c --yes",),
     "memory confirm": ("gateway memory confirm mem_1f0c",),
     "memory correct": (

@@ -5,6 +5,7 @@ Sources: docs.claude.com "Errors" (statuses and error types) and RFC 9110 sectio
 
 import json
 import re
+from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -147,10 +148,49 @@ def presentable(failure: ModelError, secret: str | None) -> ModelError:
     """`failure` fit to be shown: without `secret`, which endpoints like to repeat, and cut to length."""
     message = failure.message
     if secret and len(secret) >= _SHORTEST_SECRET:
-        message = message.replace(secret, "[key]")
+        message = _masked(message, secret)
     message = shortened(message, MAX_MESSAGE)
     failure.message, failure.args = message, (message,)
     return failure
+
+
+def _masked(text: str, secret: str) -> str:
+    """The text without the secret, and without any part of it of _SHORTEST_SECRET letters and digits: as it
+    is, in capitals, backwards, with other signs between, in base64, in hex, or escaped for an address."""
+    kept = [(at, char.lower()) for at, char in enumerate(text) if char.isalnum() and len(char.lower()) == 1]
+    joined, parts = "".join(char for _, char in kept), _parts_of(secret)
+    hidden: list[tuple[int, int]] = []
+    for size in {len(part) for part in parts}:
+        for first in range(len(joined) - size + 1):
+            if joined[first : first + size] in parts:
+                begin, end = kept[first][0], kept[first + size - 1][0] + 1
+                if hidden and begin <= hidden[-1][1]:
+                    hidden[-1] = (hidden[-1][0], max(end, hidden[-1][1]))
+                else:
+                    hidden.append((begin, end))
+    shown, at = [], 0
+    for begin, end in sorted(hidden):
+        if begin >= at:
+            shown += [text[at:begin], "[key]"]
+        at = max(at, end)
+    return "".join([*shown, text[at:]])
+
+
+def _parts_of(secret: str) -> set[str]:
+    """The parts of a secret in all forms, as they are compared; the whole of one that is shorter."""
+    raw = secret.encode()
+    # What base64 makes of the same bytes depends on how many come before, as a name and a colon may.
+    encoded = [b64encode(b"\0" * shift + raw).decode()[shift + 1 :] for shift in range(3)]
+    urlsafe = [urlsafe_b64encode(b"\0" * shift + raw).decode()[shift + 1 :] for shift in range(3)]
+    escaped = "".join(chr(byte) if chr(byte).isalnum() and byte < 128 else f"%{byte:02x}" for byte in raw)
+    forms = [secret, secret[::-1], raw.hex(), escaped, *encoded, *urlsafe]
+    plain = ["".join(char for char in form.lower() if char.isalnum()) for form in forms]
+    return {
+        form[at : at + _SHORTEST_SECRET]
+        for form in plain
+        for at in range(max(1, len(form) - _SHORTEST_SECRET + 1))
+        if form
+    }
 
 
 def _one_line(text: str) -> str:

@@ -53,10 +53,11 @@ async def storage(tmp_path: Path, anyio_backend: str) -> AsyncGenerator[Storage]
 
 
 async def placeless(storage: Storage) -> History:
-    """The history, whose archive lies at another place with each import."""
+    """The history, whose archive lies at another place with each import, and which was brought along then."""
     history = await storage.sessions.history("s")
     row = history.compression
-    return replace(history, compression=replace(row, archive_path="") if row is not None else None)
+    placed = replace(row, archive_path="") if row is not None else None
+    return replace(history, compression=placed, was_brought=False)
 
 
 @settings(max_examples=15)

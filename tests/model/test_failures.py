@@ -1,7 +1,9 @@
 """Statuses, error bodies and headers become failures of ours."""
 
+import base64
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from urllib.parse import quote
 
 import pytest
 
@@ -125,3 +127,34 @@ def test_a_message_is_one_line_short_and_without_the_key() -> None:
         assert len(failure.message) <= MAX_MESSAGE
         assert str(failure) == failure.message
     assert "refused" in presentable(unreachable("http://x", OSError("Connection refused")), None).message
+
+
+KEY = "sk-ant-api03-AbCdEfGhIjKlMnOpQrStUvWxYz0123456789-_xyz"
+
+
+@pytest.mark.parametrize(
+    "echo",
+    [
+        KEY,
+        KEY[: len(KEY) // 2],
+        KEY[len(KEY) // 2 :],
+        KEY[-12:],
+        KEY.upper(),
+        KEY[::-1],
+        "-".join(KEY),
+        base64.b64encode(KEY.encode()).decode(),
+        base64.b64encode(f"user:{KEY}".encode()).decode(),
+        base64.urlsafe_b64encode(KEY.encode()).decode(),
+        KEY.encode().hex(),
+        quote(KEY, safe="").replace("-", "%2D"),
+    ],
+)
+def test_a_key_is_masked_in_whatever_form_an_endpoint_repeats_it(echo: str) -> None:
+    """No eight letters and digits of it in a row are left, and the rest of the message is."""
+    message = f"The key {echo} is not known; send another x-api-key."
+    shown = presentable(failure_of_status(401, {}, {"error": {"message": message}}), KEY).message
+    left = "".join(char for char in shown.lower() if char.isalnum())
+    form = "".join(char for char in echo.lower() if char.isalnum())
+    assert "[key]" in shown
+    assert "is not known; send another x-api-key." in shown
+    assert not any(form[at : at + 8] in left for at in range(8, len(form) - 8))

@@ -39,7 +39,9 @@ async def remembering_round(client: Client) -> list[dict[str, Any]]:
     )
     await client.chat(f"As I said last time, which design style goes with an {REFUSED}?")
     for _ in range(2):  # the second time all is known
-        learned = await client.post("/api/memory/write", {"messages": [{"role": "user", "content": SAID}]})
+        learned = await client.post(
+            "/api/memory/write", {"messages": [{"role": "user", "content": SAID}], "is_own": True}
+        )
         assert learned.status_code == 200, learned.text
     found = (await client.get("/api/memory?limit=100")).json()["memories"]
     for memory in found:

@@ -59,6 +59,7 @@ async def test_a_grant_ends_with_what_the_tool_said_of_itself(
             asked = await parked(await ask(client, CALL, session=session))
             reason = the(asked.events, "approval_request")["reason"]
             await asked.decide("deny", "pay")
+            await asked.all_events()
         assert reason.startswith("You allowed this tool before, but what it says of itself now")
     async with running_gateway(settings, pay()) as client:
         again = the(await client.chat(CALL, session_id=session), "approval_response")

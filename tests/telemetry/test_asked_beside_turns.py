@@ -65,7 +65,7 @@ async def summarise(client: Client) -> Reply:
 
 async def learn(client: Client) -> Reply:
     message = {"role": "user", "content": "My dog is called Argos."}
-    return await client.post("/api/memory/write", {"messages": [message]})
+    return await client.post("/api/memory/write", {"messages": [message], "is_own": True})
 
 
 async def decide(client: Client) -> Reply:

@@ -153,7 +153,9 @@ async def live(client: Client) -> None:
     await client.chat(script, session_id=session, attachments=[{"name": "a.txt", "text": "你好"}])
     await client.chat("Please remember that I like a plain design style.", session_id=session)
     message = {"role": "user", "content": "My dog is called Argos."}
-    assert (await client.post("/api/memory/write", {"messages": [message]})).status_code == 200
+    assert (
+        await client.post("/api/memory/write", {"messages": [message], "is_own": True})
+    ).status_code == 200
     asked = await parked(await ask(client, '/call send {"to": "Li Lei"}\n/then\n/say so', session=session))
     await asked.decide("deny")
     await asked.all_events()

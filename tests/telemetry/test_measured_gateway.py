@@ -203,7 +203,9 @@ async def test_what_is_remembered_is_counted_by_who_did_it(client: Client) -> No
     """A user over HTTP, the model with its tool, the keeper of a conversation; and what turns recalled."""
     made = await client.post("/api/memory", {"content": "喜欢简约的设计风格", "type": "preference"})
     message = {"role": "user", "content": "My dog is called Argos."}
-    assert (await client.post("/api/memory/write", {"messages": [message]})).status_code == 200
+    assert (
+        await client.post("/api/memory/write", {"messages": [message], "is_own": True})
+    ).status_code == 200
     found = await client.chat("Please remember that I drink tea, not coffee.")
     assert (await client.http.delete(f"/api/memory/{made.json()['id']}")).status_code == 204
 

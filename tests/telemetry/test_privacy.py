@@ -96,7 +96,7 @@ async def remember_it(client: Client) -> None:
     made = await client.post("/api/memory", {"content": f"Opens with {PLANTED}.", "tags": [PLANTED]})
     assert made.status_code == 201, made.text
     message = {"role": "user", "content": f"My dog is called {PLANTED}."}
-    learned = await client.post("/api/memory/write", {"messages": [message]})
+    learned = await client.post("/api/memory/write", {"messages": [message], "is_own": True})
     assert PLANTED in learned.text
     save = json.dumps({"action": "save", "content": f"The model keeps {PLANTED}."})
     search = json.dumps({"action": "search", "search": f"opens {PLANTED}"})

@@ -48,7 +48,9 @@ async def recalled(user: Client, message: str) -> list[str]:
 
 async def read(user: Client, message: str) -> httpx2.Response:
     """Has the gateway learn from a message."""
-    return await user.post("/api/memory/write", {"messages": [{"role": "user", "content": message}]})
+    return await user.post(
+        "/api/memory/write", {"messages": [{"role": "user", "content": message}], "is_own": True}
+    )
 
 
 async def remembered(user: Client) -> list[dict[str, Any]]:

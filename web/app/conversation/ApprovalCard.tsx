@@ -55,7 +55,7 @@ export function ApprovalCard({ session, turn, call }: Props) {
         <h3 id={`${id}-title`}>{speech.fill(words.needsApproval, { name: call.name })}</h3>
         {until !== undefined && <TimeLeft until={until} />}
       </div>
-      {reason && <p>{reasonInWords(reason, speech)}</p>}
+      {reason && <p dir="auto">{reasonInWords(reason, speech)}</p>}
       {edited === null ? <pre tabIndex={0} dir="ltr">{visibleJson(given)}</pre> : (
         <div className="editor">
           <label htmlFor={`${id}-arguments`}>{words.argumentsAsJson}</label>
@@ -122,7 +122,12 @@ function TimeLeft({ until }: { readonly until: number }) {
 }
 
 // The server's own two reasons in the reader's language; others as they are.
-function reasonInWords(reason: string, { words, fill }: Speech): string {
+function reasonInWords(reason: string, speech: Speech): string {
+  const { words, fill } = speech;
+  const changed = /^You allowed this tool before, .*? to be what you allowed\. ([^]*)$/.exec(reason)?.[1];
+  if (changed !== undefined) return `${words.toolChanged} ${reasonInWords(changed, speech)}`;
+  const led = /^It would [a-z ]+(?:: ([^]*))?\.?\nYour message does not ask for that, .* others wrote \((.*)\), which/.exec(reason);
+  if (led) return fill(words.notAskedFor, { subject: led[1] ?? "…", sources: led[2] ?? "" });
   const rule = /^The rule (.+) of this server's tool policy holds for it\.$/.exec(reason)?.[1];
   if (rule !== undefined) return fill(words.askedByRule, { rule });
   return reason === "It has effects." ? words.hasEffects : reason;

@@ -286,6 +286,30 @@ describe("what was remembered", () => {
   });
 });
 
+describe("what was forgotten", () => {
+  const led = { cause: "outside", sources: ["http_fetch", "attachment"] };
+  const told = (data: object) => ({ ...eventsOf(["memory", { memory_id: "m", kind: "fact", reason: "", ...data }])[0], seq: 9, turn_id: "c_1" }) as Event;
+
+  it("says what led to it, and is brought back", async () => {
+    const restore = vi.spyOn(client, "restoreMemory").mockResolvedValue({} as never);
+    const root = draw(START, ["memory", { op: "forgotten", memory_id: "m", kind: "fact", reason: "why", version: 3, ...led }], done());
+    expect(root.querySelector(".memory")?.textContent).toContain("Forgotten after the assistant had read what others wrote (http_fetch, attachment)");
+    await press("Undo");
+    expect(restore).toHaveBeenCalledWith("m", undefined, 3, "s");
+    act(() => app.set({ conversation: reduceAll(app.get().conversation, [told({ op: "restored", content: "花生", version: 4 })]) }));
+    expect(root.querySelector(".memory span")?.textContent).toBe("Remembered again: “花生”");
+    expect(root.querySelector(".memory button")).toBeNull();
+    expect(render(<TurnView session="s" id="c_1" position={2} count={2} />).container.childElementCount).toBe(0);
+  });
+
+  it("is as a correction undone by the version before", async () => {
+    const restore = vi.spyOn(client, "restoreMemory").mockResolvedValue({} as never);
+    draw(START, ["memory", { op: "corrected", memory_id: "m", kind: "fact", content: "tea", reason: "why", version: 5 }], done());
+    await press("Undo");
+    expect(restore).toHaveBeenCalledWith("m", 4, 5, "s");
+  });
+});
+
 describe("what a person thinks of an answer", () => {
   it("is told the server, with a reason", async () => {
     const asked = vi.spyOn(client.connection, "ask").mockResolvedValue(undefined);

@@ -85,6 +85,40 @@ test("to erase is asked for twice, to forget once", async () => {
   expect(asked.find(({ route }) => route === "DELETE /api/memory/b")?.headers.get("If-Match")).toBe('"1"');
 });
 
+const gone = (id: string) => ({
+  id, type: "constraint", content: SCRIPTED, summary: SCRIPTED, version: 2, deleted_at: 1, restorable_until: 2_592_000_001, actor: "model",
+  reason: "The model deleted it, after it had read what others wrote (http_fetch).", turn_id: "t_1",
+});
+
+test("what was deleted is told with its words, who did it and why, and restored", async () => {
+  const asked = fakeServer({
+    ...answers([]), "GET /api/memory": (_: unknown, query: URLSearchParams) => query.get("deleted") === "true" ? { memories: [], deleted: [gone("d")] } : { memories: [] },
+    "POST /api/memory/d/restore": memory("d"),
+  });
+  render(<MemoryPage />);
+  fireEvent.change(await screen.findByLabelText("Which"), { target: { value: "deleted" } });
+  await screen.findByText(SCRIPTED);
+  screen.getByText(/by model, can be restored until/);
+  screen.getByText(/after it had read what others wrote/);
+  expect(await violations()).toEqual([]);
+  fireEvent.click(screen.getByRole("button", { name: "Restore", description: SCRIPTED }));
+  await screen.findByText("Restored.");
+  expect(screen.queryByText(SCRIPTED)).toBeNull();
+  expect(asked.find(({ route }) => route === "POST /api/memory/d/restore")).toMatchObject({ body: {} });
+  expect(asked.find(({ route }) => route === "POST /api/memory/d/restore")?.headers.get("If-Match")).toBe('"2"');
+  expect(document.querySelector(".page img")).toBeNull();
+});
+
+test("a memory is made again what it was at a version", async () => {
+  const changed = { ...whole("m", { version: 2 }), versions: [version(1, "remembered", "Paris"), version(2, "updated", "Content of m")] };
+  const asked = fakeServer({ ...answers([memory("m", { version: 2 })]), "GET /api/memory/m": changed, "POST /api/memory/m/restore": memory("m", { version: 3 }) });
+  render(<MemoryPage />);
+  const row = await openRow("Content of m");
+  expect(row.queryByRole("button", { name: "Restore version 2" })).toBeNull();
+  fireEvent.click(row.getByRole("button", { name: "Restore version 1" }));
+  await waitFor(() => expect(asked.find(({ route }) => route === "POST /api/memory/m/restore")).toMatchObject({ body: { to_version: 1 } }));
+});
+
 test("a profile is written over the version that was shown, and only as facts", async () => {
   const asked = fakeServer({ ...answers([]), "PUT /api/profiles/user/local": (body: unknown) => ({ kind: "user", id: "local", version: 3, ...body as object }) });
   render(<MemoryPage />);

@@ -461,12 +461,24 @@ export interface DecisionBody {
   readonly arguments?: Readonly<Record<string, unknown>>;
 }
 
-/** What is left of a memory that was deleted, until it is erased. */
+/** A memory that was deleted, until it is erased or its time is over. */
 export interface DeletedItem {
   readonly id: string;
   readonly type: "preference" | "fact" | "event" | "summary" | "project_decision" | "user_preference" | "discussion_conclusion" | "action_item" | "constraint" | "risk" | "feedback" | "skill" | "reference";
+  /** A secret in it is masked. */
+  readonly content: string;
+  readonly summary: string;
+  /** That of its deletion; the ETag. */
+  readonly version: number;
   /** Unix milliseconds. */
   readonly deleted_at: number;
+  /** Then it is removed for good. Unix milliseconds. */
+  readonly restorable_until: number;
+  /** Who deleted it: a user's id, `model`, `keeper`, or a tool's name. */
+  readonly actor: string;
+  readonly reason: string;
+  /** The turn in which that was. */
+  readonly turn_id?: string;
 }
 
 /** Which deliveries. */
@@ -902,7 +914,7 @@ export interface MemoriesQuery {
   /** Whether it waits for a person to confirm it. */
   readonly quarantined?: boolean;
   readonly pinned?: boolean;
-  /** Instead: what was deleted, and can be erased. */
+  /** Instead: what was deleted, and can be restored or erased. */
   readonly deleted?: boolean;
   /** Words, any of them: one page, the best match first. */
   readonly q?: string;
@@ -913,7 +925,7 @@ export interface MemoriesQuery {
 
 /** A memory after a change. */
 export interface MemoryChange {
-  readonly operation: "remembered" | "updated" | "reinforced" | "suppressed" | "frozen" | "activated" | "replaced" | "merged" | "confirmed" | "flagged" | "deleted" | "erased";
+  readonly operation: "remembered" | "updated" | "reinforced" | "suppressed" | "frozen" | "activated" | "replaced" | "merged" | "confirmed" | "flagged" | "deleted" | "restored" | "erased";
   readonly reason: string;
   readonly memory: MemoryItem;
 }
@@ -1022,7 +1034,7 @@ export interface MemoryItem {
 
 export interface MemoryPage {
   readonly memories: readonly MemoryItem[];
-  /** Where they were asked for: the last that were deleted, and not erased. */
+  /** Where they were asked for: the last that were deleted, and can be restored or erased. */
   readonly deleted?: readonly DeletedItem[];
   /** Cursor of the next page; absent on the last one. */
   readonly next?: string;
@@ -1044,6 +1056,17 @@ export interface MemoryPatch {
   readonly refs?: readonly string[];
   /** Is kept with the version. */
   readonly reason?: string;
+}
+
+/** All that a memory was. */
+export interface MemoryVersions {
+  readonly id: string;
+  /** The newest 100, the oldest of them first. */
+  readonly versions: readonly VersionItem[];
+  /** Where it was deleted. Unix milliseconds. */
+  readonly deleted_at?: number;
+  /** Where it was deleted: then it is removed. */
+  readonly restorable_until?: number;
 }
 
 export interface MergeBody {
@@ -1371,6 +1394,12 @@ export interface Replayed {
 export interface ReplicasSeen {
   readonly alive: number;
   readonly differ: readonly string[];
+}
+
+/** To what a memory is brought back. */
+export interface RestoreBody {
+  /** One of its `versions`. Absent: what it was when it was deleted. */
+  readonly to_version?: number;
 }
 
 /** A rule; what is absent follows the settings archive_after and delete_after. */
@@ -1995,8 +2024,8 @@ export interface Turn {
   readonly branch?: number;
   /** What it was asked after, a turn or `root`; absent where that is the one before it. */
   readonly parent_turn_id?: string;
-  /** seeded: a client brought it along when the session was made. */
-  readonly origin?: "seeded";
+  /** Of a turn that did not run here. seeded: a client brought it along when the session was made; imported: it was in a file. */
+  readonly origin?: "seeded" | "imported";
   /** What its owner thinks of it. */
   readonly feedback?: FeedbackReply;
 }
@@ -2080,7 +2109,7 @@ export interface UsageReply {
 /** What a memory became at one change, by whom and why. */
 export interface VersionItem {
   readonly version: number;
-  readonly operation: "remembered" | "updated" | "reinforced" | "suppressed" | "frozen" | "activated" | "replaced" | "merged" | "confirmed" | "flagged" | "deleted" | "erased";
+  readonly operation: "remembered" | "updated" | "reinforced" | "suppressed" | "frozen" | "activated" | "replaced" | "merged" | "confirmed" | "flagged" | "deleted" | "restored" | "erased";
   /** A user's id, `model`, `keeper`, or a tool's name. */
   readonly actor: string;
   readonly reason: string;
@@ -2153,6 +2182,8 @@ export interface WriteBody {
   readonly conversation?: readonly MessageBody[] | string;
   /** The same under another name. */
   readonly messages?: readonly MessageBody[] | string;
+  /** Whether you are the user in that conversation, as your client has recorded it: then it is remembered at once. Else a stranger may have written it, and what is found waits for you to confirm it. */
+  readonly is_own?: boolean;
 }
 
 /** What became of the conversation; empty when nothing in it was worth remembering, or all was known. */

@@ -347,6 +347,17 @@ export class GatewayClient {
     return this.connection.ask("DELETE", `/api/memory/${id}`, { headers: ifMatch(version), query: { session_id: session } });
   }
 
+  /** Brings a deleted memory back, or makes one again what it was at the version `to`. */
+  restoreMemory(id: string, to?: number, version?: number, session?: string): Promise<api.MemoryItem> {
+    const body: api.RestoreBody = to === undefined ? {} : { to_version: to };
+    return this.connection.ask("POST", `/api/memory/${id}/restore`, { body, headers: ifMatch(version), query: { session_id: session } });
+  }
+
+  /** All that a memory was, also a deleted one. */
+  memoryVersions(id: string): Promise<api.MemoryVersions> {
+    return this.connection.ask("GET", `/api/memory/${id}/versions`);
+  }
+
   eraseMemory(id: string, version?: number): Promise<void> {
     return this.connection.ask("POST", `/api/memory/${id}/erase`, { headers: ifMatch(version) });
   }

@@ -528,9 +528,9 @@ export interface IterationSuperseded {
   readonly usage?: Usage;
 }
 
-/** Something was remembered, corrected, forgotten or erased. */
+/** Something was remembered, corrected, forgotten, restored or erased. */
 export interface Memory {
-  readonly op: "remembered" | "reinforced" | "corrected" | "confirmed" | "flagged" | "forgotten" | "erased";
+  readonly op: "remembered" | "reinforced" | "corrected" | "confirmed" | "flagged" | "forgotten" | "restored" | "erased";
   readonly memory_id: string;
   /** The type of the memory: preference, fact, constraint, ... */
   readonly kind: string;
@@ -550,6 +550,12 @@ export interface Memory {
   readonly origin?: "user" | "confirmed" | "model" | "tool" | "outside";
   /** The tools whose output the model had read when it was saved; absent: none. */
   readonly tools?: readonly string[];
+  /** What led to the change: `user`, who made it or whose newest message asks for it; `model`, of its own accord; `outside`, the model after it had read something that the operator does not trust, and no word of the user asks for it; `tool`, which suggested it; `learning` from the conversation. */
+  readonly cause?: "user" | "model" | "outside" | "tool" | "learning";
+  /** The tools that the operator does not trust, files and conversations from elsewhere whose words the model had in context when it made the change; absent: none. */
+  readonly sources?: readonly string[];
+  /** Of what was forgotten: until when it can be restored, Unix milliseconds. */
+  readonly restorable_until?: number;
 }
 
 /** What a tool thinks is worth remembering. Whether it is, the memory decides. */

@@ -1,7 +1,7 @@
-// What is left of a memory that was deleted: that it was there, until it is erased.
+// A memory that was deleted: what it said, who deleted it and why, and the way back until its time is over.
 
 import type { api } from "@chat-gateway/client";
-import { useState } from "react";
+import { useId, useState } from "react";
 
 import { client, useWords } from "../../state";
 import { useTime } from "../locale-formats";
@@ -15,7 +15,8 @@ interface Props {
   readonly onGone: (id: string, text: string) => void;
 }
 
-export function Deleted({ deleted: { id, type, deleted_at: at }, attempt, onGone }: Props) {
+export function Deleted({ deleted, attempt, onGone }: Props) {
+  const { id, type, content, version, actor, reason, deleted_at: at, restorable_until: until } = deleted;
   const { memory: words } = useWords(table);
   const time = useTime();
   const [isAsked, ask] = useState(false);
@@ -27,11 +28,24 @@ export function Deleted({ deleted: { id, type, deleted_at: at }, attempt, onGone
     });
     if (isDone) onGone(id, "");
   };
+  const restore = async () => {
+    const isDone = await attempt(async () => {
+      await client.restoreMemory(id, undefined, version);
+      return undefined;
+    });
+    if (isDone) onGone(id, words.restored);
+  };
+  const said = useId();
   return (
-    <li className="card row">
-      <span>{words.types[type]} <small>{words.deletedAt(time(at))}</small></span>
-      <button type="button" className="small" onClick={() => ask(true)}>{words.erase}</button>
-      {isAsked && <EraseQuestion what={null} onErase={() => void erase()} onClose={() => ask(false)} />}
+    <li className="card">
+      <p className="gist" dir="auto" id={said}>{content}</p>
+      <small>{words.types[type]} · {words.deletedAt(time(at))} · {words.deletedBy(actor, time(until))}</small>
+      <p className="faint" dir="auto">{reason}</p>
+      <div className="buttons">
+        <button type="button" className="small" aria-describedby={said} onClick={() => void restore()}>{words.restore}</button>
+        <button type="button" className="small" aria-describedby={said} onClick={() => ask(true)}>{words.erase}</button>
+      </div>
+      {isAsked && <EraseQuestion what={content} onErase={() => void erase()} onClose={() => ask(false)} />}
     </li>
   );
 }

@@ -67,6 +67,7 @@ export function MemoryRow({ memory, attempt, onChanged, onGone, onReplaced }: Pr
   const forget = async () => {
     if (await change(() => client.forget(id, version))) onGone(id, words.forgotten);
   };
+  const restore = (to: number) => void changeAndShow(() => client.restoreMemory(id, to, version));
   const erase = async () => {
     ask(null);
     if (await change(() => client.eraseMemory(id, version))) onGone(id, "");
@@ -102,7 +103,7 @@ export function MemoryRow({ memory, attempt, onChanged, onGone, onReplaced }: Pr
           />
         ) : (
           <>
-            {whole && <About memory={whole} />}
+            {whole && <About memory={whole} onRestore={source === "document" ? null : restore} />}
             <div className="buttons">
               {choices.filter((each) => each !== false).map(([name, act]) => <button key={name} type="button" className="small" onClick={act}>{name}</button>)}
             </div>
@@ -136,7 +137,12 @@ function Head({ memory: { summary, type, importance, pinned, status, quarantined
   );
 }
 
-function About({ memory: { content, summary, flagged, tags, evidence, versions } }: { readonly memory: api.MemoryDetails }) {
+interface AboutProps {
+  readonly memory: api.MemoryDetails;
+  readonly onRestore: ((version: number) => void) | null;
+}
+
+function About({ memory: { content, summary, flagged, tags, evidence, versions, version: now }, onRestore }: AboutProps) {
   const { memory: words } = useWords(table);
   const time = useTime();
   const wasOther = versions.some((each) => each.content !== content);
@@ -165,6 +171,9 @@ function About({ memory: { content, summary, flagged, tags, evidence, versions }
             {words.version(each.version, words.operations[each.operation], each.actor, time(each.at))}
             <small dir="auto">{each.reason}</small>
             {wasOther && each.content !== versions[at - 1]?.content && <p className="was" dir="auto">{each.content}</p>}
+            {onRestore && each.version !== now && (
+              <button type="button" className="small" onClick={() => onRestore(each.version)}>{words.restoreThis(each.version)}</button>
+            )}
           </li>
         ))}
       </ol>
