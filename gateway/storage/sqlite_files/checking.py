@@ -17,9 +17,9 @@ STEPS = 100_000
 
 
 def problems_of(path: Path, *, immutable: bool = False) -> Sequence[str]:
-    """What SQLite's quick_check finds wrong with the file, MAX_PROBLEMS of it: none of a sound one. Nothing is
-    written, and others may use it meanwhile; one that nobody uses may be read as `immutable`, with nothing
-    beside it.
+    """At most MAX_PROBLEMS of what SQLite's quick_check finds wrong with the file, none of a sound one.
+    Nothing is written, and others may use it meanwhile; one that nobody uses may be read as `immutable`, with
+    nothing beside it.
 
     Raises:
         StorageError: the log beside it is another file's.
