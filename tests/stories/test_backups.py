@@ -94,7 +94,7 @@ async def test_a_backup_under_load_is_whole_elsewhere(tmp_path: Path, demo_url: 
                     await asyncio.sleep(0.1)
             after = await all_of(client)
             artifacts = (await client.get("/api/artifacts?limit=100")).json()["artifacts"]
-            contents = [await client.get(f"/api/artifacts/{each['ref']}/content") for each in artifacts]
+            contents = [await client.get(f"/api/artifacts/{each['ref']}") for each in artifacts]
             memories = (await client.get("/api/memory?limit=100")).json()["memories"]
             assert (await client.get("/readyz")).status_code == 200
     assert set(before) <= set(after)
@@ -258,7 +258,7 @@ async def test_no_blob_is_removed_while_a_backup_is_made(tmp_path: Path, backup:
             blobs = [each for each in (tmp_path / "data" / "blobs").glob("**/*") if each.is_file()]
             with held(tmp_path / "data"):
                 await client.http.delete(f"/api/artifacts/{artifact['ref']}")
-                gone = await client.get(f"/api/artifacts/{artifact['ref']}/content")
+                gone = await client.get(f"/api/artifacts/{artifact['ref']}")
                 assert gone.status_code == 404
                 assert all(each.exists() for each in blobs)
 

@@ -72,7 +72,8 @@ async def test_a_server_and_a_bucket_come_back(tmp_path: Path, settings: Setting
     await asyncio.to_thread(backups.restore, there, folder, quiet, replace=False)
     async with running_gateway(there) as client:
         assert await client.events(session) == events
-        assert (await client.get(f"/api/artifacts/{ref}/content")).content == b"some file" * 1000
+        found = await client.get(f"/api/artifacts/{ref}")
+        assert found.content == b"some file" * 1000, found.text
         assert (await client.chat("/say goes on", session_id=session))[-1]["type"] == "done"
     with pytest.raises(StorageError, match="not empty"):
         await asyncio.to_thread(backups.restore, there, folder, quiet, replace=False)

@@ -1,7 +1,7 @@
 """Whether a backup is whole."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -93,7 +93,7 @@ def _check_blobs(folder: Path, manifest: Manifest) -> None:
 
 
 @contextmanager
-def unchanged(path: Path) -> Iterator[Connection]:
+def unchanged(path: Path) -> Generator[Connection]:
     """Reads a SQLite file that nobody writes, and writes nothing beside it. Raises StorageError."""
     uri = f"{path.resolve().as_uri()}?immutable=1"
     engine = create_engine("sqlite://", creator=lambda: sqlite3.connect(uri, uri=True), poolclass=NullPool)

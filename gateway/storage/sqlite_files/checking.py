@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gateway.storage.sqlite_files.file_watch import check_before_opening
 
-MOST = 5
+MAX_PROBLEMS = 5
 """Problems that are named."""
 CHECK_TIMEOUT = 300.0
 """Seconds after which a check is given up: 200 MB take less than one where the disk is not the bound."""
@@ -17,9 +17,9 @@ STEPS = 100_000
 
 
 def problems_of(path: Path, *, immutable: bool = False) -> Sequence[str]:
-    """What SQLite's quick_check finds wrong with the file, MOST of it: none of a sound one. Nothing is
-    written, and others may use it meanwhile; one that nobody uses may be read as `immutable`, with nothing
-    beside it.
+    """At most MAX_PROBLEMS of what SQLite's quick_check finds wrong with the file, none of a sound one.
+    Nothing is written, and others may use it meanwhile; one that nobody uses may be read as `immutable`, with
+    nothing beside it.
 
     Raises:
         StorageError: the log beside it is another file's.
@@ -31,7 +31,7 @@ def problems_of(path: Path, *, immutable: bool = False) -> Sequence[str]:
     try:
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?{mode}", uri=True)) as database:
             database.set_progress_handler(lambda: int(time.monotonic() > until), STEPS)
-            found = [str(row[0]) for row in database.execute(f"PRAGMA quick_check({MOST})")]
+            found = [str(row[0]) for row in database.execute(f"PRAGMA quick_check({MAX_PROBLEMS})")]
     except sqlite3.Error as error:
         if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_INTERRUPT:
             return [f"the check did not end within {CHECK_TIMEOUT:g} seconds"]
