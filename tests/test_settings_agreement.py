@@ -44,8 +44,8 @@ def test_what_is_excepted_is_there_and_has_its_reason() -> None:
         ("tool_policy", ("a=ask", "*=deny"), ("*=deny", "a=ask")),
         (
             "mcp_servers",
-            {"files": McpServer(command="run", env={"TOKEN": SecretStr("one")})},
-            {"files": McpServer(command="run", env={"TOKEN": SecretStr("two")})},
+            {"files": McpServer.model_validate({"command": "run", "env": {"TOKEN": "one"}})},
+            {"files": McpServer.model_validate({"command": "run", "env": {"TOKEN": "two"}})},
         ),
         ("anthropic_base_url", "http://me:one@host", "http://me:two@host"),
     ],

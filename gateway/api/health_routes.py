@@ -50,8 +50,9 @@ class FailingTask(Reply):
 
 class ReplicasSeen(Reply):
     """How many replicas of one database live, this one among them, and in what they `differ`: `version`,
-    `schema` (the newest that each knows), `lease`, `prompts`, `skills`. While one version takes the place of
-    another they do. Each judges the others by its own lease: `GATEWAY_LEASE` must be the same on all."""
+    `schema` (the newest that each knows), `lease`, `prompts`, `skills`, and settings by name, as
+    `GATEWAY_MODEL`. While one version takes the place of another they do. Each judges the others by its own
+    lease: `GATEWAY_LEASE` must be the same on all."""
 
     alive: int
     differ: list[str]

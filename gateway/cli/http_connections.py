@@ -194,7 +194,7 @@ class HttpConnection(RequestHeads):
     def drain(self) -> None:
         """Closes it behind its last answer: at once when that was given. One whose next request is here
         already, or that has had none yet, as its client was about to send one, answers that first."""
-        if self.cycle is None or self.is_head or self.transport.is_closing():
+        if not self.cycle or self.is_head or self.transport.is_closing():
             return
         if not self.cycle.response_complete:
             self.cycle.keep_alive = False

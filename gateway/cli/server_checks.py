@@ -68,7 +68,7 @@ def _replicas(found: SharedServer) -> list[Finding]:
             findings.append(_finding("warning", says, "replicas"))
     many = f"{len(found.replicas)} run" if len(found.replicas) > 1 else "1 runs"
     return findings or [
-        _finding("good", f"{many}, with the same version, lease, prompts and skills", "replicas")
+        _finding("good", f"{many}, with the same version, lease, prompts, skills and settings", "replicas")
     ]
 
 

@@ -84,8 +84,8 @@ class ReplicaHeartbeat:
         in_flight = self._in_flight
         draining = in_flight.draining.is_set()
         slots = 0 if draining else in_flight.free_slots
-        own = {"version": __version__, **self._replicas.about, **self._prompt_digests()}
-        about = own | self._settings
+        prompts = self._prompt_digests()
+        about = {"version": __version__, **self._replicas.about, **prompts, **self._settings}
         found = await self._replicas.beat(slots=slots, draining=draining, about=about)
         self.queued, self.peers = found.queued, found.peers
         in_flight.peer_count = sum(not peer.draining for peer in found.peers)

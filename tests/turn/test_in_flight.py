@@ -40,6 +40,21 @@ async def _done(turn: TurnContext, count: int) -> list[dict[str, Any]]:
             await asyncio.sleep(0)
 
 
+async def test_a_shutdown_waits_for_a_turn_that_is_being_accepted(tmp_path: Path) -> None:
+    """It has its place and no task yet: it runs like those before it, and is not left to nobody."""
+    async with turn_at_work(tmp_path, "hello") as turn:
+        flight = InFlight(turn.deps)
+        with flight.admission("ann", "s"):
+            draining = asyncio.create_task(flight.drain(TIMEOUT))
+            await flight.draining.wait()
+            await _own(turn, flight)
+        await draining
+        events = await _done(turn, 1)
+
+    assert events[-1]["data"]["status"] == "completed"
+    assert flight.free_slots == turn.deps.settings.max_turns_in_flight
+
+
 async def test_as_many_turns_are_admitted_as_the_settings_allow(tmp_path: Path) -> None:
     """A turn holds its place until it has its end."""
     async with turn_at_work(tmp_path, "hello", max_turns_in_flight=1) as turn:

@@ -526,7 +526,7 @@ REPLICAS = _gauge(
 REPLICAS_DIFFER = _gauge(
     "gateway.replicas.differ",
     "{difference}",
-    "What others have otherwise than this replica: version, schema, lease, prompts, skills.",
+    "What others have otherwise than this replica: version, schema, lease, prompts, skills, settings.",
 )
 TAKEOVERS = _counter(
     "gateway.turn.takeovers",

@@ -1390,7 +1390,7 @@ export interface Replayed {
   readonly replayed: number;
 }
 
-/** How many replicas of one database live, this one among them, and in what they `differ`: `version`, `schema` (the newest that each knows), `lease`, `prompts`, `skills`. While one version takes the place of another they do. Each judges the others by its own lease: `GATEWAY_LEASE` must be the same on all. */
+/** How many replicas of one database live, this one among them, and in what they `differ`: `version`, `schema` (the newest that each knows), `lease`, `prompts`, `skills`, and settings by name, as `GATEWAY_MODEL`. While one version takes the place of another they do. Each judges the others by its own lease: `GATEWAY_LEASE` must be the same on all. */
 export interface ReplicasSeen {
   readonly alive: number;
   readonly differ: readonly string[];
