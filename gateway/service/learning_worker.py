@@ -263,7 +263,7 @@ class LearningWorker:
                 self._backlog.go_on()
         except MemoryFull as full:
             # Its message contains memories.
-            log.warning("memory_full", session_id=session_id, count=(full.details or {}).get("count"))
+            log.info("memory_full", session_id=session_id, count=(full.details or {}).get("count"))
         except GatewayError as error:
             _warn_of(session_id, error)
             if not self._gives_up(session_id, scope, error):

@@ -240,7 +240,7 @@ class ScheduleWorker:
         if not await self._runs.skip_run(row, plan, run):
             return
         self._observer.schedule_noted(run)
-        log.warning("schedule_did_not_run", schedule_id=row.id, status=status, code=code, due_at=row.due_at)
+        log.info("schedule_did_not_run", schedule_id=row.id, status=status, code=code, due_at=row.due_at)
         change = Schedule(
             schedule_id=row.id,
             name=row.name,
