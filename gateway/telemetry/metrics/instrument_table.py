@@ -121,8 +121,8 @@ ERASURES_OPEN = _gauge(
 DATABASE_SIZE = _gauge(
     "gateway.database.size",
     "By",
-    "What the database takes on disk: its file, its write-ahead log (wal) and that of the memories, or all of "
-    "it on a server.",
+    "What the database takes on disk: its file, its write-ahead log (wal) and that of the memories, or all "
+    "of it on a server.",
     (s.DATABASE_PART,),
 )
 DISK_FREE = _gauge("gateway.disk.free", "By", "Free on the disk of the data folder.")
