@@ -36,4 +36,4 @@ The map, from the entry points inwards:
 An upper line may import a lower one, never the other way round; `make check` enforces it.
 """
 
-__version__ = "0.1.0"
+__version__ = "0.9.0"

@@ -2,6 +2,9 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from pathlib import Path
+from shutil import disk_usage
+from typing import Literal
 
 from gateway.memory.documents.document_sync import Documents
 from gateway.service.gateway import Gateway
@@ -31,7 +34,21 @@ def measure_gateway(
     observe(table.TURNS_PARKED, lambda: gateway.approvals.parked)
     observe(table.SKILLS, lambda: Counter((s.type, s.enabled) for s in skills.catalog.skills))
     _measure_replicas(telemetry.metrics, storage, gateway.heartbeat)
+    _measure_disk(telemetry.metrics, gateway.deps.settings.data_dir)
     observe(table.MCP_UP, lambda: {(s.name,): int(s.status == "connected") for s in servers.states})
+
+
+def _measure_disk(metrics: MetricsRegistry, folder: Path) -> None:
+    """At each scrape: the kernel has both at hand."""
+
+    def look(which: Literal["free", "total"]) -> dict[tuple[()], int]:
+        try:
+            return {(): getattr(disk_usage(folder), which)}
+        except OSError:  # the folder is away
+            return {}
+
+    metrics.observe(table.DISK_FREE, lambda: look("free"))
+    metrics.observe(table.DISK_SIZE, lambda: look("total"))
 
 
 def _measure_replicas(metrics: MetricsRegistry, storage: Storage, heartbeat: ReplicaHeartbeat) -> None:

@@ -136,6 +136,29 @@ def is_user(text: str) -> bool:
     return _USER.fullmatch(text) is not None
 
 
+SET_BY = 1_000
+"""Milliseconds by which the two differ when somebody has set the system's clock; less is its regulation."""
+
+
+class SteadyClock:
+    """Unix milliseconds of when it was made, and of as much later as has passed since: durations by it are
+    right also where somebody sets the system's clock meanwhile."""
+
+    __slots__ = ("_began", "_made_at")
+
+    def __init__(self) -> None:
+        self._made_at, self._began = now_ms(), time.monotonic_ns()
+
+    def now(self) -> int:
+        """In whole milliseconds."""
+        return self._made_at + (time.monotonic_ns() - self._began) // 1_000_000
+
+    def of(self, at: int) -> int:
+        """`at`, which the system's clock shows now; where that was set since, the time by this one."""
+        now = self.now()
+        return at if abs(at - now) < SET_BY else now
+
+
 def now_ms() -> int:
     """Unix time in whole milliseconds."""
     return time.time_ns() // 1_000_000

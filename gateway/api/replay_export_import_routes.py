@@ -115,6 +115,7 @@ async def export(request: ApiRequest) -> Response:
     form = (await request.read_query(ExportQuery)).format
     if form != "jsonl":
         session, turns = await gateway.replays.shared_turns(request.principal, session_id)
+        request.reads_of(session.owner, session_id)
         pages = HTML if form == "html" else MARKDOWN
         return Download(
             _drawn(pages, asdict(session), turns),
@@ -123,6 +124,7 @@ async def export(request: ApiRequest) -> Response:
             send_timeout=request.settings.send_timeout,
         )
     exporting = await gateway.records.exporting(request.principal, session_id)
+    request.reads_of(exporting.owner, session_id)
     return Download(
         with_trouble(gateway.records.export(exporting), "export_failed", session_id=session_id),
         name=f"{session_id}.jsonl",

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import Context
 from ipaddress import ip_address
 from time import monotonic
 from typing import Any, cast
@@ -103,7 +104,7 @@ class IdentityProvider:
         now = self._clock()
         if (self._asking is None or self._asking.done()) and now - self._asked_at >= ASKED_EVERY:
             self._asked_at = now
-            self._asking = asyncio.create_task(self._ask())
+            self._asking = asyncio.create_task(self._ask(), context=Context())
 
     async def _asked(self) -> None:
         """Asks, unless that was lately; waits for an answer that is on its way, with others."""

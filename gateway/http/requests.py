@@ -81,6 +81,12 @@ class ApiRequest(Request):
             noted.append(operation)
         check(self.principal, operation)
 
+    def reads_of(self, owner: str, session_id: str) -> None:
+        """The answer has a session of that owner: a guest gets it as long as it is shared with them."""
+        resting = self.scope.get(RESTING)
+        if resting is not None and owner != self.principal.user_id:
+            resting.rests_on(session_id)
+
     @property
     def dialect(self) -> str | None:
         """The adapter of its path; None: it is of our own routes."""

@@ -1,6 +1,7 @@
 """One timer for all open streams."""
 
 import asyncio
+from contextvars import Context
 from itertools import cycle
 from time import monotonic
 from typing import Protocol
@@ -41,7 +42,9 @@ class Wheel:
         return slot
 
     def _wait(self) -> None:
-        self._timer = asyncio.get_running_loop().call_later(self.period / SLOTS, self._tick)
+        self._timer = asyncio.get_running_loop().call_later(
+            self.period / SLOTS, self._tick, context=Context()
+        )
 
     def _tick(self) -> None:
         now = monotonic()

@@ -10,6 +10,7 @@ leader_tasks         and in one of them
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from contextvars import Context
 
 import structlog
 from starlette.applications import Starlette
@@ -51,10 +52,14 @@ def _shutdown_of(gateway: Gateway, grace: float) -> Callable[[], asyncio.Task[No
     """What begins the shutdown, once, and returns its task."""
     draining: list[asyncio.Task[None]] = []
 
+    def begin() -> None:
+        log.info("draining", grace=grace)
+        draining.append(asyncio.create_task(gateway.drain(grace)))
+
     def begin_shutdown() -> asyncio.Task[None]:
         if not draining:
-            log.info("draining", grace=grace)
-            draining.append(asyncio.create_task(gateway.drain(grace)))
+            # A signal interrupts whatever request is at work: its ids are none of the process's.
+            Context().run(begin)
         return draining[0]
 
     return begin_shutdown

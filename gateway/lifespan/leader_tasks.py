@@ -29,6 +29,7 @@ def leader_tasks(
     yield gateway.limits.sweep, "limits"
     yield partial(counts.artifacts.run, storage.artifacts), "count of artifacts"
     yield partial(counts.deliveries.run, storage.deliveries), "count of deliveries"
+    yield partial(counts.database.run, storage.sizes), "size of the database"
     if abilities.memory is not None:
         yield partial(counts.memories.run, abilities.memory.store), "count of memories"
     if abilities.documents is not None:

@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol
 
 from gateway.cancellation_shield import finish
 from gateway.errors import GatewayError, ModelError
-from gateway.ids import new_operation_id, now_ms, trace_id_of
+from gateway.ids import SteadyClock, new_operation_id, now_ms, trace_id_of
 from gateway.messages import Message, Usage, text_block
 from gateway.model.base import Answer, Delta, KeyOwner, Model, ModelRequest, Started
 from gateway.model.prices import cost_of
@@ -232,7 +232,7 @@ class ModelCalls:
         joined = context.turn_id or context.operation
         call = ModelCall(
             model=request.model,
-            started_at=now_ms(),
+            started_at=(clock := SteadyClock()).now(),
             purpose=purpose,
             context=context,
             trace_id=trace_id_of(joined or new_operation_id()),
@@ -254,7 +254,7 @@ class ModelCalls:
             call.error = GatewayError.code  # a mistake of ours
             raise
         finally:
-            call.ended_at = now_ms()
+            call.ended_at = clock.now()
             if spent is not None:
                 spent.add(call)
             self._report(call)
@@ -276,13 +276,14 @@ class ModelCalls:
             await asyncio.sleep(delay)
 
     async def _attempt(self, call: ModelCall, request: ModelRequest) -> Answer:
-        asked_at, is_reported = now_ms(), True
+        clock, is_reported = SteadyClock(), True
+        asked_at = clock.now()
         try:
             async with self._model.stream(request) as chunks:
                 async for chunk in chunks:
                     if isinstance(chunk, Delta):
                         if call.first_content_at is None:
-                            call.first_content_at = now_ms()
+                            call.first_content_at = clock.now()
                             call.ttft_ms = call.first_content_at - asked_at
                         continue
                     is_reported = isinstance(chunk, Answer) and chunk.usage is not None

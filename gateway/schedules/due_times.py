@@ -27,6 +27,9 @@ MAX_CRON = 200
 CATCH_UP_DAYS = 1
 """With `all`, due times that passed longer ago are missed."""
 
+MAX_SKEW = 300_000
+"""Milliseconds."""
+
 _COMPARED = 50  # due times whose distances are looked at
 _TRIED = (
     100  # steps until an expression is behind a given time: it begins again before it where clocks go back
@@ -80,6 +83,17 @@ def planned(row: ScheduleRow, now: int, *, grace: int) -> tuple[bool, Planned]:
     except BadTiming as error:
         return runs, Planned(None, "paused", error.message)
     return runs, Planned(upcoming, "active" if upcoming is not None else "ended")
+
+
+def put_right(row: ScheduleRow, now: int) -> int | None:
+    """The next due time of an active schedule that is due later than its timing says, as after a clock that
+    was ahead for a while; None: it is right. Clocks of replicas may differ by MAX_SKEW."""
+    assert row.due_at is not None  # it is active
+    try:
+        latest = next_due(row.timing, now + MAX_SKEW)
+        return next_due(row.timing, now) if latest is not None and row.due_at > latest else None
+    except BadTiming:  # what it does next says so when it is due
+        return None
 
 
 def checked(timing: Timing, now: int, *, min_interval: int) -> int:

@@ -275,7 +275,7 @@ class LearningWorker:
                 self._backlog.go_on()
         except MemoryFull as full:
             # Its message contains memories.
-            log.warning("memory_full", session_id=session_id, count=(full.details or {}).get("count"))
+            log.info("memory_full", session_id=session_id, count=(full.details or {}).get("count"))
         except (LimitReached, LimitsUnavailable) as error:  # it waits until there is room
             log.info("memory_learning_waits", session_id=session_id, code=error.code)
             self._backlog.failed(session_id, scope, gives_up=False)

@@ -13,6 +13,7 @@ open costs a look into a table when it begins and when it ends, and nothing betw
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable
+from contextvars import Context
 from time import monotonic
 from types import TracebackType
 
@@ -63,6 +64,11 @@ class Resting:
         self._access.left(self)
         if isinstance(error, asyncio.CancelledError) and (ended := self.taken()) is not None:
             raise ended from None
+
+    def rests_on(self, session_id: str) -> None:
+        """It reads a session that another shares, and rests on that as well."""
+        self.session_id = session_id
+        self._access.entered_as_guest(self)
 
     def release(self) -> None:
         """It does not rest on access any more, and ends by itself."""
@@ -122,19 +128,21 @@ class OpenAccess:
         """It is open from now on."""
         who = resting.who
         if resting.session_id is not None:
-            self._guests.add(resting)
+            self.entered_as_guest(resting)
             return
         if who.expires_at is not None:
             self._ending.add(resting)
         for subject in _subjects(who):
             self._by.setdefault(subject, set()).add(resting)
 
+    def entered_as_guest(self, resting: Resting) -> None:
+        """It rests on what another shares."""
+        self._guests.add(resting)
+
     def left(self, resting: Resting) -> None:
         """It is over."""
         self._guests.discard(resting)
         self._ending.discard(resting)
-        if resting.session_id is not None:
-            return
         for subject in _subjects(resting.who):
             if (found := self._by.get(subject)) is not None:
                 found.discard(resting)
@@ -190,7 +198,7 @@ class OpenAccess:
 
     def _members_changed(self, _: str) -> None:
         """Somebody may do less than before."""
-        task = asyncio.create_task(self._look_at_guests(ends_unknown=True))
+        task = asyncio.create_task(self._look_at_guests(ends_unknown=True), context=Context())
         self._looks.add(task)
         task.add_done_callback(self._looks.discard)
 

@@ -21,8 +21,8 @@ from gateway.backlog import Failures
 from gateway.cancellation_shield import finish
 from gateway.errors import GatewayError, LimitReached, NotFound, QueueFull, RequestRefused, StorageError
 from gateway.events.session_changes import Schedule
-from gateway.ids import new_operation_id, now_ms
-from gateway.schedules.due_times import planned
+from gateway.ids import SET_BY, SteadyClock, new_operation_id, now_ms
+from gateway.schedules.due_times import MAX_SKEW, planned, put_right
 from gateway.schedules.schedule_editor import NewSchedule, ScheduleEditor
 from gateway.schedules.tool import changed
 from gateway.service.dependencies import Dependencies
@@ -38,6 +38,8 @@ EVERY = 1.0
 """Seconds between two looks for what is due."""
 COUNTED_EVERY = 15.0
 """Seconds between two counts of what is held up, which only a metric tells."""
+CHECKED_EVERY = 600.0
+"""Seconds between two looks at due times that are too far off, unless the clock was set."""
 PAGE = 100
 CONCURRENT = 8
 """Runs that are begun at the same time: the database takes them in one transaction, or in some."""
@@ -134,6 +136,7 @@ class ScheduleWorker:
         self._refusal = refusal
         self._refused = Failures[str](1, 15, 10_000)
         self._counted_at = -COUNTED_EVERY
+        self._clock, self._checked_at = SteadyClock(), -CHECKED_EVERY
 
     async def run(self) -> None:
         """Ticks until it is cancelled."""
@@ -153,6 +156,7 @@ class ScheduleWorker:
                 "schedule_run_ended", schedule_id=run.schedule_id, turn_id=run.turn_id, outcome=run.status
             )
         now, waiting, after = now_ms(), list[int](), (0, "")
+        await self._put_right(now)
         while not self._in_flight.draining.is_set():
             page = await self._runs.due(now, after, PAGE)
             for first in range(0, len(page), CONCURRENT):
@@ -166,6 +170,22 @@ class ScheduleWorker:
         if monotonic() - self._counted_at >= COUNTED_EVERY:
             self._counted_at = monotonic()
             self.held_up = await self._runs.held_up(now - self._deps.settings.schedule_grace * 1000)
+
+    async def _put_right(self, now: int) -> None:
+        """Schedules that came due while a clock was ahead have their next time far off."""
+        was_set = abs(now - self._clock.now()) > SET_BY
+        if not was_set and monotonic() - self._checked_at < CHECKED_EVERY:
+            return
+        self._clock, self._checked_at, after = SteadyClock(), monotonic(), ""
+        while page := await self._runs.ahead(now + MAX_SKEW, after, PAGE):
+            for row in page:
+                due_at = put_right(row, now)
+                if due_at is not None and await self._runs.change(row, Planned(due_at, "active")):
+                    log.warning(
+                        "schedule_put_right", schedule_id=row.id, was_due_at=row.due_at, due_at=due_at
+                    )
+            after = page[-1].id
+            await asyncio.sleep(0)
 
     async def _tried(self, row: ScheduleRow) -> bool:
         """Whether its due time is done with; if not it is tried again a little later."""
@@ -245,7 +265,7 @@ class ScheduleWorker:
         if not await self._runs.skip_run(row, plan, run):
             return
         self._observer.schedule_noted(run)
-        log.warning("schedule_did_not_run", schedule_id=row.id, status=status, code=code, due_at=row.due_at)
+        log.info("schedule_did_not_run", schedule_id=row.id, status=status, code=code, due_at=row.due_at)
         change = Schedule(
             schedule_id=row.id,
             name=row.name,

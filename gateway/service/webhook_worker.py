@@ -13,6 +13,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from contextvars import Context
 
 import structlog
 
@@ -85,7 +86,7 @@ class WebhookWorker:
     def watch(self, session_id: str, events: Sequence[StoredEvent]) -> None:
         """An observer of the bus: quick, and never raises."""
         if self._timer is None and any(event.type in ENQUEUED_WITH for event in events):
-            self._timer = asyncio.get_running_loop().call_later(GATHER, self.look)
+            self._timer = asyncio.get_running_loop().call_later(GATHER, self.look, context=Context())
 
     def look(self) -> None:
         """Something may be due."""

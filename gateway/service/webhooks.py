@@ -48,7 +48,7 @@ class WebhookDestination:
         """Leaves it to the webhook's own tries. Where that is off it is dead and can be replayed; one that is
         deleted gets none."""
         if not await self._results.enqueue_result(schedule, run, address, key):
-            log.warning("schedule_result_not_delivered", schedule_id=schedule.id, code="webhook_not_found")
+            log.info("schedule_result_not_delivered", schedule_id=schedule.id, code="webhook_not_found")
         self._due()
 
 

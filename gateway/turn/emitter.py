@@ -98,7 +98,7 @@ class Emitter:
             batch.sync, batch.can_wait = True, batch.can_wait and can_wait
             batch.message, batch.usage = message or batch.message, usage or batch.usage
             batch.closing = closing
-        self.progress.apply(data, ts, self.iteration, tool_call_id)
+        self.progress.apply(data, self.progress.clock.of(ts), self.iteration, tool_call_id)
         if self._held and self._batch is None:
             self._deliver_held()
 
@@ -130,7 +130,7 @@ class Emitter:
         if kind == "text":
             self.progress.text += text.encode()
             if self.progress.first_text_at is None:
-                self.progress.first_text_at = ts
+                self.progress.first_text_at = self.progress.clock.of(ts)
 
     @contextmanager
     def atomic(self) -> Generator[_Batch]:

@@ -13,6 +13,7 @@ from gateway.events.envelope import EventData, StoredEvent
 from gateway.events.lifecycle import Done, IterationEnd, IterationStart, IterationSuperseded, TurnStart
 from gateway.events.memory_skill_artifact import Skill
 from gateway.events.tool_calls import ApprovalRequest, ApprovalResponse, CallResult, Effect, ToolCall
+from gateway.ids import SteadyClock
 from gateway.messages import Message, Usage, tool_result_block
 from gateway.tools.policy import speaker
 
@@ -80,8 +81,10 @@ class TurnProgress:
     `skills` the written skills that were read and the tools that each allows (None: no limit); `tools_read`
     the names of the tools that answered; `prefix_hash` identifies what the latest iteration had before its
     messages (None: there is none yet, or a prompt generation began since); `first_text_at` is when the first
-    text came that was not superseded."""
+    text came that was not superseded. Its times are of its `clock`, or of events before a process took the
+    turn over."""
 
+    clock: SteadyClock = field(default_factory=SteadyClock, compare=False)
     started_at: int | None = None
     trace_id: str | None = None
     first_text_at: int | None = None

@@ -122,7 +122,9 @@ async def finalize_turn(emitter: Emitter, ending: Ending) -> None:
     if progress.attempt_open:
         text = progress.text.decode()
         emitter.emit(
-            IterationEnd(usage=progress.attempt_usage, duration_ms=max(0, now_ms() - progress.attempt_at)),
+            IterationEnd(
+                usage=progress.attempt_usage, duration_ms=max(0, progress.clock.now() - progress.attempt_at)
+            ),
             message=Message("assistant", [text_block(text)]) if text.strip() else None,
         )
     if progress.unanswered:
@@ -132,13 +134,13 @@ async def finalize_turn(emitter: Emitter, ending: Ending) -> None:
     if ending.error is not None:
         emitter.emit(ending.error)
     emitter.iteration = None
-    now = now_ms()
+    now = progress.clock.of(at := now_ms())
     closing = Closing(
         ending.outcome,
         progress.iteration,
         progress.usage,
         _cost(progress),
-        now,
+        at,
         progress.prefix_hash,
         progress.unreported,
     )

@@ -139,6 +139,8 @@ class Storage:
     signals: Signals
     check: Callable[[], Awaitable[None]]
     """Raises errors.StorageError when it cannot do its work now."""
+    sizes: Callable[[], Awaitable[Mapping[str, int]]]
+    """What the database takes on disk, in bytes, by part: database, wal, memory; or of a server, database."""
     scrub: Callable[[], Awaitable[None]]
     """Frees the bytes of what was removed, where that is the gateway's own file; on a server its VACUUM does.
     Raises errors.StorageError."""
@@ -194,6 +196,7 @@ def storage_on(
         replicas=SoleReplica(database),
         exclusive=LocalExclusive(),
         check=database.check,
+        sizes=database.sizes,
     )
     return replace(
         storage, watch=database.watch, orphans=SqlOrphans(database, database.path.resolve().parent)
@@ -257,6 +260,7 @@ async def storage_on_server(
         replicas=replicas,
         exclusive=exclusive,
         check=database.check,
+        sizes=database.sizes,
     )
     try:
         async with exclusive, Listener(database, storage.bus, database.direct) as listener:
@@ -280,6 +284,7 @@ def _storage_on(
     replicas: Replicas,
     exclusive: Exclusive,
     check: Callable[[], Awaitable[None]],
+    sizes: Callable[[], Awaitable[Mapping[str, int]]],
 ) -> Storage:
     archived = ArchiveReader(blobs)
     database.signals.on("gone", bus.forget)
@@ -328,6 +333,7 @@ def _storage_on(
         bus=bus,
         signals=database.signals,
         check=check,
+        sizes=sizes,
         scrub=database.scrub,
         measured_by=database.measured_by,
         newer_schema=lambda: database.newer_schema,

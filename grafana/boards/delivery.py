@@ -202,6 +202,18 @@ _process = Row(
             {"failed": per_minute("gateway_log_flush_failures_total")},
         ),
         graph(
+            "Database",
+            "What it takes on disk: its file, its write-ahead log, the memories.",
+            "bytes",
+            {legend("gateway_database_part"): "gateway_database_size_bytes{@}"},
+        ),
+        graph(
+            "Free disk",
+            "Of the disk of the data folder. At 0 no turn can be recorded.",
+            "bytes",
+            {legend("instance"): "gateway_disk_free_bytes{@}"},
+        ),
+        graph(
             "Memory",
             "Resident memory of the process.",
             "bytes",

@@ -33,7 +33,7 @@ MCP = {"accept": "application/json, text/event-stream", "mcp-protocol-version": 
 
 @dataclass
 class Place:
-    """Where rights are taken away (`here`), and where what is open is seen (`there`), and who the people are."""
+    """Where rights are taken away (`here`), where what is open is seen (`there`), and who issues tokens."""
 
     here: Client
     there: Client
@@ -488,9 +488,13 @@ async def test_everything_of_an_erased_user_ends_at_once(place: Place) -> None:
         assert b"access_ended" in (await reading)[1]
 
 
+def unheard(_signals: Signals, _sent: object) -> None:
+    """Nothing comes of it."""
+
+
 async def test_what_is_not_told_is_seen_a_little_later(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The signal is lost with the connection that carries it, and what a process had no time to end is left."""
-    monkeypatch.setattr(Signals, "hear", lambda *_: None)
+    """The signal is lost with the connection that carries it, and what a process had no time to end stays."""
+    monkeypatch.setattr(Signals, "hear", unheard)
     key_id, by = await place.key()
     session = await place.session()
     turn = await place.turn(session, by=by)

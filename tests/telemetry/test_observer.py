@@ -175,10 +175,12 @@ def test_decisions_skills_and_steps_have_lines() -> None:
 
 
 def test_whatever_goes_wrong_leaves_a_line() -> None:
-    """Repeated calls and warnings are warnings, errors and failed turns are errors."""
+    """Repeated calls and what an operator can mend are warnings, errors and failed turns are errors. That
+    something was forgotten is nobody's fault."""
     lost = IterationSuperseded(attempt=1, reason="upstream_overloaded", usage=FIRST_USAGE)
     story = Story().begin().ask().notify(lost, iteration=1)
-    story.notify(TurnWarning(code="prompt_truncated", message="MEMORY was cut"))
+    story.notify(TurnWarning(code="prompt_component", message="MEMORY was cut"))
+    story.notify(TurnWarning(code="memory_changed", message="Something was forgotten."))
     story.notify(TurnError(code="upstream_overloaded", message="x" * 9000, retryable=True)).done("failed")
 
     lines = lines_of(story.events)[1:]
@@ -186,11 +188,12 @@ def test_whatever_goes_wrong_leaves_a_line() -> None:
     assert [(line["event"], line["log_level"]) for line in lines] == [
         ("model call repeated", "warning"),
         ("turn warning", "warning"),
+        ("turn warning", "info"),
         ("turn error", "error"),
         ("model call done", "debug"),
         ("turn done", "error"),
     ]
-    assert lines[0]["reason"] == lines[2]["code"] == lines[4]["code"] == "upstream_overloaded"
+    assert lines[0]["reason"] == lines[3]["code"] == lines[5]["code"] == "upstream_overloaded"
 
 
 def test_what_an_endpoint_says_is_told_only_where_content_is() -> None:

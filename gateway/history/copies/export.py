@@ -102,7 +102,7 @@ class Export:
         for_guest: bool = False,
     ) -> None:
         self.moment = moment
-        self._owner = owner
+        self.owner = owner
         self._log = log
         self._sessions = sessions
         self._copies = copies
@@ -163,7 +163,7 @@ class Export:
         refs, written = self.moment.artifacts, set[str]()
         for start in range(0, len(refs), ARTIFACTS_PAGE):
             page = refs[start : start + ARTIFACTS_PAGE]
-            rows = await self._artifacts.those(self._owner, page)
+            rows = await self._artifacts.those(self.owner, page)
             for row in (rows[ref] for ref in page if ref in rows):
                 if row.sha256 in written:
                     yield self._artifact(row)

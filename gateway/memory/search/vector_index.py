@@ -4,6 +4,7 @@ import asyncio
 import math
 from collections import OrderedDict
 from collections.abc import Hashable, Sequence
+from contextvars import Context
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -117,7 +118,9 @@ class VectorIndex:
                 return cached if cached and current else await self._read(viewer, key)
         self._cache.move_to_end(key)
         if cached.state != state and key not in self._refreshing:
-            task = asyncio.create_task(self._refresh(viewer, key), name="vectors of memories")
+            task = asyncio.create_task(
+                self._refresh(viewer, key), name="vectors of memories", context=Context()
+            )
             self._refreshing[key] = task
             task.add_done_callback(lambda _: self._refreshing.pop(key))
         return cached

@@ -17,6 +17,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
+from gateway import __version__
 from gateway.errors import StorageError
 from gateway.storage.data_folder_lock import FolderLock, opening
 from gateway.storage.sqlite_files.file_watch import check_before_opening
@@ -145,8 +146,9 @@ def too_new(name: str, found: Schema, chain: Chain) -> StorageError:
     needed = found.compatible_from or found.revision
     return StorageError(
         f"The database {name} was written by {by} of the gateway (revision {found.revision} of "
-        f"{chain.holds}), and this version ({chain.head}) cannot use it: install that version, or any other "
-        f"with revision {needed} or newer, or restore a backup made before the upgrade.",
+        f"{chain.holds}). This one, version {__version__} (revision {chain.head}), cannot use it: install "
+        f"that version, or any other with revision {needed} or newer, or restore a backup that was made "
+        "before the upgrade.",
         code="database_too_new",
         retryable=False,
     )

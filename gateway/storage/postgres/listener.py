@@ -18,6 +18,7 @@ and nothing ever comes.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextvars import Context
 from functools import partial
 from itertools import groupby
 from types import TracebackType
@@ -145,7 +146,7 @@ class Listener:
 
     def _begin(self, session_id: str) -> None:
         if not self._begun:
-            self._loop.call_later(SOON, self._ask)
+            self._loop.call_later(SOON, self._ask, context=Context())
         self._begun.add(session_id)
 
     def _ask(self) -> None:

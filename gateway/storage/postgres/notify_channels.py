@@ -13,6 +13,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Generator, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import Context
 from typing import Any, Self
 
 import orjson
@@ -73,7 +74,9 @@ class Notifier:
         self._is_asked = True
         if not self._is_busy:
             self._is_busy = True
-            self._loop.call_soon(self._hand_over)  # all that is published in this tick in one
+            self._loop.call_soon(
+                self._hand_over, context=Context()
+            )  # all that is published in this tick in one
 
     async def close(self) -> None:
         """What is being sent is sent."""

@@ -144,6 +144,10 @@ class PostgresDatabase:
         self._check_is_open()
         return await self._loop.run_in_executor(self._searchers, self._search, work, perf_counter())
 
+    async def sizes(self) -> Mapping[str, int]:
+        """Bytes of the whole database on the server."""
+        return {"database": await self.read(_size, snapshot=False)}
+
     async def scrub(self) -> None:
         """Does nothing: the server's VACUUM frees the bytes of what was removed."""
 
@@ -261,3 +265,7 @@ def _use(links: ConnectionPool, threads: ThreadPoolExecutor) -> PoolUse:
     """There are as many threads as connections, so that work waits for a thread."""
     waiting = threads._work_queue.qsize()  # pyright: ignore[reportPrivateUsage] - it is public nowhere
     return PoolUse(links.used, links.idle, waiting)
+
+
+def _size(connection: Connection) -> int:
+    return connection.exec_driver_sql("SELECT pg_database_size(current_database())").scalar_one()

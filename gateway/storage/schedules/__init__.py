@@ -139,6 +139,14 @@ class ScheduleRuns(Protocol):
         """Those with a due time up to `now` and no run under way, by due time and id, behind `after`."""
         ...
 
+    async def ahead(self, of: int, after: str, limit: int) -> Sequence[ScheduleRow]:
+        """Active ones that are due later than that time, by id, behind `after`."""
+        ...
+
+    async def change(self, row: ScheduleRow, planned: Planned) -> bool:
+        """As `Schedules.change`."""
+        ...
+
     async def held_up(self, before: int) -> int:
         """How many have been due since before that time, with a run under way."""
         ...

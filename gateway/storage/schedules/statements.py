@@ -70,6 +70,16 @@ DUE = Prepared(
     .order_by(_due, schedules.c.id)
     .limit(bindparam("limit"))
 )
+AHEAD = Prepared(
+    select(*SCHEDULES.columns)
+    .where(
+        schedules.c.status == literal_column("'active'", Text),
+        _due > bindparam("moment"),
+        schedules.c.id > bindparam("after_id"),
+    )
+    .order_by(schedules.c.id)
+    .limit(bindparam("limit"))
+)
 NOTED = Prepared(select(schedule_runs.c.status).where(_OF_SCHEDULE, _OF_TIME))
 NAMED = Prepared(select(schedules.c.owner, schedules.c.name).where(_ID))
 FAILED = frozenset({"failed", "interrupted", "limit_reached", "missed", "refused"})
@@ -169,6 +179,10 @@ def due(connection: Connection, now: int, after: tuple[int, str], limit: int) ->
     return [SCHEDULES.read(row) for row in found]
 
 
+def ahead(connection: Connection, of: int, after: str, limit: int) -> Sequence[ScheduleRow]:
+    return [SCHEDULES.read(row) for row in AHEAD.all(connection, moment=of, after_id=after, limit=limit)]
+
+
 def held_up(connection: Connection, before: int) -> int:
     return HELD_UP.value(connection, before=before)
 
@@ -259,6 +273,7 @@ class SqlSchedules(Store):
     remove = writes(remove)
     due = reads(due, snapshot=False)
     held_up = reads(held_up, snapshot=False)
+    ahead = reads(ahead, snapshot=False)
     skip_run = writes(skip_run)
     undelivered = reads(undelivered, snapshot=False)
     claim_delivery = writes(claim_delivery)

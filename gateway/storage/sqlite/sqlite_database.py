@@ -3,6 +3,7 @@
 import asyncio
 import errno
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Self
@@ -102,6 +103,11 @@ class SqliteDatabase(SqliteFile):
             await asyncio.to_thread(_reserve, self.path.parent)
             await self.write(lambda connection: connection.exec_driver_sql("PRAGMA user_version = 0").close())
 
+    async def sizes(self) -> Mapping[str, int]:
+        """Bytes of its file, of its write-ahead log, and of the memories' file beside it."""
+        wal, memories = self.path.with_name(f"{self.path.name}-wal"), self.path.with_name("memory.db")
+        return await asyncio.to_thread(_sizes, {"database": self.path, "wal": wal, "memory": memories})
+
     async def scrub(self) -> None:
         """Leaves no byte of what was removed in the file or its write-ahead log: merges the search index,
         some pages in a transaction, and empties the log. Raises errors.StorageError: readers were in the
@@ -183,3 +189,11 @@ def _open(path: Path, readers: int, *, copy: bool) -> tuple[FolderLock, FileWatc
     except StorageError:
         lock.release()
         raise
+
+
+def _sizes(files: Mapping[str, Path]) -> Mapping[str, int]:
+    found: dict[str, int] = {}
+    for part, path in files.items():
+        with suppress(OSError):  # it is not there
+            found[part] = path.stat().st_size
+    return found

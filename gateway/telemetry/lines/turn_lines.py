@@ -21,6 +21,14 @@ log = structlog.get_logger(__name__)
 
 _MAX_MESSAGE_LENGTH = 500
 """Characters. The failure message of an endpoint may quote the prompt at length."""
+OF_OPERATORS = frozenset(
+    {
+        *("artifact_not_kept", "compression_paused", "events_lost", "memory_unavailable"),
+        *("prompt_component", "prompt_too_long", "tool_report"),
+    }
+)
+"""Warnings of turns that an operator can do something about. All others are the user's: something was
+forgotten, a prompt was edited, a limit was reached."""
 _COMPRESSION = ("trigger", "version", "tokens_before", "tokens_after", "cost", "duration_ms")
 
 
@@ -146,7 +154,9 @@ class Lines(TelemetryReader):
                 pass
 
     def warned(self, turn: TurnFacts, data: dict[str, Any]) -> None:
-        _line(turn).warning("turn warning", code=data["code"], message=data["message"][:_MAX_MESSAGE_LENGTH])
+        line = _line(turn)
+        say = line.warning if data["code"] in OF_OPERATORS else line.info
+        say("turn warning", code=data["code"], message=data["message"][:_MAX_MESSAGE_LENGTH])
 
     def failed(self, turn: TurnFacts, data: dict[str, Any]) -> None:
         line = _line(turn).bind(code=data["code"], retryable=data["retryable"])

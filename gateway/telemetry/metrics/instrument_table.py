@@ -125,6 +125,15 @@ SESSIONS_EXPIRED = _counter(
 ERASURES_OPEN = _gauge(
     "gateway.erasures.open", "{person}", "Persons who are to be erased and are not yet: each is refused."
 )
+DATABASE_SIZE = _gauge(
+    "gateway.database.size",
+    "By",
+    "What the database takes on disk: its file, its write-ahead log (wal) and that of the memories, or all "
+    "of it on a server.",
+    (s.DATABASE_PART,),
+)
+DISK_FREE = _gauge("gateway.disk.free", "By", "Free on the disk of the data folder.")
+DISK_SIZE = _gauge("gateway.disk.size", "By", "Of the disk of the data folder.")
 SCHEDULE_RUNS = _counter(
     "gateway.schedule.runs",
     "{run}",

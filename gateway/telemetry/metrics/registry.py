@@ -20,7 +20,12 @@ from gateway.telemetry.metrics.memory_metrics import MemoryMetrics
 from gateway.telemetry.metrics.process_metrics import LogMetrics, LoopMetrics, measured_pools
 from gateway.telemetry.metrics.request_metrics import Requests
 from gateway.telemetry.metrics.schedule_metrics import ScheduleMetrics
-from gateway.telemetry.metrics.stored_metrics import StoredArtifacts, StoredDeliveries, StoredMemories
+from gateway.telemetry.metrics.stored_metrics import (
+    StoredArtifacts,
+    StoredDatabase,
+    StoredDeliveries,
+    StoredMemories,
+)
 from gateway.telemetry.metrics.stream_metrics import Streams
 from gateway.telemetry.metrics.tool_metrics import ToolMetrics
 from gateway.telemetry.metrics.turn_metrics import TurnMetrics
@@ -75,6 +80,7 @@ class MetricsRegistry:
         self.memories = StoredMemories(self.exposition)
         self.artifacts = StoredArtifacts(self.exposition)
         self.deliveries = StoredDeliveries(self.exposition)
+        self.database = StoredDatabase(self.exposition)
         self.schedules = ScheduleMetrics(self.exposition)
         self.limits = LimitMetrics(self.exposition)
         self.streams = Streams(self.exposition, is_kept)

@@ -109,6 +109,24 @@ class StoredDeliveries:
         self._counts = {("pending",): pending, ("dead",): dead}
 
 
+class StoredDatabase:
+    """What the database takes, by its parts, as of the last look of `run`."""
+
+    def __init__(self, exposition: Exposition) -> None:
+        self._sizes: Mapping[Labels, int] = {}
+        exposition.counters.observe(table.DATABASE_SIZE, lambda: self._sizes)
+
+    async def run(self, sizes: Callable[[], Awaitable[Mapping[str, int]]]) -> None:
+        """Measures again and again until it is cancelled. `sizes` are bytes by part."""
+        try:
+            await _count_for_ever(lambda: self._measure(sizes), "database_not_measured")
+        finally:  # as above
+            self._sizes = {}
+
+    async def _measure(self, sizes: Callable[[], Awaitable[Mapping[str, int]]]) -> None:
+        self._sizes = {(part,): size for part, size in (await sizes()).items()}
+
+
 async def _count_for_ever(count: Callable[[], Awaitable[None]], failed: str) -> None:
     while True:
         began = monotonic()

@@ -189,7 +189,7 @@ export interface AuditItem {
   /** `done`, `refused:<code>` or `failed:<code>`. */
   readonly result: string;
   readonly request_id?: string;
-  /** How many equal refusals this stands for. */
+  /** How many equal refusals this stands for, or how many ended. */
   readonly times: number;
 }
 
@@ -1167,6 +1167,8 @@ export interface NewWebhook {
   readonly created_at: number;
   /** Since when nothing is posted: as you, or it, asked. */
   readonly disabled_at?: number;
+  /** Why it is off, where neither you nor its address asked: `key_revoked`. */
+  readonly reason?: string;
   /** In a row, until now. */
   readonly failures: number;
   /** Until when it is left alone after failures. */
@@ -2151,6 +2153,8 @@ export interface WebhookReply {
   readonly created_at: number;
   /** Since when nothing is posted: as you, or it, asked. */
   readonly disabled_at?: number;
+  /** Why it is off, where neither you nor its address asked: `key_revoked`. */
+  readonly reason?: string;
   /** In a row, until now. */
   readonly failures: number;
   /** Until when it is left alone after failures. */

@@ -1,0 +1,63 @@
+"""What storage owes about access that has ended."""
+
+from dataclasses import replace
+
+import pytest
+
+from gateway.storage.ended_access import Held, Overdue
+from gateway.storage.webhooks import Webhook
+from gateway.wiring import Storage
+from tests.contracts.test_api_keys import KEY
+from tests.contracts.test_sign_ins import SIGN_IN
+from tests.storage.writing import OWNER
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_what_has_expired_is_found_until_it_is_ended(storage: Storage) -> None:
+    """A key by its time, a sign-in by its time or as nobody used it."""
+    await storage.keys.add(replace(KEY, expires_at=50), most=5)
+    await storage.sign_ins.add(SIGN_IN, most=5)
+    ended = storage.ended_access
+
+    assert await ended.expired(49, 4) == []
+    assert await ended.expired(50, 4) == [Overdue("key", KEY.id, OWNER)]
+    assert await ended.expired(49, 5) == [Overdue("sign_in", SIGN_IN.digest, OWNER)]
+    await ended.end_key(KEY.id, 50)
+    await ended.end_sign_in(SIGN_IN.digest)
+    assert await ended.expired(500, 500) == []
+
+
+async def test_what_holds_is_told_of_what_is_asked(storage: Storage) -> None:
+    """Neither what has ended, nor what never was."""
+    await storage.keys.add(replace(KEY, expires_at=50), most=5)
+    await storage.keys.add(replace(KEY, id="b" * 16), most=5)
+    await storage.sign_ins.add(SIGN_IN, most=5)
+    asked = Held(frozenset((KEY.id, "b" * 16, "c" * 16)), frozenset((SIGN_IN.digest, "none")))
+
+    assert await storage.ended_access.holds(asked, 49, 4) == Held(
+        frozenset((KEY.id, "b" * 16)), frozenset((SIGN_IN.digest,))
+    )
+    await storage.ended_access.end_key("b" * 16, 9)
+    assert await storage.ended_access.holds(asked, 50, 5) == Held(frozenset(), frozenset())
+
+
+async def test_a_webhook_of_a_key_is_off_with_it_until_it_is_switched_on_with_another(
+    storage: Storage,
+) -> None:
+    """One that was made later with the revoked key is still used."""
+    await storage.keys.add(KEY, most=5)
+    await storage.keys.add(replace(KEY, id="b" * 16), most=5)
+    hook = Webhook("wh_a", OWNER, "https://x.example/", ("turn.finished",), "secret", 5, key_id=KEY.id)
+    await storage.webhooks.add(hook, most=5)
+
+    ended = await storage.ended_access.end_key(KEY.id, 9)
+
+    assert list(ended.webhooks) == ["wh_a"]
+    off = await storage.webhooks.get("wh_a", OWNER)
+    assert (off.disabled_at, off.reason) == (9, "key_revoked")
+    on = await storage.webhooks.switch("wh_a", OWNER, disabled_at=None, key_id="b" * 16)
+    assert (on.disabled_at, on.reason, on.key_id) == (None, None, "b" * 16)
+    assert await storage.ended_access.still_used() == []
+    await storage.webhooks.add(replace(hook, id="wh_b"), most=5)
+    assert await storage.ended_access.still_used() == [Overdue("key", KEY.id, OWNER)]
