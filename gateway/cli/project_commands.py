@@ -39,7 +39,9 @@ def show(project_id: ProjectId, *, url: Url = LOCAL_URL, key: Key = None, as_jso
         print_json(found)
         return
     to_stderr(f"{found['name']} ({found['kind']} {found['id']})")
-    show_table(("User", "Role"), [(each["user"], each["role"]) for each in found["members"]])
+    rows = [(each["user"], each["role"]) for each in found["members"]]
+    rows += [(each["user"], f"{each['role']}, invited") for each in found["invited"]]
+    show_table(("User", "Role"), rows)
 
 
 def create(
@@ -96,19 +98,24 @@ def add(
     print(f"{user} is {role} of {project_id}, if they are new once they accept.")
 
 
-def invitations(*, url: Url = LOCAL_URL, key: Key = None) -> None:
+def invitations(*, url: Url = LOCAL_URL, key: Key = None, as_json: AsJson = False) -> None:
     """Show the projects and households that you are asked into."""
+    from gateway.cli.session_commands import print_json
+    from gateway.cli.terminal import show_table, to_stderr
     from gateway.client import GatewayClient
 
     with GatewayClient(url, key) as client:
-        found = client.invitations()["invitations"]
-    show_table(
-        ("Id", "Kind", "Name", "Role", "By"),
-        [
-            (each["project_id"], each["kind"], each["name"], each["role"], each["invited_by"])
-            for each in found
-        ],
-    )
+        found = client.invitations()
+    rows = [
+        (each["project_id"], each["kind"], each["name"], each["role"], each["invited_by"])
+        for each in found["invitations"]
+    ]
+    if as_json:
+        print_json(found)
+    elif rows:
+        show_table(("Id", "Kind", "Name", "As", "By"), rows)
+    else:
+        to_stderr(f"Nobody asks you into a project at {url}.")
 
 
 def accept(project_id: ProjectId, *, url: Url = LOCAL_URL, key: Key = None) -> None:

@@ -173,7 +173,13 @@ async def test_a_caller_is_told_who_it_is_and_what_it_may_choose(tmp_path: Path,
         forbidden = await client.post("/api/prompts/preview", edits, **{"x-api-key": "another-another-one"})
 
     scopes = ["admin", "artifacts", "chat", "memory", "metrics", "read"]
-    everything = {"tenant": "default", "scopes": scopes, "is_admin": True, "signed_in": False}
+    everything = {
+        "tenant": "default",
+        "scopes": scopes,
+        "is_admin": True,
+        "is_operator": True,
+        "signed_in": False,
+    }
     assert local == everything | {
         "user_id": "local",
         "roles": ["admin"],
@@ -188,6 +194,7 @@ async def test_a_caller_is_told_who_it_is_and_what_it_may_choose(tmp_path: Path,
         "roles": ["member"],
         "scopes": [each for each in scopes if each != "admin"],
         "is_admin": False,
+        "is_operator": False,
     }
     assert (forbidden.status_code, forbidden.json()["error"]["code"]) == (403, "forbidden")
 
