@@ -1,5 +1,5 @@
 """Writes what the code says into docs/command-line.md, docs/events.md, docs/api.md, docs/settings.md,
-docs/observability.md and .env.example, and what README says of each page into llms.txt.
+docs/observability.md, docs/security.md and .env.example, and what README says of each page into llms.txt.
 
 The pages are written by hand down to the line that names their source; the rest is generated. With
 --check nothing is written: it exits 1 and shows the difference where a page is stale.
@@ -20,12 +20,15 @@ from event_words import CODES, EXAMPLES
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
+from gateway.adapters.adapter import switched_on
 from gateway.api.url_table import ENDPOINTS
+from gateway.auth.operations import OPERATIONS
 from gateway.events.contract import EVENT, event_types, json_schema
 from gateway.events.envelope import encode, encode_scope
 from gateway.events.lifecycle import ErrorCode
 from gateway.http.endpoint import Answer, Endpoint
 from gateway.settings import Settings, environment_name
+from gateway.settings.value_types import ADAPTERS
 from gateway.telemetry.metrics.exposition import family_of, prometheus_name
 from gateway.telemetry.metrics.instrument_table import INSTRUMENTS
 
@@ -72,6 +75,21 @@ def api() -> str:
     definitions = _answer_definitions()
     parts += [f"### {name}\n\n{_answer(definitions[name])}" for name in sorted(definitions)]
     return "\n\n".join(parts) + "\n"
+
+
+def operations() -> str:
+    """Every operation with what it needs, and by which doors it is carried out."""
+    adapters = switched_on(ADAPTERS).values()
+    rows = [*ENDPOINTS, *(each for adapter in adapters for each in adapter.endpoints)]
+    table = ["| operation | needs | in the audit | doors |", "|---|---|---|---|"]
+    for name, each in sorted(OPERATIONS.items()):
+        needs = "open" if each.is_open else f"`{each.needs}`" if each.needs is not None else "any"
+        more = ", operator" if each.is_operators else ""
+        action = f"`{each.action}`" if each.action is not None else ""
+        doors = [row for row in rows if name in (row.operation, *row.carries)]
+        shown = ", ".join(f"`{row.method} {row.template}`" for row in doors)
+        table.append(f"| `{name}` | {needs}{more} | {action} | {shown} |")
+    return "\n".join(table) + "\n"
 
 
 def settings() -> str:
@@ -136,6 +154,7 @@ PAGES: dict[str, Callable[[str], str]] = {
     "docs/api.md": lambda found: _by_hand(found, "gateway/api/") + api(),
     "docs/settings.md": lambda found: _by_hand(found, "gateway/settings/settings_table.py") + settings(),
     "docs/observability.md": lambda found: _by_hand(found, "gateway/telemetry/") + metrics(),
+    "docs/security.md": lambda found: _by_hand(found, "gateway/auth/operations.py") + operations(),
     ".env.example": lambda found: environment_example(),
     "llms.txt": lambda found: index(),
 }

@@ -23,7 +23,7 @@ from gateway.api.url_table import ENDPOINTS
 from gateway.errors import GatewayError
 from gateway.http.audit_middleware import Audit
 from gateway.http.conditional_requests import is_known
-from gateway.http.endpoint import OPEN, Endpoint
+from gateway.http.endpoint import Endpoint
 from gateway.http.error_responses import Dialect, on_bug, on_gateway_error, on_http_error
 from gateway.http.middleware import Access, FailureResponses, RequestScope
 from gateway.http.openapi import document
@@ -86,7 +86,7 @@ def build_app(settings: Settings, *, demo: bool = False, tools: Sequence[Functio
 
 def _open(endpoints: Iterable[Endpoint]) -> Iterator[str]:
     """The paths where nobody is asked who they are."""
-    return (each.path for each in endpoints if each.needs is OPEN)
+    return (each.path for each in endpoints if each.does.is_open)
 
 
 def _cors(settings: Settings, adapters: Iterable[Adapter]) -> list[Middleware]:

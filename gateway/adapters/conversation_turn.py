@@ -210,6 +210,7 @@ class _Recorded(Exception):
 async def _give_results(request: ApiRequest, conversation: ClientConversation) -> AskedTurn:
     """Hands the results of the client's tools to their turn."""
     gateway, who = request.gateway, request.principal
+    request.allow("tool_result.give")
     turn = await turn_of_results(request, conversation)
     decided: list[str] = []
     for each in conversation.results:

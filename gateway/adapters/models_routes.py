@@ -65,9 +65,9 @@ def _problem(error: GatewayError, status: int, request_id: str) -> tuple[bytes, 
 ADAPTER = Adapter(
     "/v1/models",
     (
-        Endpoint("GET", "/v1/models", "read", index, {200: (JSON,)}, problem=JSON),
+        Endpoint("GET", "/v1/models", "model.list", index, {200: (JSON,)}, problem=JSON),
         Endpoint(
-            "GET", "/v1/models/{model:path}", "read", one, {200: (JSON,)}, refusals=(404,), problem=JSON
+            "GET", "/v1/models/{model:path}", "model.read", one, {200: (JSON,)}, refusals=(404,), problem=JSON
         ),
     ),
     _problem,

@@ -18,6 +18,7 @@ from gateway.errors import GatewayError
 from gateway.events.contract import json_schema
 from gateway.http.json_types import Reply, json_reply
 from gateway.http.requests import ApiRequest
+from gateway.service.admin_rights import is_operator
 from gateway.supervisor import Supervisor
 
 log = structlog.get_logger(__name__)
@@ -79,7 +80,10 @@ class Caller(Reply):
     scopes: list[Scope]
     has_key: bool = Field(description="Keys are asked for: who has another one is another user.")
     signed_in: bool = Field(description="By the page's sign-in, which can be ended (POST /auth/sign-out).")
-    is_admin: bool = Field(description="May switch skills, change documents and try edits of the prompt.")
+    is_admin: bool = Field(description="Looks after the people of their tenant: its keys, audit, holds.")
+    is_operator: bool = Field(
+        description="Looks after the gateway: may switch skills, change documents, try edits of the prompt."
+    )
     models: list[str] = Field(description="Those that a turn may choose, the default first.")
 
 
@@ -95,6 +99,7 @@ async def me(request: ApiRequest) -> Response:
             has_key=request.app.state.authentication.is_required,
             signed_in=is_signed_in(request.headers),
             is_admin="admin" in who.scopes,
+            is_operator=is_operator(who),
             models=list(settings.models),
         )
     )

@@ -84,6 +84,8 @@ async def create(request: ApiRequest) -> Response:
 async def find(request: ApiRequest) -> Response:
     """Your keys, or for admins everybody's."""
     asked = await request.read_query(KeysQuery)
+    if asked.everybody:
+        request.allow("key.list_all")
     found = await request.gateway.keys.list(request.principal, everybody=asked.everybody)
     return json_reply(KeyList(keys=[KeyReply.of(each) for each in found]))
 

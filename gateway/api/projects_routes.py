@@ -10,7 +10,15 @@ from gateway.errors import InvalidRequest
 from gateway.http.json_types import Body, Reply, json_reply, not_blank
 from gateway.http.requests import ApiRequest
 from gateway.ids import is_user
-from gateway.storage.projects import Member, Membership, ProjectKind, ProjectRole, member_handle
+from gateway.storage.projects import (
+    Invitation,
+    Member,
+    Membership,
+    Project,
+    ProjectKind,
+    ProjectRole,
+    member_handle,
+)
 
 
 def _on_one_line(text: str) -> str:
@@ -80,6 +88,43 @@ class MemberReply(Reply):
         )
 
 
+class InvitedReply(Reply):
+    """Who was asked in and has not answered yet."""
+
+    user: str
+    role: Literal["owner", "editor", "reader"]
+    invited_by: str
+    invited_at: int
+
+
+class InvitationReply(Reply):
+    """A project that you are asked into. Nothing of it is yours before you accept."""
+
+    project_id: str
+    kind: Literal["project", "household"]
+    name: str
+    role: Literal["owner", "editor", "reader"] = Field(description="That you would have.")
+    invited_by: str = Field(description="The user who asks.")
+    invited_at: int
+
+    @classmethod
+    def of(cls, project: Project, asked: Invitation) -> "InvitationReply":
+        return cls(
+            project_id=project.id,
+            kind=project.kind,
+            name=project.name,
+            role=asked.role,
+            invited_by=user_of(asked.invited_by),
+            invited_at=asked.invited_at,
+        )
+
+
+class InvitationList(Reply):
+    """The oldest first, at most 200."""
+
+    invitations: list[InvitationReply]
+
+
 class ProjectList(Reply):
     """The oldest first."""
 
@@ -90,6 +135,7 @@ class ProjectDetails(ProjectReply):
     """With all its members, those that were added first in front."""
 
     members: list[MemberReply]
+    invited: list[InvitedReply] = Field(description="Who has not answered yet, the oldest first.")
 
 
 async def create(request: ApiRequest) -> Response:
@@ -112,9 +158,17 @@ async def read(request: ApiRequest) -> Response:
     projects, project_id = request.gateway.projects, request.path_id("project_id")
     found = ProjectReply.of(await projects.get(request.principal, project_id))
     members = await projects.members(request.principal, project_id)
-    return json_reply(
-        ProjectDetails(**found.model_dump(), members=[MemberReply.of(each) for each in members])
-    )
+    invited = [
+        InvitedReply(
+            user=user_of(each.user_id),
+            role=each.role,
+            invited_by=user_of(each.invited_by),
+            invited_at=each.invited_at,
+        )
+        for each in await projects.invited(request.principal, project_id)
+    ]
+    shown = [MemberReply.of(each) for each in members]
+    return json_reply(ProjectDetails(**found.model_dump(), members=shown, invited=invited))
 
 
 async def rename(request: ApiRequest) -> Response:
@@ -134,16 +188,35 @@ async def delete(request: ApiRequest) -> Response:
 
 
 async def put_member(request: ApiRequest) -> Response:
-    """Adds a user of your tenant, who need not have come yet, or gives a member another role; for owners."""
+    """Invites a user of your tenant, who need not have come yet, or gives a member another role; for owners.
+    Who is invited is a member once they accept."""
     asked = await request.read_body(RoleBody)
     await request.gateway.projects.put_member(request.principal, *_member(request), asked.role)
     return Response(status_code=204)
 
 
 async def remove_member(request: ApiRequest) -> Response:
-    """Removes a member; owners remove anybody, and everybody may leave. Their streams of
-    its sessions end, and what they shared is private again."""
+    """Removes a member, or takes an invitation back; owners remove anybody, and everybody may leave. Their
+    streams of its sessions end, and what they shared is private again."""
     await request.gateway.projects.remove_member(request.principal, *_member(request))
+    return Response(status_code=204)
+
+
+async def find_invitations(request: ApiRequest) -> Response:
+    """The projects and households that you are asked into."""
+    found = await request.gateway.projects.invitations(request.principal)
+    return json_reply(InvitationList(invitations=[InvitationReply.of(*each) for each in found]))
+
+
+async def accept(request: ApiRequest) -> Response:
+    """Makes you a member of a project that you are asked into."""
+    found = await request.gateway.projects.accept(request.principal, request.path_id("project_id"))
+    return json_reply(ProjectReply.of(found))
+
+
+async def decline(request: ApiRequest) -> Response:
+    """Takes an invitation away, as if there had been none."""
+    await request.gateway.projects.decline(request.principal, request.path_id("project_id"))
     return Response(status_code=204)
 
 

@@ -28,6 +28,4 @@ class RotationReply(Reply):
 async def rotate(request: ApiRequest) -> Response:
     """Encrypts a slice of what is stored with the first key; for the operator."""
     asked = await request.read_body(RotateBody)
-    return json_reply(
-        RotationReply.from_row(await request.gateway.secrets.rotate(request.principal, asked.after))
-    )
+    return json_reply(RotationReply.from_row(await request.gateway.secrets.rotate(asked.after)))

@@ -141,7 +141,7 @@ async def snapshot(request: ApiRequest) -> Response:
     """Messages, the open turn, and the cursor from which to follow so that nothing is missed or seen twice. A
     long answer comes in pieces, as it is read: one that breaks off is not whole."""
     shot = await request.gateway.sessions.snapshot(request.principal, request.path_id("session_id"))
-    open_turn = Turn.of(shot.open_turn) if shot.open_turn is not None else None
+    open_turn = Turn.of(shot.open_turn, request.principal) if shot.open_turn is not None else None
     reply = SnapshotReply(messages=[], open_turn=open_turn, as_of_seq=shot.as_of_seq)
     return await messages_reply(request, reply, shot.messages)
 

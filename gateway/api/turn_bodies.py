@@ -6,6 +6,7 @@ from pydantic import AfterValidator, Field
 
 from gateway.api.attachment_body import AttachmentBody
 from gateway.artifacts.attachment_budget import MAX_FILES
+from gateway.auth import Principal
 from gateway.events.session_changes import Rating
 from gateway.http.json_types import Body, Id, Message, Query, Reply, no_nul, not_blank
 from gateway.messages import Usage
@@ -135,11 +136,13 @@ class Turn(Reply):
     feedback: FeedbackReply | None = Field(None, description="What its owner thinks of it.")
 
     @classmethod
-    def of(cls, row: TurnRow) -> "Turn":
+    def of(cls, row: TurnRow, who: Principal) -> "Turn":
+        """As `who` may see it: what a client tells the model is the session's owner's."""
         names = ("cancel_requested", "first_seq", "last_seq", "iterations")
         branch = row.branch if row.status != "accepted" else None
         known = {name: getattr(row, name) or None for name in names}
-        return cls.from_row(row, turn_id=row.id, branch=branch, **known)
+        digest = row.instructions if row.session_owner == who.user_id else None
+        return cls.from_row(row, turn_id=row.id, branch=branch, instructions=digest, **known)
 
 
 class TurnPage(Reply):

@@ -67,7 +67,9 @@ async def regenerate(request: ApiRequest) -> Response:
 
 async def read(request: ApiRequest) -> Response:
     """One turn: its state, where its events are and, once it is done, what it used."""
-    return json_reply(Turn.of(await request.gateway.turns.get(request.principal, *_path_ids(request))))
+    return json_reply(
+        Turn.of(await request.gateway.turns.get(request.principal, *_path_ids(request)), request.principal)
+    )
 
 
 async def read_any(request: ApiRequest) -> Response:
@@ -84,7 +86,7 @@ async def find(request: ApiRequest) -> Response:
     )
     page = rows[: query.limit]
     more = encode_cursor(page[-1].created_at, page[-1].id) if len(rows) > query.limit else None
-    return json_reply(TurnPage(turns=[Turn.of(row) for row in page], next=more))
+    return json_reply(TurnPage(turns=[Turn.of(row, request.principal) for row in page], next=more))
 
 
 async def usage(request: ApiRequest) -> Response:
@@ -106,7 +108,7 @@ async def cancel(request: ApiRequest) -> Response:
     """Stops a turn: its model call and its tools are cancelled, what was written is kept, and `done`
     follows with status cancelled. Stopping a turn that is over changes nothing."""
     turn = await request.gateway.turns.cancel(request.principal, *_path_ids(request))
-    return json_reply(Turn.of(turn), 200 if turn.status == "done" else 202)
+    return json_reply(Turn.of(turn, request.principal), 200 if turn.status == "done" else 202)
 
 
 async def cancel_any(request: ApiRequest) -> Response:
@@ -119,7 +121,7 @@ async def release(request: ApiRequest) -> Response:
     turn that is read, or waits for a decision then, goes on."""
     body = await request.read_body(ReleaseBody)
     turn = await request.gateway.turns.release(request.principal, *_path_ids(request), body.grace_seconds)
-    return json_reply(Turn.of(turn), 200 if turn.status == "done" else 202)
+    return json_reply(Turn.of(turn, request.principal), 200 if turn.status == "done" else 202)
 
 
 async def rate(request: ApiRequest) -> Response:
@@ -130,7 +132,7 @@ async def rate(request: ApiRequest) -> Response:
     turn = await request.gateway.turns.rate(
         request.principal, session_id, turn_id, body.rating, reason=body.reason, of=body.of
     )
-    return json_reply(Turn.of(turn))
+    return json_reply(Turn.of(turn, request.principal))
 
 
 async def _start(

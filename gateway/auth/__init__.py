@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, get_args
 
-from gateway.errors import Forbidden
-
 Scope = Literal["chat", "read", "memory", "artifacts", "admin", "metrics"]
 """What a route needs. chat: turns, sessions, decisions, schedules and webhooks; read: to look at what is
 one's own; memory, artifacts: to change these; admin: what concerns everybody; metrics: /metrics."""
@@ -46,15 +44,6 @@ class Principal:
     def tenant(self) -> str:
         return tenant_of(self.user_id)
 
-    def check(self, scope: Scope) -> None:
-        """Raises errors.Forbidden: they may not; `details` has the scope."""
-        if scope not in self.scopes:
-            raise Forbidden(
-                f"This needs the scope {scope}, which you do not have: yours are "
-                f"{', '.join(sorted(self.scopes)) or 'none'}. An admin can give it to you (docs/users.md).",
-                details={"scope": scope},
-            )
-
 
 def user_id_of(tenant: str, user: str) -> str:
     """The id under which what is a user's is stored. Neither part has a slash: ids have none."""
@@ -75,6 +64,19 @@ def user_of(user_id: str) -> str:
 def scopes_of(roles: Iterable[Role]) -> frozenset[Scope]:
     """What somebody with all of these roles may do."""
     return frozenset[Scope]().union(*(SCOPES_OF[role] for role in roles))
+
+
+def stored_scopes(scopes: frozenset[Scope]) -> str | None:
+    """What is kept of a caller's scopes with what they begin, and goes on without them; None: what a member
+    may, and nothing less."""
+    return None if scopes >= MEMBER_SCOPES else " ".join(sorted(scopes))
+
+
+def scopes_stored(kept: str | None) -> frozenset[Scope]:
+    """The scopes of `stored_scopes`. Never more than a member's: what runs without its caller is no admin."""
+    if kept is None:
+        return MEMBER_SCOPES
+    return frozenset[Scope](scope for scope in MEMBER_SCOPES if scope in kept.split())
 
 
 LOCAL_USER = Principal("local", roles=frozenset(("admin",)), scopes=SCOPES)

@@ -20,10 +20,19 @@ class ClaimMapping:
     objects, as Keycloak's `realm_access.roles`."""
 
     def __init__(
-        self, issuer: str, user: str, tenant: str | None, roles: str, names: Mapping[str, Role]
+        self,
+        issuer: str,
+        user: str,
+        tenant: str | None,
+        roles: str,
+        names: Mapping[str, Role],
+        *,
+        may_be_default: bool = False,
     ) -> None:
-        """`names` are the values of the claim `roles` that give a role; with none everybody is a member."""
+        """`names` are the values of the claim `roles` that give a role; with none everybody is a member.
+        `may_be_default`: the claim `tenant` may name the default tenant, whose admins are the operator."""
         self._issuer, self._user, self._tenant, self._roles = issuer, user, tenant, roles
+        self._may_be_default = may_be_default
         self._names = dict(names)
 
     @classmethod
@@ -35,6 +44,7 @@ class ClaimMapping:
             settings.oidc_tenant_claim,
             settings.oidc_roles_claim,
             roles_by_name(settings.oidc_roles),
+            may_be_default=settings.default_tenant_by_claim,
         )
 
     def principal(self, claims: Mapping[str, Any]) -> Principal:
@@ -42,7 +52,8 @@ class ClaimMapping:
         like as none has a dot.
 
         Raises:
-            NotAuthenticated (token_without_user): no usable user or tenant, or an e-mail address that the
+            NotAuthenticated (tenant_reserved): the operator's tenant, which the claim may not name;
+                (token_without_user): no usable user or tenant, or an e-mail address that the
                 provider has not verified; (no_role): none of their values gives a role.
         """
         user = _at(claims, self._user)
@@ -64,6 +75,13 @@ class ClaimMapping:
         tenant = _at(claims, self._tenant)
         if not isinstance(tenant, str) or not is_id(tenant):
             raise NotAuthenticated(f"{self._tenant} names no tenant.", code="token_without_user")
+        if tenant == DEFAULT_TENANT and not self._may_be_default:
+            # Whoever may choose the name of an organisation would look after all others.
+            raise NotAuthenticated(
+                f"The tenant {DEFAULT_TENANT} is the operator's, and {self._tenant} may not name it: see "
+                "GATEWAY_DEFAULT_TENANT_BY_CLAIM.",
+                code="tenant_reserved",
+            )
         return tenant
 
     def _roles_of(self, claims: Mapping[str, Any]) -> frozenset[Role]:

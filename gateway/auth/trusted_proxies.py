@@ -31,7 +31,9 @@ class TrustedProxies:
             )
         rules = roles_by_name(settings.proxy_roles)
         tenant = self._tenant and self._tenant.lower()
-        self._claims = ClaimMapping("proxy", self._user, tenant, ROLES, rules)
+        self._claims = ClaimMapping(
+            "proxy", self._user, tenant, ROLES, rules, may_be_default=settings.default_tenant_by_claim
+        )
 
     async def knows(self, user_id: str) -> bool:
         """Always: only the proxy has a list of its users."""

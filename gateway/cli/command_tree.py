@@ -71,7 +71,7 @@ def command_tree() -> typer.Typer:
         "projects": (
             "Projects: who shares sessions with whom.",
             (projects.list_, projects.show, projects.create, projects.rename, projects.delete),
-            (projects.add, projects.remove),
+            (projects.add, projects.remove, projects.invitations, projects.accept, projects.decline),
         ),
         "users": (
             "Users: everything about a person, as a file or erased.",

@@ -39,7 +39,9 @@ def show(project_id: ProjectId, *, url: Url = LOCAL_URL, key: Key = None, as_jso
         print_json(found)
         return
     to_stderr(f"{found['name']} ({found['kind']} {found['id']})")
-    show_table(("User", "Role"), [(each["user"], each["role"]) for each in found["members"]])
+    rows = [(each["user"], each["role"]) for each in found["members"]]
+    rows += [(each["user"], f"{each['role']}, invited") for each in found["invited"]]
+    show_table(("User", "Role"), rows)
 
 
 def create(
@@ -88,16 +90,54 @@ def add(
     url: Url = LOCAL_URL,
     key: Key = None,
 ) -> None:
-    """Add a user to a project, or give them another role."""
+    """Invite a user into a project, or give a member another role."""
     from gateway.client import GatewayClient
 
     with GatewayClient(url, key) as client:
         client.put_member(project_id, user, role)
-    print(f"{user} is {role} of {project_id}.")
+    print(f"{user} is {role} of {project_id}, if they are new once they accept.")
+
+
+def invitations(*, url: Url = LOCAL_URL, key: Key = None, as_json: AsJson = False) -> None:
+    """Show the projects and households that you are asked into."""
+    from gateway.cli.session_commands import print_json
+    from gateway.cli.terminal import show_table, to_stderr
+    from gateway.client import GatewayClient
+
+    with GatewayClient(url, key) as client:
+        found = client.invitations()
+    rows = [
+        (each["project_id"], each["kind"], each["name"], each["role"], each["invited_by"])
+        for each in found["invitations"]
+    ]
+    if as_json:
+        print_json(found)
+    elif rows:
+        show_table(("Id", "Kind", "Name", "As", "By"), rows)
+    else:
+        to_stderr(f"Nobody asks you into a project at {url}.")
+
+
+def accept(project_id: ProjectId, *, url: Url = LOCAL_URL, key: Key = None) -> None:
+    """Become a member of a project that you are asked into."""
+    from gateway.client import GatewayClient
+
+    with GatewayClient(url, key) as client:
+        found = client.accept_invitation(project_id)
+    print(f"You are {found['role']} of {found['name']}.")
+
+
+def decline(project_id: ProjectId, *, url: Url = LOCAL_URL, key: Key = None) -> None:
+    """Say no to an invitation."""
+    from gateway.client import GatewayClient
+
+    with GatewayClient(url, key) as client:
+        client.decline_invitation(project_id)
+    print(f"The invitation to {project_id} is gone.")
 
 
 def remove(project_id: ProjectId, user: User, *, url: Url = LOCAL_URL, key: Key = None) -> None:
-    """Remove a user from a project, or leave it yourself."""
+    """Remove a user from a project, take an invitation back, or leave it yourself."""
     from gateway.client import GatewayClient
 
     with GatewayClient(url, key) as client:

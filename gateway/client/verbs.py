@@ -175,6 +175,16 @@ class Verbs(ABC, Generic[Answer]):
     def put_member(self, project_id: str, user: str, role: str) -> Answer:
         return self.ask("PUT", _member(project_id, user), {"role": role})
 
+    def invitations(self) -> Answer:
+        """The projects that the caller is asked into."""
+        return self.ask("GET", "/api/invitations")
+
+    def accept_invitation(self, project_id: str) -> Answer:
+        return self.ask("POST", f"/api/invitations/{quote(project_id, safe='')}/accept")
+
+    def decline_invitation(self, project_id: str) -> Answer:
+        return self.ask("DELETE", f"/api/invitations/{quote(project_id, safe='')}")
+
     def remove_member(self, project_id: str, user: str) -> Answer:
         return self.ask("DELETE", _member(project_id, user))
 

@@ -1,13 +1,14 @@
 """Records what requests do, by the route table: no handler has to."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gateway.auth import DEFAULT_TENANT, Principal
+from gateway.auth.operations import OPERATIONS, Operation
 from gateway.errors import GatewayError
 from gateway.http.endpoint import Endpoint
 from gateway.http.error_responses import refusal
@@ -59,8 +60,8 @@ class Audit:
         try:
             await self._app(scope, receive, recording)
         except BaseException:
-            if not is_recorded and _action(scope):  # it may be done all the same
-                await recorder.record(_entry(scope, "failed:no_answer", Headers()))
+            for operation in () if is_recorded else _audited(scope):  # it may be done all the same
+                await recorder.record(_entry(scope, operation, "failed:no_answer", Headers()))
             raise
 
 
@@ -69,28 +70,35 @@ async def _record(recorder: AuditRecorder, scope: Scope, status: int, headers: H
     principal: Principal | None = scope.get("principal")
     if principal is not None and principal.key_id is not None:
         await recorder.used_key(principal, _address(scope))
-    action = _action(scope)
-    if not action and status not in REFUSED:
-        return
-    result = "done"
-    if status >= 400:
-        result = f"{'refused' if status < 500 else 'failed'}:{scope.get('refused', status)}"
-    await recorder.record(_entry(scope, result, headers), now=result == "done" and _is_of_rights(scope))
+    result, code = "done", scope.get("refused", status if status >= 400 else None)
+    if code is not None:
+        result = f"{'refused' if status < 500 else 'failed'}:{code}"
+    audited = _audited(scope)
+    for operation in audited:
+        await recorder.record(
+            _entry(scope, operation, result, headers), now=result == "done" and _is_of_rights(operation)
+        )
+    if not audited and status in REFUSED:
+        await recorder.record(_entry(scope, None, result, headers))
 
 
-def _action(scope: Scope) -> str | None:
+def _audited(scope: Scope) -> Sequence[Operation]:
+    """What the request does that is audited: what its route is for, and what its handler asked for."""
     endpoint = scope.get("endpoint")
-    return endpoint.action if isinstance(endpoint, Endpoint) else None
+    if not isinstance(endpoint, Endpoint):
+        return ()
+    names = dict.fromkeys((endpoint.operation, *scope.get("operations", ())))
+    return [each for name in names if (each := OPERATIONS[name]).action is not None]
 
 
-def _is_of_rights(scope: Scope) -> bool:
-    endpoint: Endpoint = scope["endpoint"]
-    return endpoint.needs == "admin" or (endpoint.action or "").partition(".")[0] in RIGHTS
+def _is_of_rights(operation: Operation) -> bool:
+    return operation.needs == "admin" or (operation.action or "").partition(".")[0] in RIGHTS
 
 
-def _entry(scope: Scope, result: str, headers: Headers) -> AuditEntry:
+def _entry(scope: Scope, operation: Operation | None, result: str, headers: Headers) -> AuditEntry:
+    """`operation` None: it only reads, or is not known."""
     who: Principal | None = scope.get("principal")
-    action = _action(scope)
+    action = operation.action if operation is not None else None
     kind, id_ = _subject(scope, action, headers) if action else _route(scope)
     return AuditEntry(
         now_ms(),

@@ -1,6 +1,5 @@
 """One row of the URL table."""
 
-import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -10,33 +9,26 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from gateway.auth import Scope as AccessScope
+from gateway.auth.operations import OPERATIONS, Operation, check
 from gateway.http.error_responses import ProblemReply
 from gateway.http.requests import ApiRequest
 
 STREAM = "text/event-stream"
-OPEN = None
-"""What an endpoint needs that answers everybody."""
-READS = ""
-"""The action of an endpoint that changes nothing, whatever its method: it is not audited."""
-_ACTION = re.compile(r"[a-z0-9_]+\.[a-z0-9_]+")
 Answer = type[BaseModel] | str | None
 """A model is JSON, a string is another media type, None has no body."""
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One method of one path. `needs` is the scope that its callers must have, `answers` are its successes,
-    `refusals` the failures worth events apart, `upload` is the media type of a body that is no JSON,
-    `problem` what a refusal looks like.
-
-    `action` is the name in the audit of what it does, as `session.delete`, and stays the same for good. Only
-    a GET may leave it out, which then is not audited: a download of whole sessions has one; any other method
-    that changes nothing has READS."""
+    """One method of one path. `operation` is the name of what it does, by which it is decided who may
+    (`auth.operations`) and under which it is audited; `carries` are others that a request of it may do, each
+    of which its handler asks for (`ApiRequest.allow`). `answers` are its successes, `refusals` the failures
+    worth events apart, `upload` is the media type of a body that is no JSON, `problem` what a refusal looks
+    like."""
 
     method: str
     path: str
-    needs: AccessScope | None
+    operation: str
     handler: Callable[[ApiRequest], Awaitable[Response]]
     answers: Mapping[int, tuple[Answer, ...]]
     body: type[BaseModel] | None = None
@@ -45,21 +37,23 @@ class Endpoint:
     refusals: tuple[int, ...] = ()
     problem: Answer = ProblemReply
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    action: str | None = None
+    carries: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.action is None and self.method != "GET":
+        if unknown := {self.operation, *self.carries} - OPERATIONS.keys():
             raise ValueError(
-                f"{self.method} {self.path} has no action for the audit (READS: it changes nothing)."
+                f"{self.method} {self.path} does {min(unknown)!r}, which auth.operations has not."
             )
-        if self.action and not _ACTION.fullmatch(self.action):
-            raise ValueError(f"{self.action!r} is no action: subject.verb, such as session.delete.")
+
+    @property
+    def does(self) -> Operation:
+        return OPERATIONS[self.operation]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """The route as an ASGI application. What Starlette makes of a function would hold four frames and
         closures more for as long as a stream is open."""
-        if self.needs is not None:
-            scope["principal"].check(self.needs)
+        if not self.does.is_open:
+            check(scope["principal"], self.operation)
         request = ApiRequest(scope, receive, send)
         await request.find_session()
         response = await self.handler(request)

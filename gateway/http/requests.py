@@ -12,6 +12,7 @@ from pydantic.alias_generators import to_camel
 from starlette.requests import Request
 
 from gateway.auth import Principal
+from gateway.auth.operations import check
 from gateway.errors import BodyTooSlow, ClientLeft, InvalidRequest, TooLarge, plain_words
 from gateway.http.json_types import SessionName
 from gateway.ids import is_id
@@ -63,6 +64,17 @@ class ApiRequest(Request):
     def principal(self) -> Principal:
         """Who asks, as the middleware found out."""
         return self.scope["principal"]
+
+    def allow(self, operation: str) -> None:
+        """Asks whether the caller may do that too, beside what the route is for, which has to name it in
+        `Endpoint.carries`; and notes it for the audit. Raises errors.Forbidden."""
+        endpoint = self.scope["endpoint"]
+        if operation not in (endpoint.operation, *endpoint.carries):
+            raise RuntimeError(f"{endpoint.method} {endpoint.path} does not say that it does {operation}.")
+        noted: list[str] = self.scope.setdefault("operations", [])
+        if operation not in noted:
+            noted.append(operation)
+        check(self.principal, operation)
 
     @property
     def dialect(self) -> str | None:

@@ -1,7 +1,8 @@
 """The tool `manage_memory`: what a model may do with the memories of the user it serves."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
@@ -20,10 +21,27 @@ if TYPE_CHECKING:
 NAME = "manage_memory"
 OUT_OF_REACH = "The memory cannot be reached just now. Go on without it, or try again a little later."
 
+NOT_ALLOWED = (
+    "The key or sign-in that this was asked with does not allow to {action} memories. Tell the user that it "
+    "needs the scope memory."
+)
+
 TRUSTS = partial(is_trusted, ())
 """Which tools are trusted without rules."""
 
 Action = Literal["save", "list", "search", "update", "delete", "confirm"]
+OPERATIONS: Mapping[Action, str] = MappingProxyType(
+    {
+        "save": "memory.create",
+        "list": "memory.list",
+        "search": "memory.retrieve",
+        "update": "memory.change",
+        "delete": "memory.delete",
+        "confirm": "memory.confirm",
+    }
+)
+"""What each action is, by the names of `auth.operations`: who calls the tool needs the same rights for it as
+by any other door."""
 
 
 def manage_memory(
@@ -114,6 +132,8 @@ def _made(begin: Callable[[ToolContext], "MemoryCall"]) -> FunctionTool:
             version: The version that you read, to change or delete it only if nobody else did since.
             passage: Of a long one: the number of the passage to list from, the first if absent.
         """
+        if not context.may(OPERATIONS[action]):
+            raise ToolError(NOT_ALLOWED.format(action=action), code="forbidden")
         call = begin(context)
         named = {"content": content, "type": type, "importance": importance, "tags": tags, "pinned": pinned}
         given = {name: value for name, value in named.items() if value is not None}

@@ -63,8 +63,11 @@ class ScheduleEditor:
         self.destinations: dict[str, Destination] = {}
         """By kind: an adapter that results can be delivered to enters itself."""
 
-    async def create(self, owner: str, new: NewSchedule, *, key_id: str | None) -> ScheduleRow:
-        """Its turns count for the limits of the key `key_id` too. Raises errors.InvalidRequest
+    async def create(
+        self, owner: str, new: NewSchedule, *, key_id: str | None, scopes: str | None = None
+    ) -> ScheduleRow:
+        """Its turns count for the limits of the key `key_id` too, and may no more than `scopes`
+        (None: what a member may). Raises errors.InvalidRequest
         (invalid_schedule: it is never due, too often, or for a destination of no known kind),
         errors.NotFound (the session, the webhook), errors.Conflict (too_many_schedules)."""
         now, message = now_ms(), clean_text(new.message).strip()
@@ -89,6 +92,7 @@ class ScheduleEditor:
             due_at,
             destination=new.destination,
             key_id=key_id,
+            scopes=scopes,
         )
         await self._store.add(row, most=self._settings.max_schedules)
         return row

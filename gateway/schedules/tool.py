@@ -107,7 +107,7 @@ def _manage(opened: Open) -> FunctionTool:
             if action == "create":
                 session = None if new_session else context.session_id or None
                 new = NewSchedule(message or "", session, name, at, every, cron, timezone, late, destination)
-                row = await opened().create(context.owner, new, key_id=context.key_id)
+                row = await opened().create(context.owner, new, key_id=context.key_id, scopes=context.scopes)
                 context.emit(changed(row, "created", "model"))
                 return f"Made {row.id}, {row.name}: due {_shown(row)} for the first time."
             return await _act(opened(), action, id or "", context)

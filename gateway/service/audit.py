@@ -184,9 +184,7 @@ class UserAudit:
     async def list(
         self, who: Principal, wanted: AuditFilter, *, before: int | None, limit: int
     ) -> Sequence[StoredEntry]:
-        """The newest first, with what was done in this process before, if that can be stored. Raises
-        errors.Forbidden: they are no admin."""
-        who.check("admin")
+        """The newest first, with what was done in this process before, if that can be stored."""
         if before is None:
             await self._recorder.catch_up()
         return await self._audit.list(who.tenant, wanted, before=before, limit=limit)

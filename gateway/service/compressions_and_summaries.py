@@ -142,8 +142,10 @@ class SessionHistory:
         return await self._deps.sessions.carried(session_id)
 
     async def instructions(self, who: Principal, session_id: str) -> str | None:
-        """Those of its client application, cleaned. Raises errors.NotFound."""
-        await self._session(who, session_id)
+        """Those of its client application, cleaned; None for others than its owner. Raises
+        errors.NotFound."""
+        if (await self._session(who, session_id)).owner != who.user_id:
+            return None
         return await self._deps.sessions.instructions(session_id)
 
     async def summarise(self, who: Principal, session_id: str) -> SummaryRow:

@@ -7,6 +7,7 @@ from gateway.ids import new_project_id, now_ms
 from gateway.service.dependencies import Dependencies
 from gateway.storage.memories import shared_scope
 from gateway.storage.projects import (
+    Invitation,
     Member,
     Membership,
     Project,
@@ -18,7 +19,11 @@ from gateway.storage.turns import TurnRow
 MAX_PROJECTS = 200
 """That one user has made and that are there."""
 MAX_MEMBERS = 200
-"""Of one project."""
+"""Of one project, with those who are invited."""
+MAX_INVITATIONS = 200
+"""That one user is shown."""
+MAX_OPEN_INVITATIONS = 10
+"""Of one user by the same other one, which wait for an answer."""
 ERASED_PROJECT = "erased:project"
 """In its place, should another memory name it."""
 
@@ -51,7 +56,8 @@ class UserProjects:
         return await self._projects.members(project_id, who.user_id)
 
     async def rename(self, who: Principal, project_id: str, name: str) -> Project:
-        """Raises errors.NotFound, errors.Forbidden (not_project_owner)."""
+        """Raises errors.NotFound, errors.Forbidden (not_project_owner), errors.Conflict (legal_hold): on a
+        member."""
         return await self._projects.rename(project_id, name, by=who.user_id)
 
     async def delete(self, who: Principal, project_id: str) -> None:
@@ -68,11 +74,30 @@ class UserProjects:
         await forget_project_memories(self._deps, project_id)
 
     async def put_member(self, who: Principal, project_id: str, user: str, role: ProjectRole) -> None:
-        """Adds a user of the caller's tenant, who need not have come yet, or gives them another role: turns
-        of who only reads from now on end in sessions of others. Raises errors.NotFound, errors.Forbidden
-        (not_project_owner), errors.Conflict (last_owner, too_many_members)."""
-        member = Member(project_id, user_id_of(who.tenant, user), role, who.user_id, now_ms())
-        await self._stop(await self._projects.put_member(member, most=MAX_MEMBERS))
+        """Invites a user of the caller's tenant, who need not have come yet, or gives a member another role:
+        turns of who only reads from now on end in sessions of others. Raises errors.NotFound,
+        errors.Forbidden (not_project_owner), errors.Conflict (last_owner, too_many_members,
+        too_many_invitations)."""
+        asked = Invitation(project_id, user_id_of(who.tenant, user), role, who.user_id, now_ms())
+        await self._stop(
+            await self._projects.put_member(asked, most=MAX_MEMBERS, most_open=MAX_OPEN_INVITATIONS)
+        )
+
+    async def invited(self, who: Principal, project_id: str) -> Sequence[Invitation]:
+        """Who has not answered yet. Raises errors.NotFound."""
+        return await self._projects.invited(project_id, who.user_id)
+
+    async def invitations(self, who: Principal) -> Sequence[tuple[Project, Invitation]]:
+        """What the caller has not answered yet, the oldest first, at most MAX_INVITATIONS."""
+        return await self._projects.invitations(who.user_id, limit=MAX_INVITATIONS)
+
+    async def accept(self, who: Principal, project_id: str) -> Membership:
+        """The caller becomes a member. Raises errors.NotFound (invitation_not_found)."""
+        return await self._projects.accept(project_id, who.user_id, now_ms())
+
+    async def decline(self, who: Principal, project_id: str) -> None:
+        """Raises errors.NotFound (invitation_not_found)."""
+        await self._projects.decline(project_id, who.user_id)
 
     async def remove_member(self, who: Principal, project_id: str, user: str) -> None:
         """Removes a member, who may be the caller: their turns in its sessions and their streams end, and

@@ -16,7 +16,7 @@ from typing import Literal, Protocol
 
 import structlog
 
-from gateway.auth import Principal
+from gateway.auth import Principal, scopes_stored, stored_scopes
 from gateway.backlog import Failures
 from gateway.cancellation_shield import finish
 from gateway.errors import GatewayError, LimitReached, NotFound, QueueFull, RequestRefused, StorageError
@@ -64,7 +64,12 @@ class UserSchedules:
         self._events = events
 
     async def create(self, who: Principal, new: NewSchedule) -> ScheduleRow:
-        return await self._told(await self._schedules.create(who.user_id, new, key_id=who.key_id), "created")
+        return await self._told(
+            await self._schedules.create(
+                who.user_id, new, key_id=who.key_id, scopes=stored_scopes(who.scopes)
+            ),
+            "created",
+        )
 
     def preview(self, new: NewSchedule) -> Sequence[int]:
         return self._schedules.preview(new)
@@ -224,7 +229,7 @@ class ScheduleWorker:
             client_message_id=f"{row.id}-{row.due_at}",
             on_conflict="queue",
         )
-        who = Principal(row.owner, DIALECT, key_id=row.key_id)
+        who = Principal(row.owner, DIALECT, scopes=scopes_stored(row.scopes), key_id=row.key_id)
         new = new_turn(self._deps, who, request)
         return replace(new, charges=self._limits.charges(who, new.model, new.input))
 

@@ -12,7 +12,7 @@ from gateway.history.tokens import block_tokens, message_tokens, overhead_of, to
 from gateway.history.transcript import messages_for_model, user_message
 from gateway.messages import Block, Message, ToolSpec
 from gateway.prompt.sent_report import SentBlock, SentMessage, SentPart, SentPrompt, SentTool
-from gateway.prompt.system_prompt import Prefix, Section
+from gateway.prompt.system_prompt import CLIENT, Prefix, Section
 from gateway.service.dependencies import Dependencies
 from gateway.service.session_access import owner_of
 from gateway.storage.messages import History, StoredMessage
@@ -55,7 +55,8 @@ class SentPrompts:
         self._deps = deps
 
     async def of_turn(self, who: Principal, session_id: str, turn_id: str) -> SentPrompt:
-        """Raises errors.NotFound, errors.ArchiveDamaged, errors.StorageError."""
+        """To others than the session's owner without the instructions of client applications. Raises
+        errors.NotFound, errors.ArchiveDamaged, errors.StorageError."""
         deps = self._deps
         owner = await owner_of(deps.projects, who, session_id)
         turn = await deps.turns.get(session_id, turn_id, owner)
@@ -69,6 +70,7 @@ class SentPrompts:
         if sizes.own and sizes.own[-1].role == "assistant" and turn.status == "done":
             sizes.own.pop()  # the answer, which was not sent
         own = [_message(each) for each in sizes.own[:MAX_MESSAGES]]
+        hidden = {CLIENT} if owner != who.user_id else set[str]()
         return SentPrompt(
             session_id=session_id,
             turn_id=turn_id,
@@ -78,9 +80,11 @@ class SentPrompts:
             prefix_hash=sent_hash,
             exact=exact,
             parts=[
-                SentPart.beside(each, True if exact else _is_same(each, sent)) for each in prefix.sections
+                SentPart.beside(each, True if exact else _is_same(each, sent))
+                for each in prefix.sections
+                if each.name not in hidden
             ],
-            gone={name: digest for name, digest in sent.items() if name not in _names(prefix)},
+            gone={name: digest for name, digest in sent.items() if name not in _names(prefix) | hidden},
             tools=[SentTool(name=each.name, tokens=overhead_of((), (each,))) for each in prefix.tools],
             summary_tokens=tokens_of([user_message(render(summary.summary, summary))]) if summary else 0,
             earlier_messages=sizes.earlier if own else 0,

@@ -75,6 +75,7 @@ class SessionRecords:
             copies=deps.copies,
             artifacts=deps.artifacts,
             contents=deps.artifact_store.stream,
+            for_guest=owner != who.user_id,
         )
 
     async def export(self, exporting: Export) -> AsyncGenerator[bytes]:

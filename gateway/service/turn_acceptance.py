@@ -8,7 +8,7 @@ from dataclasses import replace
 from gateway.artifacts.artifact_store import Origin
 from gateway.artifacts.attached_files import Upload
 from gateway.artifacts.content import plain_name
-from gateway.auth import Principal
+from gateway.auth import Principal, stored_scopes
 from gateway.errors import Conflict, GatewayError, InvalidRequest, NotFound, TooLarge
 from gateway.ids import new_turn_id, now_ms
 from gateway.messages import Attached
@@ -52,6 +52,7 @@ def new_turn(deps: Dependencies, who: Principal, request: TurnRequest) -> NewTur
         mark=request.mark,
         dialect=who.dialect,
         key_id=who.key_id,
+        scopes=stored_scopes(who.scopes),
     )
 
 

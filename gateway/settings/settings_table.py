@@ -129,6 +129,11 @@ class Settings(BaseSettings):
     oidc_tenant_claim: str | None = Field(
         None, description="Claim that names the user's tenant; absent: all are in the tenant default."
     )
+    default_tenant_by_claim: bool = Field(
+        False,
+        description="Whether the tenant's claim, or a proxy's header, may say default. Admins there are the "
+        "operator's: only where nobody but you names the organisations.",
+    )
     oidc_roles_claim: str = Field(
         "groups",
         min_length=1,

@@ -169,7 +169,8 @@ Index("outbox_by_session", outbox.c.session_id, outbox.c.number)
 # `instructions` is the digest of those that the turn has; '': none; NULL while it waits: those that the turn
 # before it will have. `client_tools` is the digest of the tools that came with it. `mark` is a hash of
 # all that its client had sent of the conversation, where it sends that each time. `dialect` names the adapter
-# by which it was asked for; NULL: none. `key_id` is the key. `feedback` is what its owner
+# by which it was asked for; NULL: none. `key_id` is the key, `scopes` what it allows, where
+# that is less than a member may. `feedback` is what its owner
 # thinks of it, as JSON (see `Feedback`).
 turns = Table(
     "turns",
@@ -204,6 +205,7 @@ turns = Table(
     Column("mark", Text),
     Column("dialect", Text),
     Column("key_id", Text),
+    Column("scopes", Text),
     Column("feedback", Text),
 )
 _running = text("status = 'running'")
@@ -529,6 +531,7 @@ schedules = Table(
     Column("reason", Text),
     Column("destination", Text),
     Column("key_id", Text),
+    Column("scopes", Text),
 )
 Index("schedules_by_owner", schedules.c.owner, schedules.c.created_at, schedules.c.id)
 _due = text("due_at IS NOT NULL")
@@ -701,6 +704,22 @@ Index(
     project_members.c.user_id,
     project_members.c.added_at,
     project_members.c.project_id,
+)
+# Who was asked into a project and has not answered yet: nothing of it is theirs.
+project_invitations = Table(
+    "project_invitations",
+    metadata,
+    Column("project_id", Text, primary_key=True, nullable=False),
+    Column("user_id", Text, primary_key=True, nullable=False),
+    Column("role", Text, nullable=False),
+    Column("invited_by", Text, nullable=False),
+    Column("invited_at", BigInteger, nullable=False),
+)
+Index(
+    "project_invitations_by_user",
+    project_invitations.c.user_id,
+    project_invitations.c.invited_at,
+    project_invitations.c.project_id,
 )
 
 # Random bits that the gateways of this database have in common (see `Installation`).

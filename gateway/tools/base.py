@@ -41,8 +41,9 @@ class ToolContext:
     words of the user. `found` gives the memories that were found for the message, by id with what was shown.
     `owner` is who sent the message, with the key `key_id`. `is_shared`: the members of its project read the
     session; `host` is whose it is where that is somebody else, whose artifacts are read then, as far as the
-    session uses them.
-    `ask` puts a question with yes or no to the user, where a client can.
+    session uses them. `ask` puts a question with yes or no to the user, where a client can. `may` is whether
+    the key or sign-in that this was asked with allows an operation, by its name in `auth.operations`;
+    `scopes` are what it allows as they are stored, None: what a member may.
     """
 
     session_id: str
@@ -64,6 +65,8 @@ class ToolContext:
     key_id: str | None = None
     host: str | None = None
     ask: Callable[[str], Awaitable[bool]] | None = None
+    may: Callable[[str], bool] = lambda _: True
+    scopes: str | None = None
 
     @property
     def trace_headers(self) -> dict[str, str]:

@@ -3,17 +3,21 @@
 import asyncio
 import traceback
 from collections.abc import Sequence
+from functools import partial
 from time import monotonic
 from typing import Any
 
 import orjson
 import structlog
 
+from gateway.auth import scopes_stored, tenant_of
+from gateway.auth.operations import OPERATIONS
 from gateway.errors import BadArguments, StorageError, ToolError, ToolTimedOut
 from gateway.events.content import Retrieval
 from gateway.events.envelope import EventData
 from gateway.events.lifecycle import TurnWarning
 from gateway.events.tool_calls import CallResult, ResultStatus
+from gateway.storage.turns import TurnRow
 from gateway.tools.arguments import check_arguments
 from gateway.tools.base import Tool, ToolContext, ToolOutput
 from gateway.tools.policy import is_trusted
@@ -127,7 +131,8 @@ def _report(turn: TurnContext, result: CallResult, problems: Sequence[str], call
     """Warns of reports of the tool that could not be used; hands its suggestions to the memory."""
     for problem in problems:
         turn.emit(TurnWarning(code="tool_report", message=f"{result.name}: {problem}"), tool_call_id=call_id)
-    if result.memory_writes and not turn.row.is_shared:  # others would read what they meet
+    # Of a shared session others would read what they meet.
+    if result.memory_writes and not turn.row.is_shared and _may(turn.row, "memory.write"):
         row = turn.row
         rules = turn.settings.trusted_tools
         trusted = all(is_trusted(rules, name) for name in (result.name, *turn.progress.tools_read))
@@ -162,7 +167,15 @@ def _context(turn: TurnContext, call_id: str) -> ToolContext:
         is_shared=row.is_shared,
         key_id=row.key_id,
         host=row.host,
+        may=partial(_may, row),
+        scopes=row.scopes,
     )
+
+
+def _may(row: TurnRow, operation: str) -> bool:
+    """What is looked up for the answer needs no scope of its own: the prompt has it as well."""
+    asked = OPERATIONS[operation]
+    return asked.needs == "read" or asked.allows(scopes_stored(row.scopes), tenant_of(row.owner))
 
 
 def _places(error: BaseException) -> list[str]:

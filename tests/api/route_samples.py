@@ -8,12 +8,15 @@ import re
 import secrets
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
+from urllib.parse import quote
 
 from pydantic import BaseModel
 
 from gateway.adapters.adapter import switched_on
 from gateway.api.url_table import ENDPOINTS
+from gateway.auth import Scope
+from gateway.auth.operations import OPERATIONS
 from gateway.http.endpoint import Endpoint
 from gateway.settings.value_types import ADAPTERS
 
@@ -23,10 +26,13 @@ KINDS: Mapping[str, str] = {
     "artifact": "ART-0000000000",
     "call": "toolu_" + "0" * 24,
     "client_call": "client_" + "0" * 24,
+    "invitation": "p_" + "1" * 32,
+    "invitation_2": "p_" + "2" * 32,
     "key": "0" * 16,
     "member": "mia",
     "memory": "m_" + "0" * 16,
     "memory_2": "m_" + "1" * 16,
+    "memory_3": "m_" + "2" * 16,
     "parked": "t_" + "1" * 32,
     "parked_session": "s_" + "1" * 32,
     "project": "p_" + "0" * 32,
@@ -37,6 +43,7 @@ KINDS: Mapping[str, str] = {
     "turn": "t_" + "0" * 32,
     "user": "nobody",
     "waiting": "t_" + "2" * 32,
+    "waiting_response": "resp_t_" + "2" * 32,
     "waiting_session": "s_" + "2" * 32,
     "webhook": "wh_" + "0" * 16,
 }
@@ -67,7 +74,10 @@ OF_ROUTES: Mapping[str, Mapping[str, str]] = {
         "turn_id": "waiting",
         "tool_call_id": "client_call",
     },
+    "/invitations/{project_id}": {"project_id": "invitation"},
+    "/invitations/{project_id}/accept": {"project_id": "invitation_2"},
     "/members/{user}": {"user": "member"},
+    "/v1/responses/{response_id}/cancel": {"response_id": "waiting_response"},
     "/erase": {"memory_id": "memory_2"},
     "/users/{user}/export": {"user": "user"},
     "/users/{user}/erasure": {"user": "user"},
@@ -148,6 +158,146 @@ MORE: Mapping[str, Mapping[str, Any]] = {
 }
 """What it has beside that: {kind} is an id."""
 QUERIES: Mapping[str, Mapping[str, str]] = {"EventsQuery": {"follow": "0"}, "ReplayQuery": {"speed": "max"}}
+_APPROVAL = {"approve": True}
+_CALL = "{parked}:{call}"
+_CLIENT_CALL = "{waiting}:{client_call}"
+_ASKED = {"id": "m1", "role": "user", "content": "/say hi"}
+_ANSWERED = {"id": "{turn}-1", "role": "assistant", "content": "hi"}
+_TOOL_MESSAGE = {"id": "m2", "role": "tool", "toolCallId": _CLIENT_CALL, "content": "here"}
+_AG_UI = {"runId": "r", "state": {}, "tools": [], "context": [], "forwardedProps": {}}
+
+
+def _mcp(method: str, **params: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+
+
+def _memory(**arguments: Any) -> dict[str, Any]:
+    return _mcp("tools/call", name="manage_memory", arguments=arguments)
+
+
+def _a2a(method: str, **params: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+
+
+def _a2a_message(*parts: Mapping[str, Any], **more: str) -> dict[str, Any]:
+    return _a2a("SendMessage", message={"messageId": "m1", "role": "ROLE_USER", "parts": [*parts], **more})
+
+
+CARRIED: Mapping[tuple[str, str], Mapping[str, Any]] = {
+    ("/a2a", "approval.decide"): _a2a_message(
+        {"data": {"approvals": [{"id": "{call}", "approved": True}]}}, taskId="{parked}"
+    ),
+    ("/a2a", "event.read"): _a2a("SubscribeToTask", id="{parked}"),
+    ("/a2a", "turn.cancel"): _a2a("CancelTask", id="{parked}"),
+    ("/a2a", "turn.read"): _a2a("GetTask", id="{turn}"),
+    ("/a2a", "turn.start"): _a2a_message({"text": "/say hi"}, contextId="{session}"),
+    ("/ag-ui", "approval.decide"): {
+        **_AG_UI,
+        "threadId": "{parked_session}",
+        "messages": [],
+        "resume": [{"interruptId": _CALL, "status": "resolved", "payload": {"approved": True}}],
+    },
+    ("/ag-ui", "tool_result.give"): {
+        **_AG_UI,
+        "threadId": "{waiting_session}",
+        "messages": [_ASKED, _TOOL_MESSAGE],
+    },
+    ("/ag-ui", "turn.read"): {**_AG_UI, "threadId": "{session}", "messages": [_ASKED, _ANSWERED]},
+    ("/ai-sdk/chat", "approval.decide"): {
+        "id": "{parked_session}",
+        "messages": [
+            {
+                "id": "{parked}",
+                "role": "assistant",
+                "parts": [
+                    {
+                        "type": "dynamic-tool",
+                        "toolName": "send",
+                        "toolCallId": "{call}",
+                        "state": "approval-responded",
+                        "providerExecuted": True,
+                        "approval": {"id": _CALL, "approved": True},
+                    }
+                ],
+            }
+        ],
+    },
+    ("/ai-sdk/chat", "tool_result.give"): {
+        "id": "{waiting_session}",
+        "messages": [
+            {
+                "id": "{waiting}",
+                "role": "assistant",
+                "parts": [
+                    {
+                        "type": "dynamic-tool",
+                        "toolName": "locate",
+                        "toolCallId": "{client_call}",
+                        "state": "output-available",
+                        "output": "here",
+                    }
+                ],
+            }
+        ],
+    },
+    ("/ai-sdk/chat", "turn.regenerate"): {
+        "id": "{session}",
+        "messages": MESSAGES,
+        "trigger": "regenerate-message",
+        "messageId": "{turn}",
+    },
+    ("/mcp", "approval.decide"): _mcp(
+        "tools/call",
+        name="chat",
+        arguments={},
+        requestState="{parked}",
+        inputResponses={"{call}": {"action": "accept", "content": _APPROVAL}},
+    ),
+    ("/mcp", "memory.change"): _memory(action="update", id="{memory}", importance=5),
+    ("/mcp", "memory.confirm"): _memory(action="confirm", id="{memory}"),
+    ("/mcp", "memory.create"): _memory(action="save", content="The sky is blue."),
+    ("/mcp", "memory.delete"): _memory(action="delete", id="{memory_3}"),
+    ("/mcp", "memory.list"): _memory(action="list", id="{memory}"),
+    ("/mcp", "memory.read"): _mcp("resources/read", uri="memory:///{memory}"),
+    ("/mcp", "memory.retrieve"): _memory(action="search", search="quetzal"),
+    ("/mcp", "message.list"): _mcp("resources/read", uri="session:///{session}"),
+    ("/mcp", "session.list"): _mcp("resources/list"),
+    ("/mcp", "turn.read"): _mcp("tools/call", name="chat", arguments={"session_id": "{session}"}),
+    ("/mcp", "turn.start"): _mcp(
+        "tools/call", name="chat", arguments={"session_id": "{session}", "message": "/say hi"}
+    ),
+    ("/v1/chat/completions", "tool_result.give"): {
+        "model": "demo",
+        "messages": [MESSAGE, {"role": "tool", "tool_call_id": _CLIENT_CALL, "content": "here"}],
+    },
+    ("/v1/messages", "tool_result.give"): {
+        "model": "demo",
+        "max_tokens": 100,
+        "messages": [
+            MESSAGE,
+            {
+                "role": "user",
+                "content": [{"type": "tool_result", "tool_use_id": _CLIENT_CALL, "content": "here"}],
+            },
+        ],
+    },
+    ("/v1/responses", "approval.decide"): {
+        "model": "demo",
+        "input": [{"type": "mcp_approval_response", "approval_request_id": _CALL, "approve": True}],
+    },
+    ("/v1/responses", "tool_result.give"): {
+        "model": "demo",
+        "input": [{"type": "function_call_output", "call_id": _CLIENT_CALL, "output": "here"}],
+    },
+    ("/v1/responses/{response_id}/cancel", "turn.read"): {},
+}
+"""How a route is asked to do what it carries beside its own operation, by its path."""
+CARRIED_PARAMETERS: Mapping[tuple[str, str], Mapping[str, str]] = {
+    ("/v1/responses/{response_id}/cancel", "turn.read"): {"response_id": "{response}"},
+}
+CARRIED_QUERIES: Mapping[tuple[str, str], Mapping[str, str]] = {
+    ("/api/keys", "key.list_all"): {"everybody": "true"},
+}
 UPLOADS: Mapping[str, bytes] = {"application/x-ndjson": b"{}\n", "application/octet-stream": b"text"}
 
 
@@ -162,9 +312,11 @@ class Unsampled(AssertionError):
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A request of a route; `field` is the id in its body or query that it is about."""
+    """A request of a route for an `operation`, its own or one that it carries; `field` is the id in its body
+    or query that it is about."""
 
     route: Endpoint
+    operation: str
     field: str | None
     parameters: Mapping[str, str]
     query: Mapping[str, Any]
@@ -172,7 +324,19 @@ class Case:
 
     @property
     def name(self) -> str:
-        return f"{self.route.method} {self.route.template}" + (f" with {self.field}" if self.field else "")
+        more = f" with {self.field}" if self.field else ""
+        return f"{self.operation} by {self.route.method} {self.route.template}{more}"
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """The scopes that the caller must have, all of them."""
+        asked = (self.route.does, OPERATIONS[self.operation])
+        return frozenset(each.needs for each in asked if each.needs is not None)
+
+    def is_allowed(self, scopes: frozenset[str], tenant: str) -> bool:
+        """As the table has it, for somebody who is known."""
+        asked = (self.route.does, OPERATIONS[self.operation])
+        return all(each.allows(cast("frozenset[Scope]", scopes), tenant) for each in asked)
 
     @property
     def kinds(self) -> frozenset[str]:
@@ -180,10 +344,15 @@ class Case:
         text = str([self.parameters, self.query, self.body])
         return frozenset(kind for kind in KINDS if f"{{{kind}}}" in text)
 
+    def is_begun(self, scopes: frozenset[str], tenant: str) -> bool:
+        """Whether the route itself lets them in."""
+        return self.route.does.allows(cast("frozenset[Scope]", scopes), tenant)
+
     def request(self, ids: Mapping[str, str]) -> dict[str, Any]:
         """The arguments of an HTTP client's `request`, with these ids by their kinds."""
         path = self.route.template.format(**self.parameters)
-        made: dict[str, Any] = {"method": self.route.method, "url": _with(ids, path)}
+        in_path = {kind: quote(id_, safe="") for kind, id_ in ids.items()}
+        made: dict[str, Any] = {"method": self.route.method, "url": _with(in_path, path)}
         made["params"] = _with(ids, dict(self.query))
         if self.body is not None:
             return made | {"json": _with(ids, dict(self.body))}
@@ -198,14 +367,32 @@ def cases(route: Endpoint) -> Iterator[Case]:
     parameters = {name: _parameter(route, name) for name in _names(route.template)}
     query = QUERIES.get(route.query.__name__, {}) if route.query else {}
     body = _body(route, route.body) if route.body else None
-    yield Case(route, None, parameters, query, body)
+    yield Case(route, route.operation, None, parameters, query, body)
+    for operation in route.carries:
+        if operation != route.operation:
+            yield _carried(route, operation, parameters, query)
     if route.query is not None:
         for field, value in _ids(route, route.query):
-            yield Case(route, field, parameters, {**query, field: value}, body)
+            yield Case(route, route.operation, field, parameters, {**query, field: value}, body)
     if route.body is not None and body is not None:
         for field, value in _ids(route, route.body):
             if field not in body:
-                yield Case(route, field, parameters, query, {**body, field: value})
+                yield Case(route, route.operation, field, parameters, query, {**body, field: value})
+
+
+def _carried(
+    route: Endpoint, operation: str, parameters: Mapping[str, str], query: Mapping[str, Any]
+) -> Case:
+    where = (route.path, operation)
+    if where in CARRIED_QUERIES:
+        return Case(route, operation, None, parameters, CARRIED_QUERIES[where], None)
+    if where not in CARRIED:
+        raise Unsampled(
+            f"{route.method} {route.path} carries {operation}: say in CARRIED of tests/api/route_samples.py "
+            "how it is asked to."
+        )
+    parameters = CARRIED_PARAMETERS.get(where, parameters)
+    return Case(route, operation, None, parameters, query, CARRIED[where] if route.body else None)
 
 
 def _names(template: str) -> Iterator[str]:
@@ -267,7 +454,7 @@ def _with(ids: Mapping[str, str], value: Any) -> Any:
             value = value.replace(f"{{{kind}}}", id_)
         return value
     if isinstance(value, dict):
-        return {name: _with(ids, each) for name, each in value.items()}
+        return {_with(ids, name): _with(ids, each) for name, each in value.items()}
     if isinstance(value, list):
         return [_with(ids, each) for each in value]
     return value

@@ -38,6 +38,8 @@ class Team:
     async def put(self, user: str, role: str) -> None:
         path = f"/api/projects/{self.project}/members/{user}"
         assert (await self.ask("ada", "PUT", path, {"role": role})).status_code == 204
+        accepted = await self.ask(user, "POST", f"/api/invitations/{self.project}/accept")
+        assert accepted.status_code in {200, 404}, accepted.text  # 404: they are in already
 
     async def remove(self, user: str, by: str = "ada") -> None:
         path = f"/api/projects/{self.project}/members/{user}"

@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-from functools import partial
 from pathlib import Path
 
 import httpx2
@@ -11,7 +10,8 @@ import pytest
 
 from gateway.adapters.adapter import switched_on
 from gateway.api.url_table import ENDPOINTS
-from gateway.http.endpoint import READS, Endpoint
+from gateway.auth.operations import OPERATIONS
+from gateway.http.endpoint import Endpoint
 from gateway.settings.value_types import ADAPTERS
 from tests.harness import Client, running_gateway, settings_for
 
@@ -29,20 +29,26 @@ async def test_the_openapi_document_lists_every_route(client: Client) -> None:
 
 
 def test_a_route_that_changes_something_has_an_action_for_the_audit() -> None:
-    """The table does not load without one, so that nothing is left out by mistake; READS has to be said."""
-    row = partial(Endpoint, path="/api/things", needs="chat", handler=ROWS[0].handler, answers={})
+    """Each names an operation of the table, and those of other methods than GET are audited but for these,
+    which only read, or say by each message what they do."""
+    with pytest.raises(ValueError, match=r"GET /api/things does 'thing.read', which"):
+        Endpoint("GET", "/api/things", "thing.read", ROWS[0].handler, {})
 
-    for method in ("POST", "PUT", "PATCH", "DELETE"):
-        with pytest.raises(ValueError, match=f"{method} /api/things has no action"):
-            row(method)
-    with pytest.raises(ValueError, match="no action: subject"):
-        row("POST", action="Thing created")
-    assert [row("GET").action, row("POST", action=READS).action] == [None, READS]
-    assert {each.action for each in ROWS if each.method != "GET"} >= {
-        "session.delete",
-        "approval.decide",
-        READS,
+    silent = {each.operation for each in ROWS if each.method != "GET" and each.does.action is None}
+
+    assert silent == {
+        *("a2a.call", "event.read", "mcp.call", "memory.control", "memory.retrieve", "prompt.try_edits"),
+        *("schedule.preview", "token.count"),
     }
+
+
+def test_every_operation_has_a_door_and_is_named_as_the_audit_wants() -> None:
+    """One that no route carries would be a right that nobody can use."""
+    carried = {name for each in ROWS for name in (each.operation, *each.carries)}
+    assert carried == OPERATIONS.keys()
+    for each in OPERATIONS.values():
+        assert re.fullmatch(r"[a-z0-9_]+\.[a-z0-9_]+", each.name)
+        assert each.action in {None, each.name, each.name.partition("_")[2]}
 
 
 async def test_every_event_fits_the_published_schema(client: Client) -> None:
@@ -167,7 +173,13 @@ async def test_a_caller_is_told_who_it_is_and_what_it_may_choose(tmp_path: Path,
         forbidden = await client.post("/api/prompts/preview", edits, **{"x-api-key": "another-another-one"})
 
     scopes = ["admin", "artifacts", "chat", "memory", "metrics", "read"]
-    everything = {"tenant": "default", "scopes": scopes, "is_admin": True, "signed_in": False}
+    everything = {
+        "tenant": "default",
+        "scopes": scopes,
+        "is_admin": True,
+        "is_operator": True,
+        "signed_in": False,
+    }
     assert local == everything | {
         "user_id": "local",
         "roles": ["admin"],
@@ -182,6 +194,7 @@ async def test_a_caller_is_told_who_it_is_and_what_it_may_choose(tmp_path: Path,
         "roles": ["member"],
         "scopes": [each for each in scopes if each != "admin"],
         "is_admin": False,
+        "is_operator": False,
     }
     assert (forbidden.status_code, forbidden.json()["error"]["code"]) == (403, "forbidden")
 

@@ -46,6 +46,17 @@ async def project_of(client: Client, who: Headers, name: str = "Apollo") -> str:
     return made.json()["id"]
 
 
+async def seen_by(client: Client, project: str, who: Headers) -> dict[str, Any]:
+    return (await client.get(f"/api/projects/{project}", **who)).json()
+
+
+async def invited(client: Client, project: str, user: str, by: Headers, who: Headers) -> None:
+    """Asks somebody in, who accepts."""
+    path = f"/api/projects/{project}/members/{user}"
+    assert (await asked(client, "PUT", path, by, {"role": "editor"})).status_code == 204
+    assert (await client.post(f"/api/invitations/{project}/accept", **who)).status_code == 200
+
+
 def code(response: httpx2.Response) -> tuple[int, str]:
     return response.status_code, response.json()["error"]["code"]
 
@@ -57,8 +68,14 @@ async def test_an_owner_makes_a_project_and_adds_people_of_their_tenant(guarded:
     for user, role in (("bob", "reader"), ("carl", "editor")):
         put = await asked(guarded, "PUT", f"/api/projects/{project}/members/{user}", ada, {"role": role})
         assert put.status_code == 204
+        assert [each["user"] for each in (await seen_by(guarded, project, ada))["invited"]][-1] == user
+    for who in (bob,):
+        asked_in = (await guarded.get("/api/invitations", **who)).json()["invitations"]
+        assert [(each["name"], each["invited_by"]) for each in asked_in] == [("Apollo", "ada")]
+        assert (await guarded.get("/api/projects", **who)).json() == {"projects": []}
+        assert (await guarded.post(f"/api/invitations/{project}/accept", **who)).status_code == 200
 
-    seen = (await guarded.get(f"/api/projects/{project}", **bob)).json()
+    seen = await seen_by(guarded, project, bob)
 
     assert (seen["name"], seen["kind"], seen["role"], seen["created_by"]) == (
         "Apollo",
@@ -66,8 +83,8 @@ async def test_an_owner_makes_a_project_and_adds_people_of_their_tenant(guarded:
         "reader",
         "ada",
     )
-    members = [(each["user"], each["role"]) for each in seen["members"]]
-    assert members == [("ada", "owner"), ("bob", "reader"), ("carl", "editor")]
+    assert [(each["user"], each["role"]) for each in seen["members"]] == [("ada", "owner"), ("bob", "reader")]
+    assert [(each["user"], each["invited_by"]) for each in seen["invited"]] == [("carl", "ada")]
     assert [each["id"] for each in (await guarded.get("/api/projects", **bob)).json()["projects"]] == [
         project
     ]
@@ -101,7 +118,7 @@ async def test_members_who_are_not_owners_change_nothing_and_may_leave(guarded: 
     ada, bob, *_ = await people(guarded)
     project = await project_of(guarded, ada)
     path = f"/api/projects/{project}"
-    await asked(guarded, "PUT", f"{path}/members/bob", ada, {"role": "editor"})
+    await invited(guarded, project, "bob", ada, bob)
 
     for method, where, body in (
         ("PATCH", path, {"name": "mine"}),
@@ -115,6 +132,24 @@ async def test_members_who_are_not_owners_change_nothing_and_may_leave(guarded: 
 
     assert code(await asked(guarded, "GET", path, bob)) == (404, "project_not_found")
     assert code(await asked(guarded, "DELETE", f"{path}/members/bob", ada)) == (404, "member_not_found")
+
+
+async def test_nobody_is_in_a_project_who_has_not_said_so(guarded: Client) -> None:
+    """Who declines has nothing of it, and neither has somebody of another team, whatever they are called."""
+    ada, bob, other_ada, _ = await people(guarded)
+    project = await project_of(guarded, ada)
+    path, answer = f"/api/projects/{project}/members/bob", f"/api/invitations/{project}"
+    assert (await asked(guarded, "PUT", path, ada, {"role": "owner"})).status_code == 204
+
+    assert code(await asked(guarded, "GET", f"/api/projects/{project}", bob)) == (404, "project_not_found")
+    for stranger in (ada, other_ada):
+        refused = await asked(guarded, "POST", f"{answer}/accept", stranger)
+        assert code(refused) == (404, "invitation_not_found")
+    assert (await asked(guarded, "DELETE", answer, bob)).status_code == 204
+
+    assert code(await asked(guarded, "POST", f"{answer}/accept", bob)) == (404, "invitation_not_found")
+    assert (await guarded.get("/api/invitations", **bob)).json() == {"invitations": []}
+    assert (await seen_by(guarded, project, ada))["invited"] == []
 
 
 async def test_a_project_is_renamed_and_deleted(guarded: Client) -> None:

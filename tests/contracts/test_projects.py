@@ -1,6 +1,7 @@
 """What storage owes about projects and their members."""
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import cast
@@ -8,7 +9,15 @@ from typing import cast
 import pytest
 
 from gateway.errors import Conflict, Forbidden, NotFound, SessionIdTaken
-from gateway.storage.projects import Member, Membership, Project, ProjectRole, SessionAccess, Sharing
+from gateway.storage.projects import (
+    Invitation,
+    Member,
+    Membership,
+    Project,
+    ProjectRole,
+    SessionAccess,
+    Sharing,
+)
 from gateway.storage.retention import SessionDays
 from gateway.storage.turns import TurnRow
 from gateway.wiring import Storage
@@ -24,6 +33,67 @@ MOST = 3
 
 def member(user_id: str, role: ProjectRole = "reader", by: str = ADA, at: int = 7) -> Member:
     return Member(APOLLO.id, user_id, role, by, at)
+
+
+async def put(storage: Storage, wanted: Member, *, most: int = MOST, most_open: int = 9) -> object:
+    """Invites somebody, who accepts; or gives a member another role. Returns the turns that have to stop."""
+    given = Invitation(wanted.project_id, wanted.user_id, wanted.role, wanted.added_by, wanted.added_at)
+    stopped = await storage.projects.put_member(given, most=most, most_open=most_open)
+    with suppress(NotFound):  # a member already
+        await storage.projects.accept(wanted.project_id, wanted.user_id, wanted.added_at)
+    return stopped
+
+
+async def test_who_is_invited_has_nothing_of_a_project_before_they_accept(storage: Storage) -> None:
+    """Neither it nor what is shared in it is in their lists, nor found by its id; declined, or taken back, it
+    is as if they had not been asked."""
+    projects = storage.projects
+    await projects.add(APOLLO, most=MOST)
+    await storage.sessions.create("s", ADA, None, 5)
+    await storage.sessions.change("s", ADA, 6, project_id=APOLLO.id, shared="write")
+    asked = Invitation(APOLLO.id, BOB, "editor", ADA, 7)
+    await projects.put_member(replace(asked, role="reader"), most=MOST, most_open=9)
+    await projects.put_member(asked, most=MOST, most_open=9)
+
+    assert list(await projects.invitations(BOB, limit=9)) == [(APOLLO, asked)]
+    assert list(await projects.invited(APOLLO.id, ADA)) == [asked]
+    assert list(await projects.list(BOB)) == []
+    assert await projects.access("s", BOB) is None
+    assert [each.user_id for each in await projects.members(APOLLO.id, ADA)] == [ADA]
+    for refused in (projects.get(APOLLO.id, BOB), projects.invited(APOLLO.id, BOB)):
+        with pytest.raises(NotFound):
+            await refused
+    with pytest.raises(NotFound):
+        await projects.accept(APOLLO.id, EVE, 8)
+
+    for end in (projects.decline(APOLLO.id, BOB), projects.remove_member(APOLLO.id, BOB, by=ADA)):
+        await end
+        assert list(await projects.invitations(BOB, limit=9)) == []
+        with pytest.raises(NotFound):
+            await projects.accept(APOLLO.id, BOB, 8)
+        await projects.put_member(asked, most=MOST, most_open=9)
+
+    assert await projects.accept(APOLLO.id, BOB, 8) == Membership(APOLLO, "editor")
+    assert await projects.access("s", BOB) == SessionAccess(ADA, "editor", "write")
+    assert list(await projects.invited(APOLLO.id, BOB)) == []
+
+
+async def test_invitations_that_wait_are_bounded(storage: Storage) -> None:
+    """Those of a project count as its members, and one user has few of the same other one; a project that is
+    deleted takes its own along."""
+    projects = storage.projects
+    for name in ("p_1", "p_2", "p_3"):
+        await projects.add(replace(APOLLO, id=name), most=MOST)
+        if name != "p_3":
+            await projects.put_member(Invitation(name, BOB, "reader", ADA, 7), most=2, most_open=2)
+    for name, user, code in (("p_1", EVE, "too_many_members"), ("p_3", BOB, "too_many_invitations")):
+        with pytest.raises(Conflict) as refused:
+            await projects.put_member(Invitation(name, user, "reader", ADA, 7), most=2, most_open=2)
+        assert refused.value.code == code
+    await projects.delete("p_1", by=ADA)
+
+    assert [each.id for each, _ in await projects.invitations(BOB, limit=9)] == ["p_2"]
+    assert await projects.invitations(BOB, limit=0) == []
 
 
 async def test_its_maker_is_its_first_owner(storage: Storage) -> None:
@@ -43,7 +113,7 @@ async def test_to_who_is_no_member_it_is_as_absent_as_one_that_never_was(storage
         lambda name: projects.members(name, EVE),
         lambda name: projects.rename(name, "mine", by=EVE),
         lambda name: projects.delete(name, by=EVE),
-        lambda name: projects.put_member(replace(member(EVE, "owner", EVE), project_id=name), most=MOST),
+        lambda name: put(storage, replace(member(EVE, "owner", EVE), project_id=name), most=MOST),
         lambda name: projects.remove_member(name, EVE, by=EVE),
         lambda name: projects.remove_member(name, ADA, by=EVE),
     ]
@@ -62,12 +132,12 @@ async def test_to_who_is_no_member_it_is_as_absent_as_one_that_never_was(storage
 async def test_owners_alone_change_it(storage: Storage) -> None:
     """Another member may leave, and no more."""
     await storage.projects.add(APOLLO, most=MOST)
-    await storage.projects.put_member(member(BOB, "editor"), most=MOST)
+    await put(storage, member(BOB, "editor"), most=MOST)
 
     for change in (
         storage.projects.rename(APOLLO.id, "mine", by=BOB),
         storage.projects.delete(APOLLO.id, by=BOB),
-        storage.projects.put_member(member(BOB, "owner", BOB), most=MOST),
+        put(storage, member(BOB, "owner", BOB), most=MOST),
         storage.projects.remove_member(APOLLO.id, ADA, by=BOB),
     ):
         with pytest.raises(Forbidden) as refused:
@@ -84,14 +154,14 @@ async def test_it_is_never_left_without_an_owner(storage: Storage) -> None:
     await storage.projects.add(APOLLO, most=MOST)
     for change in (
         storage.projects.remove_member(APOLLO.id, ADA, by=ADA),
-        storage.projects.put_member(member(ADA, "editor"), most=MOST),
+        put(storage, member(ADA, "editor"), most=MOST),
     ):
         with pytest.raises(Conflict) as refused:
             await change
         assert refused.value.code == "last_owner"
     assert (await storage.projects.get(APOLLO.id, ADA)).role == "owner"
 
-    await storage.projects.put_member(member(BOB, "owner"), most=MOST)
+    await put(storage, member(BOB, "owner"), most=MOST)
     await storage.projects.remove_member(APOLLO.id, ADA, by=ADA)
 
     assert (await storage.projects.get(APOLLO.id, BOB)).role == "owner"
@@ -100,10 +170,10 @@ async def test_it_is_never_left_without_an_owner(storage: Storage) -> None:
 async def test_a_member_is_put_once_and_then_gets_another_role(storage: Storage) -> None:
     """A project has no more of them than it may; who is in it already takes no place."""
     await storage.projects.add(APOLLO, most=MOST)
-    await storage.projects.put_member(member(BOB), most=2)
-    await storage.projects.put_member(member(BOB, "editor", at=9), most=2)
+    await put(storage, member(BOB), most=2)
+    await put(storage, member(BOB, "editor", at=9), most=2)
     with pytest.raises(Conflict) as refused:
-        await storage.projects.put_member(member(EVE), most=2)
+        await put(storage, member(EVE), most=2)
 
     assert refused.value.code == "too_many_members"
     assert list(await storage.projects.members(APOLLO.id, BOB)) == [
@@ -129,7 +199,7 @@ async def test_a_user_makes_no_more_than_they_may(storage: Storage) -> None:
 async def test_a_shared_session_is_something_to_members_of_its_project(storage: Storage) -> None:
     """To its owner always; to others by their role, as long as its owner is in the project as well."""
     await storage.projects.add(APOLLO, most=MOST)
-    await storage.projects.put_member(member(BOB), most=MOST)
+    await put(storage, member(BOB), most=MOST)
     await storage.sessions.create("s", ADA, None, 5)
     access = storage.projects.access
     assert [await access("s", user) for user in (ADA, BOB)] == [SessionAccess(ADA), None]
@@ -145,7 +215,7 @@ async def test_a_shared_session_is_something_to_members_of_its_project(storage: 
     assert await storage.sessions.list(BOB, limit=9) == []
     assert await storage.sessions.list(EVE, limit=9, project_id=APOLLO.id) == []
 
-    await storage.projects.put_member(member(BOB, "owner"), most=MOST)
+    await put(storage, member(BOB, "owner"), most=MOST)
     await storage.projects.remove_member(APOLLO.id, ADA, by=BOB)
     assert await access("s", BOB) is None
     assert (await storage.sessions.get("s", ADA)).shared is None
@@ -154,7 +224,7 @@ async def test_a_shared_session_is_something_to_members_of_its_project(storage: 
 async def test_what_is_shared_is_found_by_its_words_among_what_the_project_has(storage: Storage) -> None:
     """With one's own there; not what others keep to themselves, nor without the project, nor by strangers."""
     await storage.projects.add(APOLLO, most=MOST)
-    await storage.projects.put_member(member(BOB, "editor"), most=MOST)
+    await put(storage, member(BOB, "editor"), most=MOST)
     made: list[tuple[str, str, Sharing]] = [("a", ADA, "read"), ("kept", ADA, "none"), ("b", BOB, "none")]
     for name, owner, shared in made:
         await storage.sessions.create(name, owner, f"火箭 launch, {name}", 5)
@@ -189,7 +259,7 @@ async def test_a_session_that_moves_is_private_until_it_is_shared_again(storage:
         await share(project_id=other.id)
     assert absent.value.code == "project_not_found"
 
-    await storage.projects.put_member(replace(member(ADA, "editor", BOB), project_id=other.id), most=MOST)
+    await put(storage, replace(member(ADA, "editor", BOB), project_id=other.id), most=MOST)
     await share(project_id=other.id)
 
     moved = await storage.sessions.get("s", ADA)
@@ -228,7 +298,7 @@ async def test_what_is_changed_together_is_changed_together_or_not_at_all(storag
 async def _written(storage: Storage, role: ProjectRole = "editor") -> None:
     """A session of Ada's in which Bob may write, if his role lets him."""
     await storage.projects.add(APOLLO, most=MOST)
-    await storage.projects.put_member(member(BOB, role), most=MOST)
+    await put(storage, member(BOB, role), most=MOST)
     await storage.sessions.create("s", ADA, None, 5)
     await storage.sessions.change("s", ADA, 6, project_id=APOLLO.id, shared="write")
 
@@ -258,7 +328,7 @@ async def test_readers_start_none(storage: Storage) -> None:
     await _written(storage, "reader")
     with pytest.raises(NotFound):
         await accepted(storage, owner=BOB, create=False)
-    await storage.projects.put_member(member(BOB, "editor"), most=MOST)
+    await put(storage, member(BOB, "editor"), most=MOST)
     await storage.sessions.change("s", ADA, 6, shared="read")
     with pytest.raises(NotFound):
         await accepted(storage, owner=BOB, create=False)
@@ -278,7 +348,7 @@ async def test_turns_of_who_may_not_write_any_more_are_asked_to_stop(storage: St
     change: dict[str, Callable[[], Awaitable[object]]] = {
         "removed": lambda: projects.remove_member(APOLLO.id, BOB, by=ADA),
         "erased": lambda: projects.erase_member(APOLLO.id, BOB),
-        "made a reader": lambda: projects.put_member(member(BOB), most=MOST),
+        "made a reader": lambda: put(storage, member(BOB), most=MOST),
         "read-only": lambda: storage.sessions.change("s", ADA, 6, shared="read"),
         "unshared": lambda: storage.sessions.change("s", ADA, 6, shared="none"),
         "deleted": lambda: projects.delete(APOLLO.id, by=ADA),

@@ -8,7 +8,6 @@ import yaml
 from gateway import __version__
 from gateway.app import ENDPOINTS
 from gateway.cli.migrate import migrate
-from gateway.http.endpoint import OPEN
 from gateway.settings import Settings, environment_name
 from tests.observability.boards import ROOT
 
@@ -71,7 +70,7 @@ def test_what_it_is_told_is_a_setting() -> None:
 
 def test_its_probes_need_no_key_and_a_turn_has_time_to_be_handed_over() -> None:
     """The paths are open, and the pod is killed only after the time that running turns get."""
-    open_paths = {each.path for each in ENDPOINTS if each.needs is OPEN}
+    open_paths = {each.path for each in ENDPOINTS if each.does.is_open}
     asked = {SERVES[probe]["httpGet"]["path"] for probe in ("readinessProbe", "livenessProbe")}
 
     assert asked == {"/readyz", "/healthz"} <= open_paths

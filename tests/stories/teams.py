@@ -73,6 +73,7 @@ def given(settings: Settings, provider: str) -> Settings:
             "oidc_client_id": "page",
             "oidc_client_secret": SecretStr("known to both"),
             "oidc_tenant_claim": "org",
+            "default_tenant_by_claim": True,  # the operator alone names them
             "oidc_roles_claim": "groups",
             "oidc_roles": ("staff=member", "operators=admin"),
         }

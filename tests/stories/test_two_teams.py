@@ -72,6 +72,7 @@ async def test_two_teams_work_beside_each_other(settings: Settings, provider: st
         members = f"/api/projects/{project}/members"
         added = await ada.browser.http.put(f"{members}/ben", json={"role": "reader"}, headers=OWN)
         assert added.is_success, added.text
+        assert (await ben.post(f"/api/invitations/{project}/accept", {})).status_code == 200
         shared = {"project_id": project, "shared": "read"}
         path = f"/api/sessions/{sessions['ada']}"
         assert (await ada.browser.http.patch(path, json=shared, headers=OWN)).status_code == 200

@@ -34,8 +34,17 @@ from gateway.adapters.turn_response import (
     stream_response,
     whole_answer,
 )
-from gateway.errors import Conflict, Draining, GatewayError, InvalidRequest, NotFound, QueueFull, TooLarge
-from gateway.http.endpoint import OPEN, STREAM, Endpoint
+from gateway.errors import (
+    Conflict,
+    Draining,
+    Forbidden,
+    GatewayError,
+    InvalidRequest,
+    NotFound,
+    QueueFull,
+    TooLarge,
+)
+from gateway.http.endpoint import STREAM, Endpoint
 from gateway.http.requests import ApiRequest
 from gateway.ids import is_id
 from gateway.service.follower import PAGE
@@ -94,9 +103,10 @@ async def call(request: ApiRequest) -> Response:
             known = ", ".join(METHODS)
             raise NotFound(f"There is no method {asked.method!r}, but {known}.", code="method_not_found")
         return await carry_out(request, asked)
-    except (TooLarge, QueueFull, Draining):  # their status is for proxies, too
+    except (Forbidden, TooLarge, QueueFull, Draining):  # their status is for proxies, too
         raise
     except GatewayError as error:
+        request.scope["refused"] = error.code  # for the audit
         return _answered(asked, {"error": error_of(error)})
 
 
@@ -123,6 +133,7 @@ async def _send_streaming(request: ApiRequest, asked: A2aCall) -> Response:
 
 
 async def _get(request: ApiRequest, asked: A2aCall) -> Response:
+    request.allow("turn.read")
     body = params_of(asked, TaskBody)
     turn = await _turn(request, body.id)
     return _answered(asked, {"result": await _task(request, asked, turn, body.history_length)})
@@ -130,6 +141,7 @@ async def _get(request: ApiRequest, asked: A2aCall) -> Response:
 
 async def _cancel(request: ApiRequest, asked: A2aCall) -> Response:
     """Stops a task, and answers when it has stopped."""
+    request.allow("turn.cancel")
     gateway, who = request.gateway, request.principal
     turn = await _turn(request, params_of(asked, TaskBody).id)
     if turn.status == "done":
@@ -144,6 +156,7 @@ async def _cancel(request: ApiRequest, asked: A2aCall) -> Response:
 
 async def _subscribe(request: ApiRequest, asked: A2aCall) -> Response:
     """A task as it is, and what becomes of it."""
+    request.allow("event.read")
     gateway, who = request.gateway, request.principal
     turn = await _turn(request, params_of(asked, TaskBody).id)
     if turn.status == "done":
@@ -160,7 +173,9 @@ async def _begun(request: ApiRequest, body: SendBody) -> tuple[TurnRow, frozense
     """The turn of a message, the calls that it decided about, and when it was accepted, if it is new."""
     gateway, who, message = request.gateway, request.principal, body.message
     if message.task_id:
+        request.allow("approval.decide")
         return await _decided(request, message)
+    request.allow("turn.start")
     session_id = message.context_id or None
     if session_id is not None and not is_id(session_id):
         raise InvalidRequest("contextId must be 1 to 64 letters, digits, '_' or '-', such as a UUID.")
@@ -269,18 +284,18 @@ METHODS: Mapping[str, Callable[[ApiRequest, A2aCall], Awaitable[Response]]] = {
 ADAPTER = Adapter(
     PATH,
     (
-        Endpoint("GET", "/.well-known/agent-card.json", OPEN, card, {200: (JSON,)}),
+        Endpoint("GET", "/.well-known/agent-card.json", "a2a.read_card", card, {200: (JSON,)}),
         Endpoint(
             "POST",
             PATH,
-            "chat",
+            "a2a.call",
             call,
             {200: (JSON, STREAM)},
             A2aCall,
-            refusals=(413, 429, 503),
+            refusals=(403, 413, 429, 503),
             problem=JSON,
             headers={"A2A-Version": "The version that the client speaks: 1.0."},
-            action="a2a.call",
+            carries=("turn.start", "approval.decide", "turn.read", "turn.cancel", "event.read"),
         ),
     ),
     _problem,

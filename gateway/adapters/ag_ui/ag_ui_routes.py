@@ -22,7 +22,7 @@ from gateway.adapters.conversation_turn import worked
 from gateway.adapters.foreign_ids import id_of, session_of, turn_of
 from gateway.adapters.turn_response import answer_stream, open_turn, stop_turn, stream_response
 from gateway.errors import Conflict, InvalidRequest, NotFound
-from gateway.http.endpoint import READS, STREAM, Endpoint
+from gateway.http.endpoint import STREAM, Endpoint
 from gateway.http.requests import ApiRequest
 from gateway.service.seeding import SeedMessage
 from gateway.storage.turns import Accepted, OnConflict, TurnRow
@@ -53,6 +53,8 @@ async def run(request: ApiRequest) -> Response:
             RunStream(run_of(body)),
             accepted_at=None if accepted.repeated else accepted.turn.created_at,
         )
+    if sent is None:
+        request.allow("turn.read")
     turn = sent or await _last_turn(request, session_id, body)
     if turn is None:
         raise InvalidRequest("The last message must be a user's, or answer what a turn waits for.")
@@ -90,6 +92,7 @@ async def _carry_out(
     gateway, who, turn_id = request.gateway, request.principal, None
     known = set[str]()
     for each in [*decisions_of(body.resume)]:
+        request.allow("approval.decide")
         turn_id, decision = each.turn_id, "approved" if each.approved else "denied"
         try:
             await gateway.approvals.decide(
@@ -106,6 +109,7 @@ async def _carry_out(
                 raise  # else it was decided otherwise meanwhile, or its time is over
     too_late: Conflict | None = None
     for each in results_of(body.messages):
+        request.allow("tool_result.give")
         try:
             await gateway.client_results.give(
                 who, session_id, each.turn_id, each.call_id, each.text, is_error=each.is_error
@@ -226,20 +230,20 @@ def _differs() -> Conflict:
 
 def _endpoints() -> Iterator[Endpoint]:
     refusals = (404, 409, 413, 429, 503)
+    carries = ("approval.decide", "tool_result.give", "turn.read")
     yield Endpoint(
-        "POST", "/ag-ui", "chat", run, {200: (STREAM,)}, RunBody, refusals=refusals, action="turn.start"
+        "POST", "/ag-ui", "turn.start", run, {200: (STREAM,)}, RunBody, refusals=refusals, carries=carries
     )
     yield Endpoint(
         "POST",
         "/ag-ui/connect",
-        "chat",
+        "event.read",
         connect,
         {200: (STREAM,)},
         RunBody,
         refusals=(413, 503),
-        action=READS,
     )
-    yield Endpoint("POST", "/ag-ui/stop", "chat", stop, {204: (None,)}, StopBody, action="turn.cancel")
+    yield Endpoint("POST", "/ag-ui/stop", "turn.cancel", stop, {204: (None,)}, StopBody)
 
 
 ADAPTER = Adapter("/ag-ui", tuple(_endpoints()))

@@ -100,9 +100,11 @@ async def _go_on(request: ApiRequest, session_id: str, message: AiSdkMessage) ->
         raise InvalidRequest("The assistant's message has no answer to an approval, and no result of a tool.")
     turn = await gateway.turns.get(who, session_id, id_of(message.id, "t"))
     for each in decisions:
+        request.allow("approval.decide")
         decision = "approved" if each.approved else "denied"
         await gateway.approvals.decide(who, session_id, turn.id, each.call_id, decision, reason=each.reason)
     for each in results:
+        request.allow("tool_result.give")
         await gateway.client_results.give(
             who, session_id, turn.id, each.call_id, each.text, is_error=each.is_error
         )
@@ -123,6 +125,7 @@ async def _start(request: ApiRequest, body: UiChatBody, given: Sequence[Mapping[
     gateway, who, last = request.gateway, request.principal, read_message(given[-1])
     session_id = await _session_of(request, body.id) if body.id else None
     if session_id is not None and body.trigger == "regenerate-message":
+        request.allow("turn.regenerate")
         turn_id = await _answered(request, session_id, body.message_id)
         return await gateway.turns.regenerate(who, session_id, turn_id, model=body.model)
     text, files = content_of(last)
@@ -230,21 +233,21 @@ def _endpoints() -> Iterator[Endpoint]:
     yield Endpoint(
         "POST",
         "/ai-sdk/chat",
-        "chat",
+        "turn.start",
         chat,
         {200: (STREAM,)},
         UiChatBody,
         refusals=(404, 409, 413, 429, 503),
         problem=TEXT,
         headers={"x-ai-sdk": "The client's major version; 7 gets what 6 cannot read."},
-        action="turn.start",
-    )
-    yield Endpoint("GET", f"{chat_path}/stream", "read", resume, {200: (STREAM,), 204: (None,)}, problem=TEXT)
-    yield Endpoint(
-        "POST", f"{chat_path}/stop", "chat", stop, {204: (None,)}, problem=TEXT, action="turn.cancel"
+        carries=("approval.decide", "tool_result.give", "turn.regenerate"),
     )
     yield Endpoint(
-        "GET", f"{chat_path}/messages", "read", messages, {200: ("application/json",)}, problem=TEXT
+        "GET", f"{chat_path}/stream", "event.read", resume, {200: (STREAM,), 204: (None,)}, problem=TEXT
+    )
+    yield Endpoint("POST", f"{chat_path}/stop", "turn.cancel", stop, {204: (None,)}, problem=TEXT)
+    yield Endpoint(
+        "GET", f"{chat_path}/messages", "message.list", messages, {200: ("application/json",)}, problem=TEXT
     )
 
 

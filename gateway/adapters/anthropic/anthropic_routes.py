@@ -18,7 +18,7 @@ from gateway.adapters.conversation_turn import HEADERS, AskedTurn, ask, worked
 from gateway.adapters.models_routes import JSON, check_model
 from gateway.adapters.turn_response import answer_stream, whole_answer
 from gateway.errors import GatewayError
-from gateway.http.endpoint import READS, STREAM, Endpoint
+from gateway.http.endpoint import STREAM, Endpoint
 from gateway.http.requests import ApiRequest
 from gateway.messages import ToolSpec
 
@@ -93,25 +93,24 @@ ADAPTER = Adapter(
         Endpoint(
             "POST",
             "/v1/messages",
-            "chat",
+            "turn.start",
             create,
             {200: (JSON, STREAM)},
             MessagesBody,
             refusals=(404, 409, 413, 429, 502, 503),
             problem=JSON,
             headers=HEADERS,
-            action="turn.start",
+            carries=("tool_result.give",),
         ),
         Endpoint(
             "POST",
             "/v1/messages/count_tokens",
-            "chat",
+            "token.count",
             count_tokens,
             {200: (JSON,)},
             MessagesBody,
             refusals=(404, 413),
             problem=JSON,
-            action=READS,
         ),
     ),
     _problem,

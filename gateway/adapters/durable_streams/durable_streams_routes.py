@@ -161,7 +161,7 @@ ADAPTER = Adapter(
         Endpoint(
             "GET",
             "/streams/sessions/{session_id}",
-            "read",
+            "event.read",
             read,
             {200: ("application/json", STREAM), 204: (None,), 304: (None,)},
             query=StreamQuery,

@@ -24,6 +24,7 @@ from gateway.adapters.client_conversation import MAX_RESULTS
 from gateway.adapters.foreign_ids import id_of
 from gateway.adapters.mcp.mcp_chat_answer import ChatAnswer
 from gateway.adapters.mcp.mcp_memory_server import FORMS, idempotency_key
+from gateway.adapters.mcp.mcp_operations import CHAT as NAME
 from gateway.adapters.turn_answer import TurnAnswer
 from gateway.adapters.turn_parts import ApprovalAsked, Waiting
 from gateway.adapters.turn_response import decided_calls, follow_to_end
@@ -38,7 +39,6 @@ from gateway.service.follower import StreamRange
 from gateway.storage.turns import TurnRow
 from gateway.turn.request import TurnRequest
 
-NAME = "chat"
 MAX_SHOWN = 2000
 """Characters of a call's arguments in a question about it."""
 

@@ -23,11 +23,14 @@ from mcp_types import (
     ReadResourceRequestParams,
     ReadResourceResult,
 )
+from pydantic import BaseModel
 from starlette.types import Message, Receive, Scope, Send
 
 from gateway import __version__
 from gateway.adapters.mcp import mcp_chat_tool, mcp_resources
 from gateway.adapters.mcp.mcp_memory_server import McpUser, call, memory_tool, no_tool, offered, result
+from gateway.adapters.mcp.mcp_operations import operations_of
+from gateway.auth.operations import may
 from gateway.errors import GatewayError, NotFound
 from gateway.http.requests import ApiRequest
 from gateway.tools.base import FunctionTool
@@ -68,8 +71,11 @@ class McpResponse:
 async def _list_tools(
     context: ServerRequestContext[Any], _params: PaginatedRequestParams | None
 ) -> ListToolsResult:
-    memory = _memory_tool(_request_of(context))
-    return ListToolsResult(tools=[mcp_chat_tool.CHAT, *([offered(memory)] if memory is not None else [])])
+    request = _request_of(context)
+    memory = _memory_tool(request)
+    chat = [mcp_chat_tool.CHAT] if may(request.principal, "turn.start") else []
+    of_memory = [offered(memory)] if memory is not None and may(request.principal, "memory.list") else []
+    return ListToolsResult(tools=[*chat, *of_memory])
 
 
 async def _call_tool(
@@ -77,6 +83,7 @@ async def _call_tool(
 ) -> CallToolResult | InputRequiredResult:
     request = _request_of(context)
     memory = _memory_tool(request)
+    _allow(request, "tools/call", params)
     if params.name == mcp_chat_tool.NAME:
         try:
             return await mcp_chat_tool.chat(request, context, params)
@@ -91,8 +98,10 @@ async def _call_tool(
 async def _list_resources(
     context: ServerRequestContext[Any], params: PaginatedRequestParams | None
 ) -> ListResourcesResult:
+    request = _request_of(context)
+    _allow(request, "resources/list", params)
     try:
-        return await mcp_resources.listed(_request_of(context), params.cursor if params is not None else None)
+        return await mcp_resources.listed(request, params.cursor if params is not None else None)
     except GatewayError as error:
         raise _refused(error) from None
 
@@ -106,8 +115,10 @@ async def _list_templates(
 async def _read_resource(
     context: ServerRequestContext[Any], params: ReadResourceRequestParams
 ) -> ReadResourceResult:
+    request = _request_of(context)
+    _allow(request, "resources/read", params)
     try:
-        return await mcp_resources.read(_request_of(context), params.uri)
+        return await mcp_resources.read(request, params.uri)
     except GatewayError as error:
         raise _refused(error) from None
 
@@ -115,6 +126,16 @@ async def _read_resource(
 def _request_of(context: ServerRequestContext[Any]) -> ApiRequest:
     assert context.request is not None
     return ApiRequest(context.request.scope)
+
+
+def _allow(request: ApiRequest, method: str, params: BaseModel | None) -> None:
+    """As the route asked before, of what the SDK has read: that is what is done. Raises MCPError."""
+    given = params.model_dump(by_alias=True) if params is not None else None
+    try:
+        for operation in operations_of(method, given):
+            request.allow(operation)
+    except GatewayError as error:
+        raise _refused(error) from None
 
 
 def _memory_tool(request: ApiRequest) -> FunctionTool | None:

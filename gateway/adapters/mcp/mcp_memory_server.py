@@ -32,6 +32,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from gateway import __version__
 from gateway.auth import Principal
 from gateway.auth.authentication import Authentication
+from gateway.auth.operations import may
 from gateway.auth.static_keys import StaticKeys
 from gateway.errors import GatewayError, ToolError
 from gateway.http.error_status_codes import status_of
@@ -204,7 +205,13 @@ def _context_of(caller: McpUser, context: ServerRequestContext[Any]) -> ToolCont
         project_id=caller.project_id,
         offered=frozenset({CLIENT}),
         ask=partial(_ask, context),
+        may=partial(may, principal) if principal is not None else _may_all,
     )
+
+
+def _may_all(_operation: str) -> bool:
+    """Of who runs the server for themselves, over standard streams or without keys on this machine."""
+    return True
 
 
 def idempotency_key(context: ServerRequestContext[Any]) -> str | None:

@@ -12,6 +12,7 @@ from mcp_types import (
     TextResourceContents,
 )
 
+from gateway.adapters.mcp.mcp_operations import MEMORY, SESSION
 from gateway.adapters.turn_fold import Fold
 from gateway.adapters.turn_parts import AttemptWithdrawn, Grew, Part, TurnBegan
 from gateway.errors import InvalidRequest, NotFound
@@ -23,7 +24,6 @@ from gateway.service.memory_access import ScopeIds
 from gateway.storage.memories import Filter, MemoryRow
 from gateway.storage.sessions import SessionRow
 
-MEMORY, SESSION = "memory:///", "session:///"
 ROWS = 50
 """Of a page of the list."""
 MAX_TITLE = 100

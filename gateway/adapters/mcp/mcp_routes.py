@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from starlette.responses import Response
 
 from gateway.adapters.adapter import Adapter
+from gateway.adapters.mcp.mcp_operations import CARRIED, operations_of
 from gateway.errors import GatewayError, NotFound
 from gateway.http.endpoint import STREAM, Endpoint
 from gateway.http.requests import ApiRequest
@@ -27,6 +28,7 @@ class McpMessage(BaseModel):
 
     jsonrpc: Any = None
     method: Any = None
+    params: Any = None
 
 
 async def message(request: ApiRequest) -> Response:
@@ -34,6 +36,8 @@ async def message(request: ApiRequest) -> Response:
     if find_spec("mcp") is None:
         raise NotFound("The MCP SDK is not installed: pip install 'mcp>=2.3,<3'.", code="mcp_not_installed")
     body = await request.read_body(McpMessage)
+    for operation in operations_of(body.method, body.params):
+        request.allow(operation)
     # In a thread: the SDK takes a second to load.
     server = await asyncio.to_thread(import_module, "gateway.adapters.mcp.mcp_gateway_server")
     return server.McpResponse(body.model_dump(exclude_unset=True))
@@ -52,14 +56,14 @@ ADAPTER = Adapter(
         Endpoint(
             "POST",
             PATH,
-            "chat",
+            "mcp.call",
             message,
             {200: (JSON, STREAM), 202: (None,)},
             McpMessage,
-            refusals=(404, 413),
+            refusals=(403, 404, 413),
             problem=JSON,
             headers={"MCP-Protocol-Version": "The version of the protocol that the client speaks."},
-            action="mcp.call",
+            carries=CARRIED,
         ),
     ),
     _problem,

@@ -71,6 +71,8 @@ async def retrieve(request: ApiRequest) -> Response:
 async def cancel(request: ApiRequest) -> Response:
     """Stops the turn of a response, and answers with what there is of it then."""
     place, behind = await _place(request)
+    if _turn(place).status == "done":
+        request.allow("turn.read")  # nothing of it is stopped any more
     await request.gateway.turns.cancel(request.principal, place.session_id, _turn(place).id)
     events = _events(place, behind)
     await read_whole(request, place, ResponseReader(events, place.head, behind))
@@ -120,6 +122,7 @@ async def _go_on(request: ApiRequest, given: Input) -> tuple[AskedTurn, int]:
     for call_id in waited[behind]:
         result = results[call_id]
         decision = given.decisions.get(result.call_id)
+        request.allow("tool_result.give" if decision is None else "approval.decide")
         if decision is None:
             await gateway.client_results.give(who, turn.session_id, turn.id, call_id, result.text)
             continue
@@ -205,19 +208,19 @@ ENDPOINTS = (
     Endpoint(
         "POST",
         "/v1/responses",
-        "chat",
+        "turn.start",
         create,
         {200: (JSON, STREAM)},
         ResponseBody,
         refusals=(404, 409, 413, 429, 502, 503),
         problem=JSON,
         headers=HEADERS,
-        action="turn.start",
+        carries=("approval.decide", "tool_result.give"),
     ),
     Endpoint(
         "GET",
         "/v1/responses/{response_id}",
-        "read",
+        "turn.read",
         retrieve,
         {200: (JSON, STREAM)},
         query=RetrieveQuery,
@@ -227,11 +230,11 @@ ENDPOINTS = (
     Endpoint(
         "POST",
         "/v1/responses/{response_id}/cancel",
-        "chat",
+        "turn.cancel",
         cancel,
         {200: (JSON,)},
         refusals=(404,),
         problem=JSON,
-        action="turn.cancel",
+        carries=("turn.read",),
     ),
 )

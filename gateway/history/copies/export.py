@@ -20,7 +20,7 @@ import hashlib
 from base64 import b64encode
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 from pydantic import BaseModel
@@ -31,7 +31,7 @@ from gateway.storage.archives.lines import message_line
 from gateway.storage.artifacts import ArtifactReader, ArtifactRow
 from gateway.storage.log import EventLog
 from gateway.storage.sessions import Transcripts
-from gateway.storage.sessions.copies import ArtifactCopy, Copies, Moment
+from gateway.storage.sessions.copies import ArtifactCopy, BranchCopy, Copies, Moment, SessionCopy, TurnCopy
 
 FORMAT = 4
 WITHOUT_ROLES, WITHOUT_ARTIFACTS, WITHOUT_INSTRUCTIONS = 1, 2, 3
@@ -71,6 +71,7 @@ PAGE = 500
 MESSAGES_PAGE = 100
 ARTIFACTS_PAGE = 50
 INSTRUCTIONS_PAGE = 20
+Instructed = TypeVar("Instructed", SessionCopy, BranchCopy, TurnCopy)
 
 Contents = Callable[[ArtifactRow], AsyncIterator[bytes]]
 """The content of an artifact in its parts, each found to be what was written: errors.ArtifactDamaged
@@ -78,7 +79,8 @@ otherwise, errors.NotFound when it was deleted meanwhile."""
 
 
 class Export:
-    """One export of a session of `owner`, as of `moment`. `chunks` can be read once."""
+    """One export of a session of `owner`, as of `moment`. `chunks` can be read once. `for_guest`: without the
+    instructions of client applications, which are the owner's alone."""
 
     def __init__(
         self,
@@ -90,6 +92,7 @@ class Export:
         copies: Copies,
         artifacts: ArtifactReader,
         contents: Contents,
+        for_guest: bool = False,
     ) -> None:
         self.moment = moment
         self._owner = owner
@@ -98,6 +101,7 @@ class Export:
         self._copies = copies
         self._artifacts = artifacts
         self._contents = contents
+        self._for_guest = for_guest
         self._counts: Counter[str] = Counter()
         self._digest = hashlib.sha256()
 
@@ -110,12 +114,13 @@ class Export:
             errors.NotFound: the session was deleted meanwhile, or an artifact while its content was read.
         """
         session, versions, summary, _, branches = self.moment
-        yield self._lines("session", [_line("session", session, format=FORMAT)])
-        async for chunk in self._instructions():
-            yield chunk
+        yield self._lines("session", [_line("session", self._shown(session), format=FORMAT)])
+        if not self._for_guest:
+            async for chunk in self._instructions():
+                yield chunk
         async for chunk in self._turns():
             yield chunk
-        yield self._lines("branch", [_line("branch", branch) for branch in branches])
+        yield self._lines("branch", [_line("branch", self._shown(branch)) for branch in branches])
         yield self._lines("compression", [_line("compression", version) for version in versions])
         yield self._lines("summary", [_line("summary", summary)] if summary is not None else [])
         async for chunk in self._archived_lines():
@@ -138,7 +143,13 @@ class Export:
         while page := await self._copies.turns(self.moment.session.id, after=number, limit=PAGE):
             number = page[-1][0]
             # Turns that came later than the moment lie beyond its head.
-            yield self._lines("turn", [_line("turn", turn) for _, turn in page if turn.last_seq <= head])
+            yield self._lines(
+                "turn", [_line("turn", self._shown(turn)) for _, turn in page if turn.last_seq <= head]
+            )
+
+    def _shown(self, copy: Instructed) -> Instructed:
+        """As a guest may have it, who has no text for the digest."""
+        return copy.model_copy(update={"instructions": None}) if self._for_guest else copy
 
     async def _archived_lines(self) -> AsyncIterator[bytes]:
         """The artifacts of the moment, without those that were removed since."""

@@ -1,7 +1,7 @@
 """The contract of storage for legal holds: what a user has, or one session, stays until the hold is lifted.
 
-The transactions that would remove something look for one (`statements.check_not_held`), whoever asks for it:
-its owner, an admin, retention, an erasure.
+The transactions that would remove something, or overwrite what stands nowhere else, look for one
+(`statements.check_not_held`), whoever asks for it: its owner, an admin, retention, an erasure.
 """
 
 from collections.abc import Sequence

@@ -60,8 +60,8 @@ def session_is_held(session_id: ColumnElement[str]) -> ColumnElement[bool]:
 def check_not_held(
     connection: Connection, owner: str, session_id: str | None = None, *, ref: str | None = None
 ) -> None:
-    """Part of a transaction that removes something of `owner`: of a session, an artifact, or neither. Raises
-    errors.Conflict (legal_hold)."""
+    """Part of a transaction that removes or overwrites something of `owner`: of a session, an artifact, or
+    neither. Raises errors.Conflict (legal_hold)."""
     if session_id is not None:
         found = ON_SESSION.one(connection, owner=owner, session_id=session_id)
     elif ref is not None:
@@ -73,9 +73,10 @@ def check_not_held(
 
 
 def is_held() -> Conflict:
-    """The refusal of a removal. It does not say why, and on what: that is for admins."""
+    """The refusal of a removal, or of a change that would leave no trace of what was. It does not say why,
+    and on what: that is for admins."""
     return Conflict(
-        "This is under a legal hold: nothing of it is deleted until an admin lifts the hold.",
+        "This is under a legal hold: nothing of it is deleted or overwritten until an admin lifts the hold.",
         code="legal_hold",
     )
 

@@ -50,7 +50,8 @@ def check_not_held(connection: Connection, *user_ids: str) -> None:
     """Raises errors.Conflict (legal_hold)."""
     if any(is_held(connection, each) for each in user_ids):
         raise Conflict(
-            "This is under a legal hold: nothing of it is deleted until an admin lifts the hold.",
+            "This is under a legal hold: nothing of it is deleted or overwritten until an admin lifts "
+            "the hold.",
             code="legal_hold",
         )
 

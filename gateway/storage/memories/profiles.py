@@ -1,4 +1,4 @@
-"""Profiles in their present version. Former ones are not kept."""
+"""Profiles in their present version. Former ones are not kept: of who is under a legal hold it stays."""
 
 from dataclasses import asdict
 
@@ -8,6 +8,7 @@ from sqlalchemy import Connection, bindparam, delete, insert, select
 from gateway.errors import MemoryChanged
 from gateway.storage.database import Prepared
 from gateway.storage.memories import Profile, ProfileKind
+from gateway.storage.memories.persons import check_not_held
 from gateway.storage.memories.schema import profiles
 
 _SAME = (profiles.c.kind == bindparam("kind"), profiles.c.id == bindparam("id"))
@@ -34,6 +35,8 @@ def put(connection: Connection, profile: Profile) -> None:
             f"The profile {profile.id} is at version {version}: read it again.",
             details={"id": profile.id, "version": version},
         )
+    if now is not None and now.fields != profile.fields:
+        check_not_held(connection, profile.id, now.actor)
     values = asdict(profile) | {"fields": orjson.dumps(profile.fields).decode()}
     FORGET.run(connection, kind=profile.kind, id=profile.id)
     STORE.run(connection, **values)

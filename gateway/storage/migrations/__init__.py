@@ -33,7 +33,7 @@ class Chain(NamedTuple):
     holds: str = "sessions"
 
 
-HEAD = "0032"
+HEAD = "0043"
 """The newest revision of the sessions, in versions/."""
 SESSIONS = Chain("versions", HEAD, "0009")
 

@@ -38,6 +38,18 @@ class Member:
     added_at: int
 
 
+@dataclass(frozen=True, slots=True)
+class Invitation:
+    """A user of the project's tenant who was asked into it. Nothing of it is theirs, and it is in none of
+    their lists, until they accept. `invited_at` is in Unix milliseconds."""
+
+    project_id: str
+    user_id: str
+    role: ProjectRole
+    invited_by: str
+    invited_at: int
+
+
 class Membership(NamedTuple):
     """A project, and the role in it of somebody who asks."""
 
@@ -105,14 +117,31 @@ class Projects(Protocol):
         private again."""
         ...
 
-    async def put_member(self, member: Member, *, most: int) -> Sequence[TurnRow]:
-        """Adds somebody, or gives them another role; `added_by` does so. Raises errors.Conflict (last_owner:
-        it would be left without one; too_many_members: it has `most`)."""
+    async def put_member(self, asked: Invitation, *, most: int, most_open: int) -> Sequence[TurnRow]:
+        """Invites somebody, or gives a member, or who is invited, another role; `invited_by` does so. Raises
+        errors.Conflict (last_owner: it would be left without one; too_many_members: it has `most`, with those
+        who are invited; too_many_invitations: `most_open` of the same inviter wait for that user)."""
+        ...
+
+    async def invited(self, project_id: str, user_id: str) -> Sequence[Invitation]:
+        """Who has not answered yet, as a member may see them: the oldest first."""
+        ...
+
+    async def invitations(self, user_id: str, *, limit: int) -> Sequence[tuple[Project, Invitation]]:
+        """What the user has not answered yet, the oldest first."""
+        ...
+
+    async def accept(self, project_id: str, user_id: str, now: int) -> Membership:
+        """Makes a member of who is invited. Raises errors.NotFound (invitation_not_found)."""
+        ...
+
+    async def decline(self, project_id: str, user_id: str) -> None:
+        """Raises errors.NotFound (invitation_not_found)."""
         ...
 
     async def remove_member(self, project_id: str, user_id: str, by: str) -> Sequence[TurnRow]:
-        """Removes a member; anybody may leave. The sessions that they shared in it are private again. Raises
-        errors.NotFound (member_not_found), errors.Conflict (last_owner)."""
+        """Removes a member, or takes an invitation back; anybody may leave. The sessions that they shared in
+        it are private again. Raises errors.NotFound (member_not_found), errors.Conflict (last_owner)."""
         ...
 
     async def artifact_owner(self, ref: str, user_id: str) -> str | None:

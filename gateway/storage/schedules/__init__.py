@@ -54,7 +54,8 @@ class ScheduleRow:
     """A `message` that is sent for its `owner`: into the session, or (None) into a new one each time. Times
     are Unix milliseconds; for `at`, `every`, `cron`, `timezone` see `Timing`, for `due_at` and `reason`
     `Planned`. `destination`: where results are delivered beside the session, KIND:ADDRESS.
-    `key_id`: the key that it was made with, for whose limits its turns count."""
+    `key_id`: the key that it was made with, for whose limits its turns count;
+    `scopes`: what that allows, where it is less than a member may."""
 
     id: str
     owner: str
@@ -72,6 +73,7 @@ class ScheduleRow:
     reason: str | None = None
     destination: str | None = None
     key_id: str | None = None
+    scopes: str | None = None
 
     @property
     def timing(self) -> Timing:

@@ -172,7 +172,9 @@ class SqlSessions(SqlTranscripts):
         words = await asyncio.to_thread(self._index.words, title) if title is not None else None
 
         def work(connection: Connection) -> SessionRow:
-            session_of(connection, session_id, owner)
+            former = session_of(connection, session_id, owner).title
+            if title is not None and former not in {None, title}:
+                check_not_held(connection, owner, session_id)  # it stands nowhere else
             if project_id is not None or shared is not None:
                 share(connection, session_id, owner, project_id=project_id, shared=shared)
             if retention is not None:

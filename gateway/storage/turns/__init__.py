@@ -25,10 +25,10 @@ MAX_INSTRUCTIONS = 131_072
 @dataclass(frozen=True, slots=True)
 class TurnRow:
     """A turn. `first_seq` and `last_seq` bound its events; 0 while it has none. Between them lie no others
-    but those of a turn that was cancelled while it waited for this one. `epoch` is the number of its
-    lease holder, which alone may append: it grows with each one in the session, and is 0 of a turn that is
-    not open. `recoveries` counts the lease holders that were lost. A turn that awaits something is suspended:
-    it has no lease holder, and is its session's running one nevertheless; awaiting_tool_result: nothing but
+    but those of a turn that was cancelled while it waited for this one. `epoch` is the number of its lease
+    holder, which alone may append: it grows with each one in the session, and is 0 of a turn that is not
+    open. `recoveries` counts the lease holders that were lost. A turn that awaits something is suspended: it
+    has no lease holder, and is its session's running one nevertheless; awaiting_tool_result: nothing but
     results of its client. `project_id` and `role_id` are those of its session, `attachments` came with its
     message. `ended_at`, `usage`, `cost` and `iterations` are known once it is done. `branch` is the one that
     it is in (0 while it waits), `parent_turn_id` what it comes after, a turn or branches.ROOT, where that is
@@ -36,9 +36,9 @@ class TurnRow:
     (SHA-256 in hex) of those of its client; None: it has none, or waits and brought none. `client_tools`
     names the set of tools that came with it (see `Turns.client_tools`). `dialect` names the adapter by which
     it was asked for; None: the gateway's own routes. `key_id` is the key that it was asked for with, or that
-    made its schedule. `feedback` is what was thought of it last. `owner` sent it: who that is decides about
-    limits, keys and grants. `is_shared`: the members of its session's project read it. `host` is whose its
-    session is, where that is somebody else."""
+    made its schedule, `scopes` what that allows where it is less than a member may. `feedback` is what was
+    thought of it last. `owner` sent it: who that is decides about limits, keys and grants. `is_shared`: the
+    members of its session's project read it. `host` is whose its session is, where that is somebody else."""
 
     id: str
     session_id: str
@@ -68,6 +68,7 @@ class TurnRow:
     client_tools: str | None = None
     dialect: str | None = None
     key_id: str | None = None
+    scopes: str | None = None
     feedback: Feedback | None = None
     is_shared: bool = False
     host: str | None = None
@@ -94,7 +95,7 @@ class NewTurn:
     branch where others do already (branches.ROOT: before all turns); None: after the last one of the active
     branch. `instructions` are the client's, from this turn on; None: those of the turn before stay; "": it
     has none any more. `client_tools` are run by the client. By its `mark` a client finds it that sends the
-    whole conversation each time. `dialect` and `key_id`: see `TurnRow`. `charges` are what it
+    whole conversation each time. `dialect`, `key_id`, `scopes`: see `TurnRow`. `charges` are what it
     takes of limits."""
 
     id: str
@@ -115,6 +116,7 @@ class NewTurn:
     mark: str | None = None
     dialect: str | None = None
     key_id: str | None = None
+    scopes: str | None = None
     charges: Sequence[Charge] = ()
 
 

@@ -56,7 +56,7 @@ TOUCH_SESSION = Prepared(
 _ADDED = (
     *("id", "session_id", "owner", "status", "input", "model", "client_message_id", "on_conflict"),
     *("created_at", "first_seq", "attachments", "branch", "parent", "after_position", "instructions"),
-    *("client_tools", "mark", "dialect", "key_id"),
+    *("client_tools", "mark", "dialect", "key_id", "scopes"),
 )
 ADD_TURN = Prepared(
     insert(turns).values(
@@ -253,6 +253,7 @@ def _added(
         client_tools=tools,
         dialect=new.dialect,
         key_id=new.key_id,
+        scopes=new.scopes,
         is_shared=session.shared is not None,
         host=session.host,
     )
@@ -277,6 +278,7 @@ def _added(
         mark=new.mark,
         dialect=new.dialect,
         key_id=new.key_id,
+        scopes=new.scopes,
     )
     return turn
 

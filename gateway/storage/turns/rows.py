@@ -75,6 +75,7 @@ TURNS = (
         turns.c.client_tools,
         turns.c.dialect,
         turns.c.key_id,
+        turns.c.scopes,
         turns.c.feedback,
         sessions.c.shared,
         sessions.c.owner,
@@ -120,8 +121,8 @@ SESSION_OF = Prepared(select(turns.c.session_id).where(OF_ID))
 def turn_of(row: tuple[Any, ...]) -> TurnRow:
     """A row of TURNS. `first_seq` is fixed before the first event is there: until then both bounds are 0."""
     first_seq, last_seq, cancel_requested, project_id, role_id, recoveries, attachments = row[10:17]
-    ended_at, usage, cost, iterations, *place, digest, tools, dialect, key_id, feedback = row[17:29]
-    shared, host = row[29:31]
+    ended_at, usage, cost, iterations, *place, digest, tools, dialect, key_id, scopes, feedback = row[17:30]
+    shared, host = row[30:32]
     if last_seq < first_seq:
         first_seq = last_seq = 0
     values: list[Any] = [*row[:10], first_seq, last_seq, bool(cancel_requested), project_id, role_id]
@@ -134,6 +135,7 @@ def turn_of(row: tuple[Any, ...]) -> TurnRow:
         client_tools=tools,
         dialect=dialect,
         key_id=key_id,
+        scopes=scopes,
         feedback=rated,
         is_shared=shared is not None,
         host=host if host != row[2] else None,

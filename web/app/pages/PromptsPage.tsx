@@ -31,7 +31,7 @@ export default function PromptsPage() {
   }), [attempt]);
   const count = (value: number) => value.toLocaleString(localeOf(language));
   const [edits, setEdits] = useState<Edits>({});
-  const mayEdit = useStore(caller, ({ me }) => me?.is_admin === true);
+  const mayEdit = useStore(caller, ({ me }) => me?.is_operator === true);
   const columns = [words.component, words.layer, words.file, words.tokens, words.limits, words.priority, words.digest];
   return (
     <section className="page">

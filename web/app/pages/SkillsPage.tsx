@@ -4,8 +4,10 @@ import type { api } from "@chat-gateway/client";
 import { Play, RefreshCw } from "lucide-react";
 import { useCallback, useEffect, useState } from "react";
 
+import { caller } from "../caller";
 import { inARow } from "../language";
 import { client, useWords } from "../state";
+import { useStore } from "../store";
 import { MarkedText } from "../sidebar/MarkedText";
 import { marked } from "../sidebar/highlight";
 import { codeOf } from "./problems";
@@ -33,6 +35,7 @@ export default function SkillsPage() {
   }), [attempt]);
   useEffect(() => void show(() => client.skills()), [show]);
 
+  const isOperator = useStore(caller, ({ me }) => me?.is_operator === true); // whose switches they are
   const wanted = query.trim().toLowerCase();
   const rows = list?.skills.filter(({ type, name, description }) =>
     (kind === "all" || type === kind) && `${name} ${description}`.toLowerCase().includes(wanted)) ?? [];
@@ -46,7 +49,7 @@ export default function SkillsPage() {
         <select aria-label={words.kind} value={kind} onChange={(event) => setKind(event.target.value as Kind)}>
           {KINDS.map((each) => <option key={each} value={each}>{words.kinds[each]}</option>)}
         </select>
-        <button type="button" className="small" onClick={() => void show(() => client.refreshSkills())}><RefreshCw aria-hidden="true" />{common.refresh}</button>
+        {isOperator && <button type="button" className="small" onClick={() => void show(() => client.refreshSkills())}><RefreshCw aria-hidden="true" />{common.refresh}</button>}
       </div>
       <p className="faint">{inARow(words.forEverybody, words.howToAdd)}</p>
       <StatusLine status={status} />
@@ -58,7 +61,7 @@ export default function SkillsPage() {
       )}
       <ul className="cards" aria-busy={list === null}>
         {rows.map((skill) => (
-          <SkillCard key={skill.name} skill={skill} query={query} attempt={attempt} onChanged={replace} onTry={() => setTried(skill)} />
+          <SkillCard key={skill.name} skill={skill} query={query} attempt={attempt} onChanged={replace} mayChange={isOperator} onTry={() => setTried(skill)} />
         ))}
         {list && rows.length === 0 && <li className="empty">{wanted === "" ? words.none : common.nothingFound}</li>}
       </ul>
@@ -71,11 +74,12 @@ interface CardProps {
   readonly skill: api.SkillRow;
   readonly query: string;
   readonly attempt: PageStatus["attempt"];
+  readonly mayChange: boolean;
   readonly onChanged: (skill: api.SkillRow) => void;
   readonly onTry: () => void;
 }
 
-function SkillCard({ skill, query, attempt, onChanged, onTry }: CardProps) {
+function SkillCard({ skill, query, attempt, mayChange, onChanged, onTry }: CardProps) {
   const { skills: words } = useWords(table);
   const { name, type, description, source, location, enabled, metadata } = skill;
   const parameters = parametersOf(metadata);
@@ -93,7 +97,7 @@ function SkillCard({ skill, query, attempt, onChanged, onTry }: CardProps) {
       <div className="card-head">
         <b className="name"><MarkedText spans={marked(name, query)} /></b>
         <small>{words.types[type]} · {source === "built-in" ? words.builtIn : source}</small>
-        <button type="button" role="switch" className="switch" aria-checked={enabled} aria-label={words.enabled(name)} onClick={() => void turn()} />
+        <button type="button" role="switch" className="switch" aria-checked={enabled} aria-label={words.enabled(name)} disabled={!mayChange} onClick={() => void turn()} />
       </div>
       <p className="description" dir="auto"><MarkedText spans={marked(description, query)} /></p>
       <div className="buttons">

@@ -27,12 +27,23 @@ const ADA: api.Caller = {
   scopes: ["chat", "read"],
   has_key: true, signed_in: false,
   is_admin: false,
+  is_operator: false,
   models: ["m"],
 };
 
 describe("skills", () => {
+  beforeEach(() => caller.set({ me: { ...ADA, is_operator: true } }));
   const skill = (name: string, more = {}) => ({ name, type: "function", description: `Does ${name}`, location: "x.py", source: "built-in", enabled: true, metadata: {}, ...more });
   const parameters = { type: "object", properties: { plant: { type: "string", description: "Which one" }, litres: { type: "integer" } }, required: ["plant"] };
+
+  test("who is not the operator sees what is on, and has no switch that would be refused", async () => {
+    caller.set({ me: { ...ADA, is_admin: true } });
+    fakeServer({ "GET /api/skills": { skills: [skill("water")], warnings: [] } });
+    render(<SkillsPage />);
+    const water = await screen.findByRole("switch", { name: "Offer water to the model" });
+    expect(water).toHaveProperty("disabled", true);
+    expect(screen.queryByRole("button", { name: "Refresh" })).toBeNull();
+  });
 
   test("a switch holds, and one that is refused stays as it was with the reason", async () => {
     fakeServer({
@@ -179,7 +190,7 @@ describe("prompts", () => {
       "GET /api/prompts/preview": prompt("a", part("identity", 10), part("style", 20)),
       "POST /api/prompts/preview": prompt("b", part("identity", 10), part("style", 40, true)),
     });
-    caller.set({ me: { ...ADA, is_admin: true } });
+    caller.set({ me: { ...ADA, is_admin: true, is_operator: true } });
     render(<PromptsPage />);
     fireEvent.click(await screen.findByRole("button", { name: "Try an edit of style.md" }));
     const field = screen.getByLabelText("An edit of style.md");
@@ -195,7 +206,8 @@ describe("prompts", () => {
     expect(screen.queryByLabelText("An edit of style.md")).toBeNull();
   });
 
-  test("nobody but an admin is offered to try edits", async () => {
+  test("nobody but the operator is offered to try edits", async () => {
+    caller.set({ me: { ...ADA, is_admin: true } });
     fakeServer({ "GET /api/prompts": { components: [], tokens: 30, prefix_hash: "a", warnings: [] }, "GET /api/prompts/preview": prompt("a") });
     caller.set({ me: { ...ADA, user_id: "bob" } });
     render(<PromptsPage />);

@@ -14,7 +14,7 @@ const hidden = { hidden: true }; // jsdom shows no dialog
 
 function open(chat: Partial<Chat> = {}, answers: Readonly<Record<string, unknown>> = {}) {
   const asked = fakeServer({
-    "GET /api/projects": { projects: [APOLLO] }, "GET /api/projects/p_1": { ...APOLLO, members: MEMBERS }, "GET /api/sessions": { sessions: [] },
+    "GET /api/projects": { projects: [APOLLO] }, "GET /api/projects/p_1": { ...APOLLO, members: MEMBERS, invited: [] }, "GET /api/sessions": { sessions: [] },
     "PATCH /api/sessions/s": CHAT, ...answers,
   });
   render(<ShareDialog chat={{ ...CHAT, ...chat }} onClose={() => undefined} />);
@@ -30,7 +30,7 @@ const chooseApollo = async () => {
 beforeEach(() => {
   localStorage.clear();
   settings.set({ language: "en" });
-  caller.set({ me: { user_id: "red/ada", tenant: "red", roles: ["member"], scopes: [], is_admin: false, has_key: true, signed_in: false, models: [] } as never });
+  caller.set({ me: { user_id: "red/ada", tenant: "red", roles: ["member"], scopes: [], is_admin: false, is_operator: false, has_key: true, signed_in: false, models: [] } as never });
   HTMLDialogElement.prototype.showModal = function (this: HTMLDialogElement) { this.open = true; };
 });
 
@@ -70,7 +70,7 @@ test("a reader sees who is in it and what is shared, changes neither, and may le
   const theirs = { ...CHAT, shared: "read" as const, shared_by: "bob", project_id: "p_1" };
   open({ shared: "read", shared_by: "bob", project_id: "p_1" }, {
     "GET /api/projects": { projects: [{ ...APOLLO, role: "reader" }] },
-    "GET /api/projects/p_1": { ...APOLLO, role: "reader", members: MEMBERS }, "GET /api/sessions": { sessions: [theirs] },
+    "GET /api/projects/p_1": { ...APOLLO, role: "reader", members: MEMBERS, invited: [] }, "GET /api/sessions": { sessions: [theirs] },
   });
   await screen.findByText("Shared by bob. You read it.");
   expect((await screen.findByRole("link", { name: "Herons", ...hidden })).getAttribute("href")).toBe("#s=s");

@@ -90,12 +90,14 @@ function Members({ project, attempt, onChange }: MembersProps) {
   const words = useWords(table);
   const me = useStore(caller, (value) => value.me?.user_id.split("/").at(-1));
   const [members, setMembers] = useState<readonly api.MemberReply[]>([]);
+  const [invited, setInvited] = useState<readonly api.InvitedReply[]>([]);
   const [others, setOthers] = useState<readonly Chat[]>([]);
   const { id } = project;
   const isOwner = project.role === "owner";
   const read = useCallback(() => attempt(async () => {
-    const [{ members: found }, { sessions }] = await Promise.all([client.project(id), client.sessions({ project_id: id })]);
+    const [{ members: found, invited: asked }, { sessions }] = await Promise.all([client.project(id), client.sessions({ project_id: id })]);
     setMembers(found);
+    setInvited(asked);
     setOthers(sessions.filter(({ shared_by }) => shared_by !== undefined));
   }), [attempt, id]);
   useEffect(() => void read(), [read]);
@@ -123,6 +125,16 @@ function Members({ project, attempt, onChange }: MembersProps) {
                   await onChange();
                   if (user !== me) await read();
                 })}><X /></button>
+            )}
+          </li>
+        ))}
+        {invited.map(({ user, role }) => (
+          <li key={user}>
+            <span dir="auto">{user}</span>
+            <small>{words.roles[role]} · {words.invited}</small>
+            {isOwner && (
+              <button type="button" className="icon" aria-label={words.takeBack(user)} title={words.takeBack(user)}
+                onClick={() => void change(() => client.removeMember(id, user))}><X /></button>
             )}
           </li>
         ))}

@@ -16,6 +16,7 @@ import { useStore } from "../store";
 import { words as frame } from "../frame-words";
 import { ChatRow } from "./ChatRow";
 import { type Chat, chats } from "./chats";
+import { Invitations } from "./Invitations";
 import { commands } from "./commands";
 import { byDay } from "./days";
 import { notice, showNotice } from "./notice";
@@ -53,6 +54,7 @@ export function Sidebar({ session, page, onClose }: SidebarProps) {
         <SearchBox />
       </div>
       <List session={session} onChosen={leave} />
+      <Invitations />
       <NoticeBar />
       <ul className="chats-pages" aria-label={words.pages}>
         {PAGES.map((each) => {

@@ -266,8 +266,10 @@ export interface Caller {
   readonly has_key: boolean;
   /** By the page's sign-in, which can be ended (POST /auth/sign-out). */
   readonly signed_in: boolean;
-  /** May switch skills, change documents and try edits of the prompt. */
+  /** Looks after the people of their tenant: its keys, audit, holds. */
   readonly is_admin: boolean;
+  /** Looks after the gateway: may switch skills, change documents, try edits of the prompt. */
+  readonly is_operator: boolean;
   /** Those that a turn may choose, the default first. */
   readonly models: readonly string[];
 }
@@ -740,6 +742,31 @@ export interface ImportedSessions {
   readonly refused: number;
   /** Why: of the first 100 that were refused. */
   readonly reasons: readonly RefusedSession[];
+}
+
+/** The oldest first, at most 200. */
+export interface InvitationList {
+  readonly invitations: readonly InvitationReply[];
+}
+
+/** A project that you are asked into. Nothing of it is yours before you accept. */
+export interface InvitationReply {
+  readonly project_id: string;
+  readonly kind: "project" | "household";
+  readonly name: string;
+  /** That you would have. */
+  readonly role: "owner" | "editor" | "reader";
+  /** The user who asks. */
+  readonly invited_by: string;
+  readonly invited_at: number;
+}
+
+/** Who was asked in and has not answered yet. */
+export interface InvitedReply {
+  readonly user: string;
+  readonly role: "owner" | "editor" | "reader";
+  readonly invited_by: string;
+  readonly invited_at: number;
 }
 
 export interface KeptReply {
@@ -1228,6 +1255,8 @@ export interface ProjectDetails {
   readonly created_by: string;
   readonly created_at: number;
   readonly members: readonly MemberReply[];
+  /** Who has not answered yet, the oldest first. */
+  readonly invited: readonly InvitedReply[];
 }
 
 /** The oldest first. */

@@ -264,11 +264,25 @@ export class GatewayClient {
     return this.connection.ask("DELETE", `/api/projects/${id}`);
   }
 
-  /** Adds a user of the caller's tenant, or gives a member another role. */
+  /** Invites a user of the caller's tenant, or gives a member another role. */
   putMember(id: string, user: string, role: api.RoleBody["role"]): Promise<void> {
     return this.connection.ask("PUT", `/api/projects/${id}/members/${encodeURIComponent(user)}`, { body: { role } });
   }
 
+  /** The projects that the caller is asked into. */
+  invitations(): Promise<api.InvitationList> {
+    return this.connection.ask("GET", "/api/invitations");
+  }
+
+  acceptInvitation(id: string): Promise<api.ProjectReply> {
+    return this.connection.ask("POST", `/api/invitations/${id}/accept`);
+  }
+
+  declineInvitation(id: string): Promise<void> {
+    return this.connection.ask("DELETE", `/api/invitations/${id}`);
+  }
+
+  /** Takes an invitation back as well. */
   removeMember(id: string, user: string): Promise<void> {
     return this.connection.ask("DELETE", `/api/projects/${id}/members/${encodeURIComponent(user)}`);
   }
