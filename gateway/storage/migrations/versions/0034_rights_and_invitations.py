@@ -8,12 +8,12 @@ from alembic import op
 
 from gateway.storage.migrations.columns import TEXT
 
-revision = "0043"
-down_revision = "0042"
+revision = "0034"
+down_revision = "0033"
 branch_labels = None
 depends_on = None
 
-compatible_from = "0043"
+compatible_from = "0034"
 
 
 def upgrade() -> None:

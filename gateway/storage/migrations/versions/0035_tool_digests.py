@@ -9,8 +9,8 @@ from alembic import op
 
 from gateway.storage.migrations.columns import TEXT
 
-revision = "0044"
-down_revision = "0043"
+revision = "0035"
+down_revision = "0034"
 branch_labels = None
 depends_on = None
 

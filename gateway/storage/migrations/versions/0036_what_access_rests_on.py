@@ -8,8 +8,8 @@ from alembic import op
 
 from gateway.storage.migrations.columns import TEXT
 
-revision = "0047"
-down_revision = "0044"
+revision = "0036"
+down_revision = "0035"
 branch_labels = None
 depends_on = None
 

@@ -9,12 +9,12 @@ from alembic import op
 
 from gateway.storage.migrations.columns import NUMBER, TEXT
 
-revision = "0042"
+revision = "0033"
 down_revision = "0032"
 branch_labels = None
 depends_on = None
 
-compatible_from = "0042"
+compatible_from = "0033"
 
 
 def upgrade() -> None:
