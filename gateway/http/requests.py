@@ -169,7 +169,7 @@ class ApiRequest(Request):
         self, model: type[B], limit: BodyLimit = "max_body_size", max_parts: int = MAX_PARTS
     ) -> B:
         """The JSON body as `model`, with the ids of the sessions that it names; an absent body counts as {}.
-        `limit` is the setting of its greatest size, `max_parts` how many objects, lists and values it may have.
+        `limit` is the setting of its greatest size, `max_parts` how many objects, lists, values it has.
 
         Raises:
             InvalidRequest: not JSON, or not of that shape; the message names the fields.
