@@ -74,7 +74,7 @@ def side_usage(connection: Connection, owner: str, since: int) -> Sequence[SideU
     rows: list[tuple[Any, ...]] = [tuple(row) for row in connection.execute(grouped)]
     return [
         SideUsage(row[0], row[1], *map(int, row[2:])) for row in rows
-    ]  # PostgreSQL's sums are no integers
+    ]  # sums of PostgreSQL are no integers
 
 
 def forget_calls(connection: Connection, now: int) -> None:
