@@ -21,8 +21,8 @@ from gateway.turn.running_turn import CANCEL_TIMEOUT
 from gateway.turn.start_and_end import start_of
 
 MIN_SHARE = 4
-"""Turns that each user may have at the same time where no setting says how many, if few run in all: but half of
-them at most."""
+"""Turns that each user may have at the same time where no setting says how many, if few run in all; half
+of them at most."""
 NEVER_RAN = Done(status="cancelled", iterations=0, duration_ms=0)
 
 log = structlog.get_logger(__name__)
