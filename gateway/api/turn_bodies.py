@@ -215,8 +215,16 @@ class SideUsageReply(Reply):
     unpriced: int = Field(description="Calls of which no price is known.")
 
     @classmethod
-    def from_row(cls, row: SideUsage) -> Self:
-        return cls(**(row._asdict() | {"cost": row.cost / 1_000_000}))
+    def of(cls, used: SideUsage) -> Self:
+        return cls(
+            purpose=used.purpose,
+            model=used.model,
+            calls=used.calls,
+            input_tokens=used.input_tokens,
+            output_tokens=used.output_tokens,
+            cost=used.cost / 1_000_000,
+            unpriced=used.unpriced,
+        )
 
 
 class StoredSessions(Reply):

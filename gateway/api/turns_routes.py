@@ -103,7 +103,7 @@ async def usage(request: ApiRequest) -> Response:
         UsageReply(
             since=since,
             models=[ModelUsageReply.from_row(row) for row in models],
-            beside=[SideUsageReply.from_row(row) for row in beside],
+            beside=[SideUsageReply.of(row) for row in beside],
             sessions=StoredSessions(
                 used=await gateway.sessions.size_of_all(who), quota=request.settings.session_quota
             ),

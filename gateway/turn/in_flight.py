@@ -23,7 +23,8 @@ from gateway.turn.start_and_end import access_ended, start_of
 ACCEPTED_SOON = 0.01
 """Seconds between two looks whether a turn that was being accepted when a shutdown began has its task."""
 MIN_SHARE = 4
-"""Turns that each user may have at the same time where no setting says how many, if few run in all."""
+"""Turns that each user may have at the same time where no setting says how many, if few run in all; half
+of them at most."""
 NEVER_RAN = Done(status="cancelled", iterations=0, duration_ms=0)
 
 log = structlog.get_logger(__name__)
@@ -72,7 +73,7 @@ class InFlight:
                 f"The server runs {most} turns already. Try again in a moment.", code="server_busy"
             )
         entering = (user_id, session_id)
-        share = max(MIN_SHARE, most // 10) if settings.has_accounts else None
+        share = min(-(-most // 2), max(MIN_SHARE, most // 10)) if settings.has_accounts else None
         self._check_room("user", settings.max_turns_per_user or share, str, entering)
         self._check_room("key", settings.max_turns_per_key, key_of, entering)
         self._entering.append(entering)

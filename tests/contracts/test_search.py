@@ -9,8 +9,10 @@ import pytest
 
 from gateway.errors import SearchTooLong
 from gateway.lexical import places
+from gateway.storage.database import Database
 from gateway.storage.postgres import postgres_database
 from gateway.storage.sessions import MarkedText, search_excerpts
+from gateway.storage.sessions.store import SqlSessions
 from gateway.storage.sqlite import sqlite_file
 from gateway.wiring import Storage
 from tests.loopback import TIMEOUT
@@ -18,6 +20,12 @@ from tests.storage.saying import add_turn, archive, ask, finish
 from tests.storage.writing import OWNER, Factory, accepted, writer_of
 
 pytestmark = pytest.mark.anyio
+
+
+def database_of(storage: Storage) -> Database:
+    """Of either engine."""
+    assert isinstance(storage.sessions, SqlSessions)
+    return storage.sessions.database
 
 
 async def found(storage: Storage, query: str, owner: str = OWNER) -> list[str]:
@@ -336,7 +344,7 @@ async def test_the_index_survives_a_restart(factory: Factory, tmp_path: Path) ->
 
 async def test_nothing_waits_behind_searches(storage: Storage) -> None:
     """However many of them there are, and however long they take: they have connections of their own."""
-    database, go_on = storage.sessions.database, threading.Event()
+    database, go_on = database_of(storage), threading.Event()
     searches = [asyncio.create_task(database.search(lambda _: go_on.wait(TIMEOUT))) for _ in range(10)]
     try:
         assert await asyncio.wait_for(database.read(lambda _: "read"), TIMEOUT) == "read"
@@ -354,7 +362,7 @@ async def test_a_search_that_takes_too_long_is_given_up(
     for module in (sqlite_file, postgres_database):
         monkeypatch.setattr(module, "SEARCH_TIME", 0.1)
     endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
-    database = storage.sessions.database
+    database = database_of(storage)
 
     with pytest.raises(SearchTooLong, match="rarer words") as refused:
         await database.search(lambda connection: connection.exec_driver_sql(endless).all())

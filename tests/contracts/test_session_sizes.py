@@ -6,13 +6,21 @@ import pytest
 from sqlalchemy import text
 
 from gateway.errors import SessionsFull
+from gateway.storage.database import Database
 from gateway.storage.sessions.session_sizes import SESSION_SIZE
+from gateway.storage.sessions.store import SqlSessions
 from gateway.storage.turns import NewTurn
 from gateway.wiring import Storage
 from tests.storage.saying import add_turn
 from tests.storage.writing import OWNER
 
 pytestmark = pytest.mark.anyio
+
+
+def database_of(storage: Storage) -> Database:
+    """Of either engine."""
+    assert isinstance(storage.sessions, SqlSessions)
+    return storage.sessions.database
 
 
 async def test_what_is_said_counts_and_is_given_back(storage: Storage) -> None:
@@ -50,7 +58,7 @@ async def test_sessions_of_a_version_that_did_not_count_are_counted_once(storage
     """Whole; what is asked in them before is not counted twice."""
     await add_turn(storage, "old", "t1", "x" * 1000, "y" * 1000)
     for change in ("UPDATE sessions SET size = NULL, sized_to = NULL", "DELETE FROM session_totals"):
-        await storage.sessions.database.write(
+        await database_of(storage).write(
             lambda connection, change=change: connection.execute(text(change)).close()
         )
     await add_turn(storage, "old", "t2", "z" * 1000, "w" * 10)

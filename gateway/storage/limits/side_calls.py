@@ -6,6 +6,7 @@ given back. Where the process is killed in between, it stays taken: unknown is n
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, func, select, text
 
@@ -70,7 +71,10 @@ def side_usage(connection: Connection, owner: str, since: int) -> Sequence[SideU
         columns.owner == owner, columns.day >= since // DAY_MS
     )
     grouped = sums.group_by(columns.purpose, columns.model).order_by(columns.purpose, columns.model)
-    return [SideUsage(*row[:2], *map(int, row[2:])) for row in connection.execute(grouped)]
+    rows: list[tuple[Any, ...]] = [tuple(row) for row in connection.execute(grouped)]
+    return [
+        SideUsage(row[0], row[1], *map(int, row[2:])) for row in rows
+    ]  # sums of PostgreSQL are no integers
 
 
 def forget_calls(connection: Connection, now: int) -> None:
