@@ -96,9 +96,8 @@ class Delays:
                 await self._changed.wait()
 
 
-async def everybody(_: str) -> bool:
-    """Each owner can still ask for things."""
-    return True
+async def nothing_against(_: ScheduleRow) -> None:
+    """Each schedule may still be run."""
 
 
 async def measured(settings: Settings, share: int) -> Sequence[Figure]:
@@ -114,7 +113,7 @@ async def measured(settings: Settings, share: int) -> Sequence[Figure]:
             in_flight, events = InFlight(deps), SessionEvents(storage.log)
             limits = UserLimits(settings, storage.limits)
             worker = ScheduleWorker(
-                deps, in_flight, storage.schedule_runs, events, delays, limits=limits, has_key=everybody
+                deps, in_flight, storage.schedule_runs, events, delays, limits=limits, refusal=nothing_against
             )
             await model.prepare()
             cost_of(settings.model, Usage(input_tokens=1, output_tokens=1))  # loads the prices

@@ -174,9 +174,9 @@ Index("outbox_by_session", outbox.c.session_id, outbox.c.number)
 # `instructions` is the digest of those that the turn has; '': none; NULL while it waits: those that the turn
 # before it will have. `client_tools` is the digest of the tools that came with it. `mark` is a hash of
 # all that its client had sent of the conversation, where it sends that each time. `dialect` names the adapter
-# by which it was asked for; NULL: none. `key_id` is the key, `sign_in` the digest of the sign-in, `scopes` what
-# they allow, where that is less than a member may. `feedback` is what its owner thinks of it, as JSON (see
-# `Feedback`).
+# by which it was asked for; NULL: none. `key_id` is the key, `sign_in` the digest of the sign-in, `scopes`
+# what they allow, where that is less than a member may. `feedback` is what its owner thinks of it, as JSON
+# (see `Feedback`).
 turns = Table(
     "turns",
     metadata,

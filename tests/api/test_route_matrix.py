@@ -45,7 +45,7 @@ OF_EVERYBODY = frozenset(name for name, each in OPERATIONS.items() if each.needs
 """Operations that are about everybody: an admin is told there who did what, without its content."""
 IN_PERSON = frozenset({"key.create", "person.erase", "provider_key.remove", "provider_key.set"})
 """Operations that a stored key without the scope admin has not, whatever its other scopes."""
-TRIES = 100
+TRIES, BUSY = 100, ("queue_full", "operation_busy")
 SHARED = frozenset({"member", "project"})
 """Kinds of ids that who shares a project has as well."""
 MALFORMED = ("x" * 65, "no such id!", "nul\0", "../../etc", "\u202e")
@@ -198,11 +198,12 @@ async def belongings(client: Client, people: Mapping[str, Caller]) -> dict[str, 
 
 async def answer(caller: Caller, case: Case, ids: Mapping[str, str]) -> Answer:
     """What came, with the ids that were sent made unreadable."""
+    response = await caller.http.request(**case.request(ids))
     for _ in range(TRIES):
-        response = await caller.http.request(**case.request(ids))
-        if response.status_code != 429 or "queue_full" not in response.text:
+        if response.status_code != 429 or not any(each in response.text for each in BUSY):
             break
         await asyncio.sleep(0.05)  # others are asking as well
+        response = await caller.http.request(**case.request(ids))
     told = {name: value for name, value in response.headers.items() if name not in DIFFERS}
     given = sorted((ids[kind] for kind in case.kinds), key=len, reverse=True)
     told |= {"content-length": str(len(_without(response.text, given)))} if "content-length" in told else {}

@@ -12,7 +12,7 @@ from gateway.events.lifecycle import Done
 from gateway.storage.artifacts import MIN_COUNTED
 from gateway.storage.database import Prepared
 from gateway.storage.decisions import ApprovalRow
-from gateway.storage.projects import Member, Project
+from gateway.storage.projects import Invitation, Project
 from gateway.storage.schedules import Planned, ScheduleRow, ScheduleRun
 from gateway.storage.sessions import BESIDE
 from gateway.storage.webhooks import Delivery, Failure, Webhook
@@ -83,7 +83,8 @@ async def test_of_a_members_turn_whose_the_session_is_is_told_and_nobody_else(
     project = Project("p", "default", "project", "Apollo", OWNER, 5)
     await storage.projects.add(project, most=9)
     for user_id in ("bob", "cleo"):
-        await storage.projects.put_member(Member("p", user_id, "editor", OWNER, 7), most=9)
+        await storage.projects.put_member(Invitation("p", user_id, "editor", OWNER, 7), most=9, most_open=9)
+        await storage.projects.accept("p", user_id, 8)
     await storage.sessions.create("s", OWNER, None, 5)
     await storage.sessions.change("s", OWNER, 6, project_id="p", shared="write")
     for owner in ("bob", OWNER):

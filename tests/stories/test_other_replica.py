@@ -347,9 +347,12 @@ async def test_a_replica_that_hears_nothing_cancels_no_released_turn(
     """Its direct address leads to a pooler too: a reader elsewhere is asked, and its answer does not come."""
     monkeypatch.setattr("gateway.service.abandoned_turns.ANSWER_TIMEOUT", 0.2)
     monkeypatch.setattr(listener, "POLL", 0.05)  # who writes does not hear of the reader
-    # It is one that came later, and is not found out before the next connection.
+
+    def unnoticed(_: object) -> None:
+        """It is one that came later, and is not found out before the next connection."""
+
     for each in (listener, postgres_database):
-        monkeypatch.setattr(each, "refuse_pooler", lambda _: None)
+        monkeypatch.setattr(each, "refuse_pooler", unnoticed)
     with pooled(url, tmp_path) as pooler:
         deaf = shared.model_copy(update={"database_direct_url": pooler})
         async with two(shared, first=deaf) as (a, b):
