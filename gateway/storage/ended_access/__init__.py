@@ -17,7 +17,7 @@ from gateway.storage.turns import TurnRow
 
 KEY_REVOKED = "key_revoked"
 """Why a schedule is paused, or a webhook off: the key that it was made with was revoked, or has expired."""
-MOST_ENDED = 500
+MAX_ENDED = 500
 """Turns, schedules and webhooks, of each, that end in one transaction: the others are still used."""
 
 

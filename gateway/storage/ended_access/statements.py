@@ -15,7 +15,7 @@ from sqlalchemy import (
 )
 
 from gateway.storage.database import Prepared, Store, reads, send, writes
-from gateway.storage.ended_access import KEY_REVOKED, MOST_ENDED, Ended, Held, Overdue
+from gateway.storage.ended_access import KEY_REVOKED, MAX_ENDED, Ended, Held, Overdue
 from gateway.storage.replica_signals import Signal
 from gateway.storage.schedules.results import SCHEDULES
 from gateway.storage.schema import RUNNING, WAITING, api_keys, schedules, sign_ins, turns, webhooks
@@ -25,7 +25,7 @@ from gateway.storage.turns.rows import TURNS, turn_of
 
 ASKED_AT_ONCE = 500
 """Values of one statement."""
-MOST_OVERDUE = 100
+MAX_OVERDUE = 100
 """Of each kind, in one look."""
 
 _k, _i, _t, _s, _w = api_keys.c, sign_ins.c, turns.c, schedules.c, webhooks.c
@@ -41,25 +41,25 @@ _heir = bindparam("heir")
 _of_heir = select(_i.user_id).where(_i.digest == _heir).scalar_subquery()
 HAND_ON = Prepared(update(turns).where(_open, _t.sign_in == _OF, _t.owner == _of_heir).values(sign_in=_heir))
 # Without an order: by it all turns there ever were would be looked through.
-OF_KEY = Prepared(TURNS.where(_open, _t.key_id == _OF).order_by(None).limit(MOST_ENDED))
-OF_SIGN_IN = Prepared(TURNS.where(_open, _t.sign_in == _OF).order_by(None).limit(MOST_ENDED))
-SCHEDULES_OF_KEY = Prepared(select(*SCHEDULES.columns).where(_active, _s.key_id == _OF).limit(MOST_ENDED))
+OF_KEY = Prepared(TURNS.where(_open, _t.key_id == _OF).order_by(None).limit(MAX_ENDED))
+OF_SIGN_IN = Prepared(TURNS.where(_open, _t.sign_in == _OF).order_by(None).limit(MAX_ENDED))
+SCHEDULES_OF_KEY = Prepared(select(*SCHEDULES.columns).where(_active, _s.key_id == _OF).limit(MAX_ENDED))
 PAUSE = Prepared(
     update(schedules)
     .where(_s.id == bindparam("schedule_id"), _active)
     .values(status="paused", due_at=null(), reason=KEY_REVOKED)
     .returning(*SCHEDULES.columns)
 )
-WEBHOOKS_OF_KEY = Prepared(select(_w.id).where(_w.disabled_at.is_(None), _w.key_id == _OF).limit(MOST_ENDED))
+WEBHOOKS_OF_KEY = Prepared(select(_w.id).where(_w.disabled_at.is_(None), _w.key_id == _OF).limit(MAX_ENDED))
 DISABLE = Prepared(
     update(webhooks).where(_w.id == bindparam("webhook_id")).values(disabled_at=_NOW, reason=KEY_REVOKED)
 )
 
 EXPIRED_KEYS = Prepared(
-    select(_k.id, _k.user_id).where(_k.revoked_at.is_(None), _k.expires_at <= _NOW).limit(MOST_OVERDUE)
+    select(_k.id, _k.user_id).where(_k.revoked_at.is_(None), _k.expires_at <= _NOW).limit(MAX_OVERDUE)
 )
-EXPIRED_SIGN_INS = Prepared(select(_i.digest, _i.user_id).where(_expired).limit(MOST_OVERDUE))
-_of_revoked = select(_k.id, _k.user_id).where(_revoked).distinct().limit(MOST_OVERDUE)
+EXPIRED_SIGN_INS = Prepared(select(_i.digest, _i.user_id).where(_expired).limit(MAX_OVERDUE))
+_of_revoked = select(_k.id, _k.user_id).where(_revoked).distinct().limit(MAX_OVERDUE)
 KEYS_STILL_USED = (
     Prepared(_of_revoked.join_from(turns, api_keys, _k.id == _t.key_id).where(_open)),
     Prepared(_of_revoked.join_from(schedules, api_keys, _k.id == _s.key_id).where(_active)),
@@ -70,7 +70,7 @@ SIGN_INS_STILL_USED = Prepared(
     .join_from(turns, sign_ins, _i.digest == _t.sign_in, isouter=True)
     .where(_open, _t.sign_in.is_not(None), _i.digest.is_(None))
     .distinct()
-    .limit(MOST_OVERDUE)
+    .limit(MAX_OVERDUE)
 )
 
 
