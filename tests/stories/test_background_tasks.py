@@ -20,17 +20,20 @@ from tests.mcp_servers.serving import address
 pytestmark = [pytest.mark.anyio, pytest.mark.long]
 
 TASKS = {
+    "access that has ended",
     "MCP server gone",
     "MCP servers",
     "audit",
     "count of artifacts",
     "count of deliveries",
     "count of memories",
+    "database files",
     "deadlines of approvals",
     "documents",
     "erasure of persons",
     "leader",
     "learning",
+    "limits",
     "memory suggestions",
     "old deliveries",
     "old entries of the audit",
@@ -41,12 +44,14 @@ TASKS = {
     "sessions to index",
     "sessions to learn from",
     "sessions with turns",
+    "size of the database",
     "skills",
     "purge of rows",
     "titles",
     "upkeep",
     "vectors of memories",
     "webhooks",
+    "what access is open",
     "who is being erased",
 }
 """All that a gateway starts where everything is switched on."""
