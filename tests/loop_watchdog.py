@@ -4,6 +4,7 @@ is the CPU time of the loop's thread, so that a busy machine makes no difference
 import asyncio
 import gc
 import sys
+import threading
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,8 +39,17 @@ class Hold:
 
 holds: list[Hold] = []
 """Those that took longer than LIMIT, since somebody emptied it."""
-_collecting = 0.0
 _built = 0
+
+
+class _Collections(threading.local):
+    """What the garbage collection has taken of a thread's time: it runs in whichever thread comes to it."""
+
+    began = 0.0
+    seconds = 0.0
+
+
+_collections = _Collections()
 
 
 def watch() -> None:
@@ -61,9 +71,9 @@ def watched(app: ASGIApp) -> ASGIApp:
 
 
 def _timed(handle: asyncio.Handle) -> None:
-    collecting, built, modules, before = _collecting, _built, len(sys.modules), thread_time()
+    collected, built, modules, before = _collections.seconds, _built, len(sys.modules), thread_time()
     _run(handle)
-    if (took := thread_time() - before - (_collecting - collecting)) <= LIMIT:
+    if (took := thread_time() - before - (_collections.seconds - collected)) <= LIMIT:
         return
     # What is loaded or built when it is used first happens once in a process, and not again.
     if (built, modules) == (_built, len(sys.modules)) and (what := _served_by(handle)) is not None:
@@ -86,8 +96,10 @@ def _served_by(handle: Any) -> str | None:
 
 def _collected(phase: str, _info: dict[str, int]) -> None:
     """The garbage collection looks through all that tests have made."""
-    global _collecting  # noqa: PLW0603
-    _collecting += thread_time() if phase == "stop" else -thread_time()
+    if phase == "start":
+        _collections.began = thread_time()
+    else:
+        _collections.seconds += thread_time() - _collections.began
 
 
 def _counted(*given: Any, **more: Any) -> bool:

@@ -7,7 +7,7 @@ import pytest
 from pydantic import SecretStr
 
 from gateway.settings import Settings
-from tests.harness import TIMEOUT, Client, running_gateway
+from tests.harness import TIMEOUT, running_gateway
 from tests.postgres import on_both_engines
 
 pytestmark = [pytest.mark.anyio, pytest.mark.long]
