@@ -70,7 +70,7 @@ async def test_another_users_memory_is_as_absent_as_one_that_never_was(guarded: 
             assert (each.path, *problem(response)) == (each.path, 404, "memory_not_found")
             checked += 1
 
-    assert checked == 7
+    assert checked == 9
     hers = (await guarded.get(f"/api/memory/{memory_id}", **ANNA)).json()
     assert (hers["content"], hers["version"], hers["status"]) == (SECRET, 1, "active")
 
