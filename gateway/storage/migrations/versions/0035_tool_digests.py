@@ -14,7 +14,7 @@ down_revision = "0034"
 branch_labels = None
 depends_on = None
 
-compatible_from = "0030"
+compatible_from = "0034"
 
 
 def upgrade() -> None:
