@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 import orjson
 
+from gateway.files.replacement import replacing
+
 NAME = "last-backup.json"
 
 
@@ -26,6 +28,5 @@ def last_backup(folder: Path) -> LastBackup | None:
 
 def note_backup(folder: Path, made: LastBackup) -> None:
     """Notes it in the data folder. Raises OSError."""
-    part = folder / f"{NAME}.part"
-    part.write_bytes(orjson.dumps(made._asdict()) + b"\n")
-    part.replace(folder / NAME)
+    with replacing(folder / NAME, private=True) as file:
+        file.write(orjson.dumps(made._asdict()) + b"\n")
