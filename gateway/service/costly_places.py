@@ -72,7 +72,7 @@ class CostlyPlaces:
 
     @asynccontextmanager
     async def taken(self, kind: Costly, user_id: str) -> AsyncGenerator[None]:
-        """A place of that kind for the user, kept until the context is left. Raises errors.QueueFull
+        """A place of that kind for the user, until the context is left. Raises errors.QueueFull
         (operation_busy): there was none in time."""
         places, all_of_kind = self._places[kind], self._kinds[kind]
         own = all_of_kind.own.setdefault(user_id, _Own(Places(places.of_user)))

@@ -33,7 +33,7 @@ REPORT_EVERY = 50
 
 
 class SourceGateway(NamedTuple):
-    """What is to be known of a gateway beside what it keeps: see `BackupManifest`."""
+    """The facts of a gateway that stand in its backups' `BackupManifest`."""
 
     keys: Sequence[str]
     blob_url: str | None

@@ -27,7 +27,8 @@ REPORT_EVERY = 50
 
 
 class CheckedBackup(NamedTuple):
-    """What was found: the manifest, and blobs that rows name and that were missing when it was made."""
+    """The result of a check: the manifest, and blobs that rows name and that were missing when it was
+    made."""
 
     manifest: BackupManifest
     missing: int

@@ -18,7 +18,7 @@ class LastBackup(NamedTuple):
 
 
 def last_backup(folder: Path) -> LastBackup | None:
-    """None where none is known of."""
+    """The last backup of the folder; None where none is known of."""
     try:
         found = orjson.loads((folder / NAME).read_bytes())
         return LastBackup(int(found["made_at"]), str(found["path"]))

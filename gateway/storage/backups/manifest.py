@@ -76,7 +76,8 @@ class Listing:
 
 
 def write_manifest(folder: Path, manifest: BackupManifest) -> None:
-    """As a whole or not at all, on the disk when it returns, as is all else that the folder has."""
+    """Writes the manifest as a whole or not at all: on the disk when it returns, as is all else that the
+    folder has."""
     os.sync()
     with replacing(folder / MANIFEST, private=True) as file:
         file.write(orjson.dumps(manifest.model_dump(), option=orjson.OPT_INDENT_2) + b"\n")

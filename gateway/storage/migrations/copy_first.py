@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 
 def copy_path(path: Path, revision: str) -> Path:
-    """Where the copy of a database at that revision lies."""
+    """The path of the copy of a database at that revision."""
     return path.with_name(f"{path.name}.before-{revision}")
 
 

@@ -40,7 +40,7 @@ class PostgresBackup:
 
     @contextmanager
     def hold(self) -> Generator[None]:
-        """By a lock in the database, which removals of blobs look for. Raises StorageError."""
+        """Holds removals of blobs up by a lock in the database, which they look for. Raises StorageError."""
         with _connected(self._server) as raw:
             if not _first(raw, HOLD):
                 raise StorageError("Another backup of the database is being made.", retryable=False)

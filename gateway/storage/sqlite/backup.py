@@ -27,7 +27,7 @@ class SqliteBackup:
         self._files = {"gateway.db": path, "memory.db": memory_path, "slack.db": journal}
 
     def hold(self) -> AbstractContextManager[None]:
-        """By a lock in the data folder. Raises StorageError."""
+        """Holds removals of blobs up by a lock in the data folder. Raises StorageError."""
         if not self._path.exists():
             raise StorageError(f"There is no database {self._path}.", retryable=False)
         return held(self._path.resolve().parent)

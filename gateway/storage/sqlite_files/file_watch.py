@@ -1,4 +1,4 @@
-"""Which file a database is, and that it is still that one.
+"""The identity of a database's file, and whether it is still that one.
 
 SQLite applies a write-ahead log to whatever file lies beside it under the right name, and goes on with a file
 that has no name any more. So a backup that was put in place of a running gateway's file is destroyed by the
@@ -65,7 +65,7 @@ class Header(NamedTuple):
 
 
 class KnownHeader(NamedTuple):
-    """What is known of a file's header: its number of the schema is one of `ids`, or shortly behind it, and
+    """The knowledge of a file's header: its number of the schema is one of `ids`, or shortly behind it, and
     it has had so many `changes`."""
 
     ids: Sequence[int]
@@ -115,7 +115,7 @@ class HeldFile:
         return (found.st_dev, found.st_ino) == self._key
 
     def header(self) -> Header | None:
-        """What its header has now; None where there is none. Raises OSError."""
+        """The numbers in its header now; None where there is none. Raises OSError."""
         found = os.pread(self.descriptor, HEADER, 0)
         if len(found) < HEADER:
             return None
@@ -321,7 +321,7 @@ def _identity_path(path: Path) -> Path:
 
 
 def _read_identity(path: Path) -> Identity | None:
-    """None where there is none, or it cannot be understood."""
+    """The identity that stands beside the file; None where there is none, or it cannot be understood."""
     try:
         found = orjson.loads(_identity_path(path).read_bytes())
         known = KnownHeader([int(each) for each in found["ids"]], int(found["changes"]))
