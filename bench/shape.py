@@ -31,7 +31,7 @@ BUDGETS: Mapping[str, int] = {
     "demo": 2320,
     "encryption": 160,
     "events": 570,
-    "files": 180,
+    "files": 185,
     "history": 3340,
     "http": 1610,
     "lifespan": 600,
@@ -47,7 +47,7 @@ BUDGETS: Mapping[str, int] = {
     "telemetry": 4600,
     "tools": 3460,
     "turn": 2900,
-    "wiring": 1050,
+    "wiring": 1055,
 }
 """Lines of code that each package of `gateway` may have, without blank lines, comments and docstrings; "" are
 the modules beside the packages. A budget is raised on purpose, in a commit that says what for, and

@@ -22,7 +22,8 @@ _LOADERS = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")  # what Python itself may ne
 
 
 class ChildProcess:
-    """It, and our ends of its pipes. `stderr` is None where what it writes there goes nowhere."""
+    """A program that runs, and our ends of its pipes. `stderr` is None where what it writes there goes
+    nowhere."""
 
     def __init__(
         self,
@@ -45,7 +46,7 @@ class ChildProcess:
 
     @property
     def returncode(self) -> int | None:
-        """How it ended, negative by a signal; None as long as that is not known."""
+        """Its exit status, negative by a signal; None as long as it is not known."""
         return self._ended.result() if self._ended.done() else None
 
     async def wait(self) -> int:

@@ -150,7 +150,7 @@ class SteadyClock:
         self._made_at, self._began = now_ms(), time.monotonic_ns()
 
     def now(self) -> int:
-        """In whole milliseconds."""
+        """The time of the clock in whole milliseconds."""
         return self._made_at + (time.monotonic_ns() - self._began) // 1_000_000
 
     def of(self, at: int) -> int:

@@ -1,5 +1,5 @@
-"""How many parts JSON has that comes in pieces, before it is parsed. By them go the memory and time that it
-takes: each is a hundred times as large as the characters it is made of."""
+"""The number of parts of JSON that comes in pieces, before it is parsed. By it go the memory and time that
+parsing takes: each is a hundred times as large as the characters it is made of."""
 
 import re
 
@@ -20,7 +20,7 @@ class PartCounter:
         self._last = b""  # a backslash whose letter is still to come
 
     def add(self, data: bytes | bytearray) -> int:
-        """How many there are with these."""
+        """Counts the parts of a further piece. Returns how many all pieces have so far."""
         text = (self._last + data).replace(b"\\\\", b"")
         self._last = b"\\" if text.endswith(b"\\") else b""
         marks = text.replace(b'\\"', b"").translate(None, self._others)

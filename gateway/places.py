@@ -11,7 +11,7 @@ class PlaceTimeout(Exception):
 
 
 class Places:
-    """`count` of them."""
+    """`count` places of each event loop."""
 
     def __init__(self, count: int) -> None:
         self._count = count
@@ -19,15 +19,23 @@ class Places:
 
     @asynccontextmanager
     async def one(self, timeout: float) -> AsyncGenerator[None]:
-        """One of them, until the context is left. Raises PlaceTimeout where there was none for `timeout`
+        """A place, until the context is left. Raises PlaceTimeout where there was none for `timeout`
         seconds."""
+        await self.take(timeout)
+        try:
+            yield
+        finally:
+            self.give_back()
+
+    async def take(self, timeout: float) -> None:
+        """Waits for a place, which is given back later. Raises PlaceTimeout, as `one` does."""
         free = self._of_loops.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(self._count))
         try:
             async with asyncio.timeout(timeout):
                 await free.acquire()
         except TimeoutError:
             raise PlaceTimeout from None
-        try:
-            yield
-        finally:
-            free.release()
+
+    def give_back(self) -> None:
+        """The place that was taken is free."""
+        self._of_loops[asyncio.get_running_loop()].release()

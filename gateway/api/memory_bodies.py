@@ -143,7 +143,7 @@ class SessionLogQuery(Query):
 
 
 class RestoreBody(Body):
-    """To what a memory is brought back."""
+    """The version to which a memory is brought back."""
 
     to_version: int | None = Field(
         None, ge=1, description="One of its `versions`. Absent: what it was when it was deleted."

@@ -51,7 +51,7 @@ async def preview(request: ApiRequest) -> Response:
 
 async def preview_edits(request: ApiRequest) -> Response:
     """The assembled prompt as it would be if components said something else. Nothing is stored or sent; only
-    users in GATEWAY_ADMINS may, where some are named."""
+    the operator's admins may."""
     body = await request.read_body(EditsBody)
     wanted = PreviewRequest(**body.model_dump())
     shown = await request.gateway.prompts.preview(request.principal, wanted)

@@ -1,4 +1,4 @@
-"""Whose address a request has: its connection's, or the one that the listed proxies before us have seen."""
+"""The address of a request: its connection's, or the one that the listed proxies before us have seen."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
@@ -18,7 +18,7 @@ Network = IPv4Network | IPv6Network
 
 
 class Client(NamedTuple):
-    """Where a request comes from. `peer` is the other end of the connection, a listed proxy or not; `address`
+    """The sender of a request. `peer` is the other end of the connection, a listed proxy or not; `address`
     is the client's as far as it is known."""
 
     peer: str | None = None
@@ -40,9 +40,9 @@ class ClientAddresses:
         self._peers = BoundedDict[str | None, tuple[Client, bool]](MAX_PEERS)
 
     def of(self, scope: Mapping[str, object]) -> Client:
-        """Whose request that is: of `X-Forwarded-For` the last address that is no listed proxy's, where a
-        listed proxy sent it; else the connection's. What is no address ends the way back: the proxy who wrote
-        it is as far as it is known."""
+        """The client whose request that is: of `X-Forwarded-For` the last address that is no listed proxy's,
+        where a listed proxy sent it; else the connection's. What is no address ends the way back: the proxy
+        who wrote it is as far as it is known."""
         connection: Sequence[str] | None = scope.get("client")  # pyright: ignore[reportAssignmentType] - ASGI's
         peer = connection[0] if connection else None
         if (known := self._peers.get(peer)) is None:
@@ -60,7 +60,7 @@ class ClientAddresses:
         return Client(peer, str(found), not found.is_loopback and not is_in(found, self._proxies))
 
     def _at(self, peer: str | None) -> tuple[Client, bool]:
-        """Who is at the other end of a connection, and whether that is a listed proxy."""
+        """The client at the other end of a connection, and whether that is a listed proxy."""
         found = address_in(peer or "")
         if found is None:
             return Client(peer, peer), False

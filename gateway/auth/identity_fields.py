@@ -28,16 +28,17 @@ def proxy_fields(settings: Settings) -> Collection[str]:
 
 
 def caller_fields(settings: Settings) -> tuple[str, ...]:
-    """All that says who asks: an answer that depends on the caller varies by these."""
+    """The fields that say who asks: an answer that depends on the caller varies by these."""
     return (*CALLER_FIELDS, *proxy_fields(settings))
 
 
 class IdentityFields:
-    """What a request must have once at most, and in its own spelling. A proxy before the gateway could read
-    another value of two than it does, or hand on `x_user_id` as `x-user-id`, after it has removed that."""
+    """The fields that a request must have once at most, and in their own spelling. A proxy before the gateway
+    could read another value of two than it does, or hand on `x_user_id` as `x-user-id`, after it has removed
+    that."""
 
     def __init__(self, settings: Settings | None = None) -> None:
-        """Those of all ways to ask; without `settings` there is no proxy."""
+        """The fields of all ways to ask; without `settings` there is no proxy."""
         callers = caller_fields(settings) if settings is not None else CALLER_FIELDS
         self._single = frozenset(name.encode() for name in (*callers, *PAGE_FIELDS))
         self._known = self._single | {FORWARDED_FOR.encode()}

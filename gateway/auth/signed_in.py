@@ -100,7 +100,7 @@ class SignedIn:
         return value
 
     async def user_of(self, value: str) -> str | None:
-        """Whose the sign-in of that cookie is; None: there is none. Raises errors.StorageError."""
+        """The user of the sign-in of that cookie; None: there is none. Raises errors.StorageError."""
         found = await self._sign_ins.find(digest_of(value)) if _VALUE.fullmatch(value) else None
         return found.user_id if found is not None else None
 

@@ -62,7 +62,7 @@ class StaticKeys:
 
     @property
     def names(self) -> frozenset[str]:
-        """Of the keys."""
+        """The names of the keys."""
         return self._names
 
     @property

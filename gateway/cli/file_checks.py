@@ -1,7 +1,8 @@
-"""What `gateway doctor` looks at in the files of the databases."""
+"""The checks that `gateway doctor` makes of the files of the databases."""
 
 import shutil
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 from gateway.cli.findings import Finding, State
@@ -69,9 +70,9 @@ def _disk(settings: Settings) -> Iterator[Finding]:
 def _backup(settings: Settings) -> Iterator[Finding]:
     if (last := last_backup(settings.database_path.parent)) is None:
         return
-    days = (now_ms() - last.made_at) / DAY_MS
-    state: State = "warning" if days > OLD_BACKUP_DAYS else "good"
-    yield _finding(state, f"the last `gateway backup` was {days:.1f} days ago, to {last.path}")
+    state: State = "warning" if now_ms() - last.made_at > OLD_BACKUP_DAYS * DAY_MS else "good"
+    made = datetime.fromtimestamp(last.made_at / 1000, UTC)
+    yield _finding(state, f"the last `gateway backup` was made at {made:%Y-%m-%d %H:%M} UTC, in {last.path}")
 
 
 def _finding(state: State, says: str) -> Finding:

@@ -1,4 +1,4 @@
-"""How far a command is that takes long."""
+"""The progress of a command that takes long."""
 
 import sys
 from typing import TYPE_CHECKING

@@ -1,1 +1,1 @@
-"""Folders that people edit while the gateway runs: their files, read safely and looked at again."""
+"""Files: those that people edit while the gateway runs, read safely and looked at again; their disk."""

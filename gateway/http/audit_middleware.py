@@ -83,7 +83,7 @@ async def _record(recorder: AuditRecorder, scope: Scope, status: int, headers: H
 
 
 def _audited(scope: Scope) -> Sequence[Operation]:
-    """What the request does that is audited: what its route is for, and what its handler asked for."""
+    """The operations of a request that are audited: what its route is for, and what its handler asked for."""
     endpoint = scope.get("endpoint")
     if not isinstance(endpoint, Endpoint):
         return ()

@@ -34,7 +34,7 @@ def not_blank(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """What is visible of it: without control characters, and such as hide a part or change its order."""
+    """The visible part of a text: without control characters, and such as hide a part or change its order."""
     return visible(text).strip()
 
 

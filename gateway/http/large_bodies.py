@@ -84,7 +84,7 @@ class BodyBuffer:
 
 
 class LargeBodies:
-    """Those that an event loop receives at the moment."""
+    """The large bodies that an event loop receives at the moment."""
 
     def __init__(self) -> None:
         self._held: Counter[str] = Counter()
@@ -110,7 +110,7 @@ class LargeBodies:
 
     @asynccontextmanager
     async def place(self) -> AsyncGenerator[None]:
-        """One of the places for parsing. Raises QueueFull."""
+        """A place for parsing, until the context is left. Raises QueueFull."""
         try:
             async with _places.one(PARSE_TIMEOUT):
                 yield
@@ -123,5 +123,5 @@ _of_loops: WeakKeyDictionary[asyncio.AbstractEventLoop, LargeBodies] = WeakKeyDi
 
 
 def large_bodies() -> LargeBodies:
-    """Those of the event loop that runs."""
+    """The large bodies of the event loop that runs."""
     return _of_loops.setdefault(asyncio.get_running_loop(), LargeBodies())

@@ -20,8 +20,8 @@ def name_in(host: str) -> str | None:
 
 
 def page_address(request: ApiRequest) -> str:
-    """Where the page is, with a slash at its end: `page_url`; else the `Host` of the request, if it is one of
-    ours; else the address of this machine to which the client has connected."""
+    """The address of the page, with a slash at its end: `page_url`; else the `Host` of the request, if it is
+    one of ours; else the address of this machine to which the client has connected."""
     settings = request.settings
     if settings.page_url:
         return settings.page_url.rstrip("/") + "/"

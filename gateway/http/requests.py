@@ -133,7 +133,7 @@ class ApiRequest(Request):
 
     @property
     def query_params(self) -> QueryParams:
-        """What stands in the query. Raises errors.InvalidRequest for more than MAX_QUERY_NAMES."""
+        """The parameters of the query. Raises errors.InvalidRequest for more than MAX_QUERY_NAMES."""
         if self.scope["query_string"].count(b"&") >= MAX_QUERY_NAMES:
             raise InvalidRequest(f"The query has more than {MAX_QUERY_NAMES} parameters.")
         return super().query_params

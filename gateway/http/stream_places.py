@@ -1,5 +1,5 @@
-"""How many requests of one user may hold a connection at a time: streams of events, long polls, answers that
-come with the end of a turn."""
+"""Places for requests of one user that hold a connection: streams of events, long polls, answers that come
+with the end of a turn."""
 
 from collections import Counter
 
@@ -21,7 +21,7 @@ class StreamPlaces:
     """Counts them, in one process."""
 
     def __init__(self, settings: Settings) -> None:
-        """Who is alone with the gateway, the local user, has half of all connections."""
+        """A local user, who is alone with the gateway, has half of all connections."""
         share = min(MAX_STREAMS, settings.max_connections // SHARE)
         alone = settings.max_connections // 2
         default = max(FEWEST, share if settings.has_accounts else alone)

@@ -1,4 +1,5 @@
-"""What a client sent, as a model of ours: checked with an effort that does not grow with what is wrong."""
+"""Values that a client sent, as models of ours: checked with an effort that does not grow with what is
+wrong."""
 
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence

@@ -181,7 +181,7 @@ async def _assembled(
 
 
 async def _told_settings(process: Process) -> Mapping[str, str] | None:
-    """What the replicas of one database tell each other of their settings."""
+    """The digests of settings that the replicas of one database tell each other."""
     if not process.settings.is_shared:
         return None
     key = await process.storage.installation.secret("digests of settings")

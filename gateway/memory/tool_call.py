@@ -55,8 +55,8 @@ class MemoryCall:
         return self.editor.scope
 
     async def change(self, action: str, memory_id: str, content: object) -> LastingChange | None:
-        """What a deletion or an update would change; None where there is no such memory. Raises
-        errors.StorageError."""
+        """The lasting change that a deletion or an update would make; None where there is no such memory.
+        Raises errors.StorageError."""
         try:
             row = masked_row(await self.memories.get(self.scope, memory_id))
         except NotFound:

@@ -5,7 +5,6 @@ user. Turns take none, so that they never wait behind these.
                      else it waits, WAIT seconds at most, among MAX_WAITING of the user, or is refused
 """
 
-import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from types import MappingProxyType
 from typing import Literal, NamedTuple, get_args
 
 from gateway.errors import QueueFull
+from gateway.places import Places, PlaceTimeout
 
 Costly = Literal["search", "copy", "import", "model", "extract", "assemble", "deliver"]
 """search: looks through all sessions, turns or memories of a user. copy: reads whole sessions, or all that
@@ -29,77 +29,76 @@ RETRY_AFTER = 5
 """Seconds after which a request that was refused is worth another try."""
 
 
-class Places(NamedTuple):
-    """How many there are of a kind, and how many of them one user may have."""
+class PlaceCounts(NamedTuple):
+    """Places of a kind, and how many of them one user may have."""
 
     all: int
     of_user: int
 
 
-PLACES: Mapping[Costly, Places] = MappingProxyType(
+PLACES: Mapping[Costly, PlaceCounts] = MappingProxyType(
     {
-        "search": Places(4, 2),  # one processor's worth: sessions are searched one at a time
-        "copy": Places(8, 2),
-        "import": Places(4, 2),
-        "model": Places(32, 4),  # they wait for the endpoint and cost little here
-        "extract": Places(4, 2),
-        "assemble": Places(4, 2),
-        "deliver": Places(16, 2),
+        "search": PlaceCounts(4, 2),  # one processor's worth: sessions are searched one at a time
+        "copy": PlaceCounts(8, 2),
+        "import": PlaceCounts(4, 2),
+        "model": PlaceCounts(32, 4),  # they wait for the endpoint and cost little here
+        "extract": PlaceCounts(4, 2),
+        "assemble": PlaceCounts(4, 2),
+        "deliver": PlaceCounts(16, 2),
     }
 )
 
 
 @dataclass(slots=True)
 class _Own:
-    """One user's places of a kind, and what has or wants one of them."""
+    """The places of one user and kind, and how many requests have or want one."""
 
-    free: asyncio.Semaphore
+    free: Places
     asking: int = 0
 
 
 @dataclass(slots=True)
 class _Kind:
-    free: asyncio.Semaphore
+    free: Places
     own: dict[str, _Own] = field(default_factory=dict[str, _Own])
 
 
 class CostlyPlaces:
-    """One per process, on its event loop."""
+    """The places of a process, which has one of these."""
 
-    def __init__(self, places: Mapping[Costly, Places] = PLACES) -> None:
+    def __init__(self, places: Mapping[Costly, PlaceCounts] = PLACES) -> None:
         self._places = places
-        self._kinds = {kind: _Kind(asyncio.Semaphore(each.all)) for kind, each in places.items()}
+        self._kinds = {kind: _Kind(Places(each.all)) for kind, each in places.items()}
 
     @asynccontextmanager
     async def taken(self, kind: Costly, user_id: str) -> AsyncGenerator[None]:
-        """A place of that kind for the user, kept until the context is left. Raises errors.QueueFull
+        """A place of that kind for the user, until the context is left. Raises errors.QueueFull
         (operation_busy): there was none in time."""
         places, all_of_kind = self._places[kind], self._kinds[kind]
-        own = all_of_kind.own.setdefault(user_id, _Own(asyncio.Semaphore(places.of_user)))
+        own = all_of_kind.own.setdefault(user_id, _Own(Places(places.of_user)))
         if own.asking >= places.of_user + MAX_WAITING:
             raise _busy(kind, f"{own.asking} of yours run or wait already")
         own.asking += 1
         try:
-            await _acquired(kind, own.free, f"{places.of_user} of yours are running")
+            await _take(kind, own.free, f"{places.of_user} of yours are running")
             try:
-                await _acquired(kind, all_of_kind.free, f"{places.all} are running")
+                await _take(kind, all_of_kind.free, f"{places.all} are running")
                 try:
                     yield
                 finally:
-                    all_of_kind.free.release()
+                    all_of_kind.free.give_back()
             finally:
-                own.free.release()
+                own.free.give_back()
         finally:
             own.asking -= 1
             if not own.asking:
                 del all_of_kind.own[user_id]
 
 
-async def _acquired(kind: Costly, free: asyncio.Semaphore, why: str) -> None:
+async def _take(kind: Costly, places: Places, why: str) -> None:
     try:
-        async with asyncio.timeout(WAIT):
-            await free.acquire()
-    except TimeoutError:
+        await places.take(WAIT)
+    except PlaceTimeout:
         raise _busy(kind, why) from None
 
 

@@ -45,7 +45,7 @@ class UserHolds:
         return hold
 
     async def list(self, who: Principal) -> Sequence[Hold]:
-        """Those of the caller's tenant, or of all."""
+        """The holds of the caller's tenant, or of all."""
         return await self._holds.list(tenant=None if is_operator(who) else who.tenant)
 
     async def lift(self, who: Principal, hold_id: str) -> Hold:

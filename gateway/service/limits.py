@@ -68,7 +68,7 @@ class UserLimits:
         return [self._charge(each, model, tokens, now) for each in counted_for(self._of_turns, who, model)]
 
     def charges_of_call(self, who: Principal, model: str, most: Usage) -> Sequence[Charge]:
-        """What a call beside turns takes on their behalf that uses `most`. Raises errors.LimitReached
+        """The charges of a call beside turns on their behalf that uses `most`. Raises errors.LimitReached
         (price_unknown): its cost is limited, and nobody knows what its model costs."""
         found: list[Charge] = []
         for each in counted_for(self._of_spending, who, model):
@@ -90,7 +90,7 @@ class UserLimits:
         return found
 
     async def side_usage(self, who: Principal, since: int) -> Sequence[SideUsage]:
-        """What was used on their behalf beside turns. Raises errors.StorageError."""
+        """The usage on their behalf beside turns. Raises errors.StorageError."""
         return await self._limits.side_usage(who.user_id, since)
 
     def reached(self, error: LimitReached) -> None:

@@ -140,7 +140,7 @@ class UserMemories:
     async def deleted(
         self, who: Principal, *, limit: int, before: tuple[int, str] | None = None
     ) -> Sequence[Tombstone]:
-        """What was deleted, and can be restored or erased, the last first. Raises errors.NotFound."""
+        """Deleted memories that can be restored or erased, the last first. Raises errors.NotFound."""
         return await self._for.services.store.tombstones(
             self._for.all_scopes(who), limit=limit, before=before
         )

@@ -1,5 +1,5 @@
-"""What is open in this process, and the access that it rests on: requests, their streams, and readers of
-what is shared with them. It ends with that access.
+"""Open requests, their streams, and readers of shared sessions in this process, each with the access that it
+rests on. It ends with that access.
 
     request ── rests on ──▶ its key, its sign-in, its user, a time at which they end
     guest   ── rests on ──▶ their membership
@@ -125,7 +125,7 @@ class OpenAccess:
         return Resting(self, Principal(user_id), session_id)
 
     def entered(self, resting: Resting) -> None:
-        """It is open from now on."""
+        """Counts something open that begins."""
         who = resting.who
         if resting.session_id is not None:
             self.entered_as_guest(resting)
@@ -136,11 +136,11 @@ class OpenAccess:
             self._by.setdefault(subject, set()).add(resting)
 
     def entered_as_guest(self, resting: Resting) -> None:
-        """It rests on what another shares."""
+        """Counts something open that rests on what another shares."""
         self._guests.add(resting)
 
     def left(self, resting: Resting) -> None:
-        """It is over."""
+        """Forgets something open that is over."""
         self._guests.discard(resting)
         self._ending.discard(resting)
         for subject in _subjects(resting.who):
@@ -150,7 +150,7 @@ class OpenAccess:
                     del self._by[subject]
 
     def open_of(self, subject: str) -> int:
-        """How much is open that rests on a key, a sign-in or a user, by its id."""
+        """The number of what is open and rests on a key, a sign-in or a user, by its id."""
         return len(self._by.get(subject, ()))
 
     async def check_guest(self, guest: Resting) -> None:

@@ -84,11 +84,11 @@ class UserProjects:
         )
 
     async def invited(self, who: Principal, project_id: str) -> Sequence[Invitation]:
-        """Who has not answered yet. Raises errors.NotFound."""
+        """The users who were asked in and have not answered yet. Raises errors.NotFound."""
         return await self._projects.invited(project_id, who.user_id)
 
     async def invitations(self, who: Principal) -> Sequence[tuple[Project, Invitation]]:
-        """What the caller has not answered yet, the oldest first, at most MAX_INVITATIONS."""
+        """The invitations that the caller has not answered yet, the oldest first, at most MAX_INVITATIONS."""
         return await self._projects.invitations(who.user_id, limit=MAX_INVITATIONS)
 
     async def accept(self, who: Principal, project_id: str) -> Membership:

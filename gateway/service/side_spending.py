@@ -1,4 +1,4 @@
-"""What model calls beside turns are charged to: the limits of whoever causes them, as turns are."""
+"""Model calls beside turns, charged to the limits of whoever causes them, as turns are."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,8 +25,8 @@ NOBODY = ""
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What was taken for a call: `charges` have the amounts, `answer` the tokens that one attempt may
-    write."""
+    """A call that was paid for in advance: `charges` have the amounts, `answer` the tokens that one
+    attempt may write."""
 
     owner: str
     charges: Sequence[Charge]
@@ -95,7 +95,7 @@ class SideSpending:
 
     @staticmethod
     def _spent(charge: Charge, used: Usage, cost: float, is_priced: bool) -> int:
-        """How much more than was taken."""
+        """The amount that was used beyond what was taken."""
         if charge.measure == "tokens":
             return used.total - charge.amount
         return microdollars(cost) - charge.amount if is_priced else 0

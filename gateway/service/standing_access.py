@@ -33,7 +33,8 @@ class StandingAccess:
         return now_ms() - self._idle
 
     async def gone(self, keys: Collection[str] = (), sign_ins: Collection[str] = ()) -> Held:
-        """Those that hold no longer: keys by id, of the settings or of the database, sign-ins by digest."""
+        """The access that holds no longer: keys by id, of the settings or of the database, sign-ins by
+        digest."""
         asked = Held(frozenset(keys) - self._static, frozenset(sign_ins))
         if not asked.keys and not asked.sign_ins:
             return asked

@@ -1,4 +1,4 @@
-"""Which settings replicas of one database must have in common, and how these are compared.
+"""The settings that replicas of one database must have in common, and how they are compared.
 
 All must, unless they are listed here: a setting that is forgotten is compared. What each replica tells the
 others of a setting is a digest, under a key that only those have who can read the database.
@@ -45,7 +45,7 @@ for r = 8 and few processes."""
 
 
 def digests(settings: Settings, key: bytes) -> dict[str, str]:
-    """Of each setting that is not as by default, and that others must have too: its digest, by the name of
+    """The digest of each setting that is not as by default, and that others must have too, by the name of
     its environment variable. `key` is a secret that all of them have. Takes some 50 ms of CPU for each secret
     among them."""
     found: dict[str, str] = {}

@@ -36,8 +36,8 @@ ChangeKind = Literal["add", "change", "remove"]
 
 @dataclass(frozen=True, slots=True)
 class LastingChange:
-    """What a call would change of what lasts for the user: `what` it would do, as "delete a memory", and the
-    `subject` in the words in which the user has it; `id` is its name there."""
+    """A change of what lasts for the user, which a call would make: `what` it would do, as "delete a memory",
+    and the `subject` in the words in which the user has it; `id` is its name there."""
 
     kind: ChangeKind
     what: str
@@ -47,8 +47,8 @@ class LastingChange:
 
 @dataclass(frozen=True, slots=True)
 class Influence:
-    """What may have led to a call: `foreign` are the tools that the operator does not trust, files and
-    conversations from elsewhere whose words the model has read, `change` is what the call would change of
+    """The causes that may have led to a call: `foreign` are the tools that the operator does not trust, files
+    and conversations from elsewhere whose words the model has read, `change` is what the call would change of
     what lasts, and `is_asked` whether the user's newest message asks for that."""
 
     foreign: tuple[str, ...] = ()
@@ -57,7 +57,7 @@ class Influence:
 
     @property
     def cause(self) -> Literal["user", "model", "outside"]:
-        """What led to it, as events tell it."""
+        """The cause, as events tell it."""
         return "user" if self.is_asked else "outside" if self.foreign else "model"
 
 

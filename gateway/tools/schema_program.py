@@ -34,7 +34,7 @@ class TooManySteps(Exception):
     """The check was stopped."""
 
 
-class Problem(NamedTuple):
+class SchemaProblem(NamedTuple):
     """Where the arguments are wrong, "" for all of them, and what is wrong with them there."""
 
     where: str
@@ -66,7 +66,7 @@ class Checker:
         self._sizes: dict[int, int] = {}
         self._measure(schema)
 
-    def first_problem(self, arguments: object, most_steps: int | None) -> Problem | None:
+    def first_problem(self, arguments: object, most_steps: int | None) -> SchemaProblem | None:
         """What is wrong with the arguments first; None: they fit.
 
         Raises:
@@ -77,7 +77,7 @@ class Checker:
         try:
             for error in self._validator.iter_errors(arguments):
                 where = "/".join(str(part) for part in error.absolute_path)
-                return Problem(where[:MAX_MESSAGE], error.message[:MAX_MESSAGE])
+                return SchemaProblem(where[:MAX_MESSAGE], error.message[:MAX_MESSAGE])
             return None
         finally:
             _count.reset(token)

@@ -1,4 +1,5 @@
-"""What others wrote, and what a model then does to what lasts for the user: their memories, their schedules.
+"""Changes of what lasts for the user (their memories, their schedules), once a model has read what others
+wrote.
 
 A tool says with `FunctionTool.changes` what a call would change. Where the model has read a page, a file, a
 tool's output or a conversation from elsewhere that the operator does not trust, such a call runs at once only
@@ -89,7 +90,7 @@ log = structlog.get_logger(__name__)
 
 
 def foreign_in(settings: Settings, tools_read: frozenset[str] | set[str]) -> tuple[str, ...]:
-    """Those of the names whose words the model has read that the operator does not trust, in order."""
+    """The names whose words the model has read and the operator does not trust, in order."""
     trusts = partial(is_trusted, settings.trusted_tools)
     return tuple(sorted(name for name in tools_read if not trusts(name)))
 
@@ -105,8 +106,8 @@ async def brought_along(turns: Turns, settings: Settings, session_id: str) -> fr
 async def influence_on(
     settings: Settings, tool: Tool, arguments: dict[str, object], context: ToolContext
 ) -> Influence:
-    """What may have led to a call: what was read from elsewhere, and whether the user asks for the change
-    that it makes. `change` is None where it changes nothing that lasts."""
+    """The causes that may have led to a call: what was read from elsewhere, and whether the user asks for the
+    change that it makes. `change` is None where it changes nothing that lasts."""
     foreign = foreign_in(settings, context.tools_read)
     changes = tool.changes if isinstance(tool, FunctionTool) else None
     if changes is None:

@@ -155,7 +155,7 @@ def _report(turn: TurnContext, result: CallResult, problems: Sequence[str], call
 
 
 def context_of(turn: TurnContext, call_id: str) -> ToolContext:
-    """What the tool may know of a call; what may have led to it is added when it runs."""
+    """The context of a call, as the tool may know it; what may have led to it is added when it runs."""
     row = turn.row
 
     def emit(data: EventData) -> None:

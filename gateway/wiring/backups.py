@@ -8,17 +8,19 @@ from gateway.errors import SettingsError
 from gateway.ids import now_ms
 from gateway.settings import Settings
 from gateway.storage.backups import BackedUpDatabases, OnProgress
-from gateway.storage.backups.backup import Origin, back_up
-from gateway.storage.backups.check import Checked, check_backup
+from gateway.storage.backups.backup import SourceGateway, back_up
+from gateway.storage.backups.check import CheckedBackup, check_backup
 from gateway.storage.backups.last_backup import LastBackup, note_backup
-from gateway.storage.backups.manifest import Manifest, not_a_backup
+from gateway.storage.backups.manifest import BackupManifest, not_a_backup
 from gateway.storage.backups.restore import Restored, put_blobs, restore_files
 from gateway.storage.blobs.addresses import is_bucket, open_blobs
 from gateway.wiring.database_server import driver_needed
 from gateway.wiring.encryption import open_keyring
 
 
-def back_up_everything(settings: Settings, folder: Path, report: OnProgress, *, with_blobs: bool) -> Manifest:
+def back_up_everything(
+    settings: Settings, folder: Path, report: OnProgress, *, with_blobs: bool
+) -> BackupManifest:
     """Everything into the folder, while gateways may run. Without `with_blobs`, for a store that has copies
     of its own, the blobs stay where they are.
 
@@ -30,7 +32,7 @@ def back_up_everything(settings: Settings, folder: Path, report: OnProgress, *, 
     if not with_blobs and not is_bucket(settings.blob_url):
         raise SettingsError("--without-blobs is for blobs in a bucket (GATEWAY_BLOB_URL=s3://…).")
     keyring = open_keyring(settings)
-    origin = Origin(sorted(keyring.ids) if keyring is not None else (), settings.blob_url)
+    origin = SourceGateway(sorted(keyring.ids) if keyring is not None else (), settings.blob_url)
     blobs = open_blobs(settings.blob_url, settings.data_dir) if with_blobs else None
     made = back_up(folder, _databases(settings), blobs, origin, report)
     if not settings.is_shared:
@@ -38,7 +40,7 @@ def back_up_everything(settings: Settings, folder: Path, report: OnProgress, *, 
     return made
 
 
-def check(folder: Path, report: OnProgress) -> Checked:
+def check(folder: Path, report: OnProgress) -> CheckedBackup:
     """Reads all of a backup. Raises StorageError: it is not whole; SettingsError: what it takes to read a
     dump is not installed."""
     checked = check_backup(folder, report)

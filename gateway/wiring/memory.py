@@ -26,8 +26,8 @@ from gateway.storage.sqlite.sqlite_memory_database import SqliteMemoryDatabase
 from gateway.wiring.memory_database import memories_in, open_memory_database
 
 DAMAGED = (
-    "If the file {} is damaged, move it away with its -wal and -shm files, and put a backup in its place or "
-    "begin with an empty memory. "
+    "If the file {} is damaged, move it away with its -wal, -shm and .identity files, and put a backup in "
+    "its place or begin with an empty memory. "
 )
 
 

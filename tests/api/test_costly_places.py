@@ -12,7 +12,7 @@ from gateway.errors import QueueFull
 from gateway.http.endpoint import Endpoint
 from gateway.http.requests import NDJSON
 from gateway.service import costly_places
-from gateway.service.costly_places import COSTLY, PLACES, Costly, CostlyPlaces, Places
+from gateway.service.costly_places import COSTLY, PLACES, Costly, CostlyPlaces, PlaceCounts
 from gateway.settings import load_settings
 from tests.api.route_samples import ROUTES, cases, nobodys
 from tests.harness import TIMEOUT, Client, running_gateway
@@ -117,7 +117,7 @@ async def test_a_list_without_words_to_search_takes_no_place(team: Client) -> No
 async def test_a_place_that_becomes_free_goes_to_who_waits_longest(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of all users, each of whom has no more than their own waiting for it."""
     monkeypatch.setattr(costly_places, "WAIT", TIMEOUT)
-    places = CostlyPlaces({"search": Places(2, 1)})
+    places = CostlyPlaces({"search": PlaceCounts(2, 1)})
     order, go_on = list[str](), asyncio.Event()
 
     async def search(name: str) -> None:

@@ -50,13 +50,14 @@ async def test_a_memory_that_cannot_be_read_stops_the_start(settings: Settings, 
     assert not refused.value.retryable
     for message in (
         "The memory cannot be used",
-        f"{settings.memory_path} is damaged, move it away with its -wal and -shm files",
+        f"{settings.memory_path} is damaged, move it away with its -wal, -shm and .identity files",
         "put a backup in its place or begin with an empty memory",
         "GATEWAY_MEMORY=false",
     ):
         assert message in refused.value.message
     async with running_gateway(settings.model_copy(update={"memory": False})) as client:
         assert the(await client.chat("hello"), "done")["status"] == "completed"
-    settings.memory_path.unlink()
+    for suffix in ("", "-wal", "-shm", ".identity"):
+        settings.memory_path.with_name(f"{settings.memory_path.name}{suffix}").unlink(missing_ok=True)
     async with running_gateway(settings) as client:
         assert the(await client.chat("hello"), "done")["status"] == "completed"

@@ -248,7 +248,7 @@ def _shown(waiting: Waiting, page: str) -> str:
 
 
 def _page(request: ApiRequest, turn: TurnRow) -> str:
-    """Where a person sees the turn."""
+    """The address at which a person sees the turn."""
     return f"{page_address(request)}#s={turn.session_id}"
 
 

@@ -1,4 +1,4 @@
-"""What a message of an MCP client does, as operations of `auth.operations`."""
+"""Messages of MCP clients as operations of `auth.operations`."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -20,8 +20,8 @@ CARRIED: tuple[str, ...] = tuple(
 
 
 def operations_of(method: object, params: object) -> tuple[str, ...]:
-    """Those of a message; none of one that only says what there is, or that nobody serves. `params` are as
-    they came, or as the SDK read them."""
+    """The operations of a message; none of one that only says what there is, or that nobody serves. `params`
+    are as they came, or as the SDK read them."""
     given = cast("Mapping[str, Any]", params) if isinstance(params, Mapping) else {}
     match method:
         case "tools/call":

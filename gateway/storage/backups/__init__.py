@@ -23,7 +23,7 @@ Engine = Literal["sqlite", "postgresql"]
 OnProgress = Callable[[MoveProgress], None]
 
 
-class Moment(NamedTuple):
+class CopiedDatabases(NamedTuple):
     """The databases as they were at one moment: `revisions` of their schemas by what they hold, and the paths
     of the blobs that their rows name, one after the other."""
 
@@ -41,6 +41,6 @@ class BackedUpDatabases(Protocol):
         """No blob is removed within. Raises errors.StorageError: another backup is being made."""
         ...
 
-    def copied(self, folder: Path, report: OnProgress) -> AbstractContextManager[Moment]:
+    def copied(self, folder: Path, report: OnProgress) -> AbstractContextManager[CopiedDatabases]:
         """Writes them into files of the folder. Raises errors.StorageError, OSError, sqlite3.Error."""
         ...

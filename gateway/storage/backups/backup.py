@@ -1,7 +1,6 @@
 """Making a backup."""
 
 import asyncio
-import errno
 import hashlib
 import os
 import sqlite3
@@ -11,6 +10,7 @@ from typing import NamedTuple
 
 from gateway import __version__
 from gateway.errors import BlobMissing, StorageError
+from gateway.files.disk import is_full
 from gateway.ids import now_ms
 from gateway.storage.backups import BackedUpDatabases, OnProgress
 from gateway.storage.backups.manifest import (
@@ -18,9 +18,9 @@ from gateway.storage.backups.manifest import (
     FORMAT,
     LISTING,
     MAX_NAMED,
-    Entry,
+    BackupFile,
+    BackupManifest,
     Listing,
-    Manifest,
     entry_of,
     write_manifest,
 )
@@ -32,16 +32,16 @@ CONCURRENT_BLOBS = 4
 REPORT_EVERY = 50
 
 
-class Origin(NamedTuple):
-    """What is to be known of a gateway beside what it keeps: see `Manifest`."""
+class SourceGateway(NamedTuple):
+    """The facts of a gateway that stand in its backups' `BackupManifest`."""
 
     keys: Sequence[str]
     blob_url: str | None
 
 
 def back_up(
-    folder: Path, databases: BackedUpDatabases, blobs: Blobs | None, origin: Origin, report: OnProgress
-) -> Manifest:
+    folder: Path, databases: BackedUpDatabases, blobs: Blobs | None, origin: SourceGateway, report: OnProgress
+) -> BackupManifest:
     """Writes a backup into `folder`, which is made, or empty; without `blobs` these stay where they are. The
     gateway may run. Returns what it came to.
 
@@ -56,10 +56,9 @@ def back_up(
         with databases.hold():
             return _written(folder, databases, blobs, origin, report)
     except OSError as error:
-        full = error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
         raise StorageError(
             f"The backup in {folder} is not complete: {error.strerror}.",
-            code="storage_full" if full else None,
+            code="storage_full" if is_full(error) else None,
             retryable=False,
         ) from error
     except sqlite3.Error as error:
@@ -67,8 +66,8 @@ def back_up(
 
 
 def _written(
-    folder: Path, databases: BackedUpDatabases, blobs: Blobs | None, origin: Origin, report: OnProgress
-) -> Manifest:
+    folder: Path, databases: BackedUpDatabases, blobs: Blobs | None, origin: SourceGateway, report: OnProgress
+) -> BackupManifest:
     made_at = now_ms()
     listing, copy = Listing(folder), None
     with databases.copied(folder, report) as moment:
@@ -78,7 +77,7 @@ def _written(
             copy = BlobCopy(blobs, folder, listing, report)
             asyncio.run(copy.run(moment.blobs()))
     missing = copy.missing if copy is not None else []
-    manifest = Manifest(
+    manifest = BackupManifest(
         format=FORMAT,
         made_at=made_at,
         version=__version__,
@@ -137,7 +136,7 @@ class BlobCopy:
             target.unlink()
             self.missing.append(path)
             return
-        self._listing.add(Entry(f"{BLOBS}/{path}", size, digest.hexdigest()))
+        self._listing.add(BackupFile(f"{BLOBS}/{path}", size, digest.hexdigest()))
         self._done += 1
         if self._done % REPORT_EVERY == 0:
             self._report(MoveProgress("blobs", self._done, self._done + 1))

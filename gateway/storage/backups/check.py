@@ -11,7 +11,7 @@ from sqlalchemy import Connection, NullPool, create_engine
 from gateway.storage.backups import OnProgress
 from gateway.storage.backups.manifest import (
     BLOBS,
-    Manifest,
+    BackupManifest,
     entries_of,
     entry_of,
     not_a_backup,
@@ -26,14 +26,15 @@ CHAINS = {"gateway.db": SESSIONS, "memory.db": MEMORIES}
 REPORT_EVERY = 50
 
 
-class Checked(NamedTuple):
-    """What was found: the manifest, and blobs that rows name and that were missing when it was made."""
+class CheckedBackup(NamedTuple):
+    """The result of a check: the manifest, and blobs that rows name and that were missing when it was
+    made."""
 
-    manifest: Manifest
+    manifest: BackupManifest
     missing: int
 
 
-def check_backup(folder: Path, report: OnProgress) -> Checked:
+def check_backup(folder: Path, report: OnProgress) -> CheckedBackup:
     """Reads every byte of a backup.
 
     Raises:
@@ -47,10 +48,10 @@ def check_backup(folder: Path, report: OnProgress) -> Checked:
             if (folder / name).exists():
                 _check_database(folder / name, manifest)
         _check_blobs(folder, manifest)
-    return Checked(manifest, manifest.missing_count)
+    return CheckedBackup(manifest, manifest.missing_count)
 
 
-def _check_files(folder: Path, manifest: Manifest, report: OnProgress) -> None:
+def _check_files(folder: Path, manifest: BackupManifest, report: OnProgress) -> None:
     number = 0
     for number, entry in enumerate(entries_of(folder, manifest), 1):
         try:
@@ -65,7 +66,7 @@ def _check_files(folder: Path, manifest: Manifest, report: OnProgress) -> None:
         raise not_a_backup(f"{folder} has {number} of {manifest.files} files")
 
 
-def _check_database(path: Path, manifest: Manifest) -> None:
+def _check_database(path: Path, manifest: BackupManifest) -> None:
     with unchanged(path) as connection:
         connection.exec_driver_sql("SELECT count(*) FROM sqlite_master").close()
     if problems := problems_of(path, immutable=True):
@@ -82,7 +83,7 @@ def _check_database(path: Path, manifest: Manifest) -> None:
     found.is_newer(chain, str(path))
 
 
-def _check_blobs(folder: Path, manifest: Manifest) -> None:
+def _check_blobs(folder: Path, manifest: BackupManifest) -> None:
     if not manifest.blobs:
         return
     known = manifest.missing_count

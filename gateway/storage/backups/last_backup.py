@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 import orjson
 
+from gateway.files.replacement import replacing
+
 NAME = "last-backup.json"
 
 
@@ -16,7 +18,7 @@ class LastBackup(NamedTuple):
 
 
 def last_backup(folder: Path) -> LastBackup | None:
-    """None where none is known of."""
+    """The last backup of the folder; None where none is known of."""
     try:
         found = orjson.loads((folder / NAME).read_bytes())
         return LastBackup(int(found["made_at"]), str(found["path"]))
@@ -26,6 +28,5 @@ def last_backup(folder: Path) -> LastBackup | None:
 
 def note_backup(folder: Path, made: LastBackup) -> None:
     """Notes it in the data folder. Raises OSError."""
-    part = folder / f"{NAME}.part"
-    part.write_bytes(orjson.dumps(made._asdict()) + b"\n")
-    part.replace(folder / NAME)
+    with replacing(folder / NAME, private=True) as file:
+        file.write(orjson.dumps(made._asdict()) + b"\n")

@@ -10,6 +10,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from gateway.errors import StorageError
+from gateway.files.replacement import replacing
 from gateway.storage.backups import Engine
 
 MANIFEST, LISTING, BLOBS = "manifest.json", "files.jsonl", "blobs"
@@ -20,7 +21,7 @@ READ = 1_048_576
 """Bytes that are read at a time."""
 
 
-class Entry(NamedTuple):
+class BackupFile(NamedTuple):
     """A file of a backup; its path is relative to the folder."""
 
     path: str
@@ -28,7 +29,7 @@ class Entry(NamedTuple):
     sha256: str
 
 
-class Manifest(BaseModel):
+class BackupManifest(BaseModel):
     """`made_at` is in Unix milliseconds; `keys` are ids of the encryption keys that it may need; `blobs` says
     whether they are in it, else they stay in the store `blob_url`; `missing` names those that were not there
     when it was made."""
@@ -58,7 +59,7 @@ class Listing:
         self._digest = hashlib.sha256()
         self._file = (folder / LISTING).open("wb")
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: BackupFile) -> None:
         """Adds a file that is complete."""
         line = orjson.dumps(entry._asdict()) + b"\n"
         self._file.write(line)
@@ -74,23 +75,20 @@ class Listing:
         return self._digest.hexdigest()
 
 
-def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """As a whole or not at all, on the disk when it returns, as is all else that the folder has."""
+def write_manifest(folder: Path, manifest: BackupManifest) -> None:
+    """Writes the manifest as a whole or not at all: on the disk when it returns, as is all else that the
+    folder has."""
     os.sync()
-    part = folder / f"{MANIFEST}.part"
-    with part.open("wb") as file:
+    with replacing(folder / MANIFEST, private=True) as file:
         file.write(orjson.dumps(manifest.model_dump(), option=orjson.OPT_INDENT_2) + b"\n")
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(folder / MANIFEST)
     os.sync()
 
 
-def read_manifest(folder: Path) -> Manifest:
+def read_manifest(folder: Path) -> BackupManifest:
     """Raises StorageError: there is none, so that the folder is no complete backup, or none that this version
     understands."""
     try:
-        found = Manifest.model_validate_json((folder / MANIFEST).read_bytes())
+        found = BackupManifest.model_validate_json((folder / MANIFEST).read_bytes())
     except FileNotFoundError:
         raise not_a_backup(
             f"{folder} has no {MANIFEST}: it is no backup, or one that was not completed"
@@ -104,14 +102,14 @@ def read_manifest(folder: Path) -> Manifest:
     return found
 
 
-def entries_of(folder: Path, manifest: Manifest) -> Iterator[Entry]:
+def entries_of(folder: Path, manifest: BackupManifest) -> Iterator[BackupFile]:
     """The files of a backup. Raises StorageError, at the end at the latest: the list is damaged."""
     digest = hashlib.sha256()
     try:
         with (folder / LISTING).open("rb") as file:
             for line in file:
                 digest.update(line)
-                entry = Entry(**orjson.loads(line))
+                entry = BackupFile(**orjson.loads(line))
                 if Path(entry.path).is_absolute() or ".." in Path(entry.path).parts:
                     raise not_a_backup(f"{folder / LISTING} names a file outside of it")
                 yield entry
@@ -123,14 +121,14 @@ def entries_of(folder: Path, manifest: Manifest) -> Iterator[Entry]:
         raise not_a_backup(f"{folder / LISTING} is damaged")
 
 
-def entry_of(folder: Path, path: str) -> Entry:
+def entry_of(folder: Path, path: str) -> BackupFile:
     """A file of the folder, as it is. Raises OSError."""
     digest, size = hashlib.sha256(), 0
     with (folder / path).open("rb") as file:
         while chunk := file.read(READ):
             digest.update(chunk)
             size += len(chunk)
-    return Entry(path, size, digest.hexdigest())
+    return BackupFile(path, size, digest.hexdigest())
 
 
 def not_a_backup(why: str) -> StorageError:

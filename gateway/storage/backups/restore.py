@@ -1,8 +1,6 @@
 """Putting a backup in place."""
 
 import asyncio
-import errno
-import os
 import shutil
 from collections.abc import Callable, Iterator
 from datetime import datetime
@@ -10,8 +8,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gateway.errors import StorageError
+from gateway.files.disk import is_full, reach_disk
 from gateway.storage.backups import OnProgress
-from gateway.storage.backups.manifest import BLOBS, READ, Entry, Manifest, entries_of, not_a_backup
+from gateway.storage.backups.manifest import BLOBS, READ, BackupFile, BackupManifest, entries_of, not_a_backup
 from gateway.storage.blobs import Blobs
 from gateway.storage.data_folder_lock import RESTORING, FolderLock
 from gateway.storage.moving import MoveProgress
@@ -33,7 +32,7 @@ class Restored(NamedTuple):
 
 def restore_files(
     folder: Path,
-    manifest: Manifest,
+    manifest: BackupManifest,
     path: Path,
     store: Callable[[], Blobs],
     *,
@@ -54,18 +53,17 @@ def restore_files(
         with FolderLock.of_file(path):
             return _restored(folder, manifest, path, store, replace=replace, report=report)
     except OSError as error:
-        full = error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
         raise StorageError(
             f"The restore into {path.parent} is not complete: {error.strerror} ({error.filename or 'disk'}). "
             "Call it again with --replace.",
-            code="storage_full" if full else None,
+            code="storage_full" if is_full(error) else None,
             retryable=False,
         ) from error
 
 
 def _restored(
     folder: Path,
-    manifest: Manifest,
+    manifest: BackupManifest,
     path: Path,
     store: Callable[[], Blobs],
     *,
@@ -90,13 +88,13 @@ def _restored(
             report(MoveProgress(name, 0, 1))
             shutil.copyfile(folder / name, part)
             part.chmod(0o600)
-            _synced(part)
+            reach_disk(part)
             part.replace(path if name == "gateway.db" else data / name)
             report(MoveProgress(name, 1, 1))
             files += 1
-    _synced(data)
+    reach_disk(data)
     data.joinpath(RESTORING).unlink()
-    _synced(data)
+    reach_disk(data)
     return Restored(files, aside)
 
 
@@ -118,11 +116,11 @@ def _moved_aside(data: Path, there: list[Path]) -> Path:
     # The database goes last: without it no gateway starts on what is left.
     for each in sorted(there, key=lambda each: each.name.startswith("gateway.db")):
         each.rename(aside / each.name)
-    _synced(data)
+    reach_disk(data)
     return aside
 
 
-async def put_blobs(folder: Path, manifest: Manifest, blobs: Blobs, report: OnProgress) -> int:
+async def put_blobs(folder: Path, manifest: BackupManifest, blobs: Blobs, report: OnProgress) -> int:
     """Puts the blobs of a checked backup into a store, in place of those of the same names; how many they
     were. Raises StorageError, OSError."""
     entries = (each for each in entries_of(folder, manifest) if each.path.startswith(f"{BLOBS}/"))
@@ -148,15 +146,7 @@ async def put_blobs(folder: Path, manifest: Manifest, blobs: Blobs, report: OnPr
     return done
 
 
-def _read(folder: Path, entry: Entry) -> Iterator[bytes]:
+def _read(folder: Path, entry: BackupFile) -> Iterator[bytes]:
     with (folder / entry.path).open("rb") as file:
         while chunk := file.read(READ):
             yield chunk
-
-
-def _synced(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

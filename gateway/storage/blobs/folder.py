@@ -9,6 +9,7 @@ from secrets import token_hex
 from obstore.store import LocalStore
 
 from gateway.errors import StorageError
+from gateway.files.disk import reach_disk
 from gateway.storage.blobs.objects import Given, ObjectBlobs, failures
 
 PART_SUFFIX = ".part"
@@ -55,7 +56,7 @@ class FolderBlobs(ObjectBlobs):
             except BaseException:
                 partial.unlink(missing_ok=True)
                 raise
-            _reach_disk(target.parent)
+            reach_disk(target.parent)
 
     def _create(self, path: Path) -> int:
         """A new file, which only its owner may read, and the folders to it."""
@@ -70,7 +71,7 @@ class FolderBlobs(ObjectBlobs):
         if not folder.is_dir():
             self._make(folder.parent)
             folder.mkdir(mode=0o700, exist_ok=True)
-            _reach_disk(folder.parent)
+            reach_disk(folder.parent)
 
     def _sweep(self, before: int) -> int:
         removed = 0
@@ -97,12 +98,3 @@ class FolderBlobs(ObjectBlobs):
                 folder.rmdir()
             except OSError:  # something is in it, or it is gone
                 return
-
-
-def _reach_disk(folder: Path) -> None:
-    """Waits until the names in a folder are on the disk."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -1,7 +1,6 @@
 """Blobs through obstore, in any store that it knows."""
 
 import asyncio
-import errno
 import re
 import threading
 from collections.abc import AsyncIterator, Generator, Iterable, Iterator
@@ -15,6 +14,7 @@ import obstore
 from obstore.exceptions import BaseError
 
 from gateway.errors import BlobMissing, StorageError
+from gateway.files.disk import is_full
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
@@ -202,7 +202,7 @@ def failures(path: str) -> Generator[None]:
             raise StorageError("The blob store failed.", cause="there is no such bucket") from error
         raise BlobMissing(f"There is no blob {path}.", details={"path": path}) from None
     except OSError as error:
-        if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        if is_full(error):
             raise StorageError("The disk of the blobs is full.", code="storage_full") from error
         raise StorageError("The blob store failed.", cause=f"{path}: {error.strerror or error}") from error
     except BaseError as error:

@@ -70,5 +70,5 @@ class EndedAccess(Protocol):
         ...
 
     async def holds(self, asked: Held, now: int, idle_since: int) -> Held:
-        """Those of `asked` that hold."""
+        """The keys and sign-ins of `asked` that hold."""
         ...

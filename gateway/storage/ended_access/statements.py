@@ -1,4 +1,4 @@
-"""What ends with a key or a sign-in, in SQL."""
+"""The end of a key or a sign-in, and of what rests on it, in SQL."""
 
 from collections.abc import Collection, Iterator, Sequence
 

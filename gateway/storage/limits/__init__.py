@@ -75,7 +75,8 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class SideCall:
-    """One that is over, on behalf of `owner`. `cost` is in microdollars; None: no price is known."""
+    """A call beside turns that is over, on behalf of `owner`. `cost` is in microdollars; None: no price is
+    known."""
 
     owner: str
     purpose: str
@@ -139,7 +140,7 @@ class Limits(TurnLimits, Protocol):
         ...
 
     async def side_usage(self, owner: str, since: int) -> Sequence[SideUsage]:
-        """What calls beside turns used on behalf of a user since that day, by purpose and model."""
+        """The usage of calls beside turns on behalf of a user since that day, by purpose and model."""
         ...
 
     async def forget_calls(self, now: int) -> None:

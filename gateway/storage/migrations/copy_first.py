@@ -1,11 +1,11 @@
 """The copy of a database that is made before it is migrated: there is no other way back."""
 
 import logging
-import os
 import shutil
 import sqlite3
 from pathlib import Path
 
+from gateway.files.disk import reach_disk
 from gateway.storage.sqlite_files.copying import copy_database
 
 ROOM = 3
@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 
 def copy_path(path: Path, revision: str) -> Path:
-    """Where the copy of a database at that revision lies."""
+    """The path of the copy of a database at that revision."""
     return path.with_name(f"{path.name}.before-{revision}")
 
 
@@ -41,11 +41,7 @@ def copy_first(path: Path, revision: str, head: str) -> None:
         part.unlink(missing_ok=True)
         copy_database(path, part)
         part.replace(target)
-        folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        reach_disk(target.parent)
     except (OSError, sqlite3.Error) as error:
         log.warning("%s could not be copied before its migration: %s", path, error)
         return

@@ -25,7 +25,7 @@ def run(path: Path, chain: Chain) -> None:
     the database refused, as on a full disk (code storage_full); the file is as it was after the last complete
     step."""
     config = config_of(chain)
-    config.attributes["progress"] = Progress(path.name)
+    config.attributes["progress"] = MigrationProgress(path.name)
     engine = create_engine("sqlite://", creator=lambda: connect(path), poolclass=NullPool)
     event.listen(engine, "begin", begin)
     try:
@@ -44,7 +44,7 @@ def run(path: Path, chain: Chain) -> None:
         engine.dispose()
 
 
-class Progress:
+class MigrationProgress:
     """Tells in the log how far a migration is, where it takes long."""
 
     def __init__(self, name: str) -> None:

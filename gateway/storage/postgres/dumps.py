@@ -13,7 +13,7 @@ from psycopg import conninfo
 from sqlalchemy import NullPool, create_engine
 
 from gateway.errors import SettingsError, StorageError
-from gateway.storage.backups import Moment, OnProgress
+from gateway.storage.backups import CopiedDatabases, OnProgress
 from gateway.storage.migrations import MEMORIES, SESSIONS
 from gateway.storage.moving import MoveProgress
 from gateway.storage.moving.blobs import each_named_blob
@@ -40,14 +40,14 @@ class PostgresBackup:
 
     @contextmanager
     def hold(self) -> Generator[None]:
-        """By a lock in the database, which removals of blobs look for. Raises StorageError."""
+        """Holds removals of blobs up by a lock in the database, which they look for. Raises StorageError."""
         with _connected(self._server) as raw:
             if not _first(raw, HOLD):
                 raise StorageError("Another backup of the database is being made.", retryable=False)
             yield
 
     @contextmanager
-    def copied(self, folder: Path, report: OnProgress) -> Generator[Moment]:
+    def copied(self, folder: Path, report: OnProgress) -> Generator[CopiedDatabases]:
         """What pg_dump writes of a snapshot, in which the names of the blobs are read as well."""
         engine = create_engine(
             "postgresql+psycopg://",
@@ -74,7 +74,7 @@ class PostgresBackup:
                     streamed = connection.execution_options(stream_results=True)
                     yield from (path for path, _ in each_named_blob(streamed))
 
-                yield Moment(revisions, blobs)
+                yield CopiedDatabases(revisions, blobs)
         except psycopg.Error as error:
             raise storage_error(error) from error
         finally:

@@ -50,7 +50,7 @@ def is_poolers(words: str) -> bool:
 
 
 def pooled() -> StorageError:
-    """What is to be done."""
+    """The refusal, with what is to be done."""
     return StorageError(
         "A pooler that hands its connections on after each transaction answers where the PostgreSQL server "
         "itself is needed: set GATEWAY_DATABASE_DIRECT_URL to the address of the server.",

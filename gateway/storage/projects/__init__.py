@@ -124,11 +124,11 @@ class Projects(Protocol):
         ...
 
     async def invited(self, project_id: str, user_id: str) -> Sequence[Invitation]:
-        """Who has not answered yet, as a member may see them: the oldest first."""
+        """The users who have not answered yet, as a member may see them: the oldest first."""
         ...
 
     async def invitations(self, user_id: str, *, limit: int) -> Sequence[tuple[Project, Invitation]]:
-        """What the user has not answered yet, the oldest first."""
+        """The invitations that the user has not answered yet, the oldest first."""
         ...
 
     async def accept(self, project_id: str, user_id: str, now: int) -> Membership:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from gateway.errors import StorageError
-from gateway.storage.backups import Moment, OnProgress
+from gateway.storage.backups import CopiedDatabases, OnProgress
 from gateway.storage.backups.check import unchanged
 from gateway.storage.migrations import MEMORIES, MOVING, SESSIONS, Chain, schema_of
 from gateway.storage.moving import MoveProgress
@@ -27,13 +27,13 @@ class SqliteBackup:
         self._files = {"gateway.db": path, "memory.db": memory_path, "slack.db": journal}
 
     def hold(self) -> AbstractContextManager[None]:
-        """By a lock in the data folder. Raises StorageError."""
+        """Holds removals of blobs up by a lock in the data folder. Raises StorageError."""
         if not self._path.exists():
             raise StorageError(f"There is no database {self._path}.", retryable=False)
         return held(self._path.resolve().parent)
 
     @contextmanager
-    def copied(self, folder: Path, report: OnProgress) -> Generator[Moment]:
+    def copied(self, folder: Path, report: OnProgress) -> Generator[CopiedDatabases]:
         """One after the other, the sessions first; each is read once more. Raises StorageError: one is
         damaged, or of another version."""
         revisions: dict[str, str] = {}
@@ -57,7 +57,7 @@ class SqliteBackup:
             with unchanged(folder / "gateway.db") as connection:
                 yield from (path for path, _ in each_named_blob(connection))
 
-        yield Moment(revisions, blobs)
+        yield CopiedDatabases(revisions, blobs)
 
 
 def _revision(copy: Path, source: Path, chain: Chain) -> str:

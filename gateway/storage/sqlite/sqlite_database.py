@@ -11,6 +11,7 @@ from typing import Self
 from sqlalchemy import Connection
 
 from gateway.errors import StorageError
+from gateway.files.disk import is_full
 from gateway.storage.data_folder_lock import RESTORING, FolderLock
 from gateway.storage.database import Transaction
 from gateway.storage.log import Page
@@ -163,7 +164,7 @@ def _reserve(folder: Path) -> None:
         with TemporaryFile(dir=folder) as file:
             file.write(bytes(MIN_FREE))
     except OSError as error:
-        if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
+        if is_full(error):
             said, code = "is full", "storage_full"
         elif error.errno == errno.EROFS:
             said, code = "is read-only", "storage_read_only"

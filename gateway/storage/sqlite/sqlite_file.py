@@ -1,7 +1,6 @@
 """A SQLite file: one writing connection on a thread of its own, one for searches, a few that only read."""
 
 import asyncio
-import errno
 import os
 import sqlite3
 from collections.abc import Callable, Sequence
@@ -16,6 +15,7 @@ from typing import Self, TypeVar
 from sqlalchemy import Connection, StaticPool, create_engine
 
 from gateway.errors import SearchTooLong, StorageError
+from gateway.files.disk import is_full
 from gateway.ids import new_replica_id
 from gateway.storage.database import SEARCH_TIME, ConnectionPools, Lock, PoolUse, Transaction
 from gateway.storage.log.group_commit import Flushed, GroupCommit
@@ -27,8 +27,8 @@ from gateway.storage.sqlite_files.file_watch import (
     LAST_ID,
     FileWatch,
     Header,
-    Held,
-    Known,
+    HeldFile,
+    KnownHeader,
     write_identity,
 )
 
@@ -209,10 +209,9 @@ def connected(
     except sqlite3.Error as error:
         raise storage_error(error) from error
     except OSError as error:
-        full = error.errno in {errno.ENOSPC, errno.EDQUOT}
         raise StorageError(
             f"The database {path} cannot be opened: {error.strerror}.",
-            code="storage_full" if full else None,
+            code="storage_full" if is_full(error) else None,
         ) from error
 
 
@@ -220,13 +219,13 @@ def _watched(path: Path, raw: sqlite3.Connection, *, renew: bool) -> FileWatch:
     """The watch over a file, before the first commit of the connection: has the file an id of its own, and
     notes whose the log beside it is."""
     real = path.resolve()
-    held = Held(real)
+    held = HeldFile(real)
     try:
         os.fsync(held.descriptor)  # a power cut must not take back what is noted of it
         header = held.header() or Header()
         (stored,) = raw.execute("PRAGMA schema_version").fetchone()
         new = FIRST_ID + randbelow(LAST_ID - FIRST_ID) if renew or stored < FIRST_ID else stored
-        known = Known(sorted({header.schema, stored, new}), header.changes)
+        known = KnownHeader(sorted({header.schema, stored, new}), header.changes)
         write_identity(real, held.inode, known)
         if new != stored:
             raw.execute(f"PRAGMA schema_version = {new}")
@@ -234,7 +233,7 @@ def _watched(path: Path, raw: sqlite3.Connection, *, renew: bool) -> FileWatch:
         if renew:
             raw.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
         if (header := held.header() or Header()).schema == new and len(known.ids) > 1:
-            known = Known([new], header.changes)
+            known = KnownHeader([new], header.changes)
             write_identity(real, held.inode, known)
     except BaseException:
         held.close()

@@ -1,4 +1,4 @@
-"""Which file a database is, and that it is still that one.
+"""The identity of a database's file, and whether it is still that one.
 
 SQLite applies a write-ahead log to whatever file lies beside it under the right name, and goes on with a file
 that has no name any more. So a backup that was put in place of a running gateway's file is destroyed by the
@@ -25,6 +25,7 @@ from typing import NamedTuple, Self
 import orjson
 
 from gateway.errors import StorageError
+from gateway.files.disk import reach_disk
 
 SUFFIX = ".identity"
 LOGS = ("-wal", "-journal")
@@ -63,8 +64,8 @@ class Header(NamedTuple):
     changes: int = 0
 
 
-class Known(NamedTuple):
-    """What is known of a file's header: its number of the schema is one of `ids`, or shortly behind it, and
+class KnownHeader(NamedTuple):
+    """The knowledge of a file's header: its number of the schema is one of `ids`, or shortly behind it, and
     it has had so many `changes`."""
 
     ids: Sequence[int]
@@ -85,10 +86,10 @@ class Identity(NamedTuple):
 
     own: int
     file: int
-    known: Known
+    known: KnownHeader
 
 
-class Held:
+class HeldFile:
     """An open descriptor of a file, for as long as SQLite has it open too. Raises OSError."""
 
     def __init__(self, path: Path) -> None:
@@ -114,7 +115,7 @@ class Held:
         return (found.st_dev, found.st_ino) == self._key
 
     def header(self) -> Header | None:
-        """What its header has now; None where there is none. Raises OSError."""
+        """The numbers in its header now; None where there is none. Raises OSError."""
         found = os.pread(self.descriptor, HEADER, 0)
         if len(found) < HEADER:
             return None
@@ -155,7 +156,7 @@ def check_before_opening(path: Path) -> None:
     if known is None or not logs:
         return
     try:
-        with Held(real) as held:
+        with HeldFile(real) as held:
             is_same = known.known.fits(held.header())
             if known.own == _inode(_identity_path(real)):
                 is_same = is_same and held.inode == known.file
@@ -177,13 +178,14 @@ def missing(path: Path, why: str) -> StorageError:
     """The refusal of a folder whose database is gone."""
     return StorageError(
         f"There is no database {path}, but {why}: put it back, or restore a backup (`gateway restore`). To "
-        f"begin with an empty one, move the folder {path.parent} away.",
+        f"begin with an empty one, move the files of {path.parent} away whose names begin with {path.name}, "
+        "and with gateway.db the folder blobs.",
         code="database_missing",
         retryable=False,
     )
 
 
-def write_identity(path: Path, inode: int, known: Known) -> None:
+def write_identity(path: Path, inode: int, known: KnownHeader) -> None:
     """Notes that the log beside `path` belongs to this file. Durable when it returns, since what follows may
     change the header. Raises OSError."""
     target = _identity_path(path)
@@ -194,18 +196,14 @@ def write_identity(path: Path, inode: int, known: Known) -> None:
         file.flush()
         os.fsync(file.fileno())
     part.replace(target)
-    folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    reach_disk(target.parent)
 
 
 class FileWatch:
     """The files of a database that is open: `path`, its log and the index of that. What is found to be wrong
     stays so until the process ends. May be called on any thread."""
 
-    def __init__(self, path: Path, held: Held, known: Known) -> None:
+    def __init__(self, path: Path, held: HeldFile, known: KnownHeader) -> None:
         self.trouble: StorageError | None = None
         self.path = path
         self._held = held
@@ -323,10 +321,10 @@ def _identity_path(path: Path) -> Path:
 
 
 def _read_identity(path: Path) -> Identity | None:
-    """None where there is none, or it cannot be understood."""
+    """The identity that stands beside the file; None where there is none, or it cannot be understood."""
     try:
         found = orjson.loads(_identity_path(path).read_bytes())
-        known = Known([int(each) for each in found["ids"]], int(found["changes"]))
+        known = KnownHeader([int(each) for each in found["ids"]], int(found["changes"]))
         return Identity(int(found["own"]), int(found["file"]), known)
     except (OSError, ValueError, KeyError, TypeError):
         return None

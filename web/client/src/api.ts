@@ -1398,7 +1398,7 @@ export interface ReplicasSeen {
   readonly differ: readonly string[];
 }
 
-/** To what a memory is brought back. */
+/** The version to which a memory is brought back. */
 export interface RestoreBody {
   /** One of its `versions`. Absent: what it was when it was deleted. */
   readonly to_version?: number;
