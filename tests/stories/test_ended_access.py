@@ -540,6 +540,44 @@ async def test_a_schedule_of_a_key_that_is_gone_from_the_settings_does_not_run(
     assert (row["status"], row["reason"]) == ("paused", "key_revoked")
 
 
+async def test_what_was_made_with_a_key_that_is_gone_from_the_settings_ends_at_the_next_start(
+    settings: Settings, tmp_path: Path
+) -> None:
+    """Its turns and webhooks too; what its user makes in another way, and takes over, goes on."""
+    async with opened("one gateway", settings, tmp_path) as before:
+        hook = await before.there.post("/api/webhooks", {"url": "http://127.0.0.1:9/x"}, **bearer(BOB))
+        kept = await before.there.post("/api/webhooks", {"url": "http://127.0.0.1:9/x"}, **bearer(ADA))
+        schedule = await before.there.post("/api/schedules", {"message": "hi", "every": 3600}, **bearer(BOB))
+        session = await before.session(BOB)
+        turn = await before.turn(session, '/call send {"to": "x"}', bearer(BOB))
+        path = f"/api/turns/{turn}"
+        async with asyncio.timeout(TIMEOUT):
+            while (await before.there.get(path, **bearer(BOB))).json()["status"] != "awaiting_approval":
+                await asyncio.sleep(0.02)
+    given = {
+        "api_keys": SecretStr(f"ada:{ADA},ops:{OPS}"),
+        "admins": ("ops",),
+        "data_dir": settings.data_dir / "a",
+        "webhook_hosts": ("127.0.0.1",),
+    }
+    async with running_gateway(settings.model_copy(update=given), *Outbox().tools) as client:
+        made = await client.post("/api/keys", {"name": "k", "user": "bob"}, **bearer(OPS))
+        by = bearer(made.json()["key"])
+        hook, schedule = f"/api/webhooks/{hook.json()['id']}", f"/api/schedules/{schedule.json()['id']}"
+        async with asyncio.timeout(TIMEOUT):
+            while (row := (await client.get(path, **by)).json())["status"] != "done":
+                await asyncio.sleep(0.05)
+        assert row["outcome"] == "cancelled"
+        assert (await client.get(hook, **by)).json()["reason"] == "key_revoked"
+        assert (await client.get(schedule, **by)).json()["reason"] == "key_revoked"
+        other = (await client.get(f"/api/webhooks/{kept.json()['id']}", **bearer(ADA))).json()
+        assert "disabled_at" not in other
+        await client.http.patch(hook, json={"enabled": True}, headers=by)
+        await client.http.patch(schedule, json={"status": "active"}, headers=by)
+        ending = client.app.state.gateway.access_ending
+        assert await ending.store.unlisted(ending.standing.static, now_ms()) == []
+
+
 def test_what_is_lost_is_looked_for_within_seconds() -> None:
     """As the documents promise."""
     assert open_access.TICK <= 1
