@@ -25,7 +25,9 @@ HELD_FOR = 600.0
 RATE = 200.0
 """Failures a second of one source that are looked at without a wait: each takes some 0.05 ms."""
 MAX_DELAY = 1.0
-"""Seconds that others wait at most who come from that source."""
+"""Seconds that others wait at most who come from that source, …"""
+MAX_AFTER = 10.0
+"""… and for how long after the last wrong credential."""
 MAX_SOURCES = 10_000
 MAX_HELD = 10_000
 
@@ -83,7 +85,8 @@ class FailedAttempts:
     def looked_at(self, client: Client) -> None:
         """Notes that work was done for credentials that did not hold."""
         source, now = _source(client), monotonic()
-        self._busy_until[source] = max(self._busy_until.get(source, 0.0), now) + 1 / RATE
+        busy_until = max(self._busy_until.get(source, 0.0), now) + 1 / RATE
+        self._busy_until[source] = min(busy_until, now + MAX_AFTER)
 
     def failed(self, client: Client, digest: bytes) -> Lock:
         """Counts a failure, unless it comes within a lock; how the lock stands."""

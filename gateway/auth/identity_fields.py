@@ -14,6 +14,8 @@ CALLER_FIELDS = (*KEY_FIELDS, "cookie", *USER_FIELDS)
 PAGE_FIELDS = ("host", "origin", "sec-fetch-site", "sec-fetch-mode")
 """What says which page asks, and where."""
 _ALIKE = bytes(sign if chr(sign).isalnum() else ord("-") for sign in range(256))
+PROXY_USER = "x-forwarded-user"
+"""In which a proxy names the user, where the settings name no other one."""
 FORWARDED_FOR = "x-forwarded-for"
 """The addresses that proxies have seen. It may be there several times: a proxy adds one of its own."""
 
@@ -23,7 +25,8 @@ def proxy_fields(settings: Settings) -> Collection[str]:
     users."""
     if not settings.proxies_name_users:
         return ()
-    names = (settings.proxy_user_header, settings.proxy_tenant_header, settings.proxy_roles_header)
+    user = settings.proxy_user_header or PROXY_USER
+    names = (user, settings.proxy_tenant_header, settings.proxy_roles_header)
     return tuple(name.lower() for name in names if name)
 
 

@@ -55,13 +55,17 @@ class AccessEnding:
         await self._end(Overdue("sign_in", digest, user_id), user_id, heir)
 
     async def run(self) -> None:
-        """Ends what has expired, and what is still used, until it is cancelled."""
-        looks = 0
+        """Ends what has expired, and what is still used, until it is cancelled; first what was made with keys
+        of the settings that are there no more."""
+        looks, is_listed = 0, False
         while True:
             try:
                 found = list(await self.store.expired(now_ms(), self.standing.idle_since))
                 if looks % USED_EVERY == 0:
                     found += await self.store.still_used()
+                    if not is_listed:
+                        gone = await self.store.unlisted(self.standing.static, self.standing.since)
+                        found, is_listed = [*found, *gone], not gone
                 for each in found:
                     await self._end(each, GATEWAY)
             except StorageError as error:
@@ -70,7 +74,9 @@ class AccessEnding:
             await asyncio.sleep(LOOK_EVERY)
 
     async def _end(self, access: Overdue, by: str, heir: str | None = None) -> None:
-        if access.kind == "key":
+        if access.is_unlisted:
+            ended = await self.store.end_unlisted(access.id, now_ms())
+        elif access.kind == "key":
             ended = await self.store.end_key(access.id, now_ms())
         else:
             ended = await self.store.end_sign_in(access.id, heir)

@@ -27,6 +27,8 @@ from gateway.storage.replica_signals import Signals
 
 TICK = 0.5
 """Seconds by which a token, key or sign-in may be over before what rests on it ends."""
+GUESTS_PAUSE = 0.2
+"""Seconds between two looks at guests: who changes a role again and again has others wait for none of it."""
 LOOK_EVERY = 3.0
 """Seconds after which what has ended is known whose signal was lost."""
 EXPIRED = "The token that this was asked for with has expired: get a new one."
@@ -112,7 +114,8 @@ class OpenAccess:
         self._by: dict[str, set[Resting]] = {}
         self._guests: set[Resting] = set()
         self._ending: set[Resting] = set()
-        self._looks: set[asyncio.Task[None]] = set()
+        self._is_changed = False
+        self._looking: asyncio.Task[None] | None = None
         signals.on("revoked", self._revoked)
         signals.on("access", self._members_changed)
 
@@ -197,10 +200,16 @@ class OpenAccess:
             self._end("user", subject, USER_ENDED)
 
     def _members_changed(self, _: str) -> None:
-        """Somebody may do less than before."""
-        task = asyncio.create_task(self._look_at_guests(ends_unknown=True), context=Context())
-        self._looks.add(task)
-        task.add_done_callback(self._looks.discard)
+        """Somebody may do less than before: guests are looked at now, or once more where they just are."""
+        self._is_changed = True
+        if self._looking is None or self._looking.done():
+            self._looking = asyncio.create_task(self._look_while_changed(), context=Context())
+
+    async def _look_while_changed(self) -> None:
+        while self._is_changed:
+            self._is_changed = False
+            await self._look_at_guests(ends_unknown=True)
+            await asyncio.sleep(GUESTS_PAUSE)
 
     async def _look_at_guests(self, *, ends_unknown: bool) -> None:
         places: dict[tuple[str, str | None], list[Resting]] = {}

@@ -23,7 +23,11 @@ class StandingAccess:
     def __init__(self, store: EndedAccess, projects: Projects, settings: Settings) -> None:
         self._store = store
         self._projects = projects
-        self._static = StaticKeys.of(settings).names
+        self.static = StaticKeys.of(settings).names
+        """The keys of the settings."""
+        self.since = now_ms()
+        """What was made with another key of the settings before that, was made with one that is gone; later
+        it may be one that a replica with newer settings knows."""
         idle = int(settings.sign_in_idle * 1000)
         self._idle = idle + min(USED_EVERY, idle // 2)  # its last use is true to so much
 
@@ -35,7 +39,7 @@ class StandingAccess:
     async def gone(self, keys: Collection[str] = (), sign_ins: Collection[str] = ()) -> Held:
         """The access that holds no longer: keys by id, of the settings or of the database, sign-ins by
         digest."""
-        asked = Held(frozenset(keys) - self._static, frozenset(sign_ins))
+        asked = Held(frozenset(keys) - self.static, frozenset(sign_ins))
         if not asked.keys and not asked.sign_ins:
             return asked
         held = await self._store.holds(asked, now_ms(), self.idle_since)

@@ -171,11 +171,11 @@ class Settings(BaseSettings):
         description="Addresses and ranges, as 10.1.0.0/16, of proxies that sign people in and name them in "
         "headers, and whose X-Forwarded-For is believed; from others these are ignored.",
     )
-    proxy_user_header: str = Field(
-        "X-Forwarded-User",
+    proxy_user_header: str | None = Field(
+        None,
         min_length=1,
         description="Header in which such a proxy names the user; `none`: they name nobody, and are believed "
-        "about addresses alone.",
+        "about addresses alone. Absent: X-Forwarded-User; beside api_keys or oidc_issuer one has to say.",
     )
     proxy_tenant_header: str | None = Field(
         None, min_length=1, description="That of the user's tenant; absent: all are in the tenant default."
@@ -605,6 +605,14 @@ class Settings(BaseSettings):
     def proxies_name_users(self) -> bool:
         """Whether there are proxies that sign people in."""
         return bool(self.trusted_proxies) and self.proxy_user_header != "none"
+
+    @property
+    def may_mean_addresses_alone(self) -> bool:
+        """Whether there are proxies of which nothing says that they sign people in, where others do: to
+        believe them about users could let anybody in who names one."""
+        says = (self.proxy_user_header, self.proxy_tenant_header, self.proxy_roles_header, self.proxy_roles)
+        others = self.api_keys.get_secret_value() or self.oidc_issuer
+        return bool(self.trusted_proxies and others) and not any(says)
 
     @property
     def is_shared(self) -> bool:

@@ -20,6 +20,12 @@ def open_authentication(settings: Settings) -> "tuple[Authentication, IdentityPr
     Raises:
         SettingsError: a setting is wrong, or one goes without another.
     """
+    if settings.may_mean_addresses_alone:
+        raise SettingsError(
+            "GATEWAY_TRUSTED_PROXIES goes with GATEWAY_PROXY_USER_HEADER here: `none` where these proxies "
+            "tell of addresses alone, or the header in which they name users that they have signed in, such "
+            "as X-Forwarded-User, which they then must remove from what comes in."
+        )
     keys = StaticKeys.of(settings)
     others = settings.oidc_issuer or settings.proxies_name_users
     admins = settings.admins or ((keys.sole_user,) if keys.sole_user and not others else ())

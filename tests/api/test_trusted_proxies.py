@@ -75,3 +75,27 @@ async def test_addresses_are_those_of_the_ranges(settings: Settings) -> None:
 def test_settings_that_would_let_anybody_in_are_refused(settings: Settings, more: dict[str, Any]) -> None:
     with pytest.raises(SettingsError):
         open_authentication(given(settings, "10.1.0.7").model_copy(update=more))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"api_keys": SecretStr(f"bob:{KEY}")},
+        {"oidc_issuer": "https://login.example.org", "oidc_audience": ("gateway",)},
+    ],
+)
+def test_proxies_beside_others_who_sign_in_are_believed_about_users_only_where_that_is_said(
+    settings: Settings, other: dict[str, Any]
+) -> None:
+    """Who lists one for its addresses alone must not let in anybody who sends X-Forwarded-User through it."""
+    proxied = settings.model_copy(update=other | {"trusted_proxies": ("10.1.0.7",)})
+    with pytest.raises(SettingsError, match="GATEWAY_PROXY_USER_HEADER"):
+        open_authentication(proxied)
+    for said in (
+        {"proxy_user_header": "none"},
+        {"proxy_user_header": "X-Forwarded-User"},
+        {"proxy_roles_header": "X-Forwarded-Groups"},
+        {"proxy_tenant_header": "X-Org"},
+    ):
+        open_authentication(proxied.model_copy(update=said))
+    open_authentication(settings.model_copy(update={"trusted_proxies": ("10.1.0.7",)}))

@@ -61,3 +61,19 @@ async def test_a_webhook_of_a_key_is_off_with_it_until_it_is_switched_on_with_an
     assert await storage.ended_access.still_used() == []
     await storage.webhooks.add(replace(hook, id="wh_b"), most=5)
     assert await storage.ended_access.still_used() == [Overdue("key", KEY.id, OWNER)]
+
+
+async def test_a_key_that_is_nowhere_is_told_by_what_was_made_with_it_before(storage: Storage) -> None:
+    """Not a stored one, nor one of the settings, nor what a replica with newer settings may have made."""
+    await storage.keys.add(KEY, most=5)
+    hook = Webhook("wh_a", OWNER, "https://x.example/", ("turn.finished",), "secret", 5, key_id="gone")
+    for other, key_id in (("a", "gone"), ("b", KEY.id), ("c", "listed"), ("d", None)):
+        await storage.webhooks.add(replace(hook, id=f"wh_{other}", key_id=key_id), most=9)
+
+    assert await storage.ended_access.unlisted(("listed",), 5) == []
+    found = await storage.ended_access.unlisted(("listed",), 6)
+    assert found == [Overdue("key", "gone", "gone", is_unlisted=True)]
+    assert list((await storage.ended_access.end_unlisted("gone", 9)).webhooks) == ["wh_a"]
+    assert await storage.ended_access.unlisted(("listed",), 6) == []
+    on = await storage.webhooks.switch("wh_a", OWNER, disabled_at=None, key_id=KEY.id)
+    assert on.key_id == KEY.id

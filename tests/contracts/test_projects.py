@@ -96,6 +96,25 @@ async def test_invitations_that_wait_are_bounded(storage: Storage) -> None:
     assert await projects.invitations(BOB, limit=0) == []
 
 
+async def test_an_invitation_ends_with_the_rights_of_who_made_it(storage: Storage) -> None:
+    """An owner who is about to be removed, or made less, leaves no accomplice behind."""
+    projects = storage.projects
+    await projects.add(APOLLO, most=MOST)
+    await put(storage, member(BOB, "owner"))
+    for lessened in ("editor", None):
+        asked = Invitation(APOLLO.id, EVE, "owner", BOB, 8)
+        await projects.put_member(asked, most=MOST, most_open=9)
+        if lessened is None:
+            await projects.remove_member(APOLLO.id, BOB, by=ADA)
+        else:
+            await put(storage, member(BOB, "editor"))
+        assert list(await projects.invited(APOLLO.id, ADA)) == []
+        with pytest.raises(NotFound):
+            await projects.accept(APOLLO.id, EVE, 9)
+        if lessened is not None:
+            await put(storage, member(BOB, "owner"))
+
+
 async def test_its_maker_is_its_first_owner(storage: Storage) -> None:
     await storage.projects.add(APOLLO, most=MOST)
 

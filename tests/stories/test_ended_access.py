@@ -448,17 +448,53 @@ async def looked_at(place: Place) -> None:
     assert await ending.store.still_used() == []
 
 
-async def test_who_is_no_member_any_more_ends_reading_and_writing(place: Place) -> None:
-    """What they replay too; their turn in the session says why it was stopped."""
+async def test_who_changes_roles_again_and_again_has_guests_looked_at_now_and_then(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A look at all guests for each change of one of them would have all others wait for it."""
+    monkeypatch.setattr(open_access, "LOOK_EVERY", TIMEOUT)
+    async with opened("one gateway", settings, tmp_path) as place:
+        member, session = await shared_with_bob(place)
+        task = asyncio.create_task(answer(place, f"/api/sessions/{session}/events", bearer(BOB)))
+        await until_open(place, "bob", task)
+        await asyncio.sleep(0.1)
+        standing, looks = place.here.app.state.gateway.access_ending.standing, list[str]()
+        may_read = standing.may_read
+
+        async def counted(user_id: str, session_id: str) -> bool:
+            looks.append(session_id)
+            return await may_read(user_id, session_id)
+
+        monkeypatch.setattr(standing, "may_read", counted)
+        monkeypatch.setattr(open_access, "GUESTS_PAUSE", TIMEOUT)
+        after = 0
+        async with asyncio.timeout(TIMEOUT):
+            while after < 20:
+                role = ("reader", "editor")[after % 2]
+                await place.here.http.put(member, json={"role": role}, headers=bearer(ADA))
+                after += bool(looks)
+        assert looks == [session]
+        task.cancel()
+
+
+async def shared_with_bob(place: Place) -> tuple[str, str]:
+    """A session of Ada's in which Bob may write: the path of his membership, and its id."""
     project = (await place.here.post("/api/projects", {"name": "p"}, **bearer(ADA))).json()["id"]
     member = f"/api/projects/{project}/members/bob"
     assert (await place.here.http.put(member, json={"role": "editor"}, headers=bearer(ADA))).is_success
+    assert (await place.here.post(f"/api/invitations/{project}/accept", {}, **bearer(BOB))).is_success
     session = await place.session()
-    await place.ended(await place.turn(session, "/say hello"))
     shared = await place.here.http.patch(
         f"/api/sessions/{session}", json={"project_id": project, "shared": "write"}, headers=bearer(ADA)
     )
     assert shared.status_code == 200, shared.text
+    return member, session
+
+
+async def test_who_is_no_member_any_more_ends_reading_and_writing(place: Place) -> None:
+    """What they replay too; their turn in the session says why it was stopped."""
+    member, session = await shared_with_bob(place)
+    await place.ended(await place.turn(session, "/say hello"))
     turn = await place.turn(session, by=bearer(BOB))
     openers = (events, turn_events, replayed, chat_stream, task)
     tasks = [asyncio.create_task(open_(place, session, turn, bearer(BOB))) for open_ in openers]
@@ -538,6 +574,44 @@ async def test_a_schedule_of_a_key_that_is_gone_from_the_settings_does_not_run(
             ] == "active":
                 await asyncio.sleep(0.05)
     assert (row["status"], row["reason"]) == ("paused", "key_revoked")
+
+
+async def test_what_was_made_with_a_key_that_is_gone_from_the_settings_ends_at_the_next_start(
+    settings: Settings, tmp_path: Path
+) -> None:
+    """Its turns and webhooks too; what its user makes in another way, and takes over, goes on."""
+    async with opened("one gateway", settings, tmp_path) as before:
+        hook = await before.there.post("/api/webhooks", {"url": "http://127.0.0.1:9/x"}, **bearer(BOB))
+        kept = await before.there.post("/api/webhooks", {"url": "http://127.0.0.1:9/x"}, **bearer(ADA))
+        schedule = await before.there.post("/api/schedules", {"message": "hi", "every": 3600}, **bearer(BOB))
+        session = await before.session(BOB)
+        turn = await before.turn(session, '/call send {"to": "x"}', bearer(BOB))
+        path = f"/api/turns/{turn}"
+        async with asyncio.timeout(TIMEOUT):
+            while (await before.there.get(path, **bearer(BOB))).json()["status"] != "awaiting_approval":
+                await asyncio.sleep(0.02)
+    given = {
+        "api_keys": SecretStr(f"ada:{ADA},ops:{OPS}"),
+        "admins": ("ops",),
+        "data_dir": settings.data_dir / "a",
+        "webhook_hosts": ("127.0.0.1",),
+    }
+    async with running_gateway(settings.model_copy(update=given), *Outbox().tools) as client:
+        made = await client.post("/api/keys", {"name": "k", "user": "bob"}, **bearer(OPS))
+        by = bearer(made.json()["key"])
+        hook, schedule = f"/api/webhooks/{hook.json()['id']}", f"/api/schedules/{schedule.json()['id']}"
+        async with asyncio.timeout(TIMEOUT):
+            while (row := (await client.get(path, **by)).json())["status"] != "done":
+                await asyncio.sleep(0.05)
+        assert row["outcome"] == "cancelled"
+        assert (await client.get(hook, **by)).json()["reason"] == "key_revoked"
+        assert (await client.get(schedule, **by)).json()["reason"] == "key_revoked"
+        other = (await client.get(f"/api/webhooks/{kept.json()['id']}", **bearer(ADA))).json()
+        assert "disabled_at" not in other
+        await client.http.patch(hook, json={"enabled": True}, headers=by)
+        await client.http.patch(schedule, json={"status": "active"}, headers=by)
+        ending = client.app.state.gateway.access_ending
+        assert await ending.store.unlisted(ending.standing.static, now_ms()) == []
 
 
 def test_what_is_lost_is_looked_for_within_seconds() -> None:

@@ -8,7 +8,7 @@ stream, is closed by that signal, or because that process asks what still `holds
 what a process had no time to end, is found as `still_used`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
@@ -32,11 +32,13 @@ class Ended:
 
 
 class Overdue(NamedTuple):
-    """Access that is to be ended: a `key` by its id, a `sign_in` by its digest; of `user_id`."""
+    """Access that is to be ended: a `key` by its id, a `sign_in` by its digest; of `user_id`. A key that is
+    `unlisted` was one of the settings."""
 
     kind: Literal["key", "sign_in"]
     id: str
     user_id: str
+    is_unlisted: bool = False
 
 
 class Held(NamedTuple):
@@ -67,6 +69,16 @@ class EndedAccess(Protocol):
     async def still_used(self) -> Sequence[Overdue]:
         """Revoked keys with an open turn, an active schedule or a webhook that is on; sign-ins that are not
         there with an open turn. At most some."""
+        ...
+
+    async def unlisted(self, names: Collection[str], before: int) -> Sequence[Overdue]:
+        """Keys that are neither stored nor among these `names`, those of the settings, of which there is an
+        open turn, an active schedule or a webhook that is on, made before that time. At most some."""
+        ...
+
+    async def end_unlisted(self, key_id: str, now: int) -> Ended:
+        """Ends what rests on such a key. Nothing is open with it in a process that does not know it: there
+        is no signal, which would be taken for one about a user of that name."""
         ...
 
     async def holds(self, asked: Held, now: int, idle_since: int) -> Held:

@@ -7,6 +7,7 @@ from sqlalchemy import (
     Text,
     bindparam,
     delete,
+    exists,
     literal_column,
     null,
     or_,
@@ -76,6 +77,11 @@ SIGN_INS_STILL_USED = Prepared(
 
 def end_key(connection: Connection, key_id: str, now: int) -> Ended:
     REVOKE.run(connection, of=key_id, now=now)
+    send(connection, Signal("revoked", key_id))
+    return end_unlisted(connection, key_id, now)
+
+
+def end_unlisted(connection: Connection, key_id: str, now: int) -> Ended:
     paused = [
         row
         for found in SCHEDULES_OF_KEY.all(connection, of=key_id)
@@ -84,7 +90,6 @@ def end_key(connection: Connection, key_id: str, now: int) -> Ended:
     hooks = [webhook_id for (webhook_id,) in WEBHOOKS_OF_KEY.all(connection, of=key_id)]
     for webhook_id in hooks:
         DISABLE.run(connection, webhook_id=webhook_id, now=now)
-    send(connection, Signal("revoked", key_id))
     stopped = _stopped(connection, OF_KEY, key_id)
     return Ended(stopped, [SCHEDULES.read(row) for row in paused], hooks)
 
@@ -107,6 +112,20 @@ def still_used(connection: Connection) -> Sequence[Overdue]:
     found = [Overdue("key", *row) for used in KEYS_STILL_USED for row in used.all(connection)]
     found += [Overdue("sign_in", *row) for row in SIGN_INS_STILL_USED.all(connection)]
     return list(dict.fromkeys(found))
+
+
+def unlisted(connection: Connection, names: Collection[str], before: int) -> Sequence[Overdue]:
+    used = (
+        (turns, _t.key_id, _open, _t.created_at),
+        (schedules, _s.key_id, _active, _s.created_at),
+        (webhooks, _w.key_id, _w.disabled_at.is_(None), _w.created_at),
+    )
+    found = set[str]()
+    for table, key_id, is_used, made_at in used:
+        kept = or_(exists().where(_k.id == key_id), key_id.in_(sorted(names)))
+        asked = select(key_id).select_from(table).where(is_used, made_at < before, ~kept)
+        found |= {key for (key,) in connection.execute(asked.distinct().limit(MAX_OVERDUE))}
+    return [Overdue("key", key, key, is_unlisted=True) for key in sorted(found)]
 
 
 def holds(connection: Connection, asked: Held, now: int, idle_since: int) -> Held:
@@ -148,4 +167,6 @@ class SqlEndedAccess(Store):
     end_sign_in = writes(end_sign_in)
     expired = reads(expired)
     still_used = reads(still_used)
+    unlisted = reads(unlisted)
+    end_unlisted = writes(end_unlisted)
     holds = reads(holds)

@@ -56,6 +56,10 @@ OF_INVITED = Prepared(
 INVITE_AS = Prepared(update(project_invitations).where(*_INVITED).values(role=bindparam("role")))
 FORGET_INVITATION = Prepared(delete(project_invitations).where(*_INVITED))
 FORGET_INVITATIONS = Prepared(delete(project_invitations).where(_INTO))
+# What an owner began ends with their rights, as all does.
+FORGET_INVITATIONS_BY = Prepared(
+    delete(project_invitations).where(_INTO, _i.invited_by == bindparam("user_id"))
+)
 _IN_PROJECT = sessions.c.project_id == bindparam("project_id")
 UNSHARE = Prepared(update(sessions).where(_IN_PROJECT, sessions.c.shared.is_not(None)).values(shared=null()))
 UNSHARE_OF = Prepared(
@@ -116,6 +120,8 @@ def put_member(connection: Connection, asked: Invitation, most: int, most_open: 
         return ()
     SET_ROLE.run(connection, project_id=project_id, user_id=user_id, role=asked.role)
     _check_has_owner(connection, project_id)
+    if asked.role != "owner":
+        FORGET_INVITATIONS_BY.run(connection, project_id=project_id, user_id=user_id)
     return settle(connection, project_id=project_id)
 
 
@@ -175,12 +181,14 @@ def remove_member(connection: Connection, project_id: str, user_id: str, by: str
     if not REMOVE_MEMBER.run(connection, project_id=project_id, user_id=user_id).rowcount:
         raise NotFound("They are no member of this project.", code="member_not_found")
     _check_has_owner(connection, project_id)
+    FORGET_INVITATIONS_BY.run(connection, project_id=project_id, user_id=user_id)
     UNSHARE_OF.run(connection, project_id=project_id, user_id=user_id)
     return settle(connection, project_id=project_id)
 
 
 def erase_member(connection: Connection, project_id: str, user_id: str) -> Sequence[TurnRow]:
     REMOVE_MEMBER.run(connection, project_id=project_id, user_id=user_id)
+    FORGET_INVITATIONS_BY.run(connection, project_id=project_id, user_id=user_id)
     UNSHARE_OF.run(connection, project_id=project_id, user_id=user_id)
     left = [MEMBERS.read(row) for row in ALL.all(connection, project_id=project_id)]
     if not left:

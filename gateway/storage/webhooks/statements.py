@@ -20,6 +20,7 @@ from sqlalchemy import (
 
 from gateway.errors import Conflict, NotFound
 from gateway.storage.database import OwnerLock, Prepared, Store, reads, writes
+from gateway.storage.ended_access import KEY_REVOKED
 from gateway.storage.holds.statements import check_not_held
 from gateway.storage.row_codec import Codec, Rows, as_json
 from gateway.storage.schema import PENDING, api_keys, webhook_deliveries, webhooks
@@ -54,7 +55,8 @@ _NOW = bindparam("now")
 COUNT = Prepared(select(func.count()).select_from(webhooks).where(_OWN))
 ONE = Prepared(select(*WEBHOOKS.columns).where(_ID, _OWN))
 LIST = Prepared(select(*WEBHOOKS.columns).where(_OWN).order_by(_w.created_at, _w.id))
-_key_ended = exists().where(api_keys.c.id == _w.key_id, api_keys.c.revoked_at.is_not(None))
+_revoked = exists().where(api_keys.c.id == _w.key_id, api_keys.c.revoked_at.is_not(None))
+_key_ended = or_(_w.reason == KEY_REVOKED, _revoked)  # of a key of the settings there is no row
 SWITCH = Prepared(
     update(webhooks)
     .where(_ID, _OWN)
