@@ -4,6 +4,9 @@ parsing takes: each is a hundred times as large as the characters it is made of.
 import re
 
 _CONTAINERS = b"[{"
+_ALL = _CONTAINERS + b","
+_OTHERS = {counted: bytes({*range(256)}.difference(b'"\r\n' + counted)) for counted in (_CONTAINERS, _ALL)}
+"""What is passed over where these are counted."""
 _STRING = re.compile(rb'"[^"\r\n]*"?')
 
 
@@ -13,8 +16,7 @@ class PartCounter:
     nothing else than JSON can hide brackets."""
 
     def __init__(self, *, with_values: bool = False) -> None:
-        self._counted = _CONTAINERS + b"," * with_values
-        self._others = bytes(byte for byte in range(256) if byte not in b'"\r\n' + self._counted)
+        self._counted = _ALL if with_values else _CONTAINERS
         self._number = 0
         self._in_string = False
         self._last = b""  # a backslash whose letter is still to come
@@ -23,7 +25,7 @@ class PartCounter:
         """Counts the parts of a further piece. Returns how many all pieces have so far."""
         text = (self._last + data).replace(b"\\\\", b"")
         self._last = b"\\" if text.endswith(b"\\") else b""
-        marks = text.replace(b'\\"', b"").translate(None, self._others)
+        marks = text.replace(b'\\"', b"").translate(None, _OTHERS[self._counted])
         marks = (b'"' * self._in_string + marks).replace(b'""', b"")  # which changes nothing, but is many
         self._in_string = marks.count(b'"', max(marks.rfind(b"\n"), marks.rfind(b"\r")) + 1) % 2 == 1
         rest = _STRING.sub(b"", marks)

@@ -27,8 +27,9 @@ class Places:
         finally:
             self.give_back()
 
-    async def take(self, timeout: float) -> None:
-        """Waits for a place, which is given back later. Raises PlaceTimeout, as `one` does."""
+    async def take(self, timeout: float | None) -> None:
+        """Waits for a place, which is given back later; None: as long as it takes. Raises PlaceTimeout, as
+        `one` does."""
         free = self._of_loops.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(self._count))
         try:
             async with asyncio.timeout(timeout):

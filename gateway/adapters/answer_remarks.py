@@ -1,4 +1,4 @@
-"""Remarks in the text of an answer, where a dialect has no other words; and answers without them. Pure."""
+"""Remarks in the text of an answer, where a dialect has no other words; texts as they are compared. Pure."""
 
 from collections.abc import Sequence
 
@@ -15,6 +15,10 @@ _REMARKS = (
 """What an answer has in a client's history that is no part of it: thinking, as LibreChat and Open WebUI keep
 it, and our own remarks. By beginning and end, as a pattern would take the square of the time for many of
 them that never end."""
+
+_SLICE = 65_536
+"""Characters whose words are taken apart at a time: those of 30 MB at once keep Python's lock for a second,
+and take half a gigabyte."""
 
 
 def asks_approval(waits_for: Sequence[Waiting], page: str) -> str:
@@ -40,4 +44,20 @@ def without_remarks(answer: str) -> str:
 
 def comparable(answer: str) -> str:
     """An answer without what clients and proxies change of it."""
-    return "".join(without_remarks(answer).split())
+    return respaced(without_remarks(answer), "")
+
+
+def respaced(text: str, between: str) -> str:
+    """The words of a text with `between` between them."""
+    if len(text) <= _SLICE:
+        return between.join(text.split())
+    made: list[str] = []
+    is_apart = True
+    for at in range(0, len(text), _SLICE):
+        part = text[at : at + _SLICE]
+        if words := between.join(part.split()):
+            made += (between if made and (is_apart or part[0].isspace()) else "", words)
+            is_apart = part[-1].isspace()
+        else:
+            is_apart = True
+    return "".join(made)

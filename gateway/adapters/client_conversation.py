@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import orjson
 
-from gateway.adapters.answer_remarks import comparable, without_remarks
+from gateway.adapters.answer_remarks import comparable, respaced, without_remarks
 from gateway.adapters.session_lookup import AnsweredQuestion
 from gateway.artifacts.attached_files import Upload
 from gateway.artifacts.attachment_budget import MAX_FILES
@@ -48,7 +48,7 @@ class ClientQuestion(NamedTuple):
 
     def digest(self) -> str:
         """The same for what means the same."""
-        texts = [" ".join(self.text.split()), *(orjson.dumps(part).decode() for part in self.parts)]
+        texts = [respaced(self.text, " "), *(orjson.dumps(part).decode() for part in self.parts)]
         return hashlib.sha256("\0".join(texts).encode()).hexdigest()
 
     def shown(self) -> str:

@@ -8,7 +8,7 @@ from gateway.api.attachment_body import AttachmentBody
 from gateway.artifacts.attachment_budget import MAX_FILES
 from gateway.auth import Principal
 from gateway.events.session_changes import Rating
-from gateway.http.json_types import Body, Id, Message, Prose, Query, Reply, no_nul, not_blank
+from gateway.http.json_types import Body, Id, Message, Prose, Query, Reply, no_nul, not_blank, without_nul
 from gateway.messages import Usage
 from gateway.service.abandoned_turns import GRACE, MAX_GRACE
 from gateway.storage.limits import SideUsage, Standing
@@ -60,7 +60,7 @@ class TurnOptions(RegenerateBody):
         max_length=MAX_TOOLS,
         description="Tools that you run yourself, beside those of the gateway, in this turn.",
     )
-    instructions: str | None = Field(
+    instructions: Annotated[str, AfterValidator(without_nul)] | None = Field(
         None,
         description="What the client application tells the model, from this turn on, below the gateway's own "
         f"prompt: at most {MAX_INSTRUCTIONS} characters. Absent: those of the turn before stay. Empty: none.",

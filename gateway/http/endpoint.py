@@ -1,8 +1,10 @@
 """One row of the URL table."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import cast
 
 from pydantic import BaseModel
 from starlette.responses import Response, StreamingResponse
@@ -40,8 +42,8 @@ class Endpoint:
     (`auth.operations`) and under which it is audited; `carries` are others that a request of it may do, each
     of which its handler asks for (`ApiRequest.allow`). `answers` are its successes, `refusals` the failures
     worth events apart, `upload` is the media type of a body that is no JSON, `problem` what a refusal looks
-    like. `cost` is what bounds requests that cost much, for all and for each user; a file keeps its place
-    until it is sent."""
+    like. `cost` is what bounds requests that cost much, for all and for each user; a file keeps its user's
+    place until it is sent."""
 
     method: str
     path: str
@@ -77,10 +79,12 @@ class Endpoint:
         if self.cost is None or (kind := self.cost.of(request)) is None:
             response = await self.handler(request)
         else:
-            async with request.gateway.places.taken(kind, request.principal.user_id):
+            async with request.gateway.places.taken(kind, request.principal.user_id) as request.place:
                 response = await self.handler(request)
                 if isinstance(response, StreamingResponse):
-                    await response(scope, receive, send)
+                    content = cast("AsyncGenerator[bytes]", response.body_iterator)
+                    async with aclosing(request.place.made(content)) as response.body_iterator:
+                        await response(scope, receive, send)
                     return
         await response(scope, receive, send)
 

@@ -26,6 +26,10 @@ def no_nul(text: str) -> str:
     return text
 
 
+def without_nul(text: str) -> str:
+    return text.replace("\x00", "")
+
+
 def not_blank(text: str) -> str:
     """Raises ValueError."""
     if not text.strip():

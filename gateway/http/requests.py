@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
+from contextlib import nullcontext
 from time import monotonic
 from typing import Literal, TypeVar, cast
 
@@ -17,6 +18,7 @@ from gateway.http.large_bodies import MAX_PARTS, large_bodies
 from gateway.http.open_requests import RESTING
 from gateway.http.validation import validated
 from gateway.ids import is_id
+from gateway.service.costly_places import Place
 from gateway.service.gateway import Gateway
 from gateway.settings import Settings
 from gateway.telemetry.setup import Telemetry
@@ -39,6 +41,9 @@ UPLOAD_FIRST = (
 
 class ApiRequest(Request):
     """What every handler is given. What it reads raises errors.InvalidRequest when it is of another form."""
+
+    place: Place | None = None
+    """The place that it has, where it costs one."""
 
     @property
     def gateway(self) -> Gateway:
@@ -255,16 +260,17 @@ class ApiRequest(Request):
         goes_on = True
         while goes_on:
             asked = monotonic()
-            try:
-                async with asyncio.timeout(min(left, silence)):
-                    message = await self.receive()
-            except TimeoutError:
-                if left < silence:
-                    raise BodyTooSlow("The body came too slowly: see GATEWAY_BODY_TIMEOUT.") from None
-                raise BodyTooSlow(f"Nothing of the body came for {silence:g} seconds.") from None
-            if message["type"] == "http.disconnect":
-                raise ClientLeft("The connection was closed before the body was whole.")
-            chunk, goes_on = message.get("body", b""), message.get("more_body", False)
-            left += len(chunk) / self.settings.body_min_rate - (monotonic() - asked)
+            async with self.place.aside() if self.place is not None else nullcontext():
+                try:
+                    async with asyncio.timeout(min(left, silence)):
+                        message = await self.receive()
+                except TimeoutError:
+                    if left < silence:
+                        raise BodyTooSlow("The body came too slowly: see GATEWAY_BODY_TIMEOUT.") from None
+                    raise BodyTooSlow(f"Nothing of the body came for {silence:g} seconds.") from None
+                if message["type"] == "http.disconnect":
+                    raise ClientLeft("The connection was closed before the body was whole.")
+                chunk, goes_on = message.get("body", b""), message.get("more_body", False)
+                left += len(chunk) / self.settings.body_min_rate - (monotonic() - asked)
             if chunk:
                 yield chunk

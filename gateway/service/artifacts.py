@@ -18,9 +18,9 @@ from gateway.service.upload_buffer import UploadBuffer
 from gateway.storage.artifacts import ArtifactRow, Artifacts, SpaceUsed
 
 MAX_UPLOADS = 8
-"""Contents that are received at the same time: each has a file of its own until it is kept."""
+"""Contents of the largest size that are received at the same time: each is a file until it is kept."""
 MAX_PER_USER = 2
-"""Of them, those of one user: a slow sender keeps no other user out."""
+"""Contents of one user that are received at the same time."""
 
 
 class FoundArtifacts(NamedTuple):
@@ -58,7 +58,7 @@ class UserArtifacts:
         self._summariser = summariser
         self._files = UploadBuffer(
             deps.settings.scratch_dir,
-            max_concurrent=MAX_UPLOADS,
+            largest=MAX_UPLOADS,
             max_bytes=deps.settings.artifact_max_size,
             limit="artifact_max_size",
             what="uploads",

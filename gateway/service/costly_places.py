@@ -3,16 +3,21 @@ user. Turns take none, so that they never wait behind these.
 
     a request of the kind ──▶ one of the user's own places ──▶ one of all ──▶ it runs
                      else it waits, WAIT seconds at most, among MAX_WAITING of the user, or is refused
+
+While its client is waited for, which sends a body or takes a file, others may have its place of all: who
+sends or takes slowly keeps their own only.
 """
 
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, TypeVar, get_args
 
 from gateway.errors import QueueFull
 from gateway.places import Places, PlaceTimeout
+
+T = TypeVar("T")
 
 Costly = Literal["search", "copy", "import", "model", "extract", "assemble", "deliver"]
 """search: looks through all sessions, turns or memories of a user. copy: reads whole sessions, or all that
@@ -63,6 +68,37 @@ class _Kind:
     own: dict[str, _Own] = field(default_factory=dict[str, _Own])
 
 
+class Place:
+    """One of all that somebody has."""
+
+    def __init__(self, places: Places) -> None:
+        """`places` are what it was taken of."""
+        self._places = places
+        self._is_held = True
+
+    def give_back(self) -> None:
+        """Others may have it."""
+        if self._is_held:
+            self._is_held = False
+            self._places.give_back()
+
+    @asynccontextmanager
+    async def aside(self) -> AsyncGenerator[None]:
+        """Others may have it until the context is left; then one is waited for, as long as it takes: none of
+        those that have one waits for a client."""
+        self.give_back()
+        yield
+        await self._places.take(None)
+        self._is_held = True
+
+    async def made(self, chunks: AsyncGenerator[T]) -> AsyncGenerator[T]:
+        """The same, each made while the place is had, and not had while it is sent."""
+        async with aclosing(chunks):
+            async for chunk in chunks:
+                async with self.aside():
+                    yield chunk
+
+
 class CostlyPlaces:
     """The places of a process, which has one of these."""
 
@@ -71,7 +107,7 @@ class CostlyPlaces:
         self._kinds = {kind: _Kind(Places(each.all)) for kind, each in places.items()}
 
     @asynccontextmanager
-    async def taken(self, kind: Costly, user_id: str) -> AsyncGenerator[None]:
+    async def taken(self, kind: Costly, user_id: str) -> AsyncGenerator[Place]:
         """A place of that kind for the user, until the context is left. Raises errors.QueueFull
         (operation_busy): there was none in time."""
         places, all_of_kind = self._places[kind], self._kinds[kind]
@@ -83,10 +119,11 @@ class CostlyPlaces:
             await _take(kind, own.free, f"{places.of_user} of yours are running")
             try:
                 await _take(kind, all_of_kind.free, f"{places.all} are running")
+                place = Place(all_of_kind.free)
                 try:
-                    yield
+                    yield place
                 finally:
-                    all_of_kind.free.give_back()
+                    place.give_back()
             finally:
                 own.free.give_back()
         finally:

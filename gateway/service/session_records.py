@@ -37,9 +37,9 @@ from gateway.turn.in_flight import InFlight
 SESSIONS_PAGE = 100
 """Sessions of one user that are listed at a time."""
 MAX_PER_USER = 2
-"""Of one user's."""
+"""Imports of one user at the same time."""
 MAX_IMPORTS = 4
-"""Imports at the same time: each has a file of its own and, at its end, the database's writer."""
+"""Imports of the largest size that are received at the same time: each is a file until it is made."""
 
 log = structlog.get_logger(__name__)
 
@@ -56,7 +56,7 @@ class SessionRecords:
         self._draining = in_flight.draining
         self._files = UploadBuffer(
             deps.settings.scratch_dir,
-            max_concurrent=MAX_IMPORTS,
+            largest=MAX_IMPORTS,
             max_bytes=deps.settings.max_import_size,
             limit="max_import_size",
             what="imports",

@@ -14,15 +14,20 @@ WRITE_SIZE = 1_048_576
 """Bytes of an upload that are held before they go to its file."""
 
 
+MAX_FILES = 256
+"""Files of all users that come in at the same time: so many descriptors."""
+
+
 class UploadBuffer:
-    """Takes in `max_concurrent` files at the same time, `of_one` of them from one user, of `max_bytes` each,
-    the value of the setting `limit`, or `together`; `what` is the plural noun for messages."""
+    """Takes in files at the same time, `of_one` of them from one user, of `max_bytes` each, the value of the
+    setting `limit`, or `together`; of all as many bytes as `largest` such files have. `what` is the plural
+    noun for messages. It is bytes that are bounded, as who sends slowly has few."""
 
     def __init__(
         self,
         folder: Path,
         *,
-        max_concurrent: int,
+        largest: int,
         max_bytes: int,
         limit: str,
         what: str,
@@ -30,7 +35,7 @@ class UploadBuffer:
         together: bool = False,
     ) -> None:
         self._folder = folder
-        self._concurrent = max_concurrent
+        self._all_bytes = largest * max_bytes
         self._max_bytes = max_bytes
         self._limit = limit
         self._what = what
@@ -47,12 +52,12 @@ class UploadBuffer:
         killed. It stands at its end.
 
         Raises:
-            errors.QueueFull: as many as may are being received, or worked on, already.
+            errors.QueueFull: as many files or bytes as may are being received, or worked on, already.
             errors.TooLarge: there are more bytes than may be.
             errors.StorageError: the file cannot be written.
         """
-        if self._taken.total() >= self._concurrent:
-            raise QueueFull(f"{self._concurrent} {self._what} are running already.")
+        if self._taken.total() >= MAX_FILES:
+            raise self._full()
         if self._taken[owner] >= self._of_one:
             raise QueueFull(f"{self._of_one} {self._what} of yours are running already.")
         self._taken[owner] += 1
@@ -65,12 +70,17 @@ class UploadBuffer:
                         self._bytes[owner] += size
                         if (self._bytes[owner] if self._together else received) > self._max_bytes:
                             raise self._too_large(received)
+                        if self._bytes.total() > self._all_bytes:
+                            raise self._full()
                 yield file
         finally:
             self._taken[owner] -= 1
             self._bytes[owner] -= received
             self._bytes += Counter()
             self._taken += Counter()  # forgets whom nothing is left of
+
+    def _full(self) -> QueueFull:
+        return QueueFull(f"Too many {self._what} are running already. Try again in a moment.")
 
     def _too_large(self, received: int) -> TooLarge:
         about, most = "The file is", self._max_bytes

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
-from gateway.adapters.answer_remarks import STARTS_OVER, comparable, without_remarks
+from gateway.adapters.answer_remarks import STARTS_OVER, comparable, respaced, without_remarks
 from gateway.adapters.openai.openai_frames import CompletionChunks, WholeCompletion, usage_of
 from gateway.adapters.turn_fold import Fold
 from gateway.events.envelope import StoredEvent
@@ -117,6 +117,17 @@ def test_an_answer_is_compared_without_thinking_and_remarks(answer: str, left: s
     """What never ends was not said by a frontend, and is kept."""
     assert without_remarks(answer) == left
     assert comparable(answer) == "".join(left.split())
+
+
+@pytest.mark.parametrize("between", ["", " "])
+@pytest.mark.parametrize("shift", range(-3, 4))
+def test_long_texts_are_compared_by_their_words_a_part_at_a_time(shift: int, between: str) -> None:
+    """With the same result, wherever a part ends: in a word, before, in or behind white space."""
+    size = 65_536
+    for begin in ("x" * (size + shift), " " * (size + shift), "x" * (size + shift - 2) + "  "):
+        for rest in ("y z", " y\n", "  " * size + "z", ""):
+            text = begin + rest
+            assert respaced(text, between) == between.join(text.split())
 
 
 def test_beginnings_of_remarks_without_an_end_are_passed_over() -> None:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from pydantic import SecretStr
@@ -19,7 +20,7 @@ from tests.harness import TIMEOUT, Client, running_gateway
 
 pytestmark = pytest.mark.anyio
 
-SECRETS = {name: f"{name}-secret-0123456789" for name in ("ada", "bob")}
+SECRETS = {name: f"{name}-secret-0123456789" for name in ("ada", "bob", "cy")}
 ROUTES_THAT_COST = [route for route in ROUTES if route.cost is not None]
 FILES = frozenset({NDJSON, "application/zip", "application/gzip", "text/html", "text/markdown"})
 SEARCHES = frozenset({"q", "search", "json_path"})
@@ -29,7 +30,7 @@ STATUS_WITHOUT_PLACE = 429
 
 @pytest.fixture(scope="module")
 async def team(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Client]:
-    """A gateway with two users, both of them admins, so that no route refuses them for what they are."""
+    """A gateway with some users, all of them admins, so that no route refuses them for what they are."""
     settings = load_settings(
         data_dir=tmp_path_factory.mktemp("data"),
         api_keys=SecretStr(",".join(f"{name}:{secret}" for name, secret in SECRETS.items())),
@@ -178,3 +179,57 @@ async def test_mcp_is_no_way_around(team: Client, kind: Costly, method: str, par
         told = {name: (await team.post("/mcp", asked, **as_(name))).text for name in SECRETS}
     assert "operation_busy" in told["ada"]
     assert "operation_busy" not in told["bob"]
+
+
+def slow_import(name: str) -> bytes:
+    """The head of an import whose body does not come."""
+    return (
+        f"POST /api/sessions/import HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {SECRETS[name]}\r\n"
+        f"content-type: {NDJSON}\r\ncontent-length: 1000000\r\nexpect: 100-continue\r\n\r\n"
+    ).encode()
+
+
+async def test_who_sends_a_file_slowly_holds_nobody_up(team: Client) -> None:
+    """Two users have all places by requests whose bodies do not come; what a third asks is answered."""
+    url = urlsplit(team.url)
+    async with AsyncExitStack() as open_ones:
+        for name in ("ada", "bob") * PLACES["import"].of_user:
+            reader, writer = await asyncio.open_connection(url.hostname, url.port)
+            open_ones.callback(writer.close)
+            writer.write(slow_import(name))
+            await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), TIMEOUT)  # its body is waited for
+
+        asked = {"content": b"{}\n", "headers": {"content-type": NDJSON}}
+        answered, refused = [
+            await team.http.post("/api/sessions/import", **with_headers(asked, name))
+            for name in ("cy", "ada")
+        ]
+
+    assert answered.status_code == 400, answered.text  # it was looked at
+    assert refused.status_code == STATUS_WITHOUT_PLACE, refused.text
+
+
+async def test_a_file_has_no_place_of_others_while_it_is_sent() -> None:
+    """Each part of it is made in one, and who takes none of them keeps no place but one of their own."""
+    places = CostlyPlaces({"copy": Places(1, 1)})
+    made = list[str]()
+
+    async def parts(name: str) -> AsyncGenerator[str]:
+        for number in range(3):
+            made.append(f"{name}{number}")
+            yield made[-1]
+
+    async with places.taken("copy", "ada") as place:
+        file = place.made(parts("a"))
+        assert await anext(file) == "a0"  # and she takes no more of it
+        async with places.taken("copy", "bob") as another:
+            assert [part async for part in another.made(parts("b"))] == ["b0", "b1", "b2"]
+        async with places.taken("copy", "cy"):
+            going_on = asyncio.create_task(anext(file))
+            await asyncio.sleep(0.01)
+            assert not going_on.done()  # cy has the place
+        assert await going_on == "a1"
+        await file.aclose()
+    assert made == ["a0", "b0", "b1", "b2", "a1"]
+    async with places.taken("copy", "dan"):
+        pass

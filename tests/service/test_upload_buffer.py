@@ -2,12 +2,12 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import nullcontext
+from contextlib import AsyncExitStack, nullcontext
 from pathlib import Path
 
 import pytest
 
-from gateway.errors import TooLarge
+from gateway.errors import QueueFull, TooLarge
 from gateway.service.upload_buffer import UploadBuffer
 
 pytestmark = pytest.mark.anyio
@@ -24,7 +24,7 @@ async def test_files_of_one_user_are_bounded_together(tmp_path: Path, together: 
     what is gone leaves its room."""
     buffer = UploadBuffer(
         tmp_path,
-        max_concurrent=9,
+        largest=9,
         max_bytes=1000,
         limit="max_import_size",
         what="imports",
@@ -48,7 +48,7 @@ async def test_files_of_one_user_are_bounded_together(tmp_path: Path, together: 
 
 async def test_an_upload_that_is_broken_off_leaves_its_room(tmp_path: Path) -> None:
     buffer = UploadBuffer(
-        tmp_path, max_concurrent=9, max_bytes=1000, limit="x", what="imports", of_one=2, together=True
+        tmp_path, largest=9, max_bytes=1000, limit="x", what="imports", of_one=2, together=True
     )
     begun = asyncio.Event()
 
@@ -67,3 +67,20 @@ async def test_an_upload_that_is_broken_off_leaves_its_room(tmp_path: Path) -> N
     await asyncio.wait([task])
     async with buffer.received(chunks(1000), "ada") as file:
         assert file.tell() == 1000
+
+
+async def test_files_of_all_users_are_bounded_by_their_bytes(tmp_path: Path) -> None:
+    """Whoever sends nothing keeps nobody out; where the bytes are used up, who sends more is refused."""
+    buffer = UploadBuffer(
+        tmp_path, largest=2, max_bytes=1000, limit="artifact_max_size", what="uploads", of_one=2
+    )
+    async with AsyncExitStack() as kept:
+        for number in range(20):
+            await kept.enter_async_context(buffer.received(chunks(), f"slow{number}"))
+        for name in ("ada", "bob"):
+            await kept.enter_async_context(buffer.received(chunks(900), name))
+        await kept.enter_async_context(buffer.received(chunks(200), "cy"))
+        with pytest.raises(QueueFull, match="Too many uploads"):
+            await kept.enter_async_context(buffer.received(chunks(1), "dan"))
+    async with buffer.received(chunks(1000), "dan"):
+        pass
