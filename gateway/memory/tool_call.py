@@ -63,8 +63,8 @@ class MemoryCall:
             return None
         if action == "delete":
             return LastingChange("remove", "forget what is remembered", row.content, row.id)
-        new = f" → {content}" if isinstance(content, str) else ""
-        return LastingChange("change", "change what is remembered", row.content + new, row.id)
+        new = content if isinstance(content, str) else ""
+        return LastingChange("change", "change what is remembered", row.content, row.id, new)
 
     async def save(self, given: dict[str, Any], based_on: Sequence[str]) -> str:
         # A decision about a project holds in that project, not wherever the user is.

@@ -37,12 +37,14 @@ ChangeKind = Literal["add", "change", "remove"]
 @dataclass(frozen=True, slots=True)
 class LastingChange:
     """What a call would change of what lasts for the user: `what` it would do, as "delete a memory", and the
-    `subject` in the words in which the user has it; `id` is its name there."""
+    `subject` in the words in which the user has it, and the `new` words if they change; `id` is its name
+    there."""
 
     kind: ChangeKind
     what: str
     subject: str
     id: str = ""
+    new: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,8 @@ def said(message: str, answer: str = "") -> Exchange:
 
 
 def change(kind: ChangeKind, subject: str, id: str = "m_0123456789abcdef") -> LastingChange:
-    return LastingChange(kind, f"{kind} it", subject, id)
+    old, _, new = subject.partition(" → ")
+    return LastingChange(kind, f"{kind} it", old, id, new)
 
 
 @pytest.mark.parametrize(
