@@ -51,11 +51,13 @@ class LastingChange:
 class Influence:
     """What may have led to a call: `foreign` are the tools that the operator does not trust, files and
     conversations from elsewhere whose words the model has read, `change` is what the call would change of
-    what lasts, and `is_asked` whether the user's newest message asks for that."""
+    what lasts, `is_asked` whether the user's newest message asks for that, and `is_approved` whether a person
+    allowed this call, who was shown it."""
 
     foreign: tuple[str, ...] = ()
     change: LastingChange | None = None
     is_asked: bool = False
+    is_approved: bool = False
 
     @property
     def cause(self) -> Literal["user", "model", "outside"]:

@@ -13,7 +13,7 @@ makes it so.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from functools import partial
 from types import MappingProxyType
 
@@ -27,7 +27,7 @@ from gateway.memory.sentences import clauses
 from gateway.settings import Settings
 from gateway.storage.turns import Turns
 from gateway.tools.base import ChangeKind, Exchange, FunctionTool, Influence, LastingChange, Tool, ToolContext
-from gateway.tools.policy import BROUGHT_ALONG, is_trusted
+from gateway.tools.policy import BROUGHT_ALONG, CLIENT_TOOL, DESCRIPTIONS, is_trusted
 
 MIN_SHOWN = 0.6
 """The share of the words of what is changed that the answer before must have, for the user to mean it by
@@ -44,7 +44,8 @@ _VERBS: Mapping[ChangeKind, re.Pattern[str]] = MappingProxyType(
         "remove": re.compile(r"""(?x)
             (?<!^i\s) (?<!\bi\s) \b(?: forget\w* | forgot )\b
             | \b(?: delet\w+ | remov\w+ | eras\w+ | drop\w* | discard\w* | wip\w+ | purg\w+ | scrap\w*
-              | clear\w*(?!\sup) | cancel\w* | stop\w* | get(?:ting)?\srid | gone | unlearn\w* | unsave | omit\w* | bin
+              | clear\w*(?!\sup) | cancel\w* | stop\w* | get(?:ting)?\srid | gone | unlearn\w* | unsave
+              | omit\w* | bin
               | ditch\w* | dump\w* | expung\w+ | strik(?:e|ing) | throw\w*\s(?:away|out) | let\sgo
               | tak(?:e|ing)(?=\s(?:.*\s)?(?:out|off|away)\b) )\b
             | (?<!^i\s) (?<!\bi\s)
@@ -53,8 +54,8 @@ _VERBS: Mapping[ChangeKind, re.Pattern[str]] = MappingProxyType(
               (?: remember\w* | keep\w* | stor\w+ | sav\w+ | retain\w* | remind\w* )\b
             | \bi\s(?: don't | do\snot | no\slonger )\s(?:want|need)\syou\sto\s
               (?: remember | keep | store | save | retain | know | remind )\b
-            | (?<!难)(?<!^我)(?<!^我都)(?<!不会)忘 | 删 | [移去消剔拿丢扔划抹](?:除|掉|去) | 清[除空掉理] | 撤[销掉下]
-            | 作废 | 取消 | 停[止掉用]
+            | (?<!难)(?<!^我)(?<!^我都)(?<!不会)忘 | 删 | [移去消剔拿丢扔划抹](?:除|掉|去) | 清[除空掉理]
+            | 撤[销掉下] | 作废 | 取消 | 停[止掉用]
             | (?: 别 | 不要 | 不用 | 不必 | 无需 | 不需要 | 勿 | 不许 | 停止 | 不想(?:让|要)?你? )
               再?(?: 记 | 保[留存] | 留着 | 提醒 )
         """),
@@ -63,15 +64,15 @@ _VERBS: Mapping[ChangeKind, re.Pattern[str]] = MappingProxyType(
               | replac\w+ | (?:un)?pin\w* | priorit\w+ | mark\w* | tag\w* | (?:re)?set | lower\w* | rais\w+
               | mak(?:e|ing) | treat\w* | paus\w+ | stop\w* | resum\w+ | continu\w+ | run\w* | start\w*
               | switch\w* | giv(?:e|ing) | put(?:ting)? | keep | label\w* | fil(?:e|ing) | important )\b
-            | 改[成为到]? | 更[新正换] | 修[改正订] | 调[整高低到] | 置顶 | 固定 | 优先 | 标[记为注] | 设[为成置]
-            | [换归移]到?[成类入到至] | [换归移]到
+            | 改[成为到]? | 更[新正换] | 修[改正订] | 调[整高低到] | 置顶 | 固定 | 优先 | 标[记为注]
+            | 设[为成置] | [换归移]到?[成类入到至] | [换归移]到
             | 重要 | 当[作成] | 降低 | 提高 | 加上 | 停 | 恢复 | 继续 | 运行 | 执行
         """),
         "add": re.compile(r"""(?x)
             \b(?: remind\w* | schedul\w+ | every | each | daily | weekly | monthly | hourly | tomorrow
               | tonight | alarm\w* | notif\w+ | wake | ping | nudge | let\sme\sforget )\b
-            | 提醒 | 定时 | 每[天日周月年晚早个小隔] | 安排 | 明[天早晚] | 后天 | 今晚 | 通知 | [叫让]我 | 日程
-            | 计划 | 闹钟
+            | 提醒 | 定时 | 每[天日周月年晚早个小隔] | 安排 | 明[天早晚] | 后天 | 今晚 | 通知 | [叫让]我
+            | 日程 | 计划 | 闹钟
         """),
     }
 )
@@ -82,8 +83,8 @@ _NEGATED = re.compile(
 )
 """For what stands before a verb."""
 _ASKS_BACK = re.compile(
-    r"^(?:(?:do|have) (?:you|i|we|they)|did|has|had|does|don't you|didn't you|is(?! it possible)|are(?! you able)"
-    r"|was|were|why|when|what(?! you)|who|how|which|where)\b"
+    r"^(?:(?:do|have) (?:you|i|we|they)|did|has|had|does|don't you|didn't you|is(?! it possible)"
+    r"|are(?! you able)|was|were|why|when|what(?! you)|who|how|which|where)\b"
 )
 """A question about a change is no wish for it. In Chinese it is known by its end."""
 _ASKED_BACK = re.compile(r"^(?!.*(?:可以|能)).*了吗|了没有?|过吗|没有$|为什么|怎么|什么时候|是不是|有没有")
@@ -95,6 +96,8 @@ _QUOTED = re.compile(
     re.MULTILINE | re.DOTALL | re.IGNORECASE,
 )
 """What others said, as the message repeats it."""
+_NEXT = re.compile(r",(?=[\u3400-\u9fff])|然[后後]|接[着著]|并且|並且")
+"""What begins another clause in Chinese."""
 _ON_PAPER = re.compile(
     r"\b(?:from|in|on|of|off)\s(?:(?:the|this|that|these|those|its)\s)?(?:\w+\s){0,2}?"
     r"(?:page|site|article|text|paragraph|section|list|recipe|table|code|draft|document|file|summary|e?mail)s?\b"
@@ -126,7 +129,7 @@ _WHOLE = re.compile(r"\b(?:all|everything|anything|every|both)\b|全部|所有|�
 log = structlog.get_logger(__name__)
 
 
-def foreign_in(settings: Settings, tools_read: frozenset[str] | set[str]) -> tuple[str, ...]:
+def foreign_in(settings: Settings, tools_read: Set[str]) -> tuple[str, ...]:
     """Those of the names whose words the model has read that the operator does not trust, in order."""
     trusts = partial(is_trusted, settings.trusted_tools)
     return tuple(sorted(name for name in tools_read if not trusts(name)))
@@ -154,9 +157,18 @@ async def influence_on(
     except GatewayError as error:  # unknown what it is about: nobody can have asked for it
         log.warning("change_not_known", tool=tool.spec.name, code=error.code)
         change = LastingChange("change", tool.spec.name, "")
+    if change is not None and change.kind != "change" and _are_described_elsewhere(settings, context.offered):
+        foreign = (*foreign, DESCRIPTIONS)
     exchange = context.exchange()
     is_asked = change is not None and exchange is not None and asks_for(change, exchange)
     return Influence(foreign, change, is_asked)
+
+
+def _are_described_elsewhere(settings: Settings, offered: Set[str]) -> bool:
+    """Whether the model reads descriptions of tools that MCP servers or clients wrote."""
+    rules = settings.trusted_tools
+    names = [name for name in offered if name == CLIENT_TOOL or name.startswith("mcp__")]
+    return not (is_trusted(rules, DESCRIPTIONS) or all(is_trusted(rules, name) for name in names))
 
 
 def why_ask(influence: Influence) -> str | None:
@@ -174,7 +186,7 @@ def why_ask(influence: Influence) -> str | None:
 
 def asks_for(change: LastingChange, exchange: Exchange) -> bool:
     """Whether the user's message asks for that change. Pure."""
-    message = _QUOTED.sub(" ", exchange.message.text)
+    message = _NEXT.sub("，", _QUOTED.sub(" ", exchange.message.text))
     if change.new and _states(message, change):
         return True
     before, is_conditional = "", False
@@ -188,9 +200,7 @@ def asks_for(change: LastingChange, exchange: Exchange) -> bool:
     return False
 
 
-def _is_asked_in(
-    clause: str, text: str, before: str, change: LastingChange, exchange: Exchange
-) -> bool:
+def _is_asked_in(clause: str, text: str, before: str, change: LastingChange, exchange: Exchange) -> bool:
     """Whether a clause, with its plain text and that of the clause before, asks for the change."""
     if _ASKS_BACK.search(text) or _ASKED_BACK.search(text):
         return False
@@ -206,7 +216,9 @@ def _is_asked_in(
         if _ON_PAPER.search(after if not is_cjk(verb[0][0]) else text) and not _OURS.search(text):
             continue
         places = (f"{around} {after}",) if is_cjk(verb[0][0]) else (after, around)
-        named = next(filter(None, (_words(pattern.sub(" ", place)) for place in (*places, before))), set[str]())
+        named = next(
+            filter(None, (_words(pattern.sub(" ", place)) for place in (*places, before))), set[str]()
+        )
         if named - (new := _words(change.new)):
             if _is_named(change, named - new, exchange):
                 return True
