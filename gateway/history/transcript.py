@@ -8,7 +8,7 @@ and how a turn changes the history that they are made of.
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from gateway.history.summaries.summary import render
+from gateway.history.summaries.summary import render, sources_of
 from gateway.messages import (
     ARTIFACT,
     ATTACHED,
@@ -211,9 +211,10 @@ def _answer(calls: Sequence[str], blocks: Sequence[Block]) -> list[Block]:
 
 
 def tools_read_in(history: History) -> set[str]:
-    """The names of the tools that were called in what is in the view word for word, and FILE_READ where a
-    file was attached in it: that brings in what others wrote as a tool does, and so do a client's
-    instructions (CLIENT_INSTRUCTIONS), and the turns of the session that did not run here (BROUGHT_ALONG)."""
+    """The names of the tools that were called in what is in the view, word for word or in a summary, and
+    FILE_READ where a file was attached in it: that brings in what others wrote as a tool does, and so do a
+    client's instructions (CLIENT_INSTRUCTIONS), and the turns of the session that did not run here
+    (BROUGHT_ALONG). Of a summary that does not name its sources, as it is older, nothing is known."""
     blocks = [(item.message.role, block) for item in history.messages for block in item.message.content]
     called = {
         speaker(block["name"], block["id"])
@@ -222,7 +223,9 @@ def tools_read_in(history: History) -> set[str]:
     }
     files = {FILE_READ for _, block in blocks if block["type"] == ATTACHED}
     others = {CLIENT_INSTRUCTIONS: history.instructions, BROUGHT_ALONG: history.was_brought}
-    return called | files | {name for name, is_there in others.items() if is_there}
+    summed = history.compression.summary.get("sources", ()) if history.compression is not None else ()
+    carried = sources_of(history.carried) if history.carried else set[str]()
+    return called | files | carried | {*summed} | {name for name, is_there in others.items() if is_there}
 
 
 def user_message(text: str) -> Message:

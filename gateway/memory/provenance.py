@@ -14,6 +14,7 @@ from gateway.memory.secret_detection import secrets_in
 from gateway.memory.sentences import clauses, word_share
 from gateway.storage.memories import MAX_TOOLS, Evidence, Origin
 from gateway.tools.base import Exchange, ToolContext, UserMessage
+from gateway.tools.policy import MEMBER
 
 MAX_QUOTE = 500
 """Characters of a stored quote."""
@@ -74,7 +75,8 @@ def provenance_of(
     user_text, whole = "\n".join(each.text for each in messages), "\n".join([content, *tags])
     _check(whole, exchange, user_text)
     tools = tuple(sorted(context.tools_read - {_OWN})[:MAX_TOOLS])
-    outside = not all(map(trusts, context.tools_read))
+    # What is kept of a shared session is its members': what one of them says is nothing from elsewhere.
+    outside = not all(trusts(name) or (context.is_shared and name == MEMBER) for name in context.tools_read)
     if any(entails(each.text, content) for each in messages) and not (
         outside and is_plantable(whole, user_text)
     ):

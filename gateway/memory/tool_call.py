@@ -63,8 +63,8 @@ class MemoryCall:
             return None
         if action == "delete":
             return LastingChange("remove", "forget what is remembered", row.content, row.id)
-        new = f" → {content}" if isinstance(content, str) else ""
-        return LastingChange("change", "change what is remembered", row.content + new, row.id)
+        new = content if isinstance(content, str) else ""
+        return LastingChange("change", "change what is remembered", row.content, row.id, new)
 
     async def save(self, given: dict[str, Any], based_on: Sequence[str]) -> str:
         # A decision about a project holds in that project, not wherever the user is.
@@ -118,6 +118,8 @@ class MemoryCall:
             raise ToolError("Nothing to update: give content, type, importance, tags, pinned or based_on.")
         reason = self._did(f"changed its {', '.join(given) or 'reasons'}")
         found = await self._provenance(given)
+        if self.context.influence.is_approved and found.origin != "user":  # they have read the new words
+            found = replace(found, origin="confirmed", quarantined=False)
         if found.quarantined or found.origin in ELSEWHERE:
             raise ToolError(
                 "What a tool or a file said cannot change a memory. Show the user the new sentence word for "

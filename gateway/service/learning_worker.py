@@ -262,7 +262,7 @@ class LearningWorker:
             if running is not None:
                 messages = [each for each in messages if each.turn_id != running.id]
             newest = messages[-1].position if messages else after
-            others = await self._deps.turns.of_guests(session_id)
+            others = await self._deps.turns.of_others(session_id, scope.user_id)
             # Nobody has asked to learn from what others may have written.
             brought = await brought_along(self._deps.turns, self._deps.settings, session_id)
             messages = [each for each in messages if each.turn_id not in others | brought]

@@ -37,23 +37,27 @@ ChangeKind = Literal["add", "change", "remove"]
 @dataclass(frozen=True, slots=True)
 class LastingChange:
     """A change of what lasts for the user, which a call would make: `what` it would do, as "delete a memory",
-    and the `subject` in the words in which the user has it; `id` is its name there."""
+    and the `subject` in the words in which the user has it, with the `new` words if they change; `id` is its
+    name there."""
 
     kind: ChangeKind
     what: str
     subject: str
     id: str = ""
+    new: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Influence:
     """The causes that may have led to a call: `foreign` are the tools that the operator does not trust, files
     and conversations from elsewhere whose words the model has read, `change` is what the call would change of
-    what lasts, and `is_asked` whether the user's newest message asks for that."""
+    what lasts, `is_asked` whether the user's newest message asks for that, and `is_approved` whether a person
+    allowed this call, who was shown it."""
 
     foreign: tuple[str, ...] = ()
     change: LastingChange | None = None
     is_asked: bool = False
+    is_approved: bool = False
 
     @property
     def cause(self) -> Literal["user", "model", "outside"]:

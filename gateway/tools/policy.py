@@ -19,6 +19,10 @@ BROUGHT_ALONG = "brought_along"
 CLIENT_TOOL = "client_tool"
 """The name, among them, of a call that the user's client ran. The tool's own name does not count: the client
 chooses it."""
+MEMBER = "shared_session"
+"""The name, among them, of what other members said in the session, as long as it is or was shared."""
+DESCRIPTIONS = "tool_descriptions"
+"""The name of what MCP servers and clients say of their tools, where that may have led to a change."""
 OUTSIDE = (
     "mcp__*",
     "http_fetch",
@@ -28,10 +32,12 @@ OUTSIDE = (
     CLIENT_INSTRUCTIONS,
     CLIENT_TOOL,
     BROUGHT_ALONG,
+    MEMBER,
+    DESCRIPTIONS,
 )
-"""Tools that bring in what others wrote, unless a rule trusts them, and the names that the user's files and
-the client's instructions and tools go by among them. What was offloaded or archived may be of any tool, and
-of a file."""
+"""Tools that bring in what others wrote, unless a rule trusts them, and the names that the user's files, the
+client's instructions and tools, and other members go by among them. What was offloaded or archived may be of
+any tool, and of a file."""
 
 
 def speaker(tool: str, tool_call_id: str) -> str:

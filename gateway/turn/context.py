@@ -16,6 +16,7 @@ from gateway.storage.memories import MemoryRow
 from gateway.storage.messages import History, StoredMessage
 from gateway.storage.turns import OwnedTurn
 from gateway.tools.base import Exchange, UserMessage
+from gateway.tools.policy import MEMBER
 from gateway.tools.registry import Tools
 from gateway.turn.dependencies import TurnDependencies
 from gateway.turn.emitter import Emitter
@@ -53,7 +54,8 @@ class TurnContext:
     `withheld`: files that are not shown in this turn, as the endpoint refused a request with them;
     `not_shown`: the warnings about files that cannot be shown; `shows_all`: whether the newest request shows
     every file that its messages name (model_call_files.py).
-    `brought`: the session's turns that did not run here, whose words are not its user's (prepare.py).
+    `brought`: the session's turns that did not run here, whose words are not its user's (prepare.py);
+    `others`: those that other members sent, None before it is known (tool_run.py).
     `incompressible`: no compression is tried any more; `overflowed`: the endpoint has found the view too long
     (compression.py).
     """
@@ -85,6 +87,7 @@ class TurnContext:
         self.not_shown: set[str] = set()
         self.shows_all = True
         self.brought = frozenset[str]()
+        self.others: frozenset[str] | None = None
         self.incompressible = False
         self.overflowed = False
         self._stored: list[StoredMessage] = []
@@ -127,12 +130,25 @@ class TurnContext:
 
     def user_messages(self) -> Sequence[UserMessage]:
         """The user's messages, as far as the model sees them."""
-        return user_messages_in(self.history, self.brought)
+        return user_messages_in(self.history, self._not_theirs)
 
     def exchange(self) -> Exchange | None:
         """The user's own words in the message of this turn, with the assistant's answer to their former
         message; None if the message has none."""
-        return exchange_in(self.history, self.row.id, self.brought)
+        return exchange_in(self.history, self.row.id, self._not_theirs)
+
+    async def find_others(self) -> None:
+        """Finds out, once, which turns of the session other members sent: for who sent this one they are what
+        others wrote. Raises errors.StorageError."""
+        if self.others is None:
+            self.others = await self.deps.turns.of_others(self.row.session_id, self.row.owner)
+            self.progress.tools_read |= {MEMBER} if self.others else set()
+
+    @property
+    def _not_theirs(self) -> frozenset[str]:
+        """The turns whose words are not the user's own. What is kept of a shared session is kept for all of
+        its members: there each one's words count."""
+        return self.brought if self.row.is_shared else self.brought | (self.others or frozenset())
 
 
 def user_messages_in(history: History, brought: Set[str] = frozenset()) -> list[UserMessage]:

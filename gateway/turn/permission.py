@@ -131,6 +131,7 @@ async def _ruling(turn: TurnContext, call_id: str, state: CallState) -> Ruling:
     ruling = verdict_of(turn.settings.tool_policy, state.name, state.effect)
     if (ruling.verdict == "allow" and ruling.rule is not None) or state.name not in turn.tools:
         return ruling
+    await turn.find_others()
     tool = turn.tools.get(state.name)
     influence = await influence_on(turn.settings, tool, state.arguments, context_of(turn, call_id))
     because = why_ask(influence)

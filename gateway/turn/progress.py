@@ -12,7 +12,14 @@ from gateway.events.content import Text
 from gateway.events.envelope import EventData, StoredEvent
 from gateway.events.lifecycle import Done, IterationEnd, IterationStart, IterationSuperseded, TurnStart
 from gateway.events.memory_skill_artifact import Skill
-from gateway.events.tool_calls import ApprovalRequest, ApprovalResponse, CallResult, Effect, ToolCall
+from gateway.events.tool_calls import (
+    AUTOMATIC_DECIDERS,
+    ApprovalRequest,
+    ApprovalResponse,
+    CallResult,
+    Effect,
+    ToolCall,
+)
 from gateway.ids import SteadyClock
 from gateway.messages import Message, Usage, tool_result_block
 from gateway.tools.policy import speaker
@@ -59,6 +66,12 @@ class CallState:
     def undecided(self) -> bool:
         """Whether a person has still to decide about it: it has certainly not run."""
         return self.asked and self.verdict is None
+
+    @property
+    def is_approved(self) -> bool:
+        """Whether a person was asked about this very call, and allowed it."""
+        decided = self.verdict
+        return decided is not None and decided.decision == "approved" and decided.by not in AUTOMATIC_DECIDERS
 
     @property
     def waits(self) -> bool:

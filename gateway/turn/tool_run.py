@@ -20,7 +20,7 @@ from gateway.events.tool_calls import CallResult, ResultStatus
 from gateway.storage.turns import TurnRow
 from gateway.tools.arguments import check_arguments
 from gateway.tools.base import Tool, ToolContext, ToolOutput
-from gateway.tools.policy import is_trusted
+from gateway.tools.policy import CLIENT_TOOL, is_trusted
 from gateway.tools.time_limit import run_in_time
 from gateway.tools.wrapping import Wrapped, defuse
 from gateway.turn.context import TurnContext
@@ -47,11 +47,13 @@ async def run_call(turn: TurnContext, call_id: str, state: CallState) -> CallRes
     """Runs one call and returns its result also when the tool fails; the caller emits it. Events of offloaded
     parts are emitted here, before it."""
     started = monotonic()
+    await turn.find_others()
     context = context_of(turn, call_id)
     try:
         tool = turn.tools.get(state.name)
         arguments = await resolve_arguments(turn, tool, state.arguments)
-        context = replace(context, influence=await influence_on(turn.settings, tool, arguments, context))
+        influence = await influence_on(turn.settings, tool, arguments, context)
+        context = replace(context, influence=replace(influence, is_approved=state.is_approved))
         output = _labelled(turn, state.name, await run_in_time(tool, arguments, context))
         status: ResultStatus = "error" if output.is_error else "ok"
     except Exception as error:  # noqa: BLE001 - a tool may raise anything; the model reads that it failed
@@ -176,7 +178,8 @@ def context_of(turn: TurnContext, call_id: str) -> ToolContext:
         role_id=row.role_id,
         user_messages=turn.user_messages,
         tools_read=frozenset(turn.progress.tools_read),
-        offered=frozenset(tool.spec.name for tool in turn.tools),
+        offered=frozenset([CLIENT_TOOL] if turn.prompt.client_tools else [])
+        | {tool.spec.name for tool in turn.tools},
         exchange=turn.exchange,
         found=lambda: turn.memories.found,
         is_shared=row.is_shared,

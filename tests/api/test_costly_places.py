@@ -211,7 +211,7 @@ async def test_who_sends_a_file_slowly_holds_nobody_up(team: Client) -> None:
 
 async def test_a_file_has_no_place_of_others_while_it_is_sent() -> None:
     """Each part of it is made in one, and who takes none of them keeps no place but one of their own."""
-    places = CostlyPlaces({"copy": Places(1, 1)})
+    places = CostlyPlaces({"copy": PlaceCounts(1, 1)})
     made = list[str]()
 
     async def parts(name: str) -> AsyncGenerator[str]:

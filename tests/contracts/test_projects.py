@@ -333,7 +333,8 @@ async def test_who_may_write_in_a_session_starts_turns_there(storage: Storage) -
     assert (await storage.turns.get("s", "t", ADA)).host == ADA
     with pytest.raises(NotFound):
         await storage.turns.get("s", "t", BOB)
-    assert await storage.turns.of_guests("s") == {"t"}
+    assert await storage.turns.of_others("s", ADA) == {"t"}
+    assert await storage.turns.of_others("s", BOB) == frozenset()
     with pytest.raises(NotFound):
         await accepted(storage, turn_id="t2", owner=EVE, create=False)
     with pytest.raises(SessionIdTaken):

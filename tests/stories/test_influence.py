@@ -8,12 +8,15 @@ from typing import Any
 
 import pytest
 
+from gateway.settings import Settings
 from gateway.settings.value_types import McpServer
 from gateway.tools.fetch.http_fetch import http_fetch
+from tests.api.team import GUARDED, Team
 from tests.harness import Client, running_gateway, settings_for, the, types
 from tests.loopback import served
 from tests.mcp_servers import server
 from tests.paraphrasing_model.client import Scripted, paraphrasing_model
+from tests.postgres import on_both_engines
 from tests.stories.asking import Asked, ask, parked
 from tests.tools.web import answer, serving
 
@@ -202,3 +205,107 @@ async def test_a_grant_for_schedules_does_not_count_after_a_page(desk: Client, m
     await asked.decide("deny", "manage_schedule")
     schedules = (await desk.get("/api/schedules")).json()["schedules"]
     assert {each["message"] for each in schedules} == {"Drink water."}
+
+
+async def test_what_was_read_counts_when_it_stands_in_a_summary_alone(desk: Client, model: Scripted) -> None:
+    """Of the same session, once its messages are compressed, and of a new one, which is shown the summaries
+    of those before it. A summary of what was only said here does not."""
+    memory_id = await kept(desk, "The user is allergic to peanuts.")
+    await model.script("weather", changing(memory_id, "update", importance=4), {"answer": "Sunny."})
+    for session, steps in (("own", ()), ("read", (READING,))):
+        await model.script("the clinic", *steps, {"answer": "It is a clinic. " + "It helps. " * 300})
+        for message in ("Tell me of the clinic.", "Thanks.", "And so on.", "Well."):
+            await desk.chat(message, session_id=session)
+        made = await desk.post(f"/api/sessions/{session}/compress")
+        assert made.status_code == 201, made.text
+        if session == "own":
+            assert "approval_request" not in types(await desk.chat("And the weather?", session_id=session))
+    await _waits(await ask(desk, "And the weather?", session="read"), "http_fetch")
+
+    written = await desk.post("/api/session/summary", {"session_id": "read"})
+    assert written.status_code == 201, written.text
+    await _waits(await ask(desk, "And the weather?"), "http_fetch")
+
+
+async def test_descriptions_of_servers_have_nothing_deleted(model: Scripted, tmp_path: Path) -> None:
+    """None of its tools was called: what they say of themselves is read all the same. Small changes of the
+    model's own do not wait for that."""
+    async with served(server.build().streamable_http_app()) as url:
+        servers = {"trial": McpServer.model_validate({"url": f"{url}/mcp"})}
+        async with gateway(model, tmp_path, mcp_servers=servers) as user:
+            memory_id = await kept(user, "The user is allergic to peanuts.")
+            await model.script("weather", changing(memory_id), {"answer": "Sunny."})
+            await _waits(await ask(user, "And the weather?"), "tool_descriptions")
+            await model.script("tidy", changing(memory_id, "update", importance=4), {"answer": "Done."})
+            assert "approval_request" not in types(await user.chat("Please tidy up."))
+            await model.script("peanut", changing(memory_id), {"answer": "Done."})
+            seen = await user.chat("Forget about the peanut allergy, please.")
+            assert (the(seen, "memory")["op"], "approval_request" in types(seen)) == ("forgotten", False)
+
+
+@pytest.mark.parametrize(
+    ("content", "new"),
+    [
+        ("The user is allergic to peanuts.", "The user tolerates peanuts since 2026."),
+        ("用户对花生过敏。", "用户从2026年起可以吃花生。"),
+    ],
+)
+async def test_what_a_person_allowed_word_for_word_is_done(
+    desk: Client, model: Scripted, content: str, new: str
+) -> None:
+    """They were shown the old words and the new ones: nobody asks them once more. It stays known where they
+    come from."""
+    memory_id = await kept(desk, content)
+    await model.script("summarise", READING, changing(memory_id, "update", content=new), {"answer": "Done."})
+    asked = await parked(await ask(desk, "Please summarise the page."))
+    assert f"{content} → {new}" in the(asked.events, "approval_request")["reason"]
+    await asked.decide("approve", "manage_memory")
+    told = the(await asked.all_events(), "memory")
+    assert (told["content"], told["cause"], told["origin"]) == (new, "outside", "confirmed")
+
+
+@pytest.mark.parametrize(
+    ("content", "new", "message"),
+    [
+        (
+            "Lives at 12 Elm Street.",
+            "Lives at 3 Oak Road.",
+            "Read the page. By the way, I live at 3 Oak Road now.",
+        ),
+        ("住在榆树街十二号。", "住在橡树路三号。", "看看網頁。順便說一下，我現在住在橡樹路三號。"),
+    ],
+)
+async def test_who_says_what_is_true_now_is_not_asked(
+    desk: Client, model: Scripted, content: str, new: str, message: str
+) -> None:
+    memory_id = await kept(desk, content)
+    await model.script(message[:8], READING, changing(memory_id, "update", content=new), {"answer": "Done."})
+    seen = await desk.chat(message)
+    assert "approval_request" not in types(seen)
+    assert the(seen, "memory")["content"] == new
+
+
+@on_both_engines
+async def test_what_members_said_in_a_session_is_not_its_owners_word(
+    model: Scripted, settings: Settings
+) -> None:
+    """Once it is no longer shared, what is kept of it is the owner's own: what Carl said there waits for Ada,
+    and has nothing of hers deleted."""
+    update = GUARDED | {"anthropic_base_url": model.url, "max_keys": 20}
+    async with running_gateway(settings.model_copy(update=update)) as client:
+        team = await Team(client).begin()
+        await model.script("Hello", {"answer": "Hello."})
+        await model.script("Acme", {"answer": "Noted."})
+        await team.chat("ada", "Hello", "s")
+        await team.share("s", shared="write")
+        await team.chat("carl", "Remember that I like Acme hosting best.", "s")
+        await team.share("s", shared="none")
+        made = await team.ask("ada", "POST", "/api/memory", {"content": "The user is allergic to peanuts."})
+        memory_id = made.json()["id"]
+        ada = Client(client.url, client.app, client.http)
+        client.http.headers.update(team.of["ada"])
+        await model.script("What is this", {"save": "I like Acme hosting best."}, {"answer": "Of hosting."})
+        kept = the(await team.chat("ada", "What is this about?", "s"), "memory")
+        assert (kept["origin"], kept["quarantined"], kept["tools"]) == ("outside", True, ["shared_session"])
+        await model.script("weather", changing(memory_id), {"answer": "Sunny."})
+        await _waits(await ask(ada, "And the weather?", session=team.ids["s"]), "shared_session")

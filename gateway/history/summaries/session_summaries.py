@@ -3,7 +3,7 @@ messages since."""
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
@@ -11,6 +11,7 @@ from gateway.errors import ArchiveDamaged, Conflict, NothingToCompress
 from gateway.history.summaries.listed_artifacts import Used, none_used
 from gateway.history.summaries.summariser import Ask, SummaryLimits, WrittenSummary, fits, summarise
 from gateway.history.summaries.summary import SessionSummary
+from gateway.history.transcript import tools_read_in
 from gateway.ids import now_ms
 from gateway.messages import Message
 from gateway.model.prices import window
@@ -94,7 +95,9 @@ class SessionSummariser:
             questions=material.questions,
             known=partial(self._used, session_id),
         )
-        return material.source, written
+        read = tools_read_in(replace(history, messages=material.messages))
+        summary = written.summary.model_copy(update={"sources": sorted(read)})
+        return material.source, replace(written, summary=summary)
 
     async def summarise_session(
         self,

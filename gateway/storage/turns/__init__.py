@@ -243,8 +243,8 @@ class TurnRecords(Protocol):
         """The turns in a session that others than its owner sent and that are to stop, in their order."""
         ...
 
-    async def of_guests(self, session_id: str) -> frozenset[str]:
-        """The turns in a session that others than its owner sent."""
+    async def of_others(self, session_id: str, user_id: str) -> frozenset[str]:
+        """The turns in a session that others than this user sent."""
         ...
 
     async def brought(self, session_id: str) -> frozenset[str]:

@@ -113,9 +113,7 @@ STOPPING = Prepared(
         OF_SESSION, turns.c.owner != sessions.c.owner, turns.c.cancel_requested, turns.c.status != "done"
     )
 )
-OF_GUESTS = Prepared(
-    select(turns.c.id).join_from(turns, sessions).where(OF_SESSION, turns.c.owner != sessions.c.owner)
-)
+OF_OTHERS = Prepared(select(turns.c.id).where(OF_SESSION, turns.c.owner != bindparam("user_id")))
 BROUGHT_OF_SESSION = Prepared(select(turns.c.id).where(OF_SESSION, turns.c.status == "done", BROUGHT))
 COUNT_WAITING = Prepared(select(func.count()).select_from(turns).where(turns.c.status == WAITING))
 
@@ -206,8 +204,9 @@ def stopping(connection: Connection, session_id: str) -> Sequence[TurnRow]:
     return [turn_of(row) for row in STOPPING.all(connection, session_id=session_id)]
 
 
-def of_guests(connection: Connection, session_id: str) -> frozenset[str]:
-    return frozenset(turn_id for (turn_id,) in OF_GUESTS.all(connection, session_id=session_id))
+def of_others(connection: Connection, session_id: str, user_id: str) -> frozenset[str]:
+    found = OF_OTHERS.all(connection, session_id=session_id, user_id=user_id)
+    return frozenset(turn_id for (turn_id,) in found)
 
 
 def brought(connection: Connection, session_id: str) -> frozenset[str]:

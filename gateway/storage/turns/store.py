@@ -20,7 +20,7 @@ from gateway.storage.turns.rows import (
     get,
     marked,
     model_of,
-    of_guests,
+    of_others,
     of_owner,
     open_turn_of,
     sent,
@@ -58,7 +58,7 @@ class SqlTurns(Store):
     get = reads(get, snapshot=False)
     marked = reads(marked, snapshot=False)
     stopping = reads(stopping, snapshot=False)
-    of_guests = reads(of_guests, snapshot=False)
+    of_others = reads(of_others, snapshot=False)
     brought = reads(brought, snapshot=False)
     of_owner = reads(of_owner, snapshot=False)
     unfinished = reads(unfinished, snapshot=False)

@@ -121,13 +121,18 @@ function TimeLeft({ until }: { readonly until: number }) {
   return <span className="time">{seconds > 0 ? speech.fill(speech.words.timeLeft, { time: speech.wait(seconds) }) : speech.words.timeIsUp}</span>;
 }
 
-// The server's own two reasons in the reader's language; others as they are.
+// The server's own reasons in the reader's language; others as they are.
 function reasonInWords(reason: string, speech: Speech): string {
   const { words, fill } = speech;
   const changed = /^You allowed this tool before, .*? to be what you allowed\. ([^]*)$/.exec(reason)?.[1];
   if (changed !== undefined) return `${words.toolChanged} ${reasonInWords(changed, speech)}`;
-  const led = /^It would [a-z ]+(?:: ([^]*))?\.?\nYour message does not ask for that, .* others wrote \((.*)\), which/.exec(reason);
-  if (led) return fill(words.notAskedFor, { subject: led[1] ?? "…", sources: led[2] ?? "" });
+  const led = /^It would ([a-z ]+)(?:: ([^]*))?\.?\nYour message does not ask for that, .* others wrote \((.*)\), which/.exec(reason);
+  if (led) {
+    const [, what = "", subject = "…", read = ""] = led;
+    const sources = read.split(", ").map((name) => (words.readFrom as Record<string, string>)[name] ?? name);
+    const change = (words.lastingChanges as Record<string, string>)[what] ?? what;
+    return fill(words.notAskedFor, { change, subject, sources: sources.join(words.comma) });
+  }
   const rule = /^The rule (.+) of this server's tool policy holds for it\.$/.exec(reason)?.[1];
   if (rule !== undefined) return fill(words.askedByRule, { rule });
   return reason === "It has effects." ? words.hasEffects : reason;

@@ -193,6 +193,14 @@ describe("a call", () => {
     expect(card?.textContent).toContain("It may change something.");
   });
 
+  it("says in words what the assistant would change, and what it has read", () => {
+    const reason = "It would forget what is remembered: Allergic to nuts.\nYour message does not ask for that, and the assistant has read what others wrote (attachment, mcp__x__y), which may have led it there.";
+    const root = draw(START, BEGIN, CALL, ["approval_request", { name: "water", arguments: {}, reason }, { iteration: 1, tool_call_id: "c" }]);
+    const told = root.querySelector(".approval > p")?.textContent ?? "";
+    expect(told).toContain("Forget: Allergic to nuts.");
+    expect(told).toContain("(a file, mcp__x__y)");
+  });
+
   it.each([
     [{ decision: "approved", by: "ada" }, "Approved by ada"],
     [{ decision: "approved", by: "grant", scope: "session" }, "Approved before, for this chat"],
