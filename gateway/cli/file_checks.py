@@ -11,6 +11,7 @@ from gateway.ids import now_ms
 from gateway.settings import Settings
 from gateway.storage.backups.last_backup import last_backup
 from gateway.storage.sqlite_files.checking import problems_of
+from gateway.storage.sqlite_files.file_watch import check_before_opening
 
 MIN_FREE_SHARE = 0.1
 """Of the size of the databases: with less left the next day's growth may fill the disk."""
@@ -36,9 +37,10 @@ def check_files(settings: Settings) -> list[Finding]:
 
 
 def _file(name: str, path: Path) -> Iterator[Finding]:
-    if not path.exists():
-        return
     try:
+        check_before_opening(path)
+        if not path.exists():
+            return
         problems = problems_of(path)
     except StorageError as error:
         yield _finding("bad", error.message.removesuffix("."))

@@ -250,6 +250,38 @@ async def test_an_interrupted_restore_does_not_start(tmp_path: Path, backup: Pat
     assert not data.joinpath("restoring").exists()
 
 
+async def test_a_restore_that_was_killed_while_files_moved_does_not_start(
+    tmp_path: Path, backup: Path
+) -> None:
+    """Some of the former files are aside by then: a gateway that began on the others would have lost them."""
+    process = forked(dying_restore, tmp_path)
+    process.join(TIMEOUT)
+    assert process.exitcode == KILLED
+    assert not (tmp_path / "data" / "blobs").exists()
+    refused = run(tmp_path, "serve", ANTHROPIC_BASE_URL="http://127.0.0.1:9")
+    assert refused.returncode == 1
+    assert "was interrupted: call `gateway restore` again with --replace" in refused.stderr
+    assert run(tmp_path, "restore", str(backup), "--replace").returncode == 0
+
+
+KILLED = 77
+
+
+def dying_restore(folder: Path) -> None:
+    """Ends at once when the memory's file is to be moved, after the blobs."""
+    rename = Path.rename
+
+    def renamed(path: Path, target: Path) -> Path:
+        if path.name == "memory.db":
+            os._exit(KILLED)
+        return rename(path, target)
+
+    Path.rename = renamed
+    output = folder / "restoring.txt"
+    output.touch()
+    run_command(folder, ("restore", "backup", "--replace"), clean_environment(), output)
+
+
 async def test_no_blob_is_removed_while_a_backup_is_made(tmp_path: Path, backup: Path, demo_url: str) -> None:
     """What a row of the backup's moment names stays until the backup is done, and goes then."""
     with gateway_process(tmp_path, "serve", ANTHROPIC_BASE_URL=demo_url) as gateway:

@@ -145,8 +145,8 @@ async def test_a_backup_that_was_put_in_place_stays_sound(
 
 
 async def test_a_folder_whose_database_is_gone_is_not_begun_anew(tmp_path: Path, demo_url: str) -> None:
-    """The start says so, and goes on where it was when the file is back; after kill -9 its log is still the
-    file's own."""
+    """The start says so, as does `gateway doctor`, and it goes on where it was when the file is back; after
+    kill -9 its log is still the file's own."""
     database = tmp_path / "data" / "gateway.db"
     with gateway_process(tmp_path, "serve", ANTHROPIC_BASE_URL=demo_url) as gateway:
         async with client_at(gateway.url) as client:
@@ -159,6 +159,8 @@ async def test_a_folder_whose_database_is_gone_is_not_begun_anew(tmp_path: Path,
     assert refused.returncode == 1
     assert "There is no database" in refused.stderr
     assert not database.exists()
+    doctor = run(tmp_path, "doctor", ANTHROPIC_BASE_URL=demo_url)
+    assert (doctor.returncode, "There is no database" in doctor.stdout) == (1, True)
 
     former.rename(database)
     with gateway_process(tmp_path, "serve", ANTHROPIC_BASE_URL=demo_url) as gateway:

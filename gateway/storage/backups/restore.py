@@ -79,8 +79,15 @@ def _restored(
             code="target_not_empty",
             retryable=False,
         )
-    aside = _moved_aside(data, there) if there else None
+    former = [each for each in there if each.name != RESTORING]
+    aside = _folder_beside(data) if former else None
+    # Before anything moves: on a part of the former files no gateway may start.
     data.joinpath(RESTORING).touch()
+    reach_disk(data)
+    if aside is not None:
+        for each in former:
+            each.rename(aside / each.name)
+        reach_disk(data)
     files = asyncio.run(put_blobs(folder, manifest, store(), report))
     for name in DATABASES:
         if (folder / name).exists():
@@ -110,13 +117,9 @@ def _state(data: Path, path: Path) -> Iterator[Path]:
             yield each
 
 
-def _moved_aside(data: Path, there: list[Path]) -> Path:
+def _folder_beside(data: Path) -> Path:
     aside = data / f"replaced-{datetime.now():%Y%m%d-%H%M%S}"  # noqa: DTZ005 - a name for the operator's eyes
     aside.mkdir(mode=0o700)
-    # The database goes last: without it no gateway starts on what is left.
-    for each in sorted(there, key=lambda each: each.name.startswith("gateway.db")):
-        each.rename(aside / each.name)
-    reach_disk(data)
     return aside
 
 
