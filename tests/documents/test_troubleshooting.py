@@ -13,8 +13,14 @@ from gateway.http.error_status_codes import status_of
 from tests.documents.blocks import ROOT
 
 ROW = re.compile(r"^\| ((?:`[a-z_]+`(?:, |、)?)+) \| ([0-9, ]*) \| .+ \|$", re.MULTILINE)
-ELSEWHERE = {"user_busy": {429}, "key_busy": {429}, "range_not_satisfiable": {416}}
-"""`f"{whose}_busy"`, and an error that its module has for itself."""
+ELSEWHERE = {
+    "user_busy": {429},
+    "key_busy": {429},
+    "range_not_satisfiable": {416},
+    "export_incomplete": set[int](),
+    "database_pooled": {503},
+}
+"""`f"{whose}_busy"`, and errors whose modules have them for themselves."""
 
 
 def written(page: str = "docs/troubleshooting.md") -> dict[str, set[int]]:

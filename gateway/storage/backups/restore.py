@@ -118,7 +118,7 @@ def _state(data: Path, path: Path) -> Iterator[Path]:
 
 
 def _folder_beside(data: Path) -> Path:
-    aside = data / f"replaced-{datetime.now():%Y%m%d-%H%M%S}"  # noqa: DTZ005 - a name for the operator's eyes
+    aside = data / f"replaced-{datetime.now():%Y%m%d-%H%M%S-%f}"  # noqa: DTZ005 - for the operator's eyes
     aside.mkdir(mode=0o700)
     return aside
 
