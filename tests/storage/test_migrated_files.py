@@ -52,7 +52,7 @@ def test_a_migration_is_announced_and_keeps_a_copy(old: Path, caplog: pytest.Log
     """Both revisions, that there is no way back, who is shut out, and where the copy is: a whole database of
     the former revision, for its owner alone."""
     before = sessions(old)
-    with caplog.at_level(logging.WARNING):
+    with caplog.at_level(logging.WARNING, "gateway"):
         assert migrate(old) == (OLD, HEAD)
 
     said = [record.getMessage() for record in caplog.records]
@@ -74,7 +74,7 @@ def test_a_migration_is_announced_and_keeps_a_copy(old: Path, caplog: pytest.Log
 
 def test_a_new_file_is_made_without_a_word(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """There is nothing to keep."""
-    with caplog.at_level(logging.WARNING):
+    with caplog.at_level(logging.WARNING, "gateway"):
         migrate(tmp_path / "data" / "gateway.db")
         migrate_memories(tmp_path / "data" / "memory.db")
     assert not caplog.records
@@ -108,7 +108,7 @@ def test_without_room_there_is_no_copy(
     other = old.with_name("other.db")
     shutil.copy(old, other)
     monkeypatch.setattr(copy_first.shutil, "disk_usage", nearly_full)
-    with caplog.at_level(logging.WARNING):
+    with caplog.at_level(logging.WARNING, "gateway"):
         assert migrate(old)[1] == HEAD
     assert "is not copied before its migration: 10 MB are free" in caplog.text
     monkeypatch.undo()

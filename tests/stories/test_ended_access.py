@@ -84,6 +84,13 @@ class Place:
         return row
 
     async def audited(self, action: str) -> list[dict[str, Any]]:
+        """The entries of that action, once there are any: another replica stores its own a moment later."""
+        async with asyncio.timeout(TIMEOUT):
+            while not (found := await self._entries(action)):
+                await asyncio.sleep(0.05)
+        return found
+
+    async def _entries(self, action: str) -> list[dict[str, Any]]:
         found = await self.here.get(f"/api/audit?action={action}", **bearer(OPS))
         return found.json()["entries"]
 
