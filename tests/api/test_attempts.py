@@ -21,6 +21,7 @@ from gateway.auth.failed_attempts import (
     RATE,
     FailedAttempts,
 )
+from gateway.auth.signed_in import SignedIn
 from gateway.auth.static_keys import StaticKeys
 from gateway.auth.stored_keys import StoredKeys, new_secret
 from gateway.errors import LockedOut, NotAuthenticated
@@ -156,6 +157,20 @@ async def test_work_for_what_does_not_hold_is_paced(clock: Clock) -> None:
     assert clock.now == began
     assert await outcome(authentication, {"x-api-key": f"eva-{SECRET}"}, SHARED) == "eva"
     assert clock.now == began + MAX_DELAY
+
+
+async def test_cookies_that_are_no_sign_in_are_paced_and_lock_nobody(
+    settings: Settings, clock: Clock
+) -> None:
+    """Each is looked up in the database."""
+    async with open_storage(settings) as storage:
+        authentication = Authentication([SignedIn(storage.sign_ins, settings)], sign_in="/auth/sign-in")
+        began = clock.now
+        for number in range(int(RATE * MAX_DELAY) + 2):
+            waited = MAX_DELAY if number > RATE * MAX_DELAY else 0
+            cookie = {"cookie": f"gateway_sign_in={number:043}"}
+            assert await outcome(authentication, cookie, ALONE) == "signed_out"
+            assert clock.now == began + waited
 
 
 async def test_what_is_remembered_of_attempts_is_bounded() -> None:
