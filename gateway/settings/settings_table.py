@@ -316,8 +316,8 @@ class Settings(BaseSettings):
         description="Globs of tools whose output counts as yours, or ! and a glob of such as do not; the "
         "first that fits counts. Without one, all but http_fetch, MCP servers, what reads files, "
         "client_instructions, brought_along (conversations that did not take place here), shared_session "
-        "(other members), tool_descriptions (of MCP servers and clients) and client_tool, which stands for all "
-        "tools of clients.",
+        "(other members), tool_descriptions (of MCP servers and clients) and client_tool, which stands for "
+        "all tools of clients.",
     )
     approval_timeout: float = Field(
         86_400, gt=0, le=31_536_000, description="Time after which an approval that nobody gave is a denial."

@@ -121,7 +121,7 @@ describe("the timeline", () => {
 
 describe("the usage", () => {
   it("tells what all turns of the reader used, and what limits leave", async () => {
-    vi.spyOn(client, "usage").mockResolvedValue({ since: 0, models: [{ model: "m", turns: 9, usage: { input_tokens: 1000, output_tokens: 234, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 }, cost: 1.5, unpriced: 0 }], limits: [
+    vi.spyOn(client, "usage").mockResolvedValue({ since: 0, models: [{ model: "m", turns: 9, usage: { input_tokens: 1000, output_tokens: 234, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 }, cost: 1.5, unpriced: 0 }], beside: [], sessions: { used: 0, quota: 0 }, limits: [
       { policy: "user:cost/month", unit: "dollars", limit: 20, used: 1.5, held: 0.25, left: 18.25, resets_at: 1796083200000 },
       { policy: "user:concurrent", unit: "turns", limit: 3, used: 0, held: 1, left: 2 },
     ] });
