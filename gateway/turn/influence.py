@@ -13,10 +13,13 @@ address, and no other one; what is quoted asks for nothing. Who says what is tru
 makes it so.
 """
 
+import asyncio
 import re
 from collections.abc import Mapping, Set
 from functools import partial
+from itertools import islice
 from types import MappingProxyType
+from typing import Literal
 
 import structlog
 
@@ -37,6 +40,9 @@ MIN_NAMED = 0.4
 """The share of the words by which a message names what is to change that what is changed must have."""
 STEM = 6
 """Letters by which words of one family are known: "allergic", "allergy"."""
+MAX_READ, MAX_CLAUSES, MAX_CLAUSE, MAX_VERBS = 10_000, 100, 300, 5
+"""Characters of a message, clauses of it, characters of a clause, and verbs in one that are looked at: in
+longer ones stands what was pasted, and its length is a stranger's choice."""
 MAX_SUBJECT = 300
 """Characters of what is changed, as a person is told it."""
 
@@ -92,9 +98,10 @@ _ASKED_BACK = re.compile(r"^(?!.*(?:可以|能)).*了吗|了没有?|过吗|没�
 _CONDITION = re.compile(r"^(?:if|unless|when|whenever|in case|should)\b|^(?:如果|要是|假如|除非|若)")
 """Whose clause, and the one after it, ask for nothing now."""
 _QUOTED = re.compile(
-    r"[“「『][^”」』\n]*[”」』]|\"[^\"\n]*\"|(?<!\w)['‘][^'’\n]*(?:\w['’]\w[^'’\n]*)*['’](?!\w)|^\s*[>＞].*$|```.*?```"
-    r"|\b(?:says?|said|reads?|writes?|wrote|translate)\b[^:\n.]{0,40}:.*$|(?:说|写道|翻译)[^:：\n。]{0,20}[:：].*$",
-    re.MULTILINE | re.DOTALL | re.IGNORECASE,
+    r"[“「『][^”」』\n]{0,300}[”」』]|\"[^\"\n]{0,300}\"|(?<!\w)['‘](?:[^'’\n]|(?<=\w)['’](?=\w)){0,300}['’](?!\w)"
+    r"|^\s{0,9}[>＞][^\n]*|```[^`]*(?:```|$)"
+    r"|\b(?:says?|said|reads?|writes?|wrote|translate)\b[^:\n.]{0,40}:[^\n]*|(?:说|写道|翻译|翻譯)[^:：\n。]{0,20}[:：][^\n]*",
+    re.MULTILINE | re.IGNORECASE,
 )
 """What others said, as the message repeats it."""
 _NEXT = re.compile(r",(?=[\u3400-\u9fff])|然[后後]|接[着著]|并且|並且")
@@ -161,7 +168,10 @@ async def influence_on(
     if change is not None and change.kind != "change" and _are_described_elsewhere(settings, context.offered):
         foreign = (*foreign, DESCRIPTIONS)
     exchange = context.exchange()
-    is_asked = change is not None and exchange is not None and asks_for(change, exchange)
+    # In a thread: the answer before may be long, and so may a message with many clauses.
+    is_asked = (
+        change is not None and exchange is not None and await asyncio.to_thread(asks_for, change, exchange)
+    )
     return Influence(foreign, change, is_asked)
 
 
@@ -187,62 +197,67 @@ def why_ask(influence: Influence) -> str | None:
 
 def asks_for(change: LastingChange, exchange: Exchange) -> bool:
     """Whether the user's message asks for that change. Pure."""
-    message = _NEXT.sub("，", _QUOTED.sub(" ", exchange.message.text))
+    message = _NEXT.sub("，", _QUOTED.sub(" ", exchange.message.text[:MAX_READ]))
     if change.new and _states(message, change):
         return True
-    before, is_conditional = "", False
-    for clause in clauses(message):
-        text = plain_form(clause)
+    if change.kind == "add" and mentions_authority(change.subject, message):
+        return False  # with an address that the user has not given
+    before, is_conditional, is_pointed_at = "", False, False
+    for clause in clauses(message)[:MAX_CLAUSES]:
+        text = plain_form(clause[:MAX_CLAUSE])
         if _CONDITION.search(text) or is_conditional:
             is_conditional = not is_conditional
-        elif _is_asked_in(clause, text, before, change, exchange):
-            return True
+        else:
+            asked = _asked_in(clause, text, before, change)
+            if asked == "this":
+                return True
+            is_pointed_at |= asked == "that"
         before = text
-    return False
+    return is_pointed_at and _was_shown(change.subject, exchange.answer[-MAX_READ:])
 
 
-def _is_asked_in(clause: str, text: str, before: str, change: LastingChange, exchange: Exchange) -> bool:
-    """Whether a clause, with its plain text and that of the clause before, asks for the change."""
+def _asked_in(clause: str, text: str, before: str, change: LastingChange) -> Literal["this", "that"] | None:
+    """Whether a clause, with its plain text and that of the clause before, asks for the change: "that" if
+    only of what the user was shown."""
     if _ASKS_BACK.search(text) or _ASKED_BACK.search(text):
-        return False
-    if change.kind == "add" and mentions_authority(change.subject, exchange.message.text):
-        return False  # with an address that the user has not given
-    pattern = _VERBS[change.kind]
-    for verb in pattern.finditer(text):
+        return None
+    pattern, asked = _VERBS[change.kind], None
+    for verb in islice(pattern.finditer(text), MAX_VERBS):
         if _NEGATED.search(text[: verb.start()]):
             continue
         if change.id and change.id in clause:
-            return True
-        after, around = text[verb.end() :], text[: verb.start()]
-        if _ON_PAPER.search(after if not is_cjk(verb[0][0]) else text) and not _OURS.search(text):
+            return "this"
+        after, around, in_chinese = text[verb.end() :], text[: verb.start()], is_cjk(verb[0][0])
+        if _ON_PAPER.search(text if in_chinese else after) and not _OURS.search(text):
             continue
-        places = (f"{around} {after}",) if is_cjk(verb[0][0]) else (after, around)
+        places = (f"{around} {after}",) if in_chinese else (after, around)
         named = next(
             filter(None, (_words(pattern.sub(" ", place)) for place in (*places, before))), set[str]()
         )
         if named - (new := _words(change.new)):
-            if _is_named(change, named - new, exchange):
-                return True
-        elif _WHOLE.search(text) or _was_shown(change.subject, exchange.answer):
-            return True
-    return False
-
-
-def _is_named(change: LastingChange, named: set[str], exchange: Exchange) -> bool:
-    """Whether those words are of what is changed. What is added is said in more words, of times; of it the
-    user has to have said some."""
-    subject = _words(change.subject)
-    if change.kind == "add":
-        said = _words(exchange.message.text)
-        return bool(named & subject) and len(said & subject) >= MIN_NAMED * len(subject)
-    return len(named & subject) >= MIN_NAMED * len(named)
+            if _is_named(change, named - new, f"{before} {text}"):
+                return "this"
+        elif _WHOLE.search(text):
+            return "this"
+        else:
+            asked = "that"
+    return asked
 
 
 def _states(message: str, change: LastingChange) -> bool:
     """Whether the user says what the new content says, and it is about the same as the old one."""
     return bool(_topics(change.subject) & _topics(change.new)) and any(
-        entails(clause, change.new) for clause in (message, *clauses(message))
+        entails(clause, change.new) for clause in (message, *clauses(message)[:MAX_CLAUSES])
     )
+
+
+def _is_named(change: LastingChange, named: set[str], said: str) -> bool:
+    """Whether those words are of what is changed. What is added is said in more words, of times; of it the
+    user has to have said some."""
+    subject = _words(change.subject)
+    if change.kind == "add":
+        return bool(named & subject) and len(_words(said) & subject) >= MIN_NAMED * len(subject)
+    return len(named & subject) >= MIN_NAMED * len(named)
 
 
 def _topics(text: str) -> set[str]:

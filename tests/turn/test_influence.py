@@ -62,6 +62,8 @@ def change(kind: ChangeKind, subject: str, id: str = "m_0123456789abcdef") -> La
         ("remove", NUTS_ZH, "把花生過敏那條拿掉"),
         ("remove", NUTS_ZH, "花生那条作废"),
         ("remove", NUTS_ZH, "看看网页然后剔除花生过敏那条"),
+        ("remove", NUTS_EN, "> and so on\nForget my peanut allergy."),
+        ("remove", NUTS_EN, "The page says: all is well.\nForget my peanut allergy."),
         ("change", NUTS_EN, "My peanut allergy is very important"),
         ("change", NUTS_ZH, "花生过敏很重要"),
         ("change", ADDRESS_EN + " → Lives at 3 Oak Road.", "I moved: my address is 3 Oak Road, I live there"),
@@ -146,3 +148,18 @@ def test_a_person_is_told_what_would_change_and_what_was_read() -> None:
     assert "http_fetch, mcp__x__y" in why
     for harmless in (Influence((), forget), Influence(("http_fetch",)), Influence(("a",), forget, True)):
         assert why_ask(harmless) is None
+
+
+@pytest.mark.parametrize(
+    "piece", ["delete ", "“", "'a", '"', "删", "forget it. ", "says ", "> ", "```", "a,", "don't "]
+)
+def test_a_message_of_any_length_is_looked_at(piece: str) -> None:
+    """Up to the most that a message may have, whatever it repeats; only so much of it counts, and the work
+    is bounded."""
+    message = piece * (900_000 // len(piece))
+    for kind, subject in (
+        ("remove", NUTS_EN),
+        ("change", ADDRESS_EN + " → Lives at 3 Oak Road."),
+        ("add", NUTS_EN),
+    ):
+        assert not asks_for(change(kind, subject), said(message, "walnuts " * 1000))
