@@ -48,7 +48,7 @@ async def run_once_recovered(process: Process, abilities: Abilities, service: Se
     results = ScheduleResults(storage.result_deliveries, gateway.schedules.destinations)
     await process.run(gateway.heartbeat.run, "ownership of turns")
     await process.run(service.open_access.run, "what access is open")
-    await process.run(_schedules(process, service).run, "schedules")
+    await process.run(_schedules(process, service, results).run, "schedules")
     await process.run(results.run, "results of schedules")
     # Not before: a turn that a deadline wakes has an owner.
     await process.run(gateway.approvals.watch_deadlines, "deadlines of approvals")
@@ -60,7 +60,7 @@ async def run_once_recovered(process: Process, abilities: Abilities, service: Se
     process.stack.callback(asyncio.create_task(_prepare(abilities.model)).cancel)
 
 
-def _schedules(process: Process, service: Service) -> ScheduleWorker:
+def _schedules(process: Process, service: Service, results: ScheduleResults) -> ScheduleWorker:
     gateway, metrics = service.gateway, process.metrics
     authentication: Authentication = process.app.state.authentication
 
@@ -77,6 +77,7 @@ def _schedules(process: Process, service: Service) -> ScheduleWorker:
         metrics.schedules,
         limits=gateway.limits,
         refusal=refusal,
+        undelivered=results.wake,
     )
     metrics.observe(table.SCHEDULE_OVERDUE, lambda: worker.overdue)
     metrics.observe(table.SCHEDULES_HELD_UP, lambda: worker.held_up)

@@ -1,7 +1,7 @@
 """Results of schedules, delivered where they were asked for beside their session.
 
     run is over ─▶ undelivered ─▶ claim: due again later ─▶ Destination.deliver ─┬▶ done: due no more
-                                                                                 └▶ failed, killed: tried then
+                      (wake)                                                     └▶ failed, killed: tried then
 
 Any number of processes do this beside each other: who moves the time of the next try on delivers.
 """
@@ -17,8 +17,6 @@ from gateway.ids import now_ms
 from gateway.schedules.schedule_editor import Destination
 from gateway.storage.schedules import ResultDeliveries, Undelivered
 
-EVERY = 1.0
-"""Seconds between two looks for what is undelivered."""
 TIMEOUT = 20.0
 """Seconds that a destination may take, below FIRST_RETRY: nobody else tries meanwhile."""
 FIRST_RETRY, LAST_RETRY = 30.0, 3600.0
@@ -36,16 +34,22 @@ class ScheduleResults:
     def __init__(self, deliveries: ResultDeliveries, destinations: Mapping[str, Destination]) -> None:
         self._deliveries = deliveries
         self._destinations = destinations
+        self._wanted = asyncio.Event()
+
+    def wake(self) -> None:
+        """Some are undelivered: the tick of schedules.py has seen it."""
+        self._wanted.set()
 
     async def run(self) -> None:
         """Delivers until it is cancelled."""
         while True:
+            await self._wanted.wait()
+            self._wanted.clear()
             try:
                 while self._destinations and await self.look():
                     pass
             except StorageError as error:
                 log.warning("schedule_results_not_looked_at", code=error.code, error=str(error))
-            await asyncio.sleep(EVERY)
 
     async def look(self) -> bool:
         """Tries to deliver some of what is due now; whether there may be more. Raises errors.StorageError."""

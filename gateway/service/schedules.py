@@ -121,7 +121,9 @@ class ScheduleWorker:
         *,
         limits: UserLimits,
         refusal: Callable[[ScheduleRow], Awaitable[str | None]],
+        undelivered: Callable[[], None],
     ) -> None:
+        """`undelivered` is called when there are results to deliver."""
         self.overdue = 0.0
         """Seconds since the time of the schedule that has been due longest and could not begin, as of the
         last tick; 0: none is."""
@@ -134,6 +136,7 @@ class ScheduleWorker:
         self._observer = observer
         self._limits = limits
         self._refusal = refusal
+        self._undelivered = undelivered
         self._refused = Failures[str](1, 15, 10_000)
         self._counted_at = -COUNTED_EVERY
         self._clock, self._checked_at = SteadyClock(), -CHECKED_EVERY
@@ -150,14 +153,18 @@ class ScheduleWorker:
 
     async def tick(self) -> None:
         """Notes what has ended, and begins what is due. Raises errors.StorageError."""
-        for run in await self._runs.settle(SETTLED):
+        now, waiting, after = now_ms(), list[int](), (0, "")
+        awaited = await self._runs.awaited(now)
+        for run in await self._runs.settle(SETTLED) if awaited.over else ():
             self._observer.schedule_noted(run)
             log.info(
                 "schedule_run_ended", schedule_id=run.schedule_id, turn_id=run.turn_id, outcome=run.status
             )
-        now, waiting, after = now_ms(), list[int](), (0, "")
+        if awaited.over or awaited.undelivered:
+            self._undelivered()
         await self._put_right(now)
-        while not self._in_flight.draining.is_set():
+        # One that is over may keep the next one from being due.
+        while (awaited.over or awaited.due) and not self._in_flight.draining.is_set():
             page = await self._runs.due(now, after, PAGE)
             for first in range(0, len(page), CONCURRENT):
                 part = page[first : first + CONCURRENT]

@@ -8,9 +8,9 @@ from sqlalchemy import Connection
 
 from gateway.errors import Conflict, NotFound, QueueFull
 from gateway.storage.database import Prepared
-from gateway.storage.schedules import KEPT_RUNS, Planned, ScheduleRow, ScheduleRun
+from gateway.storage.schedules import KEPT_RUNS, Awaited, Planned, ScheduleRow, ScheduleRun
 from gateway.storage.schedules.results import UNDELIVERED
-from gateway.storage.schedules.statements import DUE, HELD_UP, OVER, SqlSchedules
+from gateway.storage.schedules.statements import AWAITED, DUE, HELD_UP, OVER, SqlSchedules
 from gateway.storage.turns import NewTurn
 from gateway.storage.webhooks import Webhook
 from gateway.wiring import Storage
@@ -280,6 +280,29 @@ async def test_a_result_is_enqueued_for_a_webhook_once(storage: Storage) -> None
     assert await storage.webhooks.replay("wh_off", None, 900) == 1
 
 
+async def test_one_read_says_what_there_is_to_do(storage: Storage) -> None:
+    """Nothing; a schedule that is due; none while its run is under way; that run when its turn is over; its
+    result when that is wanted elsewhere."""
+    row = replace(schedule(), destination="webhook:wh_1")
+    await storage.schedules.add(row, most=9)
+    found = [await storage.schedule_runs.awaited(99), await storage.schedule_runs.awaited(100)]
+    new = turn_of(row)
+    begun = await storage.schedule_runs.begin(row, Planned(None, "ended"), new, max_queued=9)
+    assert begun is not None
+    found.append(await storage.schedule_runs.awaited(200))
+    await finish(writer_of(storage, begun))
+    found.append(await storage.schedule_runs.awaited(200))
+    await storage.schedule_runs.settle(9)
+    found.append(await storage.schedule_runs.awaited(200))
+    assert found == [
+        Awaited(over=False, due=False, undelivered=False),
+        Awaited(over=False, due=True, undelivered=False),
+        Awaited(over=False, due=False, undelivered=False),
+        Awaited(over=True, due=False, undelivered=False),
+        Awaited(over=False, due=False, undelivered=True),
+    ]
+
+
 @pytest.mark.parametrize(
     ("statement", "index"),
     [
@@ -287,8 +310,11 @@ async def test_a_result_is_enqueued_for_a_webhook_once(storage: Storage) -> None
         (OVER, "schedule_runs_started"),
         (HELD_UP, "schedule_runs_started"),
         (UNDELIVERED, "schedule_runs_wanted"),
+        (AWAITED, "schedules_due"),
+        (AWAITED, "schedule_runs_started"),
+        (AWAITED, "schedule_runs_wanted"),
     ],
-    ids=["due", "over", "held up", "undelivered"],
+    ids=["due", "over", "held up", "undelivered", "awaited: due", "awaited: over", "awaited: undelivered"],
 )
 async def test_a_tick_reads_by_indexes(storage: Storage, statement: Prepared, index: str) -> None:
     """However many there are: schedules of later, and runs that are over, are not looked at."""

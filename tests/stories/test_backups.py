@@ -271,10 +271,10 @@ def dying_restore(folder: Path) -> None:
     """Ends at once when the memory's file is to be moved, after the blobs."""
     rename = Path.rename
 
-    def renamed(path: Path, target: Path) -> Path:
-        if path.name == "memory.db":
+    def renamed(self: Path, target: str | os.PathLike[str]) -> Path:
+        if self.name == "memory.db":
             os._exit(KILLED)
-        return rename(path, target)
+        return rename(self, target)
 
     Path.rename = renamed
     output = folder / "restoring.txt"

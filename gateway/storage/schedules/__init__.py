@@ -102,6 +102,15 @@ class Undelivered(NamedTuple):
     tries: int
 
 
+class Awaited(NamedTuple):
+    """What there is for a process to do: runs whose turns are `over`, schedules that are `due` with no run
+    under way, results that are `undelivered`."""
+
+    over: bool
+    due: bool
+    undelivered: bool
+
+
 class Schedules(Protocol):
     """Every method raises errors.StorageError when the database cannot do its work."""
 
@@ -134,6 +143,10 @@ class Schedules(Protocol):
 
 class ScheduleRuns(Protocol):
     """Runs begin and end. Every method raises errors.StorageError when the database cannot do its work."""
+
+    async def awaited(self, now: int) -> Awaited:
+        """What there is to do by now, in one read: nearly always nothing."""
+        ...
 
     async def due(self, now: int, after: tuple[int, str], limit: int) -> Sequence[ScheduleRow]:
         """Those with a due time up to `now` and no run under way, by due time and id, behind `after`."""

@@ -20,7 +20,7 @@ from gateway.errors import Conflict, NotFound
 from gateway.ids import now_ms
 from gateway.storage.database import OwnerLock, Prepared, SessionLock, Store, claims, reads, writes
 from gateway.storage.holds.statements import check_not_held
-from gateway.storage.schedules import KEPT_RUNS, Planned, ScheduleRow, ScheduleRun
+from gateway.storage.schedules import KEPT_RUNS, Awaited, Planned, ScheduleRow, ScheduleRun
 from gateway.storage.schedules.results import (
     RUNS,
     SCHEDULES,
@@ -59,13 +59,15 @@ OF_SCHEDULE = Prepared(
 )
 REMOVE = Prepared(delete(schedules).where(_ID, _OWN))
 REMOVE_RUNS = Prepared(delete(schedule_runs).where(_OF_SCHEDULE))
+_is_due = and_(
+    _due <= bindparam("now"), ~exists().where(schedule_runs.c.schedule_id == schedules.c.id, _STARTED)
+)
 DUE = Prepared(
     select(*SCHEDULES.columns)
     .where(
-        _due <= bindparam("now"),
+        _is_due,
         _due >= _after,
         or_(_due > _after, schedules.c.id > bindparam("after_id")),
-        ~exists().where(schedule_runs.c.schedule_id == schedules.c.id, _STARTED),
     )
     .order_by(_due, schedules.c.id)
     .limit(bindparam("limit"))
@@ -115,13 +117,19 @@ _oldest_kept = (
 FORGET_OLD = Prepared(
     delete(schedule_runs).where(_OF_SCHEDULE, ~_STARTED, schedule_runs.c.due_at < _oldest_kept)
 )
-OVER = Prepared(
+_over = (
     select(*RUNS.columns, turns.c.outcome)
     .join_from(schedule_runs, turns, turns.c.id == schedule_runs.c.turn_id, isouter=True)
     .where(_STARTED, or_(turns.c.id.is_(None), turns.c.status == literal_column("'done'", Text)))
-    .order_by(schedule_runs.c.schedule_id, schedule_runs.c.due_at)
-    .limit(bindparam("limit"))
 )
+AWAITED = Prepared(
+    select(
+        _over.exists(),
+        select(schedules.c.id).where(_is_due).exists(),
+        select(schedule_runs.c.due_at).where(schedule_runs.c.deliver_at <= bindparam("now")).exists(),
+    )
+)
+OVER = Prepared(_over.order_by(schedule_runs.c.schedule_id, schedule_runs.c.due_at).limit(bindparam("limit")))
 # 0: as soon as somebody looks.
 _wanted = select(literal_column("0")).where(_ID, schedules.c.destination.is_not(None)).scalar_subquery()
 SETTLE = Prepared(
@@ -172,6 +180,11 @@ def remove(connection: Connection, schedule_id: str, owner: str) -> None:
     if REMOVE.run(connection, schedule_id=schedule_id, owner=owner).rowcount != 1:
         raise _not_found(schedule_id)
     REMOVE_RUNS.run(connection, schedule_id=schedule_id)
+
+
+def awaited(connection: Connection, now: int) -> Awaited:
+    over, due, undelivered = AWAITED.all(connection, now=now)[0]
+    return Awaited(bool(over), bool(due), bool(undelivered))
 
 
 def due(connection: Connection, now: int, after: tuple[int, str], limit: int) -> Sequence[ScheduleRow]:
@@ -271,6 +284,7 @@ class SqlSchedules(Store):
     runs = reads(runs, snapshot=False)
     change = writes(change)
     remove = writes(remove)
+    awaited = reads(awaited, snapshot=False)
     due = reads(due, snapshot=False)
     held_up = reads(held_up, snapshot=False)
     ahead = reads(ahead, snapshot=False)
