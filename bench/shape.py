@@ -21,7 +21,7 @@ BROAD = {"Exception", "BaseException"}
 OF_EACH_SUBJECT = {"base", "rows", "statements", "store"}
 """Names of files that a package has for its contract, and a folder of storage for its subject."""
 BUDGETS: Mapping[str, int] = {
-    "auth": 1260,
+    "auth": 1265,
     "": 1120,
     "adapters": 8030,
     "api": 4510,
@@ -31,7 +31,7 @@ BUDGETS: Mapping[str, int] = {
     "demo": 2320,
     "encryption": 160,
     "events": 570,
-    "files": 185,
+    "files": 180,
     "history": 3340,
     "http": 1610,
     "lifespan": 600,
@@ -39,15 +39,15 @@ BUDGETS: Mapping[str, int] = {
     "model": 1850,
     "prompt": 590,
     "schedules": 380,
-    "service": 5830,
+    "service": 5835,
     "session_pages": 520,
-    "settings": 950,
+    "settings": 955,
     "skills": 1080,
-    "storage": 18_760,
+    "storage": 18_795,
     "telemetry": 4600,
     "tools": 3460,
     "turn": 2900,
-    "wiring": 1055,
+    "wiring": 1060,
 }
 """Lines of code that each package of `gateway` may have, without blank lines, comments and docstrings; "" are
 the modules beside the packages. A budget is raised on purpose, in a commit that says what for, and
