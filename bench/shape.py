@@ -21,7 +21,7 @@ BROAD = {"Exception", "BaseException"}
 OF_EACH_SUBJECT = {"base", "rows", "statements", "store"}
 """Names of files that a package has for its contract, and a folder of storage for its subject."""
 BUDGETS: Mapping[str, int] = {
-    "auth": 1265,
+    "auth": 1260,
     "": 1120,
     "adapters": 8030,
     "api": 4510,
@@ -32,22 +32,22 @@ BUDGETS: Mapping[str, int] = {
     "encryption": 160,
     "events": 570,
     "files": 180,
-    "history": 3340,
+    "history": 3360,
     "http": 1610,
     "lifespan": 600,
     "memory": 6630,
     "model": 1850,
     "prompt": 590,
     "schedules": 380,
-    "service": 5835,
+    "service": 5830,
     "session_pages": 520,
-    "settings": 955,
+    "settings": 950,
     "skills": 1080,
-    "storage": 18_795,
+    "storage": 18_760,
     "telemetry": 4600,
-    "tools": 3460,
-    "turn": 2900,
-    "wiring": 1060,
+    "tools": 3470,
+    "turn": 3010,
+    "wiring": 1050,
 }
 """Lines of code that each package of `gateway` may have, without blank lines, comments and docstrings; "" are
 the modules beside the packages. A budget is raised on purpose, in a commit that says what for, and
