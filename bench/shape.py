@@ -43,7 +43,7 @@ BUDGETS: Mapping[str, int] = {
     "session_pages": 520,
     "settings": 950,
     "skills": 1080,
-    "storage": 18_760,
+    "storage": 18_781,
     "telemetry": 4600,
     "tools": 3470,
     "turn": 3010,
