@@ -2,8 +2,10 @@
 artifact, with its compact form in its place. It is fixed when the result is written, so that the history only
 grows."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import orjson
 import structlog
@@ -22,6 +24,9 @@ from gateway.tools.base import ToolOutput
 from gateway.tools.wrapping import Wrapped, defuse, wrap
 from gateway.turn.context import TurnContext
 
+T = TypeVar("T")
+MAX_INLINE = 262_144
+"""Characters that are cleaned on the event loop: a millisecond."""
 MAX_SIZE = 32_768
 """Bytes of JSON of what the model reads of one result, however few tokens it has: with its steps and memory
 writes its event stays below 64 kB."""
@@ -67,18 +72,24 @@ async def model_tool_result(
         turn.deps.artifact_store, origin, tool, output.note, MAX_SIZE - FILE_SIZE * len(output.files)
     )
     result.add(preface)
-    text = clean_text(str(output.content))
+    text = await _beside_the_loop(clean_text, str(output.content))
     short = len(text) <= MAX_SIZE and (
         output.bounded or estimate_tokens(text) <= turn.settings.artifact_tokens
     )
     only_files = not text and len(output.files) > 0
     if not only_files and not (short and result.add(_as_it_is(output, text))):
-        await result.keep(text_content(text), _as_it_is(output, _ends_of(text)))
+        content = await _beside_the_loop(text_content, text)
+        await result.keep(content, _as_it_is(output, _ends_of(text)))
     for number, file in enumerate(output.files, 1):
         result.left += FILE_SIZE
         content = bytes_content(file.data, name=file.name, mime=file.mime)
         await result.keep(content, f"[File {number}: {len(file.data)} bytes that are no text]")
     return ModelToolResult("\n".join(result.texts), result.kept, result.warnings)
+
+
+async def _beside_the_loop(work: Callable[[str], T], text: str) -> T:
+    """Its result; of a long text in a thread, as others wait for the event loop."""
+    return work(text) if len(text) <= MAX_INLINE else await asyncio.to_thread(work, text)
 
 
 class _Result:

@@ -55,6 +55,7 @@ async def read_matches(chunks: ContentChunks, selector: LineSearch, most_tokens:
     shown, following = 0, None
     ends = [each.line for each in scan.found[1:]] + [last + 1]
     for match, end in zip(scan.found, ends, strict=False):
+        await asyncio.sleep(0)  # what is read lies in memory mostly, and others wait meanwhile
         seen = rows[-1].line if rows else first - 1
         around = await _around(
             chunks,
