@@ -21,9 +21,9 @@ BROAD = {"Exception", "BaseException"}
 OF_EACH_SUBJECT = {"base", "rows", "statements", "store"}
 """Names of files that a package has for its contract, and a folder of storage for its subject."""
 BUDGETS: Mapping[str, int] = {
-    "auth": 1260,
-    "": 1120,
-    "adapters": 8045,
+    "auth": 1240,
+    "": 1130,
+    "adapters": 8050,
     "api": 4510,
     "artifacts": 2590,
     "cli": 5980,
@@ -31,23 +31,23 @@ BUDGETS: Mapping[str, int] = {
     "demo": 2320,
     "encryption": 160,
     "events": 570,
-    "files": 180,
+    "files": 190,
     "history": 3360,
-    "http": 1610,
+    "http": 1620,
     "lifespan": 600,
     "memory": 6630,
     "model": 1850,
     "prompt": 590,
     "schedules": 380,
-    "service": 5850,
+    "service": 5870,
     "session_pages": 520,
-    "settings": 950,
+    "settings": 960,
     "skills": 1080,
-    "storage": 18_781,
+    "storage": 18_800,
     "telemetry": 4600,
     "tools": 3470,
-    "turn": 3010,
-    "wiring": 1050,
+    "turn": 3020,
+    "wiring": 1060,
 }
 """Lines of code that each package of `gateway` may have, without blank lines, comments and docstrings; "" are
 the modules beside the packages. A budget is raised on purpose, in a commit that says what for, and

@@ -39,6 +39,10 @@ UPLOAD_FIRST = (
 )
 
 
+MAX_CREDIT = 4
+"""Times `body_timeout` that a body may pause for what came faster before."""
+
+
 class ApiRequest(Request):
     """What every handler is given. What it reads raises errors.InvalidRequest when it is of another form."""
 
@@ -248,12 +252,12 @@ class ApiRequest(Request):
             yield chunk
 
     async def _receive_body(self) -> AsyncGenerator[bytes]:
-        """The body as it comes in. All waits for it together last at most `body_timeout` seconds, and one
-        more for each `body_min_rate` bytes that came: who sends a byte now and then must not keep the place
-        of others.
+        """The body as it comes in. It may fall behind `body_min_rate` bytes a second by at most `body_timeout`
+        seconds, and by MAX_CREDIT times as much where more came before: who sends a byte now and then, or
+        much at first and then little, must not keep the place of others.
 
         Raises:
-            BodyTooSlow: they last longer, or nothing comes for `send_timeout` seconds.
+            BodyTooSlow: it falls behind further, or nothing comes for `send_timeout` seconds.
             ClientLeft: the connection was closed before the body was whole.
         """
         left, silence = self.settings.body_timeout, self.settings.send_timeout
@@ -272,5 +276,6 @@ class ApiRequest(Request):
                     raise ClientLeft("The connection was closed before the body was whole.")
                 chunk, goes_on = message.get("body", b""), message.get("more_body", False)
                 left += len(chunk) / self.settings.body_min_rate - (monotonic() - asked)
+                left = min(left, MAX_CREDIT * self.settings.body_timeout)
             if chunk:
                 yield chunk
