@@ -252,7 +252,7 @@ class ApiRequest(Request):
             yield chunk
 
     async def _receive_body(self) -> AsyncGenerator[bytes]:
-        """The body as it comes in. It may fall behind `body_min_rate` bytes a second by at most `body_timeout`
+        """The body as it comes in. It may fall behind `body_min_rate` bytes a second by `body_timeout`
         seconds, and by MAX_CREDIT times as much where more came before: who sends a byte now and then, or
         much at first and then little, must not keep the place of others.
 

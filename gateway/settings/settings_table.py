@@ -473,8 +473,8 @@ class Settings(BaseSettings):
     body_timeout: float = Field(
         30,
         gt=0,
-        description="Seconds by which a body may fall behind body_min_rate bytes a second; four times as many "
-        "where it was faster before.",
+        description="Seconds by which a body may fall behind body_min_rate bytes a second; four times as "
+        "many where it was faster before.",
     )
     body_min_rate: int = Field(16_384, ge=1, description="Bytes a second.")
     max_turns_in_flight: int = Field(1000, ge=1, description="Turns running at the same time.")
