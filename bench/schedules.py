@@ -113,7 +113,14 @@ async def measured(settings: Settings, share: int) -> Sequence[Figure]:
             in_flight, events = InFlight(deps), SessionEvents(storage.log)
             limits = UserLimits(settings, storage.limits)
             worker = ScheduleWorker(
-                deps, in_flight, storage.schedule_runs, events, delays, limits=limits, refusal=nothing_against
+                deps,
+                in_flight,
+                storage.schedule_runs,
+                events,
+                delays,
+                limits=limits,
+                refusal=nothing_against,
+                undelivered=lambda: None,
             )
             await model.prepare()
             cost_of(settings.model, Usage(input_tokens=1, output_tokens=1))  # loads the prices

@@ -157,9 +157,10 @@ def test_a_message_of_any_length_is_looked_at(piece: str) -> None:
     """Up to the most that a message may have, whatever it repeats; only so much of it counts, and the work
     is bounded."""
     message = piece * (900_000 // len(piece))
-    for kind, subject in (
+    wanted: tuple[tuple[ChangeKind, str], ...] = (
         ("remove", NUTS_EN),
         ("change", ADDRESS_EN + " → Lives at 3 Oak Road."),
         ("add", NUTS_EN),
-    ):
+    )
+    for kind, subject in wanted:
         assert not asks_for(change(kind, subject), said(message, "walnuts " * 1000))
