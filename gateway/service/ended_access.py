@@ -27,6 +27,8 @@ from gateway.storage.turns import TurnRow
 
 LOOK_EVERY = 0.7
 """Seconds between two looks for what has expired."""
+WITHOUT_ACCOUNTS = 60.0
+"""The same, where nobody comes with a key: one of before may still expire."""
 USED_EVERY = 4
 """With one of so many looks also for what is still used."""
 GATEWAY = "gateway:access"
@@ -71,7 +73,7 @@ class AccessEnding:
             except StorageError as error:
                 log.warning("access_not_ended", code=error.code, error=str(error))
             looks += 1
-            await asyncio.sleep(LOOK_EVERY)
+            await asyncio.sleep(LOOK_EVERY if self.standing.has_accounts else WITHOUT_ACCOUNTS)
 
     async def _end(self, access: Overdue, by: str, heir: str | None = None) -> None:
         if access.is_unlisted:

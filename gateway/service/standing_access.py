@@ -25,6 +25,8 @@ class StandingAccess:
         self._projects = projects
         self.static = StaticKeys.of(settings).names
         """The keys of the settings."""
+        self.has_accounts = settings.has_accounts
+        """Whether anybody comes with a key, a token or a sign-in."""
         self.since = now_ms()
         """What was made with another key of the settings before that, was made with one that is gone; later
         it may be one that a replica with newer settings knows."""

@@ -54,7 +54,8 @@ def with_nul() -> Iterator[tuple[str, Case, dict[str, Any]]]:
 @on_both_engines
 async def test_no_text_with_a_nul_is_a_failure_of_the_server(guarded: Client) -> None:
     """Of every route, whether the text is in the path, the query or the body: what is refused is the client's
-    doing, and nobody is told to try it again."""
+    doing, and nobody is told to try it again. Client instructions are cleaned of it, as of all that cannot be
+    seen."""
     wrong = dict[str, tuple[int, str]]()
     asked = 0
     for name, case, request in with_nul():
@@ -63,7 +64,7 @@ async def test_no_text_with_a_nul_is_a_failure_of_the_server(guarded: Client) ->
         asked += 1
         if answer.status_code >= 500 or '"retryable":true' in answer.text:
             wrong[name] = (answer.status_code, answer.text[:200])
-        elif case.route.path.startswith("/api/") and answer.is_success:
+        elif case.route.path.startswith("/api/") and answer.is_success and not name.endswith(" instructions"):
             wrong[name] = (answer.status_code, "taken")
     assert wrong == {}
     assert asked > 150
