@@ -196,8 +196,8 @@ async def test_an_upload_that_stalls_ends(settings: Settings) -> None:
 
 
 async def test_only_so_many_uploads_of_one_user_run_at_a_time(settings: Settings) -> None:
-    """One more is 429 with Retry-After. When they are over, their places are free. (What bounds the uploads of
-    all users together is their bytes: tests/service/test_upload_buffer.py.)"""
+    """One more is 429 with Retry-After. When they are over, their places are free. (What bounds the uploads
+    of all users together is their bytes: tests/service/test_upload_buffer.py.)"""
     async with gateway_of(settings, 1) as client:
         async with uploading(client, [key_of(0)] * MAX_PER_USER):
             answer = await client.http.post("/api/artifacts", content=b"x", headers=RAW | key_of(0))
