@@ -292,6 +292,7 @@ class Timed:
 
     def __init__(self, model: Model) -> None:
         self._model = model
+        self.facts = model.facts
         self.seconds = 0.0
 
     @asynccontextmanager

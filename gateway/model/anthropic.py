@@ -18,6 +18,7 @@ from gateway.errors import ModelError, SettingsError
 from gateway.model.base import Chunk, ModelRequest, Take
 from gateway.model.bounds import Bounds
 from gateway.model.credentials import Credential, Credentials, named
+from gateway.model.endpoint_facts import EndpointFacts
 from gateway.model.endpoint_profile import EndpointProfile, Way, refuses_key
 from gateway.model.message_stream import MessageStream
 from gateway.model.request_body import counted_body, in_way, streamed_body
@@ -80,6 +81,7 @@ class AnthropicModel:
         self._wire, self._prepared = Wire(connect_timeout, proxy), {}
         self._own, self._base_url, self._credentials = Credential(api_key or None), base_url, credentials
         self._requests: asyncio.Task[SdkRequests] | None = None
+        self.facts = EndpointFacts()
         self._endpoint = EndpointProfile(
             api_version, key_header, has_key=bool(api_key or credentials), adapted=adapted
         )

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol
 
 from gateway.messages import Block, Message, ToolSpec, Usage
+from gateway.model.endpoint_facts import EndpointFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +84,10 @@ class Model(Protocol):
     stream) is raised as `errors.ModelError`, on entering or while iterating, and nothing else is raised
     except `asyncio.CancelledError`. Leaving the context closes the upstream request at once, also when
     cancelled. A delta may be offered to `take` first, in its order; what that raises comes out of the
-    iteration.
+    iteration. `facts` is what is known of the endpoint.
     """
+
+    facts: EndpointFacts
 
     def stream(
         self, request: ModelRequest, take: Take | None = None

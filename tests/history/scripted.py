@@ -9,6 +9,7 @@ import orjson
 
 from gateway.messages import Block, Message, Usage, text_block, tool_result_block
 from gateway.model.base import Answer, Chunk, ModelRequest, Started, Take
+from gateway.model.endpoint_facts import EndpointFacts
 from gateway.storage.messages import StoredMessage
 
 USAGE = Usage(input_tokens=100, output_tokens=10)
@@ -47,6 +48,7 @@ class ScriptedModel:
         self.script: list[Scripted] = list(script) or [summary()]
         self.requests: list[ModelRequest] = []
         self.counted = 0
+        self.facts = EndpointFacts()
         self._counts = list(counts)
 
     @asynccontextmanager

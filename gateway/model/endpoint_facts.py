@@ -1,0 +1,38 @@
+"""What an endpoint says of itself and of its models, as far as it has been asked. Pure: no I/O.
+
+Whoever asks it fills this in; what nobody has said is None, and settings win over all of it.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFacts:
+    """What is known of one model: tokens that it reads (with what it writes), the most tokens that it writes,
+    whether it looks at images and PDFs, whether it calls tools, and the ways it takes to think
+    ("enabled", "adaptive")."""
+
+    context_window: int | None = None
+    max_output: int | None = None
+    images: bool | None = None
+    pdfs: bool | None = None
+    tools: bool | None = None
+    thinking: frozenset[str] | None = None
+
+
+NOTHING = ModelFacts()
+
+
+class EndpointFacts:
+    """The knowledge about one endpoint: `kind` is the server behind it ("anthropic", "llama.cpp", "vllm",
+    "ollama", …), `slots` how many requests it answers at once, `listed` the models that it lists."""
+
+    def __init__(self) -> None:
+        self.kind: str | None = None
+        self.slots: int | None = None
+        self.listed: tuple[str, ...] = ()
+        self.models: dict[str, ModelFacts] = {}
+
+    def of(self, model: str) -> ModelFacts:
+        """What is known of that model."""
+        return self.models.get(model, NOTHING)
