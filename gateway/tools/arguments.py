@@ -67,6 +67,8 @@ async def check_arguments(tool: Tool, arguments: dict[str, Any]) -> None:
         problem = await _checked_apart(tool, schema, arguments)
     except RecursionError:
         raise BadArguments(f"The arguments of {tool.spec.name} are nested too deeply.") from None
+    except (OverflowError, ValueError):  # Python computes with no float, and writes no number, of that size
+        raise BadArguments(f"The arguments of {tool.spec.name} have a number that is too large.") from None
     if problem is not None:
         where, message = problem
         raise BadArguments(

@@ -156,3 +156,14 @@ async def test_a_schema_of_too_many_objects_is_refused_when_it_comes() -> None:
     tools = [ToolSpec(f"t{number}", "", {"type": "object", "allOf": [{}] * 1500}) for number in range(3)]
     with pytest.raises(ValueError, match="t2 cannot be used: the schemas of all tools have more than 4000"):
         usable_tools(tools)
+
+
+@pytest.mark.parametrize(
+    "schema", [{"multipleOf": 0.1}, {"multipleOf": 3}, {"maximum": 5}, {"enum": [1.0]}, {"type": "string"}]
+)
+@pytest.mark.parametrize("number", [10**400, 10**5000, -(10**5000)], ids=["1e400", "1e5000", "-1e5000"])
+async def test_a_number_that_python_cannot_compute_with_is_a_wrong_argument(
+    schema: dict[str, Any], number: int
+) -> None:
+    """Or a right one, where the schema takes it: never another failure."""
+    await _answered(_tool(schema), number)
