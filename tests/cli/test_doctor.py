@@ -2,10 +2,13 @@
 
 import asyncio
 import re
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from gateway.cli.file_checks import check_files
 from gateway.cli.findings import Finding
 from gateway.cli.machine_checks import check_documents, check_embeddings, check_model, check_storage
 from gateway.cli.stream_check import Arrival, judge
@@ -117,6 +120,21 @@ def test_a_folder_that_cannot_hold_a_database_is_found(tmp_path: Path) -> None:
 
     assert [finding.state for finding in found] == ["bad"]
     assert str(tmp_path / "file") in found[0].text
+
+
+def test_a_database_that_cannot_be_opened_is_not_called_damaged(tmp_path: Path) -> None:
+    """As on a disk that is mounted read-only, where SQLite cannot make its index of the log."""
+    settings = load_settings(data_dir=tmp_path)
+    with closing(sqlite3.connect(settings.database_path)) as database:
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("CREATE TABLE one (id)")
+    settings.database_path.with_name(f"{settings.database_path.name}-shm").mkdir()
+
+    found = check_files(settings)[0]
+
+    assert found.state == "bad"
+    assert f"{settings.database_path} cannot be checked here (unable to open database file)" in found.text
+    assert "damaged" not in found.text
 
 
 def test_a_memory_that_is_off_is_not_looked_at(tmp_path: Path) -> None:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
+from gateway.errors import StorageError
+from gateway.storage.sqlite_files.failures import is_damage
 from gateway.storage.sqlite_files.file_watch import check_before_opening
 
 MAX_PROBLEMS = 5
@@ -22,7 +24,8 @@ def problems_of(path: Path, *, immutable: bool = False) -> Sequence[str]:
     nothing beside it.
 
     Raises:
-        StorageError: the log beside it is another file's.
+        StorageError: the log beside it is another file's, or it cannot be opened here: its disk is read-only,
+            say.
     """
     if not immutable:
         check_before_opening(path)
@@ -35,5 +38,7 @@ def problems_of(path: Path, *, immutable: bool = False) -> Sequence[str]:
     except sqlite3.Error as error:
         if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_INTERRUPT:
             return [f"the check did not end within {CHECK_TIMEOUT:g} seconds"]
+        if not is_damage(error):
+            raise StorageError(f"{path} cannot be checked here ({error}).") from None
         return [str(error)]
     return [] if found == ["ok"] else [" ".join(each.split()) for each in found]
