@@ -2,7 +2,8 @@
 // gets the focus; `autoFocus` is too early, as a dialog that is not open yet takes none.
 
 import { X } from "lucide-react";
-import { type ReactNode, useEffect, useId, useRef } from "react";
+import { type ReactNode, useId, useLayoutEffect, useRef } from "react";
+import { createPortal } from "react-dom";
 
 import { useWords } from "./state";
 import { words as table } from "./frame-words";
@@ -19,13 +20,14 @@ export function Dialog({ title, onClose, className, children }: Props) {
   const words = useWords(table);
   const dialog = useRef<HTMLDialogElement>(null);
   const heading = useId();
-  useEffect(() => {
+  // Not an effect that runs later: by then it is out of the document, and closing it gives no focus back.
+  useLayoutEffect(() => {
     const shown = dialog.current;
     shown?.showModal();
     shown?.querySelector<HTMLElement>("[data-first]")?.focus();
     return () => shown?.close();
   }, []);
-  return (
+  return createPortal(
     <dialog
       ref={dialog} className={className} aria-labelledby={heading}
       onCancel={(event) => {
@@ -43,6 +45,7 @@ export function Dialog({ title, onClose, className, children }: Props) {
         )}
         {children}
       </div>
-    </dialog>
+    </dialog>,
+    document.body, // where it stands nothing but its own styles reaches it
   );
 }

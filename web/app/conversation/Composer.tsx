@@ -4,7 +4,7 @@ import { ArrowUp, Paperclip, Square } from "lucide-react";
 import { type ClipboardEvent, type KeyboardEvent, useEffect, useLayoutEffect, useRef, useState } from "react";
 
 import { client, go } from "../state";
-import { isComposing } from "./composing";
+import { enterIsNewLine, sends } from "./composing";
 import { attach, isReady, MAX_FILES, take, useDraft, write } from "./drafts";
 import { useSpeech } from "./speech";
 import { useOpenTurnId } from "./running";
@@ -46,7 +46,7 @@ export function Composer({ session, onSent }: Props) {
   useEscape(openTurn !== undefined, box, () => void stop());
 
   const press = (event: KeyboardEvent) => {
-    if (event.key !== "Enter" || event.shiftKey || isComposing(event)) return;
+    if (!sends(event)) return;
     event.preventDefault();
     submit(event.ctrlKey || event.metaKey ? "interrupt" : "queue");
   };
@@ -86,7 +86,7 @@ export function Composer({ session, onSent }: Props) {
           target.value = ""; // the same file can be chosen again
           box.current?.focus();
         }} />
-        <textarea ref={box} id="input" rows={1} dir="auto" autoComplete="off" enterKeyHint="send" aria-label={words.message} placeholder={words.placeholder}
+        <textarea ref={box} id="input" rows={1} dir="auto" autoComplete="off" enterKeyHint={enterIsNewLine() ? "enter" : "send"} aria-label={words.message} placeholder={words.placeholder}
           value={draft.text} onChange={(event) => write(session, event.target.value)} onKeyDown={press} onPaste={paste} />
         {openTurn !== undefined && (
           <button type="button" id="stop" className="round stop" disabled={stopping === openTurn} title={words.stop}

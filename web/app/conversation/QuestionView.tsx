@@ -11,7 +11,7 @@ import { useStore } from "../store";
 import { ActionButton, Trouble } from "./ActionButton";
 import { AttachedFiles } from "./AttachedFiles";
 import { type QuestionEdit, setQuestionEdit, useQuestionEdit } from "./question-edits";
-import { isComposing } from "./composing";
+import { isComposing, sends } from "./composing";
 import { useMember } from "./members";
 import { CopyButton } from "../CopyButton";
 import { useSpeech } from "./speech";
@@ -115,7 +115,7 @@ function ChangeForm({ session, turn, change }: Props & { readonly change: Questi
           if (event.key === "Escape") {
             event.preventDefault();
             close();
-          } else if (event.key === "Enter" && !event.shiftKey) submit();
+          } else if (sends(event)) submit();
         }} />
       <button type="submit" className="primary" disabled={text.trim() === ""}>{words.askChanged}</button>
       <button type="button" className="small" onClick={close}>{words.cancel}</button>

@@ -65,7 +65,7 @@ export function bringBack(chat: string | null, text: string, files: readonly Att
 }
 
 // A new chat has an id now: what is written belongs to it.
-export function rename(from: string | null, to: string): void {
+export function rename(from: string | null, to: string | null): void {
   const draft = draftOf(from);
   if (draft === EMPTY) return;
   drafts.set({ [keyOf(to)]: draft, [keyOf(from)]: EMPTY });

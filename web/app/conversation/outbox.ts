@@ -98,6 +98,7 @@ async function deliver(id: string): Promise<void> {
     waits.delete(id);
     if (turn.status === "done") drop(id);
     else update(id, { state: "sent", turn: turn.turn_id });
+    madeFor.delete(session);
     settle();
   } catch (error) {
     fail(id, error);
@@ -106,19 +107,32 @@ async function deliver(id: string): Promise<void> {
   }
 }
 
-// The session of a new chat. Its id follows from the message's, so that a repetition finds the same one.
+// The session of a new chat. Its name follows from the message's id, so that a repetition finds the same one; under
+// which id it is stored is the server's to say.
 async function makeSession({ id }: Message): Promise<string> {
-  const session = `s_${id}`;
-  try {
-    await client.createSession({ id: session });
-  } catch (error) {
-    if (!(error instanceof Refused && error.status === 409)) throw error;
-  }
+  const name = `s_${id}`;
+  const isThere = (error: unknown) => error instanceof Refused && error.status === 409;
+  const { id: session } = await client.createSession({ id: name }).catch((error: unknown) => {
+    if (isThere(error)) return client.session(name);
+    throw error;
+  });
+  madeFor.set(session, id);
   const others = outbox.get().messages.map((each) => each.session === null ? { ...each, session } : each);
   outbox.set({ messages: others });
   rename(null, session);
   if (app.get().place.session === null && app.get().place.page === null) go({ session }, { replace: true });
   return session;
+}
+
+const madeFor = new Map<string, string>(); // sessions without a turn yet, by the message that each was made for
+
+// A chat whose first message was refused never began.
+async function takeSessionBack(session: string): Promise<void> {
+  madeFor.delete(session);
+  await client.deleteSession(session).catch(() => undefined);
+  outbox.set({ messages: outbox.get().messages.map((each) => each.session === session ? { ...each, session: null } : each) });
+  rename(session, null);
+  if (app.get().place.session === session) go({ session: null }, { replace: true });
 }
 
 function fail(id: string, error: unknown): void {
@@ -128,6 +142,7 @@ function fail(id: string, error: unknown): void {
   if (lost) markGone(lost.ref);
   if (lost || !mayHelp(error)) {
     update(id, { state: "refused", error });
+    if (message.session !== null && madeFor.get(message.session) === id) void takeSessionBack(message.session);
     return;
   }
   update(id, { state: "unsent", error });
