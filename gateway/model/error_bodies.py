@@ -28,6 +28,7 @@ _CODES = ("code", "status_code", "error_code", "errorCode", "statusCode", "statu
 _PAGE = re.compile(r"<(!doctype|html|head|body|title|\?xml)\b", re.IGNORECASE)
 _TITLE = re.compile(r"<title\b[^>]*>([^<]*)", re.IGNORECASE)
 _UNREAD = re.compile(r"<(script|style)\b.*?(</\1\s*>|\Z)|<!--.*?(-->|\Z)", re.IGNORECASE | re.DOTALL)
+_JOINTS = " \t\r\n:=-\"'"
 _TAG = re.compile(r"<[^<>]*(>|\Z)")
 
 
@@ -125,7 +126,7 @@ def _in_text(text: str, depth: int) -> ErrorWords:
             return ErrorWords(words=text)
         found = _read(inner, depth + 1)
         if found.words:
-            before = re.sub(r"[\s:=-]*\b[bB]?['\"]?$", "", text[:at])
+            before = text[:at].rstrip(_JOINTS).removesuffix(" b").rstrip(_JOINTS)
             return found._replace(words=f"{before}: {found.words}" if before else found.words)
     return ErrorWords(words=text)
 

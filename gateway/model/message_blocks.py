@@ -5,6 +5,8 @@ what comes for the others is shown when the blocks before them have ended. So th
 to the text of its blocks, which stay in the order in which they began.
 """
 
+from collections import Counter
+
 from gateway.errors import TooManyToolCalls
 from gateway.ids import new_tool_call_id
 from gateway.messages import Block
@@ -28,8 +30,8 @@ stream."""
 
 class MessageBlocks:
     """`chunks` are the deltas that are to be taken, `current` the block that text came for last,
-    `bad_inputs` what is wrong with the arguments of calls that have ended, by id. What is kept is counted, and
-    `check_size` refuses what is over its bound.
+    `bad_inputs` what is wrong with the arguments of calls that have ended, by id. What is kept is counted,
+    and `check_size` refuses what is over its bound.
 
     Raises:
         ModelError: a block cannot be, or is too much.
@@ -87,7 +89,8 @@ class MessageBlocks:
         if call_id in self._tool_ids:
             raise protocol_failure(f"two tool calls with one id, {call_id:.40}")
         if len(self._tool_ids) == self._bounds.tool_calls:
-            raise TooManyToolCalls(self._bounds.tool_calls)
+            called = Counter(block.start["name"] for block in self._all if block.type == "tool_use")
+            raise TooManyToolCalls(self._bounds.tool_calls, *called.most_common(1)[0])
         self._tool_ids.add(call_id)
         return {**start, "id": call_id}
 

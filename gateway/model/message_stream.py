@@ -24,7 +24,16 @@ from gateway.model.usage import ReportedUsage
 
 _TEXT_DELTAS = {"text_delta": "text", "thinking_delta": "thinking"}
 """The block type, and the field with the text, of a delta that is shown."""
-_CUT = frozenset({"max_tokens", "length", "model_context_window_exceeded"})
+_MEANS = {
+    "content_filter": "refusal",
+    "function_call": "tool_use",
+    "length": "max_tokens",
+    "sensitive": "refusal",
+    "stop": "end_turn",
+    "tool_calls": "tool_use",
+}
+"""Stop reasons of OpenAI's API and of Zhipu's, which servers that translate it leave as they are."""
+_CUT = frozenset({"max_tokens", "model_context_window_exceeded"})
 """Stop reasons that may cut the last block short."""
 
 
@@ -123,7 +132,7 @@ class MessageStream:
                 event = {"type": "content_block_start", "index": index, "content_block": block}
                 self._on_block_start(event, 0)
                 self._blocks.end_at(index)
-            self._stop_reason = text_or_none(message.get("stop_reason"))
+            self._on_message_delta({"type": "message_delta", "delta": message})
             self._on_stop()
         except ModelError as failure:
             self.failure = failure.with_traceback(None)
@@ -149,7 +158,7 @@ class MessageStream:
         stop_reason = text_or_none(delta.get("stop_reason")) if isinstance(delta, dict) else None
         if stop_reason is not None:
             self.progress = self.progress or not self._is_told
-            self._stop_reason, self._is_told = stop_reason, True
+            self._stop_reason, self._is_told = _MEANS.get(stop_reason, stop_reason), True
         self._usage.take(event)
 
     def _on_stop(self) -> None:

@@ -229,7 +229,8 @@ def _kind_of_403(error: ErrorWords, kind: Kind | None, by_words: Kind | None) ->
         return FORBIDDEN
     if by_words is not None or kind in (QUOTA, RATE_LIMITED, OVERLOADED):
         return by_words or kind or FORBIDDEN
-    is_of_key = kind is AUTH or not error.words or NAMES_ACCESS.search(error.words)
+    says_something = any(char.isalpha() for char in error.words)
+    is_of_key = kind is AUTH or not says_something or NAMES_ACCESS.search(error.words)
     return AUTH if is_of_key else FORBIDDEN
 
 
