@@ -84,17 +84,18 @@ class MessageStream:
         return chunks
 
     def _take(self, data: bytes) -> None:
+        is_error = type(data) is ErrorData
         try:
-            event = parse_event(data)
+            event = parse_event(bytes(data))
         except ValueError:
             if data.strip() == DONE:
                 if self._is_told:
                     self._on_stop()
                 return
-            if type(data) is ErrorData or not data.lstrip().startswith((b"{", b"[")):
+            if is_error or not data.lstrip().startswith((b"{", b"[")):
                 raise failure_of_event(data.decode(errors="replace")) from None
             raise protocol_failure("an event is not valid JSON") from None
-        if type(data) is ErrorData or isinstance(event, str):
+        if is_error or isinstance(event, str):
             raise failure_of_event(event)
         if type(event) is not dict:
             raise protocol_failure("an event is not a JSON object")

@@ -9,7 +9,7 @@ from gateway.errors import ModelError
 from gateway.model.base import Chunk, Delta, Take
 from gateway.model.credentials import Credential, named
 from gateway.model.message_stream import MessageStream
-from gateway.model.sse import DONE, SseParser
+from gateway.model.sse import DONE, ErrorData, SseParser
 from gateway.model.strict_json import is_json
 from gateway.model.upstream_failures import (
     decoded_body,
@@ -153,7 +153,8 @@ class _Reading:
         message, response = self._message, self._response
         if self._watchdog.expired:
             raise _broken_off(message, self._watchdog)
-        chunks = message.feed([data for data in self._parser.rest() if is_json(data)])
+        rest = self._parser.rest()
+        chunks = message.feed([data for data in rest if type(data) is ErrorData or is_json(data)])
         if not message.finished and message.failure is None:
             chunks += message.feed([DONE])
         if message.finished or message.failure is not None:
