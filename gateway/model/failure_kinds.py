@@ -115,8 +115,8 @@ UNSUPPORTED = re.compile(
 )
 """The words of a server that will never do what it was asked, also where it reports a failure of its own."""
 NAMES_ACCESS = re.compile(
-    r"\bkey\b|token|auth|credential|permission|access|forbidden|denied|sign in|log ?in|密钥|密鑰|令牌|认证|認證|鉴权"
-    r"|权限|權限",
+    r"\bkey\b|token|auth|credential|permission|access|forbidden|denied|sign in|log ?in|密钥|密鑰|令牌|认证"
+    r"|認證|鉴权|权限|權限",
     re.IGNORECASE,
 )
 _ADDRESS = re.compile(r"https?://\S+")

@@ -121,8 +121,12 @@ def _cut_short(turn: TurnContext, asked: int) -> Ending:
     read = usage.total - usage.output_tokens
     window = turn.deps.model.facts.of(turn.row.model).context_window or turn.settings.context_window
     written = f"it wrote {usage.output_tokens} of at most {asked} tokens after {read} that it had read"
-    if usage.total < (window * CLEARLY_LESS if window is not None else SMALLEST_WINDOW):
-        why = f"The model's endpoint ended the answer at a limit of its own: {written}."
-        return ended_with_warning("completed", MAX_TOKENS, why)
-    full = "is most likely full" if window is None else f"of {window} tokens is full"
-    return ended_with_warning("completed", WINDOW_FULL, f"The model's context {full}: {written}.")
+    if window is not None and usage.total >= window * CLEARLY_LESS:
+        why = f"The model's context of {window} tokens is full: {written}."
+        return ended_with_warning("completed", WINDOW_FULL, why)
+    if window is None and usage.total >= SMALLEST_WINDOW:
+        return ended_with_warning(
+            "completed", MAX_TOKENS, f"The model's context is most likely full: {written}."
+        )
+    why = f"The model's endpoint ended the answer at a limit of its own: {written}."
+    return ended_with_warning("completed", MAX_TOKENS, why)

@@ -249,7 +249,7 @@ async def test_a_message_that_is_cut_in_its_calls_shows_what_there_was(tmp_path:
             4259,
             859,
             None,
-            "model_context_window_exceeded: The model's context is most likely full: it wrote 859",
+            "max_tokens: The model's context is most likely full: it wrote 859",
         ),
         (100, 4096, 200_000, "max_tokens: The model's endpoint ended the answer at a limit of its own"),
         (100, 10, None, "max_tokens: The model's endpoint ended the answer at a limit of its own"),
