@@ -7,6 +7,7 @@ CODES = {
     "upstream_rate_limited": "The model's endpoint limits the rate of requests or tokens.",
     "upstream_timeout": "The model's endpoint could not be reached in time, or fell silent.",
     "upstream_auth": "The model's endpoint refused the key; the message says whose it was.",
+    "upstream_quota": "The account at the model's endpoint has no quota or credit left.",
     "provider_key_missing": "Users bring their own keys here, and this one has none.",
     "decryption_failed": "What is stored does not open: its encryption key is missing, or it was changed.",
     "upstream_error": "The model's endpoint failed or refused the request.",

@@ -315,12 +315,14 @@ class ModelError(GatewayError):
 
 
 class TooManyToolCalls(ModelError):
-    """One message calls more than `most` tools: the turn ends as limit_reached."""
+    """One message calls more than `most` tools: the turn ends as limit_reached. `name` is the tool that it
+    called most often, as far as it was read, and `times` how often that was."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, name: str | None = None, times: int = 0) -> None:
+        often = f" {times} of the calls were of {name}." if name is not None else ""
         super().__init__(
             f"One message of the model called more than {most} tools (GATEWAY_MAX_TOOL_CALLS): the turn ends "
-            "without running them.",
+            f"without running them.{often}",
             code="max_tool_calls",
             retryable=False,
         )

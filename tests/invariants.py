@@ -23,7 +23,7 @@ Body = dict[str, Any]
 
 BESIDE_TURNS = {"compression", "memory", "title"}
 """Types of events that may belong to an operation on a session in place of a turn."""
-RUNS_TOOLS = {"tool_use", "end_turn"}
+NEVER_RUNS = {None, "max_tokens", "model_context_window_exceeded", "refusal", "pause_turn"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +175,7 @@ def attempts_of(events: Sequence[Body]) -> tuple[list[Attempt], list[str]]:
                         f"event {event['seq']} supersedes attempt {data['attempt']} of {last.number}"
                     )
         elif kind == "tool_call":
-            if last is None or last.fate != "won" or last.stop_reason not in RUNS_TOOLS:
+            if last is None or last.fate != "won" or last.stop_reason in NEVER_RUNS:
                 wrong.append(f"event {event['seq']} calls a tool before its message is complete")
             else:
                 last.calls.append(event)

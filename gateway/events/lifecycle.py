@@ -16,6 +16,7 @@ ErrorCode = Literal[
     "upstream_rate_limited",
     "upstream_timeout",
     "upstream_auth",
+    "upstream_quota",
     "upstream_error",
     "upstream_truncated",
     "provider_key_missing",

@@ -225,6 +225,8 @@ class AnthropicModel:
         if path == _COUNT and upstream.status in {404, 405, 501}:
             return _NoSuchRoute()
         body_of_failure = decoded_body(body, upstream.charset)
+        if upstream.unread_coding is not None:
+            body_of_failure = f"its words are in the content-encoding {upstream.unread_coding:.40}"
         failure = failure_of_status(upstream.status, upstream.headers, body_of_failure)
         return presentable(named(failure, credential), credential.key)
 

@@ -15,7 +15,8 @@ class ModelRequest:
     it is: the user `owner`, or (None) the gateway itself.
 
     `system` holds text blocks (with cache breakpoints already placed), `thinking_budget` is in tokens
-    (None: no thinking), `temperature` None leaves the endpoint's default.
+    (None: no thinking), `temperature` None leaves the endpoint's default. `may_call` False: the model shall
+    answer without calling the tools that it has.
     """
 
     model: str
@@ -27,6 +28,7 @@ class ModelRequest:
     temperature: float | None = None
     metadata: dict[str, str] = field(default_factory=dict[str, str])
     owner: str | None = None
+    may_call: bool = True
 
 
 KeyOwner = Literal["user", "tenant", "gateway"]

@@ -10,20 +10,26 @@ TEXT_OF = {"text": "text", "thinking": "thinking"}
 """The block types whose text is shown, and the field that holds it."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class OpenBlock:
-    """A block between its start and its stop. `fresh` is text that no delta carries yet, `shown` that
-    of all deltas in UTF-8, `delta_head` how an event with more of it usually begins (see text_deltas.py)."""
+    """A block between its start and its stop, and after that its `content` (None: nothing goes back).
 
-    index: int
+    `fresh` is text that no delta carries yet, `shown` all that left `fresh`, in UTF-8, `held` what of it has
+    to wait for the end of another block, `delta_head` how an event with more of it usually begins (see
+    text_deltas.py)."""
+
+    index: object
     type: str
     start: Block
+    is_open: bool = True
     delta_head: bytes | None = None
     fresh: list[str] = field(default_factory=list[str])
     shown: bytearray = field(default_factory=bytearray)
+    held: list[str] = field(default_factory=list[str])
     written: list[str] = field(default_factory=list[str])
     signature: list[str] = field(default_factory=list[str])
     citations: list[Any] = field(default_factory=list[Any])
+    content: Block | None = None
 
     def show(self, last: bool) -> str:
         """Takes what is fresh as the text of one delta. Half a surrogate pair at its end waits for the other

@@ -21,6 +21,8 @@ MAX_INFLATED = 16 * 1024 * 1024
 """Bytes that one read of a compressed body may become; the socket gives 256 kB at once."""
 
 _INFLATED = frozenset({"deflate", "gzip", "x-gzip"})
+_PLAIN = frozenset({"", "identity", "none", "utf-8", "utf8"})
+"""What servers name that have encoded nothing."""
 _CHARSET = re.compile(r"""charset\s*=\s*["']?([^\s"';]+)""", re.IGNORECASE)
 
 
@@ -40,7 +42,7 @@ class HttpResponse(asyncio.Protocol):
             "_inflater",
         ),
         *("_is_complete", "_keeps", "_parser", "_size", "_transport", "_waiter"),
-        *("has_ended", "headers", "on_data", "status"),
+        *("has_ended", "headers", "on_data", "status", "unread_coding"),
     )
 
     def __init__(self, connection: Connection) -> None:
@@ -53,6 +55,8 @@ class HttpResponse(asyncio.Protocol):
         self.on_data: Callable[[], None] | None = None
         """Is called whenever something came, also at the end, unless `read` is awaited."""
         self.has_ended = False
+        self.unread_coding: str | None = None
+        """The content-encoding of a body that cannot be read, and so is empty: no request asks for any."""
         self._connection: Connection | None = connection
         self._handler, self._transport = handler, transport
         self._parser = httptools.HttpResponseParser(self)
@@ -175,15 +179,19 @@ class HttpResponse(asyncio.Protocol):
             self.headers.clear()
             return
         self._has_head = True
-        if (coding := self.headers.get("content-encoding", "identity").lower()) != "identity":
-            if coding not in _INFLATED:
-                raise ValueError("an unknown content-encoding")
+        named = [each.strip() for each in self.headers.get("content-encoding", "").lower().split(",")]
+        codings = [each for each in named if each not in _PLAIN]
+        if len(codings) == 1 and codings[0] in _INFLATED:
             self._inflater = zlib.decompressobj(wbits=47)  # gzip or zlib, by its beginning
+        elif codings:
+            self.unread_coding = ", ".join(codings)
 
     def on_body(self, body: bytes) -> None:
         if self._is_complete:
             return  # of what came behind this response, which ends the connection
         self._head_size = 0
+        if self.unread_coding is not None:
+            return
         if self._inflater is not None:
             if self._inflater.eof:
                 raise ValueError("more than the compressed body")

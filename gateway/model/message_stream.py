@@ -1,106 +1,112 @@
-"""One streamed message, from event data to chunks: a strict reader of the Messages API's stream.
+"""One streamed message, from event data to chunks.
 
-Source: docs.claude.com "Streaming Messages". A stream that breaks the order of events is refused rather than
-guessed at; block, delta and event types that are not known pass.
+Source: docs.claude.com "Streaming Messages", and what servers of its API send that take it less strictly: a
+block is known by its index, as in the SDKs, so that several may be open side by side and be stopped in any
+order or not at all. Arguments of tools are never guessed at; event, delta and block types that are not known
+pass.
 """
 
 from collections.abc import Iterable
 from typing import Any
 
-from gateway.errors import ModelError, TooManyToolCalls
-from gateway.messages import Block
-from gateway.model.base import Answer, Chunk, Delta, KeyOwner, Started
+from gateway.errors import ModelError
+from gateway.model.base import Answer, Chunk, KeyOwner, Started
 from gateway.model.bounds import Bounds
-from gateway.model.content_block import (
-    TEXT_OF,
-    OpenBlock,
-    text_block_of,
-    thinking_block_of,
-    tool_block_of,
-    unknown_block_of,
-)
+from gateway.model.content_block import TEXT_OF, thinking_block_of
+from gateway.model.error_bodies import error_words
 from gateway.model.event_fields import cleaned, object_in, string_in, text_or_none
+from gateway.model.message_blocks import MessageBlocks, bytes_of
+from gateway.model.sse import DONE, ErrorData
 from gateway.model.strict_json import parse_event
-from gateway.model.text_deltas import delta_head, text_in
-from gateway.model.upstream_failures import failure_of_event, protocol_failure, too_large
+from gateway.model.text_deltas import text_in
+from gateway.model.upstream_failures import failure_in_event, failure_of_event, protocol_failure
 from gateway.model.usage import ReportedUsage
 
-MAX_DELTA = 16_384
-"""Characters of a delta, so that a write to the database, which others wait for, takes little of one
-stream."""
-
-_BLOCK_OF = {
-    "text_delta": "text",
-    "citations_delta": "text",
-    "thinking_delta": "thinking",
-    "signature_delta": "thinking",
+_TEXT_DELTAS = {"text_delta": "text", "thinking_delta": "thinking"}
+"""The block type, and the field with the text, of a delta that is shown."""
+_MEANS = {
+    "content_filter": "refusal",
+    "function_call": "tool_use",
+    "length": "max_tokens",
+    "sensitive": "refusal",
+    "stop": "end_turn",
+    "tool_calls": "tool_use",
 }
-"""The one block type that a delta type belongs to."""
+"""Stop reasons of OpenAI's API and of Zhipu's, which servers that translate it leave as they are."""
 _CUT = frozenset({"max_tokens", "model_context_window_exceeded"})
 """Stop reasons that may cut the last block short."""
 
 
 class MessageStream:
     """Reads the events of one stream. `started` is set by `message_start`, `finished` with the `Answer` (what
-    follows it is ignored). `failure` is set once something is wrong: the chunks returned so far are good,
-    nothing follows. `progress` is whether the last `feed` brought the message further: pings, empty deltas
-    and events of unknown types do not.
+    follows it is ignored): by `message_stop`, or by DONE, as the end of a stream that has told its stop
+    reason. `failure` is set once something is wrong: the chunks returned so far are good, nothing follows.
+    `notice` is what an event said that may have been an error, in case that the stream breaks off.
+    `progress` is whether the last `feed` brought the message further: pings, empty deltas and events of
+    unknown types do not.
 
     What is kept is bounded: beyond `bounds`, by at most what arrived together, the stream has failed."""
 
     def __init__(self, bounds: Bounds | None = None, key_of: KeyOwner | None = None) -> None:
         self._key_of: KeyOwner | None = key_of
         self.failure: ModelError | None = None
+        self.notice: ModelError | None = None
         self.started = self.finished = self.progress = False
-        self._bounds = bounds or Bounds()
-        self._size = self._arguments = 0
-        self._closing = False
+        self._is_told = False
         self._response_id: str | None = None
         self._model: str | None = None
         self._stop_reason: str | None = None
         self._usage = ReportedUsage()
-        self._block: OpenBlock | None = None
-        self._blocks = 0
-        self._content: list[Block] = []
-        self._tool_ids: set[str] = set()
-        self._bad_inputs: dict[str, str] = {}
-        self._unwritten_input: str | None = None
-        self._chunks: list[Chunk] = []
+        self._blocks = MessageBlocks(bounds or Bounds())
 
     def feed(self, events: Iterable[bytes]) -> list[Chunk]:
         """The chunks that `events`, the data that arrived together, make. Text of one block is one delta,
-        up to MAX_DELTA."""
+        up to MAX_DELTA of message_blocks.py."""
         self.progress = False
+        blocks = self._blocks
         try:
             for data in events:
                 if self.finished:
                     break
-                block = self._block
+                block = blocks.current
                 if block is not None and (text := text_in(data, block.delta_head)):
                     block.fresh.append(text)
                     self.progress = True
                 elif data:
                     self._take(data)
-            self._show_text()
-            self._check_size()
+            blocks.show_text()
+            blocks.check_size()
         except ModelError as failure:
-            self._show_text()
+            blocks.show_text()
+            blocks.show_held()
             self.failure = failure.with_traceback(None)  # which would hold this stream
-        chunks, self._chunks = self._chunks, []
+        chunks, blocks.chunks = blocks.chunks, []
         return chunks
 
     def _take(self, data: bytes) -> None:
+        is_error = type(data) is ErrorData
         try:
-            event = parse_event(data)
+            event = parse_event(bytes(data))
         except ValueError:
+            if data.strip() == DONE:
+                if self._is_told:
+                    self._on_stop()
+                return
+            if is_error or not data.lstrip().startswith((b"{", b"[")):
+                raise failure_of_event(data.decode(errors="replace")) from None
             raise protocol_failure("an event is not valid JSON") from None
+        if is_error or isinstance(event, str):
+            raise failure_of_event(event)
         if type(event) is not dict:
             raise protocol_failure("an event is not a JSON object")
+        self._take_event(event, len(data))
+
+    def _take_event(self, event: dict[str, Any], size: int) -> None:
         kind = event.get("type")
         if kind == "content_block_delta":
-            self._on_delta(event, len(data))
+            self._on_delta(event, size)
         elif kind == "content_block_start":
-            self._on_block_start(event, len(data))
+            self._on_block_start(event, size)
         elif kind == "content_block_stop":
             self._on_block_stop(event)
         elif kind == "message_start":
@@ -108,9 +114,31 @@ class MessageStream:
         elif kind == "message_delta":
             self._on_message_delta(event)
         elif kind == "message_stop":
+            self._expect_started(event)
             self._on_stop()
-        elif kind == "error" or (kind is None and "error" in event):
-            raise failure_of_event(event)
+        elif (failure := failure_in_event(event)) is not None:
+            raise failure
+        elif kind is None and self.notice is None and error_words(event).words:
+            self.notice = failure_of_event(event)
+
+    def feed_whole(self, message: dict[str, Any]) -> list[Chunk]:
+        """The chunks of a message that came whole, as an endpoint sends it that does not stream."""
+        head = {name: value for name, value in message.items() if name not in {"content", "stop_reason"}}
+        content = message.get("content")
+        if isinstance(content, str):
+            content = [{"type": "text", "text": content}]
+        try:
+            self._on_start({"type": "message_start", "message": head})
+            for index, block in enumerate(content if isinstance(content, list) else []):
+                event = {"type": "content_block_start", "index": index, "content_block": block}
+                self._on_block_start(event, 0)
+                self._blocks.end_at(index)
+            self._on_message_delta({"type": "message_delta", "delta": message})
+            self._on_stop()
+        except ModelError as failure:
+            self.failure = failure.with_traceback(None)
+        chunks, self._blocks.chunks = self._blocks.chunks, []
+        return chunks
 
     # The message
 
@@ -123,164 +151,122 @@ class MessageStream:
         self._model = text_or_none(message.get("model"))
         self._stop_reason = text_or_none(message.get("stop_reason"))
         self._usage.take(message)
-        self._chunks.append(Started(self._response_id, self._model, self._usage.now(), self._key_of))
+        self._blocks.chunks.append(Started(self._response_id, self._model, self._usage.now(), self._key_of))
 
     def _on_message_delta(self, event: dict[str, Any]) -> None:
-        self._expect_between_blocks("message_delta")
-        self.progress = self.progress or not self._closing
-        self._closing = True
-        delta = object_in(event, "delta")
-        self._stop_reason = text_or_none(delta.get("stop_reason")) or self._stop_reason
+        self._expect_started(event)
+        delta = event.get("delta")
+        stop_reason = text_or_none(delta.get("stop_reason")) if isinstance(delta, dict) else None
+        if stop_reason is not None:
+            self.progress = self.progress or not self._is_told
+            self._stop_reason, self._is_told = _MEANS.get(stop_reason, stop_reason), True
         self._usage.take(event)
 
     def _on_stop(self) -> None:
-        self._expect_between_blocks("message_stop")
-        self._check_size()
-        if self._stop_reason in _CUT and self._unwritten_input is not None:
-            self._bad_inputs[self._unwritten_input] = f"cut off ({self._stop_reason})"
+        self._blocks.end_all(self._stop_reason if self._stop_reason in _CUT else None)
+        self._blocks.check_size()
         self.finished = self.progress = True
-        self._chunks.append(
+        self._blocks.chunks.append(
             Answer(
-                content=self._content,
+                content=self._blocks.content,
                 stop_reason=self._stop_reason,
                 usage=self._usage.now(),
                 model=self._model,
                 response_id=self._response_id,
-                bad_inputs=self._bad_inputs,
+                bad_inputs=self._blocks.bad_inputs,
                 key_of=self._key_of,
             )
         )
 
-    def _expect_between_blocks(self, kind: str) -> None:
+    def _expect_started(self, event: dict[str, Any]) -> None:
         if not self.started:
-            raise protocol_failure(f"{kind} before message_start")
-        if self._block is not None:
-            raise protocol_failure(f"{kind} inside a content block")
+            raise protocol_failure(f"{event['type']} before message_start")
 
     # Blocks
 
     def _on_block_start(self, event: dict[str, Any], size: int) -> None:
-        self._expect_between_blocks("content_block_start")
-        index, start = event.get("index"), object_in(event, "content_block")
-        if self._closing:
-            raise protocol_failure("a content block after message_delta")
-        if type(index) is not int or index != self._blocks:
-            raise protocol_failure(f"content block {index!r:.20} where {self._blocks} is due")
-        if self._blocks == self._bounds.blocks:
-            raise too_large(f"it has over {self._bounds.blocks} content blocks")
+        self._expect_started(event)
+        start = object_in(event, "content_block")
         kind = start.get("type")
         if not isinstance(kind, str):
             raise protocol_failure("a content block without a type")
-        self._unwritten_input = None
-        self._block = OpenBlock(index, kind, cleaned(start))
-        self._blocks += 1
-        self._size += size
+        self._blocks.begin(_index_in(event), kind, cleaned(start))
+        self._blocks.count(size)
         self.progress = True
-        if kind == "tool_use":
-            self._expect_new_tool(self._block.start)
-        elif kind in TEXT_OF:
-            self._block.delta_head = delta_head(index, kind)
-            text = start.get(TEXT_OF[kind])
-            self._block.fresh.append(text if isinstance(text, str) else "")
-
-    def _expect_new_tool(self, start: Block) -> None:
-        call_id, name = start.get("id"), start.get("name")
-        if not (isinstance(call_id, str) and call_id and isinstance(name, str) and name):
-            raise protocol_failure("a tool call without an id or a name")
-        if call_id in self._tool_ids:
-            raise protocol_failure("two tool calls with one id")
-        if len(self._tool_ids) == self._bounds.tool_calls:
-            raise TooManyToolCalls(self._bounds.tool_calls)
-        self._tool_ids.add(call_id)
 
     def _on_delta(self, event: dict[str, Any], size: int) -> None:
-        block, delta = self._block, event.get("delta")
-        if block is None or event.get("index") != block.index:
-            raise protocol_failure("a delta for a content block that is not open")
+        self._expect_started(event)
+        delta = event.get("delta")
         if type(delta) is not dict:
             raise protocol_failure("a delta that is not an object")
-        kind = delta.get("type")
-        if kind == "input_json_delta":
-            self._on_input(block, string_in(delta, "partial_json"))
-            return
-        belongs = _BLOCK_OF.get(kind) if isinstance(kind, str) else None
-        if belongs is None or (block.type not in TEXT_OF and block.type != "tool_use"):
-            return
-        if block.type != belongs:
-            raise protocol_failure(f"{kind} in a {block.type} block")
-        if kind == "citations_delta":
-            block.citations.append(cleaned(delta.get("citation")))
-            self._size += size
-            self.progress = True
-            return
-        text = string_in(delta, "signature" if kind == "signature_delta" else belongs)
+        index, kind = _index_in(event), delta.get("type")
+        if kind in ("text_delta", "thinking_delta"):
+            self._on_text(index, _TEXT_DELTAS[kind], delta)
+        elif kind == "input_json_delta":
+            self._on_input(index, delta)
+        elif kind == "signature_delta":
+            self._on_signature(index, delta)
+        elif kind == "citations_delta":
+            block = self._blocks.at(index, "text")
+            if block is not None and block.is_open:
+                block.citations.append(cleaned(delta.get("citation")))
+                self._blocks.count(size)
+                self.progress = True
+
+    def _on_text(self, index: object, kind: str, delta: dict[str, Any]) -> None:
+        """Text for the block of that index. Where that is of another type, or there is none, the text begins
+        a block of its own."""
+        text = None if delta.get(kind) is None else string_in(delta, kind)
         if not text:
             return
+        block = self._blocks.at(index, kind)
+        if block is None or not block.is_open:
+            other = self._blocks.at(index)
+            if other is not None and not other.is_open:
+                other = None
+            if other is not None and other.type not in TEXT_OF and other.type != "tool_use":
+                return  # what a block of an unknown type holds is not known either
+            block = self._blocks.begin(index, kind, {"type": kind, kind: ""}, is_beside=other is not None)
+        self._blocks.current = block
+        block.fresh.append(text)
         self.progress = True
-        if kind == "signature_delta":
-            block.signature.append(text)
-            self._size += _bytes_of(text)
-        else:
-            block.fresh.append(text)
 
-    def _on_input(self, block: OpenBlock, written: str) -> None:
-        if block.type in TEXT_OF:
-            raise protocol_failure(f"input_json_delta in a {block.type} block")
+    def _on_input(self, index: object, delta: dict[str, Any]) -> None:
+        written = None if delta.get("partial_json") is None else string_in(delta, "partial_json")
         if not written:
             return
+        block = self._blocks.at(index)
+        if block is None or not block.is_open:
+            raise protocol_failure("input_json_delta for a content block that is not open")
+        if block.type in TEXT_OF:
+            raise protocol_failure(f"input_json_delta in a {block.type} block")
         block.written.append(written)
-        size = _bytes_of(written)
-        self._size += size
-        self._arguments += size
+        self._blocks.count(bytes_of(written), is_argument=True)
         self.progress = True
+
+    def _on_signature(self, index: object, delta: dict[str, Any]) -> None:
+        """Of thinking, also of thinking that has ended."""
+        signature = None if delta.get("signature") is None else string_in(delta, "signature")
+        block = self._blocks.at(index, "thinking")
+        if not signature or block is None:
+            return
+        block.signature.append(signature)
+        self._blocks.count(bytes_of(signature))
+        self.progress = True
+        if not block.is_open:
+            block.content = thinking_block_of(block)
 
     def _on_block_stop(self, event: dict[str, Any]) -> None:
-        block = self._block
-        if block is None or event.get("index") != block.index:
-            raise protocol_failure("content_block_stop for a content block that is not open")
-        self._show_text(last=True)
-        self._check_size()  # before anything is parsed
-        self._block = None
-        self.progress = True
-        match block.type:
-            case "text":
-                content = text_block_of(block)
-            case "thinking":
-                content = thinking_block_of(block)
-            case "tool_use":
-                content = self._tool_block(block)
-            case _:
-                content = unknown_block_of(block)
-        if content is not None:
-            self._content.append(content)
-
-    def _tool_block(self, block: OpenBlock) -> Block:
-        content, problem = tool_block_of(block)
-        if problem is not None:
-            self._bad_inputs[content["id"]] = problem
-        elif not block.written and not content["input"]:
-            self._unwritten_input = content["id"]
-        return content
-
-    def _show_text(self, last: bool = False) -> None:
-        """Makes deltas of what is fresh: one, unless very much came at once."""
-        block = self._block
-        if block is None or not (text := block.show(last)):
-            return
-        self._size += _bytes_of(text)
-        kind = "thinking" if block.type == "thinking" else "text"
-        self._chunks += [Delta(kind, text[at : at + MAX_DELTA]) for at in range(0, len(text), MAX_DELTA)]
-
-    def _check_size(self) -> None:
-        """What is over its bound ends the stream: once for all that arrived together, not for each delta."""
-        if self._size > self._bounds.size:
-            raise too_large(f"it has over {self._bounds.size} bytes (GATEWAY_MAX_ANSWER_SIZE)")
-        if self._arguments > self._bounds.arguments:
-            raise too_large(
-                f"the arguments of its tool calls have over {self._bounds.arguments} bytes, a quarter of "
-                "GATEWAY_MAX_ANSWER_SIZE"
-            )
+        self._expect_started(event)
+        index = _index_in(event)
+        if index is None and (newest := self._blocks.at(None)) is not None:
+            index = newest.index
+        self.progress = self._blocks.end_at(index) or self.progress
 
 
-def _bytes_of(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
+def _index_in(event: dict[str, Any]) -> object:
+    """What a block is known by: most often a number, None where an endpoint does not number its blocks."""
+    index = event.get("index")
+    if index is not None and not isinstance(index, (int, str)):
+        raise protocol_failure(f"{event['type']} with the index {index!r:.20}")
+    return index

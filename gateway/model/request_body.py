@@ -29,6 +29,8 @@ def counted_body(request: ModelRequest) -> dict[str, Any]:
 def streamed_body(request: ModelRequest) -> dict[str, Any]:
     """The body of a request for an answer, without sampling parameters: not every endpoint takes them."""
     body = {**counted_body(request), "max_tokens": request.max_tokens, "stream": True}
+    if request.tools and not request.may_call:
+        body["tool_choice"] = {"type": "none"}
     if request.metadata:
         body["metadata"] = request.metadata
     return body

@@ -1,6 +1,7 @@
 """The open response of an endpoint that streams, read to its answer or its failure."""
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING
 
@@ -8,8 +9,16 @@ from gateway.errors import ModelError
 from gateway.model.base import Chunk, Delta, Take
 from gateway.model.credentials import Credential, named
 from gateway.model.message_stream import MessageStream
-from gateway.model.sse import SseParser
-from gateway.model.upstream_failures import presentable, protocol_failure, timed_out, truncated
+from gateway.model.sse import DONE, ErrorData, SseParser
+from gateway.model.strict_json import is_json
+from gateway.model.upstream_failures import (
+    decoded_body,
+    failure_of_body,
+    presentable,
+    protocol_failure,
+    timed_out,
+    truncated,
+)
 from gateway.model.watchdog import Watchdog
 
 if TYPE_CHECKING:
@@ -17,6 +26,12 @@ if TYPE_CHECKING:
 
 MAX_STREAM = 256 * 1024 * 1024
 """Bytes of one stream: far above any answer, so that an endless one ends."""
+MAX_WHOLE = 4 * 1024 * 1024
+"""Bytes of a response that is no stream."""
+STREAMS = frozenset({"text/event-stream", "application/octet-stream"})
+"""Content types of a stream; the other one is that of a response that names none."""
+
+_FIELD = re.compile(r"^(data|event|id|retry)?:", re.MULTILINE)
 
 
 async def chunks_of(
@@ -35,8 +50,16 @@ async def chunks_of(
     """
     reading = _Reading(response, message, watchdog, take)
     try:
+        if response.unread_coding is not None:
+            coding = response.unread_coding
+            raise protocol_failure(
+                f"its answer has the content-encoding {coding:.40}, which nobody asked for"
+            )
         while not message.finished:
-            chunks = await reading.chunks()
+            try:
+                chunks = await reading.chunks()
+            except ModelError as failure:
+                raise presentable(named(failure, credential), credential.key) from None
             if chunks:
                 watchdog.pause()
                 for chunk in chunks:
@@ -54,13 +77,18 @@ async def chunks_of(
 class _Reading:
     """While a task waits for chunks, deltas are offered to `take` as they arrive, and it goes on waiting."""
 
-    __slots__ = ("_left", "_message", "_parser", "_response", "_take", "_waiter", "_watchdog")
+    __slots__ = (
+        *("_left", "_message", "_parser", "_response", "_take", "_unread", "_unread_size", "_waiter"),
+        "_watchdog",
+    )
 
     def __init__(
         self, response: "HttpResponse", message: MessageStream, watchdog: Watchdog, take: Take | None
     ) -> None:
         self._response, self._message, self._watchdog, self._take = response, message, watchdog, take
         self._parser, self._left = SseParser(), MAX_STREAM
+        self._unread: list[bytes] = []  # all that came, until a message has started
+        self._unread_size = 0
         self._waiter: asyncio.Future[list[Chunk]] | None = None
         response.on_data = self._on_data
 
@@ -96,28 +124,56 @@ class _Reading:
         try:
             data = self._response.taken()
         except Exception:  # noqa: BLE001 - the boundary: a reset, a broken chunk or encoding
-            raise _broken_off(self._response, message, self._watchdog, ended=False) from None
+            raise _broken_off(message, self._watchdog) from None
         if not data:
-            raise _broken_off(self._response, message, self._watchdog, ended=True)
+            return self._end()
         self._left -= len(data)
         if self._left < 0:
             raise protocol_failure("the stream does not end")
         chunks = message.feed(self._parser.feed(data))
+        if not message.started:
+            self._keep(data)
+        elif self._unread:
+            self._unread.clear()
         if message.progress:
             self._watchdog.progress()
         return chunks
 
+    def _keep(self, data: bytes) -> None:
+        """Keeps the beginning of a response that may be no stream; one that becomes too long is none."""
+        self._unread_size += len(data)
+        if self._unread_size <= MAX_WHOLE:
+            self._unread.append(data)
+        else:
+            self._unread.clear()
 
-def _broken_off(
-    response: "HttpResponse", message: MessageStream, watchdog: Watchdog, *, ended: bool
-) -> ModelError:
+    def _end(self) -> list[Chunk]:
+        """The chunks that the end of the response makes. A message that has told its stop reason is complete;
+        and a last event that lacks nothing but its empty line counts."""
+        message, response = self._message, self._response
+        if self._watchdog.expired:
+            raise _broken_off(message, self._watchdog)
+        rest = self._parser.rest()
+        chunks = message.feed([data for data in rest if type(data) is ErrorData or is_json(data)])
+        if not message.finished and message.failure is None:
+            chunks += message.feed([DONE])
+        if message.finished or message.failure is not None:
+            return chunks
+        if not message.started and message.notice is None:
+            body = decoded_body(b"".join(self._unread), response.charset)
+            if isinstance(body, dict) and body.get("type") == "message":
+                return message.feed_whole(body)
+            if response.content_type not in STREAMS or not _looks_like_stream(body):
+                message.failure = failure_of_body(response.status, response.content_type, body)
+        message.failure = message.failure or _broken_off(message, self._watchdog)
+        return chunks
+
+
+def _looks_like_stream(body: object) -> bool:
+    return isinstance(body, str) and (not body or _FIELD.search(body) is not None)
+
+
+def _broken_off(message: MessageStream, watchdog: Watchdog) -> ModelError:
     if watchdog.expired:
         return timed_out("The model's endpoint fell silent before its answer was complete.")
-    if not ended or message.started:
-        return truncated()
-    # No message ever began: often the address is some other server's, as its content type shows.
-    if response.content_type in {"text/event-stream", "application/octet-stream"}:
-        return truncated()
-    return protocol_failure(
-        f"it sent {response.content_type:.40} instead of a stream (check ANTHROPIC_BASE_URL)"
-    )
+    return message.notice or truncated()

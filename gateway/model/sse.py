@@ -1,7 +1,7 @@
 """Server-sent events, read from bytes as they come: any chunk boundary, LF, CRLF or CR.
 
-The format is the WHATWG HTML standard's, "Parsing an event stream". Only `data` is kept: the data repeat what
-the `event:` line has.
+The format is the WHATWG HTML standard's, "Parsing an event stream". Only `data` is kept, as the data repeat
+what the `event:` line has; of an error that is not so everywhere, and its data are marked.
 """
 
 import re
@@ -11,9 +11,16 @@ from gateway.errors import ModelError
 MAX_EVENT = 16 * 1024 * 1024
 """Bytes of one event. The largest real ones are tool inputs written in one piece."""
 
-_USUAL = re.compile(rb"^event: .*\ndata: (.*)\n\n", re.MULTILINE)
-"""An event as most endpoints write it."""
+DONE = b"[DONE]"
+"""Data that some endpoints end a stream with, as OpenAI's does."""
+
+_USUAL = re.compile(rb"^event: [^e\n].*\ndata: (.*)\n\n", re.MULTILINE)
+"""An event as most endpoints write it, but for errors: no other name begins with an e."""
 _BOM = b"\xef\xbb\xbf"
+
+
+class ErrorData(bytes):
+    """The data of an event whose `event:` line names an error, whatever the data themselves say."""
 
 
 class SseParser:
@@ -64,6 +71,13 @@ class SseParser:
             self._hold(rest)
         return [found for block in blocks for found in _data_of(block)]
 
+    def rest(self) -> list[bytes]:
+        """The data of the event that the end of the stream has cut off: by the standard there is none, but a
+        server that leaves out the last empty line may have sent it whole."""
+        data = b"".join(self._held)
+        self._held, self._held_size = [], 0
+        return _data_of(data)
+
     def _hold(self, data: bytes) -> None:
         self._held.append(data)
         self._held_size += len(data)
@@ -101,9 +115,15 @@ class SseParser:
 def _data_of(block: bytes) -> list[bytes]:
     """The data of one event, line by line: one item, or none when the event has no data."""
     lines: list[bytes] = []
+    is_error = False
     for line in block.split(b"\n"):
         if line.startswith(b"data:"):
             lines.append(line[5:].removeprefix(b" "))
         elif line == b"data":
             lines.append(b"")
-    return [b"\n".join(lines)] if lines else []
+        elif line.startswith(b"event:"):
+            is_error = line[6:].strip() == b"error"
+    if not lines:
+        return []
+    data = b"\n".join(lines)
+    return [ErrorData(data) if is_error else data]

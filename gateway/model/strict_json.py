@@ -146,3 +146,12 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 _DECODER = json.JSONDecoder(
     object_pairs_hook=_object, parse_int=_integer, parse_float=_float, parse_constant=_refuse_constant
 )
+
+
+def is_json(data: bytes) -> bool:
+    """Whether the bytes are whole JSON."""
+    try:
+        parse_event(data)
+    except ValueError:
+        return False
+    return True

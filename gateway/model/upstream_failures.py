@@ -10,10 +10,32 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from math import isfinite
-from typing import Any, NamedTuple
+from typing import Any
 
 from gateway.errors import ModelError
 from gateway.messages import clean_text, shortened
+from gateway.model.error_bodies import ErrorWords, error_words, is_error
+from gateway.model.failure_kinds import (
+    AUTH,
+    CODES,
+    FAILED,
+    FORBIDDEN,
+    LATE,
+    NAMES_ACCESS,
+    NOT_FOUND,
+    OVERFLOW,
+    OVERLOADED,
+    QUOTA,
+    RATE_LIMITED,
+    REDIRECTED,
+    REFUSED,
+    STATUSES,
+    TIMEOUT,
+    TYPES,
+    UNSUPPORTED,
+    Kind,
+    kind_of_words,
+)
 
 MAX_MESSAGE = 360
 """Characters of a failure's message: ours, and about 300 of the endpoint's own."""
@@ -22,53 +44,8 @@ _SHORTEST_SECRET = 8
 """Characters. A shorter key guards nothing (endpoints that need none are given "x"), and to hide it would
 garble the message."""
 
-
-class _Kind(NamedTuple):
-    code: str
-    retryable: bool
-    text: str
-
-
-_RATE_LIMITED = _Kind("upstream_rate_limited", True, "The model's endpoint limits the rate of requests")
-_OVERLOADED = _Kind("upstream_overloaded", True, "The model's endpoint is overloaded")
-_TIMEOUT = _Kind("upstream_timeout", True, "The model's endpoint ran into a timeout")
-_AUTH = _Kind("upstream_auth", False, "The model's endpoint refused the API key")
-_OVERFLOW = _Kind("context_overflow", False, "The conversation is longer than the model can read")
-_REFUSED = _Kind("upstream_error", False, "The model's endpoint refused the request")
-_FAILED = _Kind("upstream_error", True, "The model's endpoint failed")
-_NOT_FOUND = _Kind(
-    "upstream_error",
-    False,
-    "The model or the address is not known: check the model's name and ANTHROPIC_BASE_URL, without /v1",
-)
-_REDIRECTED = _Kind(
-    "upstream_error",
-    False,
-    "The model's endpoint redirects, which is not followed: check ANTHROPIC_BASE_URL",
-)
-
-_STATUSES = {
-    401: _AUTH,
-    403: _AUTH,
-    408: _TIMEOUT,
-    413: _OVERFLOW,
-    429: _RATE_LIMITED,
-    504: _TIMEOUT,
-    529: _OVERLOADED,
-}
-"""Statuses that decide, for any body."""
-
-_TYPES = {
-    "api_error": _FAILED,
-    "authentication_error": _AUTH,
-    "invalid_request_error": _REFUSED,
-    "not_found_error": _NOT_FOUND,
-    "overloaded_error": _OVERLOADED,
-    "permission_error": _AUTH,
-    "rate_limit_error": _RATE_LIMITED,
-    "request_too_large": _OVERFLOW,
-    "timeout_error": _TIMEOUT,
-}
+_SSL = re.compile(r" ssl:(<[^>]*>|\w+)")
+"""What aiohttp says of its own settings, also where there is no TLS."""
 
 _TOO_LONG = re.compile(
     r"prompt (is )?too long|context[ _](window|length|limit|size)|maximum context"
@@ -81,16 +58,17 @@ _TOO_LONG = re.compile(
 def failure_of_status(status: int, headers: Mapping[str, str], body: object) -> ModelError:
     """The failure behind a response that is not a success. `body` is decoded JSON, text or None; `headers`
     are looked up in lower case."""
-    error = _error_in(body)
-    kind = _STATUSES.get(status) or _TYPES.get(error.type) or _by_range(status)
-    detail = error.message or (body if isinstance(body, str) and not body.lstrip().startswith("<") else "")
+    error, retry_after = error_words(body), _retry_after(headers)
+    kind = _kind_of(error, status)
+    if status == 429 and retry_after is not None:  # it will answer again, whatever it calls that
+        kind = RATE_LIMITED
     should_retry = headers.get("x-should-retry")
     return _failure(
         kind,
         f"HTTP {status}",
-        detail,
+        error.words,
         retryable={"true": True, "false": False}.get(should_retry or ""),
-        retry_after=_retry_after(headers),
+        retry_after=retry_after,
     )
 
 
@@ -107,10 +85,26 @@ def decoded_body(body: bytes, charset: str | None) -> object:
         return text
 
 
-def failure_of_event(event: Mapping[str, Any]) -> ModelError:
-    """The failure of an `error` event inside a stream."""
-    error = _error_in(event)
-    return _failure(_TYPES.get(error.type, _FAILED), "in the stream", error.message)
+def failure_of_event(event: object) -> ModelError:
+    """The failure of an event that reports one, inside a stream: its decoded JSON, or its text."""
+    error = error_words(event)
+    return _failure(_kind_of(error, None), "in the stream", error.words)
+
+
+def failure_in_event(event: Mapping[str, Any]) -> ModelError | None:
+    """The failure of an event of no known type, if it reports one."""
+    return failure_of_event(event) if is_error(event) else None
+
+
+def failure_of_body(status: int, content_type: str, body: object) -> ModelError:
+    """The failure behind a success whose body is no stream: the endpoint's words, if it has any."""
+    error = error_words(body)
+    if not isinstance(body, str) and error.words:
+        return _failure(_kind_of(error, None), f"HTTP {status} with {content_type:.40}", error.words)
+    words = f": {_one_line(error.words)}" if error.words else ""
+    return protocol_failure(
+        f"it sent {content_type:.40} instead of a stream (check ANTHROPIC_BASE_URL){words}"
+    )
 
 
 def protocol_failure(what: str) -> ModelError:
@@ -138,7 +132,7 @@ def timed_out(what: str) -> ModelError:
 
 def unreachable(where: str, why: Exception) -> ModelError:
     """No response came: refused, reset, not resolved, bad certificate; or one that is not HTTP."""
-    detail = f"cannot be reached: {_one_line(str(why))}"
+    detail = f"cannot be reached: {_one_line(_SSL.sub('', str(why)))}"
     if not isinstance(why, OSError):
         detail = f"closed the connection or did not answer in HTTP ({type(why).__name__})."
     return ModelError(f"The model's endpoint {where} {detail}", code="upstream_error", retryable=True)
@@ -198,32 +192,58 @@ def _one_line(text: str) -> str:
     return " ".join("".join(c if c.isprintable() else " " for c in clean_text(text[:_MAX_BODY])).split())
 
 
-class _Error(NamedTuple):
-    type: str
-    message: str
+def _kind_of(error: ErrorWords, status: int | None) -> Kind:
+    """The kind of an error with that HTTP status (None: there is none, as inside a stream)."""
+    kind = TYPES.get(error.type) or TYPES.get(error.code) or CODES.get(error.code)
+    if status is None and kind in (None, FAILED) and re.fullmatch(r"[45]\d\d", error.code):
+        status = int(error.code)
+    by_status = STATUSES.get(status) if status is not None else FAILED
+    by_words, words = kind_of_words(error.words), error.words
+    if status is None:
+        return _of_words(kind or FAILED, by_words, words)
+    if status == 403:
+        return _kind_of_403(error, kind, by_words)
+    if status == 429 and QUOTA in (kind, by_words):
+        return QUOTA
+    if by_status is not None:
+        return by_status
+    if 400 <= status < 500 and status != 409:  # the same request never becomes right
+        kind = None if kind is FAILED else kind
+    return _of_words(kind or _by_range(status), by_words, words)
 
 
-def _error_in(body: object) -> _Error:
-    """The error object of a body: `{"error": {"type", "message"}}`, or what other servers make of it."""
-    error: Any = body.get("error", body) if isinstance(body, Mapping) else None
-    if isinstance(error, str):
-        return _Error("", error)
-    if not isinstance(error, Mapping):
-        return _Error("", "")
-    kind, message = error.get("type"), error.get("message") or error.get("detail")
-    return _Error(kind if isinstance(kind, str) else "", message if isinstance(message, str) else "")
+def _of_words(kind: Kind, by_words: Kind | None, words: str) -> Kind:
+    """The kind that the words name, where all that is known is that the request failed or was refused."""
+    if kind not in (FAILED, REFUSED) or _TOO_LONG.search(words):
+        return kind
+    if by_words is not None:
+        return by_words
+    if kind is FAILED and UNSUPPORTED.search(words):
+        return REFUSED
+    return TIMEOUT if kind is FAILED and LATE.search(words) else kind
 
 
-def _by_range(status: int) -> _Kind:
+def _kind_of_403(error: ErrorWords, kind: Kind | None, by_words: Kind | None) -> Kind:
+    """Whether 403 is a question of the key."""
+    if error.is_page:
+        return FORBIDDEN
+    if by_words is not None or kind in (QUOTA, RATE_LIMITED, OVERLOADED):
+        return by_words or kind or FORBIDDEN
+    says_something = any(char.isalpha() for char in error.words)
+    is_of_key = kind is AUTH or not says_something or NAMES_ACCESS.search(error.words)
+    return AUTH if is_of_key else FORBIDDEN
+
+
+def _by_range(status: int) -> Kind:
     if status == 409 or status >= 500:
-        return _FAILED
+        return FAILED
     if status == 404:
-        return _NOT_FOUND
-    return _REDIRECTED if 300 <= status < 400 else _REFUSED
+        return NOT_FOUND
+    return REDIRECTED if 300 <= status < 400 else REFUSED
 
 
 def _failure(
-    kind: _Kind,
+    kind: Kind,
     where: str,
     message: str,
     *,
@@ -231,13 +251,13 @@ def _failure(
     retry_after: float | None = None,
 ) -> ModelError:
     if kind.code == "upstream_error" and _TOO_LONG.search(message):
-        kind = _OVERFLOW
+        kind = OVERFLOW
     quoted = _one_line(message)
     return ModelError(
         f"{kind.text} ({where})" + (f": {quoted}" if quoted else "."),
         code=kind.code,
         retryable=kind.retryable if retryable is None else retryable,
-        refused=kind is _REFUSED,
+        refused=kind is REFUSED,
         retry_after=retry_after,
     )
 

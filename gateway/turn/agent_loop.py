@@ -1,5 +1,7 @@
 """The ReAct loop: ask, run the tools that were called, until the model stops or a limit is reached."""
 
+import re
+
 from gateway.errors import ModelError
 from gateway.messages import Message
 from gateway.turn.budget import reserve_budget
@@ -11,10 +13,13 @@ from gateway.turn.progress import TurnProgress
 from gateway.turn.start_and_end import COMPLETED, Ending, TurnBounds, ended_with_warning, failed
 from gateway.turn.tool_calls import run_tool_calls
 
-CUT_SHORT = {
-    "max_tokens": "The answer reached the most tokens one model call may write.",
-    "model_context_window_exceeded": "The answer reached the end of the model's context window.",
-}
+MAX_TOKENS, WINDOW_FULL = "max_tokens", "model_context_window_exceeded"
+ALL_WRITTEN = "The answer reached the most tokens one model call may write (GATEWAY_MAX_TOKENS)."
+CLEARLY_LESS = 0.95
+"""The share of a limit below which it was not reached: servers count a little differently."""
+SMALLEST_WINDOW = 1024
+"""Tokens. Less than this fills no model's context."""
+_NAMES_CHOICE = re.compile(r"tool[_ ]choice", re.IGNORECASE)
 
 
 async def run_agent_loop(turn: TurnContext) -> Ending | None:
@@ -29,9 +34,10 @@ async def run_agent_loop(turn: TurnContext) -> Ending | None:
         asyncio.CancelledError: the turn was stopped; open calls are in `turn.progress`.
     """
     progress, lease = turn.progress, turn.deps.replicas.lease
+    asked = turn.settings.max_tokens
     while True:
         if not progress.calls and progress.stop_reason is not None and progress.stop_reason != "pause_turn":
-            return _end(turn, progress.stop_reason)
+            return _end(turn, progress.stop_reason, asked)
         if lease.handing_over or (progress.calls and not await _answer_calls(turn)) or lease.handing_over:
             return None
         repeats = progress.iteration > 0 and progress.stop_reason is None
@@ -44,11 +50,15 @@ async def run_agent_loop(turn: TurnContext) -> Ending | None:
             request = next_request(turn)
         if (ending := await reserve_budget(turn, request)) is not None:
             return ending
-        shown = await with_files(turn, request)
+        shown, asked = await with_files(turn, request), request.max_tokens
         try:
             answer = await ask(turn, shown)
         except ModelError as error:
-            if not await _shrink_request(turn, error, shows_files=shown is not request):
+            refuses_choice = not request.may_call and error.refused and _NAMES_CHOICE.search(error.message)
+            turn.ignores_choice = turn.ignores_choice or bool(refuses_choice)
+            if not refuses_choice and not await _shrink_request(
+                turn, error, shows_files=shown is not request
+            ):
                 raise
             continue
         remember_withheld(turn)
@@ -88,11 +98,35 @@ async def _answer_calls(turn: TurnContext) -> bool:
     return answers is not None
 
 
-def _end(turn: TurnContext, stop_reason: str) -> Ending:
+def _end(turn: TurnContext, stop_reason: str, asked: int) -> Ending:
     if stop_reason == "refusal":
         return failed("content_refused", "The model declined to answer this.", retryable=False)
-    if stop_reason in CUT_SHORT:
-        return ended_with_warning("completed", stop_reason, CUT_SHORT[stop_reason])
+    if stop_reason == MAX_TOKENS:
+        return _cut_short(turn, asked)
+    if stop_reason == WINDOW_FULL:
+        return ended_with_warning(
+            "completed", WINDOW_FULL, "The answer reached the end of the model's context."
+        )
     if not turn.progress.text.decode().strip():
         return ended_with_warning("completed", "empty_answer", "The model wrote no answer.")
     return COMPLETED
+
+
+def _cut_short(turn: TurnContext, asked: int) -> Ending:
+    """The ending of an answer that was cut. Local servers name a full context, and a limit of their own, as
+    they name the tokens that it was `asked` to have at most: what was counted tells which it was."""
+    usage = turn.progress.attempt_usage
+    if usage is None or not 0 < usage.output_tokens < asked * CLEARLY_LESS:
+        return ended_with_warning("completed", MAX_TOKENS, ALL_WRITTEN)
+    read = usage.total - usage.output_tokens
+    window = turn.deps.model.facts.of(turn.row.model).context_window or turn.settings.context_window
+    written = f"it wrote {usage.output_tokens} of at most {asked} tokens after {read} that it had read"
+    if window is not None and usage.total >= window * CLEARLY_LESS:
+        why = f"The model's context of {window} tokens is full: {written}."
+        return ended_with_warning("completed", WINDOW_FULL, why)
+    if window is None and usage.total >= SMALLEST_WINDOW:
+        return ended_with_warning(
+            "completed", MAX_TOKENS, f"The model's context is most likely full: {written}."
+        )
+    why = f"The model's endpoint ended the answer at a limit of its own: {written}."
+    return ended_with_warning("completed", MAX_TOKENS, why)

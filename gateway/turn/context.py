@@ -20,6 +20,7 @@ from gateway.tools.policy import MEMBER
 from gateway.tools.registry import Tools
 from gateway.turn.dependencies import TurnDependencies
 from gateway.turn.emitter import Emitter
+from gateway.turn.repeated_calls import ENDS_AFTER, TOLD_AFTER, repeated_warning, told
 from gateway.turn.start_and_end import TurnBounds
 from gateway.turn.turn_prompt import Prompt
 
@@ -56,6 +57,7 @@ class TurnContext:
     every file that its messages name (model_call_files.py).
     `brought`: the session's turns that did not run here, whose words are not its user's (prepare.py);
     `others`: those that other members sent, None before it is known (tool_run.py).
+    `ignores_choice`: the endpoint refuses a request that says that no tool may be called (agent_loop.py).
     `incompressible`: no compression is tried any more; `overflowed`: the endpoint has found the view too long
     (compression.py).
     """
@@ -88,6 +90,7 @@ class TurnContext:
         self.shows_all = True
         self.brought = frozenset[str]()
         self.others: frozenset[str] | None = None
+        self.ignores_choice = False
         self.incompressible = False
         self.overflowed = False
         self._stored: list[StoredMessage] = []
@@ -107,7 +110,15 @@ class TurnContext:
         self._stored.append(StoredMessage(position, self.row.id, message, usage))
 
     def emit_result(self, call_id: str, result: CallResult) -> None:
-        """Emits the one result of a call; with the last one the message that answers all is recorded."""
+        """Emits the one result of a call; with the last one the message that answers all is recorded. The
+        model is told of a call that goes nowhere, and so is the person."""
+        progress, count = self.progress, 0
+        if (call := progress.calls.get(call_id)) is not None:
+            count = progress.repeated.count(call.arguments, result)
+        if note := told(count):
+            result = result.model_copy(update={"content": result.content + note})
+        if count in (TOLD_AFTER, ENDS_AFTER):
+            self.emit(repeated_warning(result.name, count), tool_call_id=call_id)
         self.emit(result, tool_call_id=call_id, message=self.progress.results_message(call_id, result))
 
     async def ensure_lease(self) -> None:

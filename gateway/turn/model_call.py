@@ -1,15 +1,18 @@
 """One model call: attempts until one is complete, and what each of them streams."""
 
 import asyncio
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from time import monotonic
 
+import orjson
+
 from gateway.errors import ModelError, TooManyToolCalls
-from gateway.events.lifecycle import IterationEnd, IterationStart, IterationSuperseded
+from gateway.events.lifecycle import IterationEnd, IterationStart, IterationSuperseded, TurnWarning
 from gateway.history.transcript import fold, problems
 from gateway.ids import is_client_call, is_id, new_client_call_id, new_tool_call_id
-from gateway.messages import Message
+from gateway.messages import Block, Message, shortened
 from gateway.model.base import Answer, Delta, ModelRequest, Started
 from gateway.model.prices import cost_of
 from gateway.model.retry_delay import next_delay
@@ -19,10 +22,15 @@ from gateway.storage.messages import History
 from gateway.turn.budget import reserve_budget
 from gateway.turn.client_calls import client_call_ids, expect_results
 from gateway.turn.context import TurnContext
+from gateway.turn.progress import TurnProgress
 from gateway.turn.tool_calls import record_intents, refuse_bad_inputs
 
-RUNS_TOOLS = frozenset({"tool_use", "end_turn"})
-"""Stop reasons after which the tools of a complete message may run; some compatible servers send end_turn."""
+NEVER_RUNS = frozenset({"max_tokens", "model_context_window_exceeded", "refusal", "pause_turn"})
+"""Stop reasons after which no tools of a message run. After all others they do, also after none: a call that
+is complete is meant, whatever a server makes of its reason."""
+SHOWN_CALLS = 3
+"""Different calls of a message that was cut that are told; of each so many characters of its arguments:"""
+SHOWN_ARGUMENTS = 120
 
 
 def next_request(turn: TurnContext) -> ModelRequest:
@@ -44,6 +52,7 @@ def next_request(turn: TurnContext) -> ModelRequest:
         thinking_budget=settings.thinking_budget if thinks else None,
         temperature=settings.temperature,
         owner=turn.row.owner,
+        may_call=not turn.progress.repeated.ends or turn.ignores_choice,
     )
 
 
@@ -127,7 +136,7 @@ async def _attempt(turn: TurnContext, request: ModelRequest) -> Answer:
                     progress.attempt_began = True
                     progress.attempt_usage = chunk.usage
                 case Answer():
-                    answer = _usable(chunk)
+                    answer = _usable(chunk, turn.progress)
                     progress.attempt_usage = answer.usage
                     _check_calls(answer, turn.settings.max_tool_calls)
                     on_client = await client_call_ids(turn, answer)
@@ -136,6 +145,8 @@ async def _attempt(turn: TurnContext, request: ModelRequest) -> Answer:
                     await expect_results(turn, answer)
                     with emitter.atomic():
                         turn.emit(end, message=_message(answer), usage=answer.usage)
+                        if (unrun := _not_run(chunk)) is not None:
+                            turn.emit(unrun)
                         record_intents(turn, answer)
                     refuse_bad_inputs(turn, answer)
                     return answer
@@ -148,11 +159,33 @@ def _check_calls(answer: Answer, most: int) -> None:
         raise TooManyToolCalls(most)
 
 
-def _usable(answer: Answer) -> Answer:
-    """The answer without tool calls that must not run: those of a message that did not end in order."""
-    if answer.stop_reason in RUNS_TOOLS:
+def _usable(answer: Answer, progress: TurnProgress) -> Answer:
+    """The answer without tool calls that must not run: of a message that did not end in order, or that was
+    asked for without any."""
+    if answer.stop_reason not in NEVER_RUNS and not progress.repeated.ends:
         return answer
     return replace(answer, content=[block for block in answer.content if block["type"] != "tool_use"])
+
+
+def _not_run(answer: Answer) -> TurnWarning | None:
+    """What stood in a message that was cut while it called tools; None if that did not happen."""
+    calls = [block for block in answer.content if block["type"] == "tool_use"]
+    if answer.stop_reason not in ("max_tokens", "model_context_window_exceeded") or not calls:
+        return None
+    written = Counter(_shown(call, answer.bad_inputs) for call in calls)
+    shown = [f"{call} ({count} times)" if count > 1 else call for call, count in written.most_common()]
+    more = f", and {len(shown) - SHOWN_CALLS} others" if len(shown) > SHOWN_CALLS else ""
+    return TurnWarning(
+        code="calls_not_run",
+        message=f"The answer was cut off while it called tools, and none of its {len(calls)} calls was run: "
+        f"{', '.join(shown[:SHOWN_CALLS])}{more}.",
+    )
+
+
+def _shown(call: Block, bad_inputs: Mapping[str, str]) -> str:
+    if call["id"] in bad_inputs:
+        return f"{call['name']} (arguments not complete)"
+    return f"{call['name']} {shortened(orjson.dumps(call['input']).decode(), SHOWN_ARGUMENTS)}"
 
 
 def _with_usable_ids(answer: Answer, taken: Collection[str], clients: Collection[str]) -> Answer:

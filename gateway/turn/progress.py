@@ -23,6 +23,7 @@ from gateway.events.tool_calls import (
 from gateway.ids import SteadyClock
 from gateway.messages import Message, Usage, tool_result_block
 from gateway.tools.policy import speaker
+from gateway.turn.repeated_calls import RepeatedCalls
 
 CALLS_PER_STEP = 50
 """Calls that are looked at, or answered, before others get their share of the event loop. Spans and log lines
@@ -92,10 +93,10 @@ class TurnProgress:
     reported; `text` its text in UTF-8, a third of what its deltas would take; `calls` the tool calls of the
     latest iteration, `unanswered` how many of them have no result; `call_ids` those of all iterations,
     `skills` the written skills that were read and the tools that each allows (None: no limit); `tools_read`
-    the names of the tools that answered; `prefix_hash` identifies what the latest iteration had before its
-    messages (None: there is none yet, or a prompt generation began since); `first_text_at` is when the first
-    text came that was not superseded. Its times are of its `clock`, or of events before a process took the
-    turn over."""
+    the names of the tools that answered; `repeated` the calls that go nowhere; `prefix_hash` identifies what
+    the latest iteration had before its messages (None: there is none yet, or a prompt generation began
+    since); `first_text_at` is when the first text came that was not superseded. Its times are of its `clock`,
+    or of events before a process took the turn over."""
 
     clock: SteadyClock = field(default_factory=SteadyClock, compare=False)
     started_at: int | None = None
@@ -114,6 +115,7 @@ class TurnProgress:
     call_ids: set[str] = field(default_factory=set[str])
     skills: dict[str, list[str] | None] = field(default_factory=dict[str, list[str] | None])
     tools_read: set[str] = field(default_factory=set[str])
+    repeated: RepeatedCalls = field(default_factory=RepeatedCalls)
     prefix_hash: str | None = None
     usage: Usage | None = None
     unreported: int = 0
@@ -145,7 +147,7 @@ class TurnProgress:
                 if data.began:
                     self._count(data.usage, None, reported=False)
             case IterationEnd():
-                self.attempt_open = False
+                self.attempt_open, self.attempt_usage = False, data.usage
                 self.stop_reason = data.stop_reason
                 is_complete = data.stop_reason is not None
                 if is_complete or self.attempt_began or data.usage is not None:
@@ -210,6 +212,7 @@ class TurnProgress:
                 self.unanswered -= call.result is None
                 call.result = data
                 self.tools_read.add(speaker(data.name, call_id))
+                self.repeated.add(call.arguments, data)
             case ApprovalRequest():
                 self.calls[call_id].asked = True
             case ApprovalResponse():

@@ -6,10 +6,14 @@ from email.utils import format_datetime
 from urllib.parse import quote
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gateway.model.upstream_failures import (
     MAX_MESSAGE,
     decoded_body,
+    failure_of_body,
+    failure_of_event,
     failure_of_status,
     presentable,
     unreachable,
@@ -22,6 +26,7 @@ from gateway.model.upstream_failures import (
         (302, "upstream_error", False),
         (400, "upstream_error", False),
         (401, "upstream_auth", False),
+        (402, "upstream_quota", False),
         (403, "upstream_auth", False),
         (404, "upstream_error", False),
         (408, "upstream_timeout", True),
@@ -39,8 +44,172 @@ def test_every_status_has_a_code(status: int, code: str, retryable: bool) -> Non
     """The status alone is enough, also with a body that says nothing."""
     for body in (None, "<html>502</html>", {"error": {"message": 7}}, ["?"]):
         failure = failure_of_status(status, {}, body)
-        assert (failure.code, failure.retryable) == (code, retryable)
+        if not (status == 403 and isinstance(body, str)):  # a page says nothing of the key
+            assert (failure.code, failure.retryable) == (code, retryable)
         assert "<" not in failure.message
+
+
+LITELLM = (
+    "litellm.BadRequestError: AnthropicException - "
+    '{"type":"error","error":{"type":"invalid_request_error","message":"no such field"}}'
+)
+DETAILS = [{"loc": ["body", "messages", 0], "msg": "Input should be a valid string", "type": "string_type"}]
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({"error": {"type": "x", "message": "words"}}, "words"),
+        ({"error": "words"}, "words"),
+        ({"errors": [{"message": "words"}, {"message": "more"}]}, "words; more"),
+        ({"error": {"message": "", "detail": "words"}}, "words"),
+        ({"error": {}, "message": "words"}, "words"),
+        ({"message": "words"}, "words"),
+        ({"msg": "words", "code": 500}, "words"),
+        ({"error_msg": "words"}, "words"),
+        ({"errorMessage": "words"}, "words"),
+        ({"detail": "words"}, "words"),
+        ({"detail": DETAILS}, "body.messages.0: Input should be a valid string"),
+        ({"detail": {"error": {"message": "words"}}}, "words"),
+        ([{"error": {"message": "words", "code": 400}}], "words"),
+        ({"object": "error", "message": "words", "code": 400}, "words"),
+        ({"base_resp": {"status_code": 2013, "status_msg": "words"}}, "words"),
+        ({"error": {"message": '{"error":{"message":"words"}}'}}, "words"),
+        ({"error": {"message": LITELLM}}, "litellm.BadRequestError: AnthropicException: no such field"),
+        ({"error": {"message": "set {x} to 1"}}, "set {x} to 1"),
+        ("plain words", "plain words"),
+        ("<!DOCTYPE html><html><head><title>502 Bad\nGateway</title></head></html>", "502 Bad Gateway"),
+        ("<html><style>p{}</style><script>x()</script><body><p>No &amp; no</p></body></html>", "No & no"),
+        ('<?xml version="1.0"?><Error><Message>words</Message></Error>', "words"),
+    ],
+)
+def test_the_words_of_an_error_are_found_wherever_they_stand(body: object, words: str) -> None:
+    """In each form that servers write, also one packed in the text of another."""
+    assert failure_of_status(422, {}, body).message.endswith(f"(HTTP 422): {words}")
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text("ab{<\x00\ud800", max_size=6),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["error", "message", "detail", "code", "type", "loc", "x"]), inner)
+    ),
+    max_leaves=12,
+)
+
+
+@given(st.integers(300, 599), json_values)
+def test_any_body_is_an_error_that_can_be_shown(status: int, body: object) -> None:
+    """Whatever JSON it is."""
+    message = presentable(failure_of_status(status, {}, body), None).message
+    assert message.isprintable()
+    assert len(message) <= MAX_MESSAGE
+    assert failure_of_event(body).message
+
+
+def test_hostile_bodies_are_read_in_time() -> None:
+    """Nested without end, a page of open tags, braces without number: what is looked at is bounded."""
+    deep: object = "x"
+    for _ in range(500):
+        deep = {"error": deep}
+    for body in (deep, "<html>" + "<script>" * 100_000, "{" * 1_000_000, {"message": '{"a":' * 100_000}):
+        assert failure_of_status(400, {}, body).code == "upstream_error"
+
+
+@pytest.mark.parametrize(
+    ("status", "words", "code", "retryable"),
+    [
+        (400, "Too many requests, please wait before trying again.", "upstream_rate_limited", True),
+        (500, "Rate limit reached for requests", "upstream_rate_limited", True),
+        (400, "当前请求过于频繁，请稍后再试", "upstream_rate_limited", True),
+        (500, "您的账户已达到速率限制，请您控制请求频率", "upstream_rate_limited", True),
+        (503, "The server is busy now, please try again later", "upstream_overloaded", True),
+        (500, "The engine is currently overloaded", "upstream_overloaded", True),
+        (503, "系统繁忙，请稍后重试", "upstream_overloaded", True),
+        (500, "We are experiencing high demand", "upstream_overloaded", True),
+        (400, "Your credit balance is too low to access the Anthropic API.", "upstream_quota", False),
+        (429, "You exceeded your current quota, please check your plan", "upstream_quota", False),
+        (429, "余额不足或无可用资源包,请充值。", "upstream_quota", False),
+        (403, "quota exhausted for today", "upstream_quota", False),
+        (402, "Insufficient Balance", "upstream_quota", False),
+        (403, "账户已欠费", "upstream_quota", False),
+        (500, "upstream request timeout", "upstream_timeout", True),
+        (400, "timeout must be a number", "upstream_error", False),
+        (400, "api_error: gemma3 does not support tools", "upstream_error", False),
+        (500, "registry.ollama.ai/library/x does not support tools", "upstream_error", False),
+        (500, "该模型不支持工具调用", "upstream_error", False),
+        (500, "model runner has unexpectedly stopped", "upstream_error", True),
+        (429, "Please slow down", "upstream_rate_limited", True),
+        (401, "quota exhausted", "upstream_auth", False),
+        (403, "Request not allowed", "upstream_error", False),
+        (403, "Your API key does not have permission to use the specified resource", "upstream_auth", False),
+        (403, "", "upstream_auth", False),
+        (403, "<!DOCTYPE html><title>Attention Required! | Cloudflare</title>", "upstream_error", False),
+    ],
+)
+def test_plain_words_decide_where_the_status_does_not(
+    status: int, words: str, code: str, retryable: bool
+) -> None:
+    """Overloaded, too fast, no credit: in English and Chinese. What cannot succeed is not asked again, and
+    403 is a question of the key only where it is one."""
+    bodies: list[object] = [words, {"error": {"message": words}}, {"code": "x", "msg": words}]
+    for body in bodies:
+        failure = failure_of_status(status, {}, body)
+        assert (failure.code, failure.retryable) == (code, retryable), failure.message
+    if status == 403 and code != "upstream_auth":
+        assert "key" not in failure_of_status(status, {}, words).message
+
+
+@pytest.mark.parametrize("type", ["api_error", "server_error", "something_new"])
+def test_a_request_that_was_refused_is_not_asked_again(type: str) -> None:
+    """Whatever the body calls it, and it can be asked in another way."""
+    failure = failure_of_status(400, {}, {"error": {"type": type, "message": "x does not support tools"}})
+    assert (failure.code, failure.retryable, failure.refused) == ("upstream_error", False, True)
+
+
+def test_a_limit_that_says_when_it_ends_is_one_of_rate() -> None:
+    """A quota of a minute is none of money."""
+    body = {"error": {"message": "You exceeded your current quota. Please retry in 32.1s."}}
+    assert failure_of_status(429, {}, body).code == "upstream_rate_limited"
+    exhausted = {"error": {"message": "quota exceeded"}}
+    assert failure_of_status(429, {"retry-after": "20"}, exhausted).code == "upstream_rate_limited"
+
+
+@pytest.mark.parametrize(
+    ("event", "code", "retryable"),
+    [
+        (
+            {"code": 500, "message": "The model produced output", "type": "server_error"},
+            "upstream_error",
+            True,
+        ),
+        ({"code": 400, "message": "no", "type": "invalid_request_error"}, "upstream_error", False),
+        ({"error": {"code": 429, "message": "slow"}}, "upstream_rate_limited", True),
+        ({"error": {"code": 503, "message": "Loading model"}}, "upstream_error", True),
+        ({"error": {"code": "1113", "message": "x"}}, "upstream_quota", False),
+        ({"code": 1113, "msg": "x"}, "upstream_quota", False),
+        ({"error": {"code": "1302", "message": "x"}}, "upstream_rate_limited", True),
+        ({"error": {"code": "1305", "message": "x"}}, "upstream_overloaded", True),
+        ({"error": {"code": "1261", "message": "x"}}, "context_overflow", False),
+        ({"error": {"type": "insufficient_quota", "message": "x"}}, "upstream_quota", False),
+        ({"error": {"code": "rate_limit_exceeded", "message": "x"}}, "upstream_rate_limited", True),
+        ("overloaded", "upstream_overloaded", True),
+    ],
+)
+def test_an_error_without_a_status_is_known_by_its_code_type_or_words(
+    event: object, code: str, retryable: bool
+) -> None:
+    """As it stands in a stream, or in the body of a success."""
+    failure = failure_of_event(event)
+    assert (failure.code, failure.retryable) == (code, retryable)
+    failure = failure_of_body(200, "application/json", event)
+    assert isinstance(event, str) or (failure.code, failure.retryable) == (code, retryable)
+
+
+def test_what_is_not_reached_is_told_without_settings_of_the_client() -> None:
+    """No "ssl:default" behind a plain address."""
+    why = OSError("Cannot connect to host 127.0.0.1:8400 ssl:default [Connect call failed]")
+    assert "127.0.0.1:8400 [Connect call failed]" in unreachable("http://127.0.0.1:8400", why).message
 
 
 @pytest.mark.parametrize(

@@ -137,16 +137,25 @@ async def test_a_body_may_end_with_its_connection() -> None:
     [
         b"SSH-2.0-OpenSSH_9\r\n\r\n",
         OK + b"x: " + b"x" * 2 * MAX_HEAD,
-        OK + b"content-encoding: br\r\n\r\n",
         CHUNKED + b"zz\r\n",
     ],
-    ids=["no HTTP", "endless head", "unknown encoding", "broken chunk"],
+    ids=["no HTTP", "endless head", "broken chunk"],
 )
 async def test_what_is_no_response_is_an_error(answer: bytes) -> None:
     """At the head or behind it."""
     async with asking(answer) as (_, ask):
         with pytest.raises((httptools.HttpParserError, aiohttp.ClientError)):
             await body_of(await ask())
+
+
+async def test_a_body_in_an_encoding_that_is_not_known_is_empty_and_named() -> None:
+    """Its bytes say nothing; an encoding that is none is none."""
+    async with asking(OK + b"content-encoding: Br\r\ncontent-length: 3\r\n\r\nabc") as (_, ask):
+        response = await ask()
+        assert (await body_of(response), response.unread_coding) == (b"", "br")
+    async with asking(OK + b"content-encoding:\r\ncontent-length: 3\r\n\r\nabc") as (_, ask):
+        response = await ask()
+        assert (await body_of(response), response.unread_coding) == (b"abc", None)
 
 
 async def test_a_compressed_body_is_inflated_within_a_bound() -> None:

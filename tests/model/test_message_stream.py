@@ -14,7 +14,8 @@ from gateway.errors import ModelError, TooManyToolCalls
 from gateway.messages import Block, Usage
 from gateway.model.base import Answer, Chunk, Delta, Started
 from gateway.model.bounds import Bounds
-from gateway.model.message_stream import MAX_DELTA, MessageStream
+from gateway.model.message_blocks import MAX_DELTA
+from gateway.model.message_stream import MessageStream
 
 Event = dict[str, Any]
 USAGE = {"input_tokens": 10, "output_tokens": 1}
@@ -46,6 +47,8 @@ def end(stop_reason: str | None = "end_turn", usage: object = None) -> list[Even
 
 
 TEXT = opened(0, {"type": "text", "text": ""})
+THINKING = opened(0, {"type": "thinking", "thinking": ""})
+TEXT_AT_1 = opened(1, {"type": "text", "text": ""})
 TOOL = opened(0, {"type": "tool_use", "id": "toolu_1", "name": "search", "input": {}})
 
 
@@ -304,30 +307,232 @@ TWICE = opened(1, {"type": "tool_use", "id": "toolu_1", "name": "search", "input
         end(),
         [{"type": "message_start"}],
         [start(), start()],
-        [start(), text(0, "no block")],
-        [start(), TEXT, TEXT],
-        [start(), TEXT, opened(1, {"type": "text", "text": ""})],
-        [start(), opened(1, {"type": "text", "text": ""})],
-        [start(), TEXT, stop(0), TEXT],
-        [start(), TEXT, text(1, "wrong index")],
-        [start(), TEXT, {"type": "content_block_delta", "delta": {"type": "text_delta", "text": "x"}}],
         [start(), TEXT, {"type": "content_block_delta", "index": 0}],
         [start(), TEXT, text(0, 42)],
-        [start(), TEXT, stop(1)],
+        [start(), TEXT, {"type": "content_block_start", "index": [1], "content_block": {"type": "text"}}],
         [start(), TEXT, delta(0, "input_json_delta", "partial_json", "{}")],
-        [start(), TEXT, delta(0, "thinking_delta", "thinking", "x")],
-        [start(), TOOL, text(0, "x")],
-        [start(), TEXT, *end()],
-        [start(), TEXT, {"type": "message_stop"}],
-        [start(), *end()[:1], TEXT],
+        [start(), *tool_input("{}"), delta(0, "input_json_delta", "partial_json", "{}")],
+        [start(), delta(0, "input_json_delta", "partial_json", "{}")],
         [start(), opened(0, {})],
-        [start(), opened(0, {"type": "tool_use", "name": "n"})],
+        [start(), opened(0, {"type": "tool_use", "id": "toolu_1"})],
         [start(), *tool_input("{}"), TWICE],
     ],
 )
-def test_a_broken_order_is_refused_and_can_be_tried_again(events: list[Event | bytes]) -> None:
-    """A stream against the rules is never guessed at."""
+def test_what_has_no_plain_meaning_is_refused_and_can_be_tried_again(events: list[Event | bytes]) -> None:
+    """Arguments are never guessed at, and a stream that is none of the API's is not read."""
     assert failure(*events) == "upstream_error"
+
+
+HELLO: list[Block] = [{"type": "text", "text": "Hello"}]
+CALL: Block = {"type": "tool_use", "id": "toolu_1", "name": "search", "input": {"q": 1}}
+UNFINISHED = [TOOL, delta(0, "input_json_delta", "partial_json", '{"q":1}')]
+
+
+@pytest.mark.parametrize(
+    ("events", "content"),
+    [
+        ([opened(1, {"type": "text", "text": ""}), text(1, "Hello"), stop(1)], HELLO),
+        ([TEXT, text(0, "Hello"), stop(0), opened(7, CALL), stop(7)], [*HELLO, CALL]),
+        ([TEXT, text(0, "Hello"), stop(0), opened(0, CALL), stop(0)], [*HELLO, CALL]),
+        ([TEXT, text(0, "Hello"), opened(0, CALL), stop(0)], [*HELLO, CALL]),
+        ([TEXT, text(0, "Hello"), opened(1, CALL), stop(0), stop(1)], [*HELLO, CALL]),
+        ([TEXT, text(0, "Hello"), opened(1, CALL), stop(1), stop(0)], [*HELLO, CALL]),
+        ([TEXT, text(0, "Hello"), opened(1, CALL)], [*HELLO, CALL]),
+        ([TEXT, text(0, "Hel"), opened(1, CALL), text(0, "lo"), stop(0), stop(1)], [*HELLO, CALL]),
+        ([text(0, "Hello"), stop(0)], HELLO),
+        ([TEXT, stop(0), stop(0), text(0, "Hello")], HELLO),
+        ([TEXT, text(1, "Hello"), stop(1), stop(5)], HELLO),
+        ([TEXT, text(0, "Hel"), text(0, None), text(0, "lo"), stop(0)], HELLO),
+        ([*UNFINISHED, text(0, "Hello"), stop(0)], [CALL, *HELLO]),
+        ([*UNFINISHED, text(0, "Hel"), text(0, "lo")], [CALL, *HELLO]),
+        ([TEXT, text(0, "Hello"), delta(0, "thinking_delta", "thinking", "hm"), stop(0)], HELLO),
+        ([TEXT, text(0, "Hello"), delta(0, "input_json_delta", "partial_json", ""), stop(0)], HELLO),
+        ([TEXT, end()[0], text(0, "Hello"), stop(0), end()[0]], HELLO),
+        ([end(None)[0], TEXT, text(0, "Hello"), stop(0)], HELLO),
+        (
+            [
+                {"type": "content_block_start", "content_block": {"type": "text", "text": ""}},
+                {"type": "content_block_delta", "delta": {"type": "text_delta", "text": "Hello"}},
+                {"type": "content_block_stop"},
+            ],
+            HELLO,
+        ),
+        ([TEXT, {"type": "content_block_delta", "delta": {"type": "text_delta", "text": "Hello"}}], HELLO),
+        ([TEXT, text(0, "Hello"), delta(0, "signature_delta", "signature", "s"), stop(0)], HELLO),
+    ],
+)
+def test_a_stream_with_a_plain_meaning_is_understood(events: list[Event], content: list[Block]) -> None:
+    """Blocks with any index, side by side, stopped in any order, twice or never, and text where no block for
+    it is open: the content is what was meant, and the deltas are its text."""
+    for parts in ([events], [[event] for event in events]):
+        stream, chunks = MessageStream(), list[Chunk]()
+        for part in [[start()], *parts, end()]:
+            chunks += feed(stream, part)
+        assert stream.failure is None, stream.failure
+        last = chunks[-1]
+        assert isinstance(last, Answer)
+        assert (last.content, last.bad_inputs) == (content, {})
+        shown = [chunk.text for chunk in chunks if isinstance(chunk, Delta) and chunk.kind == "text"]
+        assert "".join(shown) == "Hello"
+
+
+def test_blocks_that_all_end_with_the_message_are_shown_while_they_come() -> None:
+    """As llama.cpp sends them: every stop at the end, and an empty signature of thinking after the text."""
+    stream = MessageStream()
+    feed(stream, [start(), THINKING])
+    assert feed(stream, [delta(0, "thinking_delta", "thinking", "hm")]) == [Delta("thinking", "hm")]
+    feed(stream, [opened(1, {"type": "text", "text": ""})])
+    assert feed(stream, [text(1, "Paris")]) == [Delta("text", "Paris")]
+    assert feed(stream, [delta(0, "signature_delta", "signature", ""), text(1, ".")]) == [Delta("text", ".")]
+    feed(stream, [opened(2, {"type": "tool_use", "id": "t", "name": "n", "input": {}})])
+    feed(stream, [delta(2, "input_json_delta", "partial_json", '{"q":1}')])
+    (last,) = feed(stream, [stop(0), stop(1), stop(2), *end("tool_use")])
+    assert isinstance(last, Answer)
+    assert last.content == [
+        {"type": "text", "text": "Paris."},
+        {"type": "tool_use", "id": "t", "name": "n", "input": {"q": 1}},
+    ]
+
+
+def test_of_two_open_texts_the_later_is_shown_when_the_first_has_ended() -> None:
+    """So the deltas are the stored text, whatever still comes for the first; and at a failure nothing that
+    came is lost."""
+    stream = MessageStream()
+    feed(stream, [start(), TEXT, TEXT_AT_1])
+    assert feed(stream, [text(1, "three ")]) == []
+    assert feed(stream, [text(0, "one ")]) == [Delta("text", "one ")]
+    assert feed(stream, [stop(1), text(0, "two ")]) == [Delta("text", "two ")]
+    assert feed(stream, [stop(0)]) == [Delta("text", "three ")]
+    stream = MessageStream()
+    feed(stream, [start(), TEXT, TEXT_AT_1, text(1, "later")])
+    assert feed(stream, [text(0, "sooner "), {"type": "error", "error": {}}]) == [
+        Delta("text", "sooner "),
+        Delta("text", "later"),
+    ]
+
+
+@pytest.mark.parametrize("own", [None, "", 0])
+def test_a_call_without_an_id_gets_one(own: object) -> None:
+    """Two of them are two calls."""
+    calls = [
+        event
+        for n in range(2)
+        for event in (opened(n, {"type": "tool_use", "id": own, "name": "n", "input": {}}), stop(n))
+    ]
+    first, second = answer(*calls, stop_reason="tool_use").content
+    assert first["id"]
+    assert second["id"]
+    assert first["id"] != second["id"]
+
+
+def test_a_signature_that_comes_late_belongs_to_its_thinking() -> None:
+    """Also after the stop of the block."""
+    late = delta(0, "signature_delta", "signature", "sign")
+    found = answer(THINKING, delta(0, "thinking_delta", "thinking", "hm"), stop(0), TEXT_AT_1, late)
+    assert found.content[0] == {"type": "thinking", "thinking": "hm", "signature": "sign"}
+
+
+@pytest.mark.parametrize("last", [b"[DONE]", b" [DONE] "])
+def test_a_message_that_told_its_stop_reason_lacks_only_its_end(last: bytes) -> None:
+    """DONE, which also stands for the clean end of the stream, ends it; without a stop reason it does not."""
+    stream = MessageStream()
+    chunks = feed(stream, [start(), TEXT, text(0, "Hello"), end("tool_use")[0]])
+    (found,) = stream.feed([last])
+    assert isinstance(found, Answer)
+    assert (found.content, found.stop_reason, stream.finished) == (HELLO, "tool_use", True)
+    assert chunks[-1] == Delta("text", "Hello")
+    for events in (
+        [start(), TEXT, text(0, "Hello")],
+        [start(), TEXT, end(None)[0]],
+        [start(stop_reason="x")],
+    ):
+        stream = MessageStream()
+        feed(stream, events)
+        stream.feed([last])
+        assert (stream.finished, stream.failure) == (False, None)
+
+
+def test_a_message_that_came_whole_is_an_answer() -> None:
+    """As an endpoint sends it that does not stream: with its deltas, and the same rules for its calls."""
+    content: list[Block] = [
+        {"type": "thinking", "thinking": "hm", "signature": "sign"},
+        {"type": "text", "text": "Hello"},
+        {"type": "tool_use", "id": "t", "name": "n", "input": {"q": 1}},
+    ]
+    message = {"type": "message", "id": "m", "model": "x", "stop_reason": "tool_use", "usage": USAGE}
+    chunks = MessageStream().feed_whole({**message, "content": content})
+    assert chunks == [
+        Started("m", "x", Usage(**USAGE)),
+        Delta("thinking", "hm"),
+        Delta("text", "Hello"),
+        Answer(content, "tool_use", Usage(**USAGE), "x", "m"),
+    ]
+    assert MessageStream().feed_whole({**message, "content": "Hello"})[1] == Delta("text", "Hello")
+    stream = MessageStream()
+    assert len(stream.feed_whole({**message, "content": ["no block"]})) == 1
+    assert stream.failure is not None
+
+
+pieces = st.lists(st.text(st.sampled_from("ab漢\ud83d\ude00"), max_size=3), max_size=4)
+
+
+def block_of(kind: str, index: int, parts: list[str]) -> tuple[Event, list[Event]]:
+    """The start of a block, and what comes for it until its stop."""
+    if kind == "tool_use":
+        written = json.dumps({"q": parts})
+        begin: Block = {"type": kind, "id": f"t{index}", "name": "n", "input": {}}
+        halves = (written[: len(written) // 2], written[len(written) // 2 :])
+        return opened(index, begin), [
+            delta(index, "input_json_delta", "partial_json", each) for each in halves
+        ]
+    deltas = [delta(index, f"{kind}_delta", kind, part) for part in parts]
+    if kind == "thinking":
+        deltas.append(delta(index, "signature_delta", "signature", "sign"))
+    return opened(index, {"type": kind, kind: ""}), deltas
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["text", "thinking", "tool_use"]), pieces), max_size=5),
+    st.integers(0, 3),
+    st.booleans(),
+    st.data(),
+)
+def test_however_blocks_are_interleaved_the_message_is_the_same(
+    blocks: list[tuple[str, list[str]]], first_index: int, stops: bool, data: st.DataObject
+) -> None:
+    """Blocks begin in their order; all else may come in any order that keeps that of each block, in any
+    chunks, with stops or without, from any index on: one answer, and the deltas of its texts are its text."""
+    written = [block_of(kind, n, parts) for n, (kind, parts) in enumerate(blocks)]
+    ordered = [[begin, *deltas, stop(n)] for n, (begin, deltas) in enumerate(written)]
+    whole = read_in(([start()], *ordered, end("tool_use")), None)
+    left, mixed, begun = [list(each) for each in ordered], [start()], 0
+    while any(left):
+        open_ones = [n for n, each in enumerate(left) if each and n <= begun]
+        n = data.draw(st.sampled_from(open_ones))
+        event = left[n].pop(0)
+        begun = max(begun, n + 1)
+        if stops or event["type"] != "content_block_stop":
+            mixed.append({**event, "index": event["index"] + first_index})
+    found = read_in((mixed, end("tool_use")), data)
+    assert found == whole
+
+
+def read_in(parts: Iterable[list[Event]], data: st.DataObject | None) -> Answer:
+    """The answer that these events make, read together or in chunks that are drawn."""
+    wire = [event for part in parts for event in part]
+    encoded = [orjson.dumps(event) if is_sound(event) else escaped(event) for event in wire]
+    stream, chunks = MessageStream(), list[Chunk]()
+    while encoded:
+        taken = len(encoded) if data is None else data.draw(st.integers(1, len(encoded)))
+        chunks += stream.feed(encoded[:taken])
+        del encoded[:taken]
+    assert stream.failure is None, stream.failure
+    last = chunks[-1]
+    assert isinstance(last, Answer)
+    for kind in ("text", "thinking"):
+        shown = "".join(chunk.text for chunk in chunks if isinstance(chunk, Delta) and chunk.kind == kind)
+        assert shown == "".join(block[kind] for block in last.content if block["type"] == kind)
+    return last
 
 
 @pytest.mark.parametrize(
@@ -372,9 +577,6 @@ def test_pings_are_no_progress() -> None:
     assert stream.progress
     stream.feed([b""])
     assert not stream.progress
-
-
-THINKING = opened(0, {"type": "thinking", "thinking": ""})
 
 
 @pytest.mark.parametrize(

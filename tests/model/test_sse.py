@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.errors import ModelError
-from gateway.model.sse import SseParser
+from gateway.model.sse import ErrorData, SseParser
 
 ORDINARY = b'event: content_block_delta\ndata: {"a":1}\n\n'
 
@@ -69,6 +69,28 @@ def test_where_the_chunks_end_makes_no_difference(stream: bytes, data: st.DataOb
     parts = [stream[a:b] for a, b in pairwise(edges)]
     assert read(*parts) == read(stream)
     assert read(*(bytes([byte]) for byte in stream)) == read(stream)
+
+
+@pytest.mark.parametrize(
+    "name", [b"event: error\n", b"event:error\n", b"event: error \n", b"id: 1\nevent: error\n"]
+)
+def test_the_data_of_an_error_are_marked(name: bytes) -> None:
+    """Among others in one read, and alone; the data themselves need not say it."""
+    for stream in (name + b"data: x\n\n", ORDINARY * 3 + name + b"data: x\n\n" + ORDINARY):
+        marked = [event for event in read(stream) if isinstance(event, ErrorData)]
+        assert marked == [b"x"]
+        assert [
+            event for event in read(*(bytes([each]) for each in stream)) if isinstance(event, ErrorData)
+        ] == marked
+    assert not any(isinstance(event, ErrorData) for event in read(b"event: errors\ndata: x\n\n", ORDINARY))
+
+
+def test_what_the_end_cut_off_can_be_asked_for() -> None:
+    """Once, for a server that leaves out the last empty line."""
+    parser = SseParser()
+    assert parser.feed(ORDINARY + b'data: {"b":2}\n') == [b'{"a":1}']
+    assert parser.rest() == [b'{"b":2}']
+    assert parser.rest() == []
 
 
 def test_an_event_that_the_end_cuts_off_is_not_reported() -> None:

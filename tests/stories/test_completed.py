@@ -145,12 +145,38 @@ async def test_a_paused_turn_goes_on_where_it_was(client: Client) -> None:
     assert text_of(events) == "part one,part two"
 
 
-@pytest.mark.parametrize(
-    "broken", ["/stop max_tokens", "/stop something_new", "/fault clean_truncation", "/fault mid_event"]
-)
+@pytest.mark.parametrize("broken", ["/stop max_tokens", "/fault clean_truncation", "/fault mid_event"])
 async def test_no_tool_runs_from_a_message_that_did_not_end_in_order(client: Client, broken: str) -> None:
     """A call in an answer that was cut, or that broke off, is not recorded as an intent and never runs."""
     events = await client.chat(f'/call calculate {{"expression": "1+1"}}\n{broken}')
 
     assert not [event for event in events if event["type"] in {"tool_call", "tool_result"}]
     assert events[-1]["type"] == "done"
+
+
+async def test_a_complete_call_runs_whatever_its_stop_reason_says(client: Client) -> None:
+    """A server may have a reason of its own for it: the call is what was meant."""
+    events = await client.chat('/call calculate {"expression": "1+1"}\n/stop something_new\n/then\n/say two')
+
+    assert the(events, "tool_result")["content"] == "2"
+    assert text_of(events) == "two"
+
+
+async def test_calls_of_a_message_that_was_cut_are_told(client: Client) -> None:
+    """None is run, and the person sees what there was."""
+    events = await client.chat('/call calculate {"expression": "1+1"}\n/stop max_tokens')
+
+    warnings = [event["data"] for event in events if event["type"] == "warning"]
+    assert [warning["code"] for warning in warnings] == ["calls_not_run", "max_tokens"]
+    assert 'calculate {"expression":"1+1"}' in warnings[0]["message"]
+
+
+async def test_a_loop_that_goes_nowhere_ends_with_an_answer(client: Client) -> None:
+    """The same call again and again: the model is told, and in the end asked for an answer without tools."""
+    again = "\n/then\n".join(['/call calculate {"expression": "1+1"}'] * 5)
+    events = await client.chat(f"{again}\n/then\n/say It is 2.")
+
+    assert the(events, "done")["status"] == "completed"
+    assert text_of(events) == "It is 2."
+    assert types(events).count("tool_result") == 5
+    assert [event["data"]["code"] for event in events if event["type"] == "warning"] == ["repeated_calls"] * 2

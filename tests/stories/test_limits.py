@@ -7,7 +7,7 @@ from tests.harness import running_gateway, the, types
 
 pytestmark = pytest.mark.anyio
 
-AGAIN = "\n/then\n".join(['/call calculate {"expression": "1+1"}'] * 6)
+AGAIN = "\n/then\n".join(f'/call calculate {{"expression": "1+{n}"}}' for n in range(6))
 
 
 @pytest.mark.parametrize(

@@ -1,19 +1,31 @@
 """A whole turn without the task that owns it: what the model says, and how the turn ends because of it."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gateway.errors import ModelError
-from gateway.messages import Block, ToolSpec, text_block
+from gateway.messages import Block, ToolSpec, Usage, text_block
 from gateway.model.base import Answer
+from gateway.model.endpoint_facts import ModelFacts
 from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
+from gateway.turn import repeated_calls
+from gateway.turn.context import TurnContext
+from gateway.turn.progress import TurnProgress
 from gateway.turn.run import run_turn
-from tests.history.scripted import USAGE, answer
+from gateway.turn.start_and_end import TurnBounds
+from tests.history.scripted import USAGE, ScriptedModel, answer
 from tests.turn.working import LIMITS, stored, turn_at_work
 
 pytestmark = pytest.mark.anyio
+MANY = TurnBounds(16, None, 60)
+
+
+def scripted(turn: TurnContext) -> ScriptedModel:
+    assert isinstance(turn.deps.model, ScriptedModel)
+    return turn.deps.model
 
 
 def _calls(count: int, *texts: str) -> Answer:
@@ -95,3 +107,168 @@ async def test_model_calls_are_limited(tmp_path: Path) -> None:
     assert ending.warning is not None
     assert ending.warning.code == "max_iterations"
     assert len(looked) == LIMITS.iterations
+
+
+def _looks(*arguments: dict[str, Any]) -> list[Answer]:
+    """Messages that each call `look` once, with these arguments."""
+    return [
+        Answer(
+            [{"type": "tool_use", "id": f"c{n}", "name": "look", "input": each}], "tool_use", USAGE, "m", "r"
+        )
+        for n, each in enumerate(arguments)
+    ]
+
+
+async def test_a_call_that_goes_nowhere_is_told_and_ends_with_an_answer(tmp_path: Path) -> None:
+    """The third time the model reads that its call changes nothing; after the fifth it is asked to answer
+    without tools, and a call that it makes all the same is not run."""
+    looked: list[str] = []
+    last = Answer([text_block("391"), *_looks({})[0].content], "tool_use", USAGE, "m", "r")
+    async with turn_at_work(tmp_path, *_looks(*[{"q": 1}] * 5), last, tools=[_look(looked)]) as turn:
+        ending = await run_turn(turn.deps, turn.emitter, MANY)
+        events = await stored(turn)
+        asked = scripted(turn).requests
+
+    assert ending is not None
+    assert (ending.outcome, len(looked)) == ("completed", 5)
+    results = [event["data"]["content"] for event in events if event["type"] == "tool_result"]
+    assert results[:2] == ["seen", "seen"]
+    assert all(text.startswith("seen") for text in results)
+    assert ["Do not repeat it" in text for text in results] == [False, False, True, True, False]
+    assert "answer now" in results[-1]
+    warnings = [event["data"] for event in events if event["type"] == "warning"]
+    assert [each["code"] for each in warnings[:2]] == ["repeated_calls"] * 2
+    assert "look was called 5 times" in warnings[1]["message"]
+    assert [request.may_call for request in asked] == [True] * 5 + [False]
+    assert asked[-1].tools
+
+
+@pytest.mark.parametrize("kind", ["other arguments", "other results", "waiting"])
+async def test_calls_that_change_something_are_no_loop(tmp_path: Path, kind: str) -> None:
+    """Other arguments, other results, or a call that waits for something."""
+
+    async def run(_: dict[str, Any], context: ToolContext) -> ToolOutput:
+        return ToolOutput(context.tool_call_id if kind == "other results" else "seen")
+
+    tool = FunctionTool(ToolSpec("look", "Looks.", {"type": "object"}), "read_only", 5, run)
+    calls = _looks(*({"q": n if kind == "other arguments" else 1} for n in range(8)))
+    async with turn_at_work(tmp_path, *calls, answer("done"), tools=[tool]) as turn:
+        if kind == "waiting":
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(repeated_calls, "WAITED", 0)
+                ending = await run_turn(turn.deps, turn.emitter, MANY)
+        else:
+            ending = await run_turn(turn.deps, turn.emitter, MANY)
+        events = await stored(turn)
+
+    assert ending is not None
+    assert ending.outcome == "completed"
+    assert sum(event["type"] == "tool_result" for event in events) == 8
+    assert "repeated_calls" not in [event["data"].get("code") for event in events]
+
+
+async def test_two_calls_in_turns_are_a_loop(tmp_path: Path) -> None:
+    """A, B, A, B …: each of them is repeated among the latest calls."""
+    looked: list[str] = []
+    calls = _looks(*({"q": n % 2} for n in range(9)))
+    async with turn_at_work(tmp_path, *calls, answer("done"), tools=[_look(looked)]) as turn:
+        await run_turn(turn.deps, turn.emitter, MANY)
+        requests = scripted(turn).requests
+
+    assert len(looked) == 9
+    assert [request.may_call for request in requests][-2:] == [True, False]
+
+
+async def test_what_was_repeated_is_known_from_the_log(tmp_path: Path) -> None:
+    """Another process that goes on with the turn counts as this one did."""
+    async with turn_at_work(tmp_path, *_looks(*[{"q": 1}] * 5), answer("done"), tools=[_look([])]) as turn:
+        await run_turn(turn.deps, turn.emitter, MANY)
+        await turn.emitter.flush()
+        read = TurnProgress()
+        for event in await turn.deps.log.read("s", after=0, limit=1000):
+            read.apply_stored(event)
+
+    assert read.repeated == turn.progress.repeated
+    assert read.repeated.ends
+
+
+async def test_an_endpoint_that_refuses_the_choice_of_no_tool_is_asked_without_it(tmp_path: Path) -> None:
+    """The calls that it makes are not run all the same."""
+    refusal = ModelError("unknown field tool_choice", code="upstream_error", retryable=False, refused=True)
+    looked: list[str] = []
+    last = Answer([text_block("391"), *_looks({})[0].content], "tool_use", USAGE, "m", "r")
+    async with turn_at_work(tmp_path, *_looks(*[{"q": 1}] * 5), refusal, last, tools=[_look(looked)]) as turn:
+        ending = await run_turn(turn.deps, turn.emitter, MANY)
+        requests = scripted(turn).requests
+
+    assert ending is not None
+    assert (ending.outcome, len(looked)) == ("completed", 5)
+    assert [request.may_call for request in requests][-2:] == [False, True]
+
+
+@pytest.mark.parametrize("stop_reason", [None, "end_turn", "tool_use", "stop_sequence", "something_new"])
+async def test_a_complete_call_runs_whatever_the_stop_reason_says(
+    tmp_path: Path, stop_reason: str | None
+) -> None:
+    """Servers disagree on what to call it; the call is what was meant."""
+    looked: list[str] = []
+    call = replace(_calls(1), stop_reason=stop_reason)
+    async with turn_at_work(tmp_path, call, answer("done"), tools=[_look(looked)]) as turn:
+        ending = await run_turn(turn.deps, turn.emitter, LIMITS)
+
+    assert ending is not None
+    assert (ending.outcome, looked) == ("completed", ["c0"])
+
+
+async def test_a_message_that_is_cut_in_its_calls_shows_what_there_was(tmp_path: Path) -> None:
+    """None of the calls is run, and the person reads which they were."""
+    looked: list[str] = []
+    cut = replace(_calls(40), stop_reason="max_tokens", bad_inputs={"c39": "cut off (max_tokens)"})
+    async with turn_at_work(tmp_path, cut, tools=[_look(looked)]) as turn:
+        ending = await run_turn(turn.deps, turn.emitter, LIMITS)
+        events = await stored(turn)
+
+    assert ending is not None
+    assert (ending.outcome, looked) == ("completed", [])
+    (warning,) = [event["data"] for event in events if event["type"] == "warning"]
+    assert warning["code"] == "calls_not_run"
+    assert "none of its 40 calls" in warning["message"]
+    assert "look {} (39 times), look (arguments not complete)" in warning["message"]
+
+
+@pytest.mark.parametrize(
+    ("read", "written", "window", "says"),
+    [
+        (
+            4259,
+            859,
+            5120,
+            "model_context_window_exceeded: The model's context of 5120 tokens is full: it wrote 859",
+        ),
+        (
+            4259,
+            859,
+            None,
+            "max_tokens: The model's context is most likely full: it wrote 859",
+        ),
+        (100, 4096, 200_000, "max_tokens: The model's endpoint ended the answer at a limit of its own"),
+        (100, 10, None, "max_tokens: The model's endpoint ended the answer at a limit of its own"),
+        (100, 8192, 200_000, "max_tokens: The answer reached the most tokens one model call may write"),
+        (100, 8100, None, "max_tokens: The answer reached the most tokens one model call may write"),
+    ],
+)
+async def test_a_full_context_is_not_told_as_the_most_tokens_of_a_call(
+    tmp_path: Path, read: int, written: int, window: int | None, says: str
+) -> None:
+    """What was written says which limit it was; what is known of the window says the rest."""
+    usage = Usage(input_tokens=read, output_tokens=written)
+    cut = replace(answer("half an", "max_tokens"), usage=usage)
+    async with turn_at_work(tmp_path, cut, max_tokens=8192) as turn:
+        turn.deps.model.facts.models["model"] = ModelFacts(context_window=window)
+        ending = await run_turn(turn.deps, turn.emitter, LIMITS)
+
+    assert ending is not None
+    assert ending.warning is not None
+    assert ending.outcome == "completed"
+    assert f"{ending.warning.code}: {ending.warning.message}".startswith(says)
+    assert ("GATEWAY_MAX_TOKENS" in ending.warning.message) == (written > 8000)

@@ -78,9 +78,9 @@ async def test_the_last_failure_is_raised_and_its_attempt_stays_open(
     assert turn.progress.attempt_open
 
 
-@pytest.mark.parametrize("stop_reason", ["max_tokens", "refusal", "pause_turn", None])
+@pytest.mark.parametrize("stop_reason", ["max_tokens", "refusal", "pause_turn"])
 async def test_no_tool_runs_from_a_message_that_did_not_end_in_order(
-    tmp_path: Path, stop_reason: str | None
+    tmp_path: Path, stop_reason: str
 ) -> None:
     """Its calls may be cut off: they are in no history either."""
     cut = Answer([text_block("I will"), call("look", "c1")], stop_reason, USAGE, None, "r")

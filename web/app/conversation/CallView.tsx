@@ -92,6 +92,7 @@ export function SkillLine({ skill: { name, action, reason = "", path } }: { read
 
 export function WarningNote({ warning: { code, message } }: { readonly warning: TurnWarning }) {
   const { words } = useSpeech();
-  if (code !== "artifact_not_kept") return <p className="note warning" dir="auto">{message}</p>;
-  return <p className="note warning">{words.resultNotKept} <small>{message}</small></p>;
+  const warned = (words.warned as Readonly<Record<string, string>>)[code];
+  if (warned === undefined) return <p className="note warning" dir="auto">{message}</p>;
+  return <p className="note warning">{warned} <small dir="auto">{message}</small></p>;
 }

@@ -703,7 +703,7 @@ export interface ToolProgress {
 
 /** Why the turn failed. Comes before the `done` of a failed turn. */
 export interface TurnError {
-  readonly code: "upstream_overloaded" | "upstream_rate_limited" | "upstream_timeout" | "upstream_auth" | "upstream_error" | "upstream_truncated" | "provider_key_missing" | "context_overflow" | "content_refused" | "max_iterations" | "max_tool_calls" | "budget_exceeded" | "tool_timeout" | "tool_failed" | "cancelled" | "server_restart" | "storage_unavailable" | "storage_damaged" | "archive_damaged" | "decryption_failed" | "internal";
+  readonly code: "upstream_overloaded" | "upstream_rate_limited" | "upstream_timeout" | "upstream_auth" | "upstream_quota" | "upstream_error" | "upstream_truncated" | "provider_key_missing" | "context_overflow" | "content_refused" | "max_iterations" | "max_tool_calls" | "budget_exceeded" | "tool_timeout" | "tool_failed" | "cancelled" | "server_restart" | "storage_unavailable" | "storage_damaged" | "archive_damaged" | "decryption_failed" | "internal";
   readonly message: string;
   readonly retryable: boolean;
 }
