@@ -9,6 +9,7 @@ from gateway.turn.model_call import ask, next_request
 from gateway.turn.model_call_files import remember_withheld, with_files, withhold_files
 from gateway.turn.progress import TurnProgress
 from gateway.turn.start_and_end import COMPLETED, Ending, TurnBounds, ended_with_warning, failed
+from gateway.turn.thinking_refusals import change_form, remember_form
 from gateway.turn.tool_calls import run_tool_calls
 
 CUT_SHORT = {
@@ -48,10 +49,11 @@ async def run_agent_loop(turn: TurnContext) -> Ending | None:
         try:
             answer = await ask(turn, shown)
         except ModelError as error:
-            if not await _shrink_request(turn, error, shows_files=shown is not request):
+            if not await _change_request(turn, error, shows_files=shown is not request):
                 raise
             continue
         remember_withheld(turn)
+        await remember_form(turn)
         if turn.settings.compress_at is not None and answer.usage is not None and turn.shows_all:
             turn.deps.meter.calibrate(request, answer.usage)
         if answer.content:
@@ -70,10 +72,12 @@ def limit_reached(progress: TurnProgress, limits: TurnBounds) -> Ending | None:
     return None
 
 
-async def _shrink_request(turn: TurnContext, error: ModelError, *, shows_files: bool) -> bool:
-    """Makes the request of a failed call smaller, by compression or without files, once for each cause.
-    False: it cannot be."""
+async def _change_request(turn: TurnContext, error: ModelError, *, shows_files: bool) -> bool:
+    """Makes the request of a failed call smaller, by compression or without files, once for each cause, or
+    asks with other thinking. False: it cannot be."""
     if error.code == "context_overflow" and await compress_overflow(turn):
+        return True
+    if change_form(turn, error):
         return True
     return shows_files and withhold_files(turn, error)
 
@@ -88,9 +92,19 @@ async def _answer_calls(turn: TurnContext) -> bool:
     return answers is not None
 
 
+def is_wished(turn: TurnContext, stop_reason: str) -> bool:
+    """Whether the answer ends where its client wanted it to: at its own limit, or at one of its texts."""
+    wanted = turn.row.sampling
+    if stop_reason == "max_tokens":
+        return wanted.max_tokens is not None and wanted.max_tokens < turn.settings.max_tokens
+    return stop_reason == "stop_sequence" and bool(wanted.stop_sequences)
+
+
 def _end(turn: TurnContext, stop_reason: str) -> Ending:
     if stop_reason == "refusal":
         return failed("content_refused", "The model declined to answer this.", retryable=False)
+    if is_wished(turn, stop_reason):
+        return COMPLETED
     if stop_reason in CUT_SHORT:
         return ended_with_warning("completed", stop_reason, CUT_SHORT[stop_reason])
     if not turn.progress.text.decode().strip():

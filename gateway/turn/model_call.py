@@ -7,6 +7,7 @@ from time import monotonic
 
 from gateway.errors import ModelError, TooManyToolCalls
 from gateway.events.lifecycle import IterationEnd, IterationStart, IterationSuperseded
+from gateway.history.thinking_reader import maker_of_answer, may_think, signed_off
 from gateway.history.transcript import fold, problems
 from gateway.ids import is_client_call, is_id, new_client_call_id, new_tool_call_id
 from gateway.messages import Message
@@ -15,7 +16,6 @@ from gateway.model.prices import cost_of
 from gateway.model.retry_delay import next_delay
 from gateway.prompt.cache_points import mark_messages
 from gateway.prompt.system_prompt import CLIENT
-from gateway.storage.messages import History
 from gateway.turn.budget import reserve_budget
 from gateway.turn.client_calls import client_call_ids, expect_results
 from gateway.turn.context import TurnContext
@@ -23,6 +23,10 @@ from gateway.turn.tool_calls import record_intents, refuse_bad_inputs
 
 RUNS_TOOLS = frozenset({"tool_use", "end_turn"})
 """Stop reasons after which the tools of a complete message may run; some compatible servers send end_turn."""
+
+
+MIN_BUDGET = 1024
+"""Tokens (Messages API, "Extended thinking": budget_tokens)."""
 
 
 def next_request(turn: TurnContext) -> ModelRequest:
@@ -34,28 +38,30 @@ def next_request(turn: TurnContext) -> ModelRequest:
     settings, messages = turn.settings, fold(turn.messages)
     if wrong := problems(messages):
         raise AssertionError(f"the history is not valid: {wrong}")
-    thinks = settings.thinking_budget is not None and may_think(turn.history, turn.row.id)
+    thinks = settings.thinking_budget is not None and turn.thinks and may_think(turn.history, turn.reader)
+    wanted = turn.row.sampling
+    max_tokens = min(settings.max_tokens, wanted.max_tokens or settings.max_tokens)
     return ModelRequest(
         model=turn.row.model,
-        max_tokens=settings.max_tokens,
+        max_tokens=max_tokens,
         system=turn.prefix.system,
         messages=mark_messages(messages),
         tools=turn.prefix.tools,
-        thinking_budget=settings.thinking_budget if thinks else None,
-        temperature=settings.temperature,
+        thinking_budget=budget_within(max_tokens, settings.thinking_budget) if thinks else None,
+        temperature=settings.temperature if wanted.temperature is None else wanted.temperature,
         owner=turn.row.owner,
+        top_p=wanted.top_p,
+        top_k=wanted.top_k,
+        stop_sequences=wanted.stop_sequences,
     )
 
 
-def may_think(history: History, turn_id: str) -> bool:
-    """Whether the next call of that turn may think. While tools run, the API wants the thought that led to
-    the first call; when that was signed for a prefix that is gone, the rest of the turn goes without."""
-    return not any(
-        item.turn_id == turn_id
-        and item.message.role == "assistant"
-        and item.position <= history.generation_from
-        for item in history.messages
-    )
+def budget_within(max_tokens: int, budget: int | None) -> int | None:
+    """The budget for thinking of an answer of so many tokens, which it is a part of; None where the least
+    that there is would not fit."""
+    if budget is None or budget < max_tokens:
+        return budget
+    return max_tokens - 1 if max_tokens > MIN_BUDGET else None
 
 
 async def ask(turn: TurnContext, request: ModelRequest) -> Answer:
@@ -132,6 +138,8 @@ async def _attempt(turn: TurnContext, request: ModelRequest) -> Answer:
                     _check_calls(answer, turn.settings.max_tool_calls)
                     on_client = await client_call_ids(turn, answer)
                     answer = _with_usable_ids(answer, progress.call_ids, on_client)
+                    maker = maker_of_answer(request.model, answer.model, turn.deps.model.facts.name)
+                    answer = replace(answer, content=signed_off(answer.content, maker))
                     end = _end(answer, request, ttft_ms, _ms_since(asked_at))
                     await expect_results(turn, answer)
                     with emitter.atomic():

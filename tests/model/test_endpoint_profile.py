@@ -239,10 +239,10 @@ def test_what_models_do_not_take_is_remembered_of_so_many() -> None:
     """Whatever names requests have: what is known is bounded, and found out again."""
     endpoint = EndpointProfile(OLDER_VERSION, "bearer", has_key=True, adapted=lambda _: None)
     for number in range(MAX_MODELS + 1):
-        first = endpoint.way(f"m{number}", None, thinks=True)
-        endpoint.answered(f"m{number}", first, replace(first, thinking="adaptive"))
-    assert endpoint.way(f"m{MAX_MODELS}", None, thinks=True).thinking == "adaptive"
-    assert endpoint.way("m0", None, thinks=True).thinking == "enabled"
+        first = endpoint.way(f"m{number}", {}, thinks=True)
+        endpoint.answered(f"m{number}", first, replace(first, thinking="adaptive"), {})
+    assert endpoint.way(f"m{MAX_MODELS}", {}, thinks=True).thinking == "adaptive"
+    assert endpoint.way("m0", {}, thinks=True).thinking == "enabled"
 
 
 @pytest.mark.parametrize(
