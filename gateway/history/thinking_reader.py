@@ -42,13 +42,17 @@ class ThinkingReader:
     def reads(self, block: Block, *, in_turn: bool, signed_before: bool) -> bool:
         """Whether a block of thinking is sent: of the turn that is answered (`in_turn`), or one that was
         signed for the prefix of a former generation (`signed_before`)."""
-        if self.form == "none" or not (is_signed(block) or self.takes_unsigned):
+        if not self.keeps(block):
             return False
         if self.form == "all":
             return True
         if signed_before or not (is_signed(block) or in_turn):
             return False
         return self._is_own(_maker_of(block))
+
+    def keeps(self, block: Block) -> bool:
+        """Whether a thought of the turn that is answered goes back in its further calls: it came just now."""
+        return self.form != "none" and (is_signed(block) or self.takes_unsigned)
 
     def _is_own(self, maker: dict[str, Any]) -> bool:
         """An alias is another name for the model that answers to it: what was `answered` counts."""
@@ -122,12 +126,13 @@ def unmarked(block: Block) -> Block:
     return {name: value for name, value in block.items() if name != MADE_BY} if MADE_BY in block else block
 
 
-def as_sent(message: Message) -> Message:
-    """An answer as it goes back in its own turn: without the maker of its thinking; the same object when it
-    has none."""
-    if not any(MADE_BY in block for block in message.content):
+def as_sent(reader: ThinkingReader, message: Message) -> Message:
+    """An answer as it goes back in its own turn: the thinking that the reader takes, without its maker; the
+    same object when there is none."""
+    if message.role != "assistant" or not any(is_thinking(block) for block in message.content):
         return message
-    return Message(message.role, [unmarked(block) for block in message.content])
+    kept = [unmarked(block) for block in message.content if not is_thinking(block) or reader.keeps(block)]
+    return Message(message.role, kept)
 
 
 def last_answered(history: History, model: str, endpoint: str | None) -> str | None:

@@ -123,7 +123,8 @@ class TurnContext:
 
     def add(self, message: Message, usage: Usage | None = None) -> None:
         """Adds an answer of the model (`usage` is of that call), or the results of tools, to the history."""
-        self.messages.append(as_sent(message))
+        if (shown := as_sent(self.reader, message)).content:
+            self.messages.append(shown)
         position = self.history.next_position(self._stored)
         self._stored.append(StoredMessage(position, self.row.id, message, usage))
 

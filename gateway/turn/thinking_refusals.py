@@ -65,6 +65,8 @@ async def remember_form(turn: TurnContext) -> None:
         facts.adapted(f"{model} takes no thinking without a signature back: it is not sent")
     if any(is_signed(block) for block in left_out):
         turn.set_history(await begin_generation(turn, turn.history, [UNREADABLE]))
+    else:
+        turn.reader = turn.reader_of(turn.history)
 
 
 def _try(turn: TurnContext, form: Form) -> bool:
