@@ -4,7 +4,7 @@ after a stop at `pause_turn`, or a limit, there is none. Pure."""
 
 from collections.abc import Sequence
 
-from gateway.messages import Block, Message
+from gateway.messages import Message
 
 CALLS = frozenset({"server_tool_use", "mcp_tool_use"})
 
@@ -16,33 +16,29 @@ def without_halves(messages: Sequence[Message], *, open_from: int) -> Sequence[M
     if not halves:
         return messages
     return [
-        Message(message.role, [block for block in message.content if _half(block) not in halves])
-        if message.role == "assistant"
-        else message
-        for message in messages
+        Message(
+            message.role, [block for at, block in enumerate(message.content) if (place, at) not in halves]
+        )
+        for place, message in enumerate(messages)
     ]
 
 
-def _halves(messages: Sequence[Message], open_from: int) -> set[tuple[str, object]]:
-    calls: dict[object, int] = {}
-    results: set[object] = set()
+def _halves(messages: Sequence[Message], open_from: int) -> set[tuple[int, int]]:
+    """Their places: the message, and the block in it. An endpoint may use an id again."""
+    open_calls: dict[str, tuple[int, int]] = {}
+    lone = set[tuple[int, int]]()
     for place, message in enumerate(messages):
-        if message.role == "assistant":
-            for block in message.content:
-                if (half := _half(block)) is not None:
-                    kind, name = half
-                    if kind == "call":
-                        calls[name] = place
-                    else:
-                        results.add(name)
-    lone = {("call", name) for name, place in calls.items() if name not in results and place < open_from}
-    return lone | {("result", name) for name in results - calls.keys()}
-
-
-def _half(block: Block) -> tuple[str, object] | None:
-    kind = block["type"]
-    if kind in CALLS:
-        return "call", str(block.get("id"))
-    if kind.endswith("_tool_result"):
-        return "result", str(block.get("tool_use_id"))
-    return None
+        if message.role != "assistant":
+            continue
+        for at, block in enumerate(message.content):
+            kind = block["type"]
+            if kind in CALLS:
+                name = str(block.get("id"))
+                if (before := open_calls.get(name)) is not None:
+                    lone.add(before)
+                open_calls[name] = place, at
+            elif (
+                kind.endswith("_tool_result") and open_calls.pop(str(block.get("tool_use_id")), None) is None
+            ):
+                lone.add((place, at))
+    return lone | {each for each in open_calls.values() if each[0] < open_from}

@@ -23,6 +23,7 @@ from tests.stories.thinking_endpoint import (
 pytestmark = pytest.mark.anyio
 
 A, B = "model-a", "model-b"
+ANSWERS = "SELECT position, content FROM messages WHERE role = 'assistant'"
 
 
 def thinking(data_dir: Path, url: str, **given: Any) -> Settings:
@@ -174,7 +175,7 @@ async def test_old_thinking_whose_maker_is_unknown_is_refused_once(tmp_path: Pat
 
 def _forget_makers(data_dir: Path) -> None:
     with sqlite3.connect(data_dir / "gateway.db") as database:
-        rows = database.execute("SELECT position, content FROM messages WHERE role = 'assistant'").fetchall()
+        rows = database.execute(ANSWERS).fetchall()
         for position, text in rows:
             content = [
                 {name: value for name, value in block.items() if name != "made_by"}
@@ -263,7 +264,7 @@ async def test_where_nothing_helps_the_turn_goes_on_without_thinking(tmp_path: P
 
 def _without_thoughts(data_dir: Path) -> None:
     with sqlite3.connect(data_dir / "gateway.db") as database:
-        for position, text in database.execute("SELECT position, content FROM messages WHERE role = 'assistant'").fetchall():
+        for position, text in database.execute(ANSWERS).fetchall():
             content = [block for block in orjson.loads(text) if block["type"] != "thinking"]
             database.execute(
                 "UPDATE messages SET content = ? WHERE position = ?",
@@ -277,7 +278,7 @@ async def test_asking_ends(tmp_path: Path, words: str) -> None:
     endpoint = ThinkingEndpoint(lenient)
     async with endpoint.served() as url, running_gateway(thinking(tmp_path, url)) as client:
         await done(client, "use a tool")
-        endpoint.refuses = lambda _: words
+        endpoint.refuses = lambda _body: words
         events = await client.chat("use a tool", session_id="s")
     assert the(events, "done")["status"] == "failed"
     assert words in the(events, "error")["message"]

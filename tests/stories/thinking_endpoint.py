@@ -65,8 +65,8 @@ def lenient(_: Body) -> str | None:
 
 class ThinkingEndpoint:
     """`refuses` says in which words a request is refused; `signs` how a model signs, None: with no field;
-    `answers_as` under which name it answers. Where the message has "tool" in it, the answer calls one first;
-    where it has "pause", the answer pauses in a tool of the endpoint's own."""
+    `answers_as` under which name it answers, `ends` why it stops. Where the message has "tool" in it, the
+    answer calls one first; where it has "pause", the answer pauses in a tool of the endpoint's own."""
 
     def __init__(
         self,
@@ -74,8 +74,9 @@ class ThinkingEndpoint:
         *,
         signs: Callable[[str], str | None] = "signed by {}".format,
         answers_as: Callable[[str], str] = str,
+        ends: str = "end_turn",
     ) -> None:
-        self.refuses, self.signs, self.answers_as = refuses, signs, answers_as
+        self.refuses, self.signs, self.answers_as, self._ends = refuses, signs, answers_as, ends
         self.bodies: list[dict[str, Any]] = []
         self.refused: list[str] = []
 
@@ -93,7 +94,8 @@ class ThinkingEndpoint:
             return Response(orjson.dumps({"type": "error", "error": error}), 400)
         self.bodies.append(body)
         return Response(
-            _stream(self._answer(body), self.answers_as(body["model"])), media_type="text/event-stream"
+            _stream(self._answer(body), self.answers_as(body["model"]), self._ends),
+            media_type="text/event-stream",
         )
 
     def _answer(self, body: Body) -> Sequence[Block]:
@@ -119,11 +121,10 @@ class ThinkingEndpoint:
         return [thought, {"type": "text", "text": "Done."}]
 
 
-def _stream(content: Sequence[Block], model: str) -> bytes:
+def _stream(content: Sequence[Block], model: str, reason: str) -> bytes:
     usage = {"input_tokens": 10, "output_tokens": 1}
     message = {"id": "m", "model": model, "usage": usage}
     events: list[Block] = [{"type": "message_start", "message": message}]
-    reason = "end_turn"
     for index, block in enumerate(content):
         start, deltas = dict(block), list[Block]()
         match block["type"]:
