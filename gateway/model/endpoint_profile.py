@@ -52,7 +52,8 @@ def left_out(settings: Settings) -> str | None:
         return None
     return (
         f"GATEWAY_TEMPERATURE is not sent: version {settings.model_api_version or NEWEST_VERSION} of the API "
-        "takes no sampling parameters. Remove it, or, where endpoint and model take one, set "
+        "takes no sampling parameters (a server that turns out to be another one gets it). "
+        "Remove it, or, where endpoint and model take one, set "
         f"GATEWAY_MODEL_API_VERSION={OLDER_VERSION}"
     )
 

@@ -149,6 +149,18 @@ def test_a_turn_that_lost_its_signed_thought_does_not_think_again(
     assert may_think(past, replace(READER, form=form)) is may
 
 
+def _client_call(number: int) -> Block:
+    return {"type": "tool_use", "id": f"c{number}", "name": "f", "input": {}}
+
+
+def _server_call(number: int) -> Block:
+    return CALL | {"id": f"s{number}"}
+
+
+def _found(number: int) -> Block:
+    return FOUND | {"tool_use_id": f"s{number}"}
+
+
 BLOCKS = st.one_of(
     st.builds(
         thought,
@@ -157,13 +169,9 @@ BLOCKS = st.one_of(
         st.sampled_from([None, by("a"), by("b"), by("a", "c")]),
     ),
     st.builds(text_block, st.sampled_from(["", "hi"])),
-    st.builds(lambda n: {"type": "tool_use", "id": f"c{n}", "name": "f", "input": {}}, st.integers(0, 9)),
-    st.builds(
-        lambda n: {"type": "server_tool_use", "id": f"s{n}", "name": "f", "input": {}}, st.integers(0, 3)
-    ),
-    st.builds(
-        lambda n: {"type": "web_search_tool_result", "tool_use_id": f"s{n}", "content": []}, st.integers(0, 3)
-    ),
+    st.integers(0, 9).map(_client_call),
+    st.integers(0, 3).map(_server_call),
+    st.integers(0, 3).map(_found),
 )
 READERS = st.builds(
     ThinkingReader,

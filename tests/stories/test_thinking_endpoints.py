@@ -2,6 +2,7 @@
 or do not."""
 
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -272,13 +273,17 @@ def _without_thoughts(data_dir: Path) -> None:
             )
 
 
+def _refusing(words: str) -> Callable[[Any], str | None]:
+    return lambda _: words
+
+
 @pytest.mark.parametrize("words", ["thinking", "Invalid `signature`", "reasoning_content is required"])
 async def test_asking_ends(tmp_path: Path, words: str) -> None:
     """An endpoint that refuses whatever it is sent, in words that name thinking."""
     endpoint = ThinkingEndpoint(lenient)
     async with endpoint.served() as url, running_gateway(thinking(tmp_path, url)) as client:
         await done(client, "use a tool")
-        endpoint.refuses = lambda _body: words
+        endpoint.refuses = _refusing(words)
         events = await client.chat("use a tool", session_id="s")
     assert the(events, "done")["status"] == "failed"
     assert words in the(events, "error")["message"]
