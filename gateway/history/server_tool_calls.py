@@ -9,7 +9,7 @@ from gateway.messages import Message
 CALLS = frozenset({"server_tool_use", "mcp_tool_use"})
 
 
-def without_halves(messages: Sequence[Message], *, open_from: int) -> Sequence[Message]:
+def without_halves(messages: list[Message], *, open_from: int) -> list[Message]:
     """The messages without calls that have no result, and results that have no call; the same object when
     there are none. Calls in messages from `open_from` on may still get theirs."""
     halves = _halves(messages, open_from)

@@ -48,6 +48,10 @@ ATTACHED_NOTE = (
 NO_RESULT = "No result was recorded for this call; it may or may not have happened. Verify before retrying."
 
 
+_PLAIN = frozenset({"text", "tool_use", "tool_result"})
+_KNOWN = frozenset({RECALLED, ATTACHED, "thinking", "redacted_thinking"})
+
+
 def view(history: History, reader: ThinkingReader | None = None) -> list[Message]:
     """The messages of a session for the model, in order; `fold` makes them valid.
 
@@ -67,14 +71,19 @@ def messages_for_model(
     """Some messages of a history as the model reads them, in order."""
     found: list[Message] = []
     open_from: int | None = None
+    others: set[str] = set()
     for item in items:
-        message = in_words(item, history.memories)
-        message = with_thinking_for(reader, item, message, history.generation_from)
         if reader is not None and open_from is None and item.turn_id == reader.turn_id:
             open_from = len(found)
+        message = item.message
+        if special := {block["type"] for block in message.content} - _PLAIN:
+            message = in_words(item, history.memories)
+            message = with_thinking_for(reader, item, message, history.generation_from)
+            others |= special
         found.append(message)
-    whole = without_halves(found, open_from=len(found) if open_from is None else open_from)
-    return [message for message in whole if message.content]
+    if others - _KNOWN:
+        found = without_halves(found, open_from=len(found) if open_from is None else open_from)
+    return [message for message in found if message.content]
 
 
 def in_words(item: StoredMessage, memories: PromptMemories | None) -> Message:

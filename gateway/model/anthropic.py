@@ -20,7 +20,7 @@ from gateway.model.base import Chunk, ModelRequest, Take
 from gateway.model.bounds import Bounds
 from gateway.model.credentials import Credential, Credentials, named
 from gateway.model.endpoint_facts import EndpointFacts
-from gateway.model.endpoint_profile import ANTHROPIC, EndpointProfile, Way, refuses_key
+from gateway.model.endpoint_profile import ANTHROPIC, MAX_TEMPERATURE, EndpointProfile, Way, refuses_key
 from gateway.model.message_stream import MessageStream
 from gateway.model.request_body import NONE, counted_body, in_way, streamed_body
 from gateway.model.response_chunks import chunks_of
@@ -121,7 +121,10 @@ class AnthropicModel:
 
     async def _open(self, request: ModelRequest, credential: Credential) -> "HttpResponse":
         # A method of its own, so that no open stream keeps the body it was asked with.
-        upstream, _ = await self._ask(_MESSAGES, streamed_body(request), credential, request.sampling)
+        sampling = request.sampling
+        if self.facts.kind == ANTHROPIC and sampling.get("temperature", 0) > MAX_TEMPERATURE:
+            sampling["temperature"] = MAX_TEMPERATURE
+        upstream, _ = await self._ask(_MESSAGES, streamed_body(request), credential, sampling)
         return upstream
 
     async def count_tokens(self, request: ModelRequest) -> int | None:

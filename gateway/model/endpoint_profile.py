@@ -24,6 +24,7 @@ OLDER_VERSION = "2023-06-01"
 
 KeyHeader = Literal["bearer", "x-api-key"]
 Thinking = Literal["enabled", "adaptive"]
+Stops = Literal["all", "visible", "none"]
 SAMPLING = ("temperature", "top_p", "top_k")
 ANTHROPIC = "anthropic"
 """The kind of Anthropic's own API (see endpoint_facts.py)."""
@@ -37,6 +38,7 @@ _NAMES_THE_KEY = re.compile(r"x-api-key|authorization|bearer", re.IGNORECASE)
 _NAMES_THE_VERSION = re.compile(r"anthropic[-_ ]version", re.IGNORECASE)
 _NAMES_SAMPLING = re.compile(r"\b(temperature|top_p|top_k)\b", re.IGNORECASE)
 _NAMES_STOPS = re.compile(r"stop[_ ]sequences?\b", re.IGNORECASE)
+_NAMES_WHITE_SPACE = re.compile(r"white[- ]?space|blank|empty", re.IGNORECASE)
 _NAMES_CACHE_POINTS = re.compile(r"\bcache_control\b", re.IGNORECASE)
 _NAMES_THINKING = re.compile(r"\bthinking\.type\b", re.IGNORECASE)
 
@@ -69,25 +71,26 @@ def refuses_key(failure: ModelError) -> bool:
 class Way:
     """One way to ask. `sampling` are the names of the sampling parameters that are sent; `thinking` is how a
     model is asked to think that shall: "enabled", with a budget, or "adaptive", without; None where it shall
-    not. `stops` and `cache_points`: whether stop sequences and marks of the prompt cache are sent."""
+    not. `stops` says which stop sequences are sent (the "visible" are those of more than white space),
+    `cache_points` whether marks of the prompt cache are."""
 
     version: str
     key_header: KeyHeader
     sampling: frozenset[str] = frozenset()
     thinking: Thinking | None = None
-    stops: bool = True
+    stops: Stops = "all"
     cache_points: bool = True
 
 
 @dataclass(slots=True)
 class _Refused:
     """What a model does not take: the sampling parameters by name, and whether it takes but one of them at a
-    time; a budget, stop sequences, cache points."""
+    time; a budget, cache points; `stops` are the stop sequences that it takes."""
 
     sampling: frozenset[str] = frozenset()
     several: bool = False
     budget: bool = False
-    stops: bool = False
+    stops: Stops = "all"
     cache_points: bool = False
 
 
@@ -124,7 +127,7 @@ class EndpointProfile:
             self._key_header,
             self._taken(sampling, refused, self._version),
             self._thinking(model, refused) if thinks else None,
-            stops=not refused.stops,
+            stops=refused.stops,
             cache_points=not refused.cache_points,
         )
 
@@ -175,7 +178,7 @@ class EndpointProfile:
         found = replace(
             known,
             budget=known.budget or way.thinking != first.thinking,
-            stops=not way.stops,
+            stops=way.stops,
             cache_points=not way.cache_points,
         )
         if (gone := first.sampling - way.sampling) and way.sampling:
@@ -198,8 +201,9 @@ class EndpointProfile:
             )
         if found.cache_points and not known.cache_points:
             self._adapted(f"{model} takes no cache_control at this endpoint: cache points are not sent to it")
-        if found.stops and not known.stops:
-            self._adapted(f"{model} does not take the stop sequences of clients at this endpoint")
+        if found.stops != known.stops:
+            which = "stop sequences" if found.stops == "none" else "stop sequences of white space"
+            self._adapted(f"{model} takes no {which} at this endpoint: those of clients are not sent to it")
 
 
 def _without(way: Way, words: str) -> Way | None:
@@ -211,8 +215,9 @@ def _without(way: Way, words: str) -> Way | None:
         return replace(way, thinking="adaptive")
     if way.cache_points and _NAMES_CACHE_POINTS.search(words):
         return replace(way, cache_points=False)
-    if way.stops and _NAMES_STOPS.search(words):
-        return replace(way, stops=False)
+    if way.stops != "none" and _NAMES_STOPS.search(words):
+        is_blank = way.stops == "all" and _NAMES_WHITE_SPACE.search(words)
+        return replace(way, stops="visible" if is_blank else "none")
     return None
 
 

@@ -45,8 +45,10 @@ def in_way(body: dict[str, Any], way: Way, sampling: Mapping[str, float] = NONE)
         body = {**body, "thinking": ADAPTIVE}
     elif way.thinking is None and "thinking" in body:
         body = {name: value for name, value in body.items() if name != "thinking"}
-    if not way.stops and "stop_sequences" in body:
+    if way.stops != "all" and "stop_sequences" in body:
+        kept = [each for each in body["stop_sequences"] if way.stops == "visible" and each.strip()]
         body = {name: value for name, value in body.items() if name != "stop_sequences"}
+        body |= {"stop_sequences": kept} if kept else {}
     return body if way.cache_points else _without_cache_points(body)
 
 

@@ -39,6 +39,7 @@ def change_form(turn: TurnContext, error: ModelError) -> bool:
     changed = any(_try(turn, form) for form in forms if form not in turn.forms_tried)
     if not changed and turn.thinks and turn.settings.thinking_budget is not None:
         turn.thinks, changed = False, True
+        _use(turn, "none")
         turn.emit(TurnWarning(code="thinking_refused", message=NOT_THINKING))
     if changed and turn.progress.attempt_open:
         turn.emit(IterationSuperseded(attempt=turn.progress.attempt, reason=error.code))
@@ -52,6 +53,7 @@ async def remember_form(turn: TurnContext) -> None:
     if turn.thinking_form is None or not turn.thinks:
         return
     form, turn.thinking_form = turn.thinking_form, None
+    turn.forms_tried.clear()
     facts, model = turn.deps.model.facts, turn.row.model
     if form == "all":
         facts.wants_thinking.add(model)
@@ -72,12 +74,14 @@ async def remember_form(turn: TurnContext) -> None:
 def _try(turn: TurnContext, form: Form) -> bool:
     """Whether that form makes another request."""
     turn.forms_tried.add(form)
-    reader = replace(turn.reader, form=form)
-    messages = view(turn.history, reader)
-    if _same(messages, turn.messages):
-        return False
-    turn.thinking_form, turn.reader, turn.messages = form, reader, messages
-    return True
+    before = turn.messages
+    _use(turn, form)
+    return not _same(turn.messages, before)
+
+
+def _use(turn: TurnContext, form: Form) -> None:
+    turn.thinking_form, turn.reader = form, replace(turn.reader, form=form)
+    turn.messages = view(turn.history, turn.reader)
 
 
 def _left_out(turn: TurnContext) -> list[Block]:

@@ -399,7 +399,7 @@ def _marked(**given: Any) -> ModelRequest:
     ("part", "words", "wanted"),
     [
         ("cache_control", "system.0.cache_control: Extra inputs are not permitted", {}),
-        ("stop_sequences", "stop_sequences: Extra inputs are not permitted", {"stop_sequences": ("\n",)}),
+        ("stop_sequences", "stop_sequences: Extra inputs are not permitted", {"stop_sequences": ("END",)}),
         ("temperature", "temperature: Extra inputs are not permitted", {"temperature": 0.5}),
         ("top_k", "`top_k` is not supported", {"top_k": 5, "temperature": 0.5}),
     ],
@@ -441,6 +441,30 @@ async def test_of_two_sampling_parameters_a_model_may_take_but_one() -> None:
         await said(model, _marked(top_p=0.5))
     names = [sorted({"temperature", "top_p"} & body.keys()) for _, body in seen]
     assert names == [["temperature", "top_p"], ["temperature"], ["temperature"], ["top_p"]]
+
+
+async def test_stop_sequences_of_white_space_are_left_out_alone() -> None:
+    """Clients of other APIs stop at a line's end, which Anthropic's refuses: the others stay."""
+
+    def judge(_: dict[str, str], body: dict[str, Any]) -> tuple[int, str] | None:
+        blank = any(not each.strip() for each in body.get("stop_sequences", ()))
+        return (400, "stop_sequences: each stop sequence must contain non-whitespace") if blank else None
+
+    async with judging(judge) as (url, seen), model_at(url) as model:
+        for stops in (("\n", "END"), ("\n",), ("END",)):
+            await said(model, _marked(stop_sequences=stops))
+    assert [body.get("stop_sequences") for _, body in seen] == [["\n", "END"], ["END"], None, ["END"]]
+
+
+async def test_a_temperature_is_at_most_what_anthropic_s_api_takes() -> None:
+    """Another API's range goes to 2."""
+    async with (
+        judging(lambda _, __: None) as (url, seen),
+        model_at(url, api_version=OLDER_VERSION) as model,
+    ):
+        model.facts.kind = "anthropic"
+        await said(model, _marked(temperature=1.5))
+    assert seen[0][1]["temperature"] == 1.0
 
 
 async def test_a_temperature_that_is_too_high_says_nothing_about_lower_ones() -> None:

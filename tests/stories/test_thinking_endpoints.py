@@ -273,6 +273,24 @@ def _without_thoughts(data_dir: Path) -> None:
             )
 
 
+async def test_an_endpoint_that_changes_its_mind_within_a_turn(tmp_path: Path) -> None:
+    """Each call of one turn is answered by another model behind a proxy, which refuses what the one before
+    it has signed: every round of tools is asked for once more, and the turn ends."""
+    signers = ["one", "two", "three"]
+
+    def refuses(body: Any) -> str | None:
+        here = signers[len(endpoint.bodies) % 3]
+        foreign = [each for each in thoughts_in(body) if each["signature"] != here]
+        return "messages.1.content.0: Invalid `signature` in `thinking` block" if foreign else None
+
+    endpoint = ThinkingEndpoint(refuses, signs=lambda _: signers[(len(endpoint.bodies) - 1) % 3], rounds=4)
+    async with endpoint.served() as url, running_gateway(thinking(tmp_path, url)) as client:
+        await done(client, "use a tool")
+        await done(client, "use a tool")
+    assert len(endpoint.bodies) == 10
+    assert len(endpoint.refused) <= 10
+
+
 def _refusing(words: str) -> Callable[[Any], str | None]:
     return lambda _: words
 

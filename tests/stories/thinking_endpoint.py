@@ -66,7 +66,7 @@ def lenient(_: Body) -> str | None:
 class ThinkingEndpoint:
     """`refuses` says in which words a request is refused; `signs` how a model signs, None: with no field;
     `answers_as` under which name it answers, `ends` why it stops. Where the message has "tool" in it, the
-    answer calls one first; where it has "pause", the answer pauses in a tool of the endpoint's own."""
+    answer calls one first, in so many `rounds`; where it has "pause", the answer pauses in a tool of the endpoint's own."""
 
     def __init__(
         self,
@@ -75,8 +75,10 @@ class ThinkingEndpoint:
         signs: Callable[[str], str | None] = "signed by {}".format,
         answers_as: Callable[[str], str] = str,
         ends: str = "end_turn",
+        rounds: int = 1,
     ) -> None:
         self.refuses, self.signs, self.answers_as, self._ends = refuses, signs, answers_as, ends
+        self._rounds = rounds
         self.bodies: list[dict[str, Any]] = []
         self.refused: list[str] = []
 
@@ -112,13 +114,21 @@ class ThinkingEndpoint:
                 "input": {"query": "x"},
             }
             return [thought, {"type": "text", "text": "I look."}, call]
-        if "tool" in said and last[0]["type"] != "tool_result":
+        if "tool" in said or (last[0]["type"] == "tool_result" and _rounds_in(body) < self._rounds):
             number = f"toolu_{len(self.bodies)}"
             return [
                 thought,
                 {"type": "tool_use", "id": number, "name": "calculate", "input": {"expression": "17*23"}},
             ]
         return [thought, {"type": "text", "text": "Done."}]
+
+
+def _rounds_in(body: Body) -> int:
+    """How many rounds of tools came since the newest question."""
+    since = [
+        each["content"][0]["type"] == "tool_result" for each in body["messages"] if each["role"] == "user"
+    ]
+    return list(reversed(since)).index(False)
 
 
 def _stream(content: Sequence[Block], model: str, reason: str) -> bytes:
