@@ -31,6 +31,22 @@ class ToolSpec:
     input_schema: dict[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How a client wants the model to write: most tokens of one model call, texts at which the model stops,
+    and what chooses its words. None, or no texts: as the gateway is set up."""
+
+    max_tokens: int | None = None
+    stop_sequences: tuple[str, ...] = ()
+    temperature: float | None = None
+    top_p: float | None = None
+    top_k: int | None = None
+
+
+UNCHANGED = Sampling()
+"""A client that wants nothing of its own."""
+
+
 class Usage(BaseModel):
     """Tokens of one or several model calls, as the endpoint counts them: `input_tokens` excludes what was
     read from or written to the prompt cache (Anthropic Messages API, "usage")."""

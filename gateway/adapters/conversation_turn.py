@@ -15,7 +15,7 @@ from gateway.errors import Conflict, GatewayError, NotFound, TurnInProgress
 from gateway.events.envelope import StoredEvent
 from gateway.http.large_bodies import MAX_READ_INLINE, large_bodies
 from gateway.http.requests import ApiRequest
-from gateway.messages import ToolSpec
+from gateway.messages import UNCHANGED, Sampling, ToolSpec
 from gateway.service.abandoned_turns import GRACE
 from gateway.service.follower import StreamRange
 from gateway.service.seeding import MAX_SEEDED
@@ -54,10 +54,11 @@ async def ask(
     tools: Sequence[ToolSpec],
     naming: Naming | None = None,
     after: TurnRow | None = None,
+    sampling: Sampling = UNCHANGED,
 ) -> AskedTurn:
     """The answer to the newest message: with results of the client's tools, what comes after them. The turn
     ends when nobody has read it for a while. `naming` goes before the headers; the message comes behind the
-    turn `after`, where the client names it.
+    turn `after`, where the client names it. `sampling` is how the client wants the model to write.
 
     Raises:
         errors.InvalidRequest: of what the client sends. GatewayError: what begins a turn, or gives a result.
@@ -103,6 +104,7 @@ async def ask(
         instructions=conversation.instructions if conversation.instructions or whole else None,
         tools=tools,
         mark=place.mark,
+        sampling=sampling,
     )
     return await _start(request, turn, made_session=None if place.is_known else session_id)
 

@@ -58,7 +58,7 @@ def plan(body: Mapping[str, Any], script: str | None, usage: InputUsage, pace: f
         steps, plain = parse(map(_with_reference(question), lines))
         step = _step(replace(question, text=question.text if script else plain), steps)
     seed = _seed(body, script)
-    parts = _finished(step.parts, seed)
+    parts = _finished(step.parts, seed, body["model"])
     calls = any(isinstance(part, dict) and part["type"] == "tool_use" for part in parts)
     natural = "tool_use" if calls else "end_turn"
     reply = DemoReply(
@@ -96,14 +96,14 @@ def _seed(body: Mapping[str, Any], script: str | None) -> str:
     return sha256(orjson.dumps([same, script], option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
-def _finished(parts: Iterable[Wanted], seed: str) -> list[Part]:
+def _finished(parts: Iterable[Wanted], seed: str, model: str) -> list[Part]:
     """The parts with thoughts signed and calls numbered."""
     finished: list[Part] = []
     prefix = "toolu_"
     for index, part in enumerate(parts):
         match part:
             case Think(text, redacted):
-                finished.append(redacted_block(text) if redacted else thinking_block(text))
+                finished.append(redacted_block(text, model) if redacted else thinking_block(text, model))
                 prefix = THOUGHT_FIRST
             case ScriptedCall(name, arguments):
                 call_id = f"{prefix}{seed[:20]}{index:02d}"

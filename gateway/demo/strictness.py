@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from gateway.demo.question import blocks
 from gateway.demo.request_schema import OTHER_FIELDS, THOUGHTS, MessagesRequest, ToolDefinition
+from gateway.demo.signatures import is_genuine
 
 MAX_CACHE_POINTS = 4
 MAX_FILES = 100
@@ -51,11 +52,22 @@ def check(body: Any, *, counting: bool = False) -> dict[str, Any]:
         raise RejectedRequest("messages: at least one message is required")
     if read.messages[0].role != "user":
         raise RejectedRequest('messages: first message must use the "user" role')
+    _check_signatures(body)
     _check_calls(body["messages"])
     if read.thinking.get("type", "disabled") != "disabled":
         _check_thoughts(body["messages"])
     _check_counts(body)
     return body
+
+
+def _check_signatures(body: Mapping[str, Any]) -> None:
+    """Thinking that another model has signed, or nobody, is not read."""
+    for index, message in enumerate(body["messages"]):
+        for place, block in enumerate(blocks(message)):
+            if block["type"] in THOUGHTS and not is_genuine(block, body["model"]):
+                raise RejectedRequest(
+                    f"messages.{index}.content.{place}: Invalid `signature` in `{block['type']}` block"
+                )
 
 
 def _check_limits(read: MessagesRequest) -> None:

@@ -1,6 +1,7 @@
 """The tokens of a conversation: the last count of the endpoint, and an estimate of the rest."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from time import monotonic
 from typing import Any
 
@@ -8,7 +9,8 @@ import orjson
 
 from gateway.bounded_dict import BoundedDict
 from gateway.errors import ModelError
-from gateway.history.transcript import view
+from gateway.history.thinking_reader import refuses_thinking
+from gateway.history.transcript import view, without_thinking
 from gateway.lexical import estimate_tokens
 from gateway.messages import (
     ARTIFACT,
@@ -123,7 +125,7 @@ class TokenMeter:
         if self._silent.get(request.model, 0.0) > monotonic():
             return estimate
         try:
-            counted = await endpoint.count_tokens(shown or request)
+            counted = await _counted_by(endpoint, shown or request)
         except ModelError:
             counted = None
         if counted is None:
@@ -131,6 +133,17 @@ class TokenMeter:
             return estimate
         self.learn(request.model, request_tokens(request), counted)
         return counted
+
+
+async def _counted_by(endpoint: Model, request: ModelRequest) -> int | None:
+    """Without its thinking where the endpoint refuses that. Raises errors.ModelError."""
+    try:
+        return await endpoint.count_tokens(request)
+    except ModelError as error:
+        if not refuses_thinking(error):
+            raise
+    messages = [without_thinking(message) for message in request.messages]
+    return await endpoint.count_tokens(replace(request, messages=messages, thinking_budget=None))
 
 
 def request_tokens(request: ModelRequest) -> int:

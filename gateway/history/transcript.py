@@ -8,7 +8,9 @@ and how a turn changes the history that they are made of.
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from gateway.history.server_tool_calls import without_halves
 from gateway.history.summaries.summary import render, sources_of
+from gateway.history.thinking_reader import ThinkingReader, is_thinking, with_thinking_for
 from gateway.messages import (
     ARTIFACT,
     ATTACHED,
@@ -46,25 +48,41 @@ ATTACHED_NOTE = (
 NO_RESULT = "No result was recorded for this call; it may or may not have happened. Verify before retrying."
 
 
-def view(history: History) -> list[Message]:
+_PLAIN = frozenset({"text", "tool_use", "tool_result"})
+_KNOWN = frozenset({RECALLED, ATTACHED, "thinking", "redacted_thinking"})
+
+
+def view(history: History, reader: ThinkingReader | None = None) -> list[Message]:
     """The messages of a session for the model, in order; `fold` makes them valid.
 
     When a compression is in force: first a user's message with its summary, labelled as data, then the
     message it keeps, if any, and those after what it covers. Thinking in messages up to `generation_from` was
-    signed for another prefix and is left out, with the message when nothing else is in it; so are memories
-    that have been forgotten since they were recalled."""
+    signed for another prefix and is left out, with the message when nothing else is in it; so is what the
+    `reader` cannot read, calls of the endpoint's own tools that got no result, and memories that have been
+    forgotten since they were recalled."""
     row = history.compression
     first = [] if row is None else [user_message(render(row.summary, row))]
-    return [*first, *messages_for_model(history, history.messages)]
+    return [*first, *messages_for_model(history, history.messages, reader)]
 
 
-def messages_for_model(history: History, items: Iterable[StoredMessage]) -> list[Message]:
+def messages_for_model(
+    history: History, items: Iterable[StoredMessage], reader: ThinkingReader | None = None
+) -> list[Message]:
     """Some messages of a history as the model reads them, in order."""
-    found = [
-        without_thinking(message) if item.position <= history.generation_from else message
-        for item in items
-        for message in [in_words(item, history.memories)]
-    ]
+    found: list[Message] = []
+    open_from: int | None = None
+    others: set[str] = set()
+    for item in items:
+        if reader is not None and open_from is None and item.turn_id == reader.turn_id:
+            open_from = len(found)
+        message = item.message
+        if special := {block["type"] for block in message.content} - _PLAIN:
+            message = in_words(item, history.memories)
+            message = with_thinking_for(reader, item, message, history.generation_from)
+            others |= special
+        found.append(message)
+    if others - _KNOWN:
+        found = without_halves(found, open_from=len(found) if open_from is None else open_from)
     return [message for message in found if message.content]
 
 
@@ -114,7 +132,7 @@ def is_forgotten(recalled: Recalled, item: StoredMessage, memories: PromptMemori
 
 def without_thinking(message: Message) -> Message:
     """`message` without its thinking; the same object when there is none."""
-    kept = [block for block in message.content if not _is_thinking(block)]
+    kept = [block for block in message.content if not is_thinking(block)]
     return message if len(kept) == len(message.content) else Message(message.role, kept)
 
 
@@ -143,7 +161,7 @@ class Folding:
         for message in stored:
             blocks = [block for block in message.content if not _is_empty(block)]
             if message.role == "assistant" and (
-                self._last is None or all(_is_thinking(block) for block in blocks)
+                self._last is None or all(is_thinking(block) for block in blocks)
             ):
                 blocks = []  # the API wants a user's message first, and no message of thinking alone
             if message.role == "user":
@@ -198,10 +216,6 @@ def problems(messages: Sequence[Message]) -> list[str]:
 
 def _is_empty(block: Block) -> bool:
     return block["type"] == "text" and not block["text"].strip()
-
-
-def _is_thinking(block: Block) -> bool:
-    return block["type"] in {"thinking", "redacted_thinking"}
 
 
 def _answer(calls: Sequence[str], blocks: Sequence[Block]) -> list[Block]:

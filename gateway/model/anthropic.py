@@ -7,8 +7,9 @@ tool input for good ones, and costs 20 times as much.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
@@ -19,9 +20,9 @@ from gateway.model.base import Chunk, ModelRequest, Take
 from gateway.model.bounds import Bounds
 from gateway.model.credentials import Credential, Credentials, named
 from gateway.model.endpoint_facts import EndpointFacts
-from gateway.model.endpoint_profile import EndpointProfile, Way, refuses_key
+from gateway.model.endpoint_profile import ANTHROPIC, MAX_TEMPERATURE, EndpointProfile, Way, refuses_key
 from gateway.model.message_stream import MessageStream
-from gateway.model.request_body import counted_body, in_way, streamed_body
+from gateway.model.request_body import NONE, counted_body, in_way, streamed_body
 from gateway.model.response_chunks import chunks_of
 from gateway.model.upstream_failures import (
     decoded_body,
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from gateway.model.sdk_requests import SdkRequests
 
 _MESSAGES, _COUNT = "/v1/messages", "/v1/messages/count_tokens"
+_ANTHROPIC = frozenset({"api.anthropic.com"})
+_NAME = 8  # hex digits of the name of an endpoint
 END_TIMEOUT = 0.02
 """Seconds that the response of a complete message gets to end, so that its connection serves the next."""
 
@@ -81,9 +84,13 @@ class AnthropicModel:
         self._wire, self._prepared = Wire(connect_timeout, proxy), {}
         self._own, self._base_url, self._credentials = Credential(api_key or None), base_url, credentials
         self._requests: asyncio.Task[SdkRequests] | None = None
-        self.facts = EndpointFacts()
+        self.facts = facts = EndpointFacts()
+        facts.name = sha256(base_url.rstrip("/").encode()).hexdigest()[:_NAME]
+        facts.adapted = adapted
+        if urlsplit(base_url).hostname in _ANTHROPIC:
+            facts.kind = ANTHROPIC
         self._endpoint = EndpointProfile(
-            api_version, key_header, has_key=bool(api_key or credentials), adapted=adapted
+            api_version, key_header, has_key=bool(api_key or credentials), adapted=adapted, facts=facts
         )
         self._max_answer_size, self._max_tool_calls = max_answer_size, max_tool_calls
         self._first_byte_timeout, self._progress_timeout = first_byte_timeout, progress_timeout
@@ -114,8 +121,10 @@ class AnthropicModel:
 
     async def _open(self, request: ModelRequest, credential: Credential) -> "HttpResponse":
         # A method of its own, so that no open stream keeps the body it was asked with.
-        temperature = request.temperature if request.thinking_budget is None else None
-        upstream, _ = await self._ask(_MESSAGES, streamed_body(request), credential, temperature)
+        sampling = request.sampling
+        if self.facts.kind == ANTHROPIC and sampling.get("temperature", 0) > MAX_TEMPERATURE:
+            sampling["temperature"] = MAX_TEMPERATURE
+        upstream, _ = await self._ask(_MESSAGES, streamed_body(request), credential, sampling)
         return upstream
 
     async def count_tokens(self, request: ModelRequest) -> int | None:
@@ -141,17 +150,17 @@ class AnthropicModel:
         await self._wire.close()
 
     async def _ask(
-        self, path: str, body: dict[str, Any], credential: Credential, temperature: float | None = None
+        self, path: str, body: dict[str, Any], credential: Credential, sampling: Mapping[str, float] = NONE
     ) -> "tuple[HttpResponse, bytes]":
         """A response that is a success, and its body; that of one that streams is still to come. An endpoint
         that wants to be asked another way is asked once more in that."""
-        first = way = self._endpoint.way(body["model"], temperature, thinks="thinking" in body)
+        first = way = self._endpoint.way(body["model"], sampling, thinks="thinking" in body)
         key_refused: ModelError | None = None
         while True:
             try:
-                response = await self._post(path, body, way, credential)
+                response = await self._post(path, in_way(body, way, sampling), way, credential)
             except ModelError as refusal:
-                other = self._endpoint.other_way(way, refusal, temperature)
+                other = self._endpoint.other_way(way, refusal, sampling)
                 if other is None:
                     if key_refused is not None and refuses_key(refusal):
                         # The other header was a guess: the first refusal is more informative.
@@ -161,7 +170,7 @@ class AnthropicModel:
                     key_refused = refusal
                 way = other
             else:
-                self._endpoint.answered(body["model"], first, way)
+                self._endpoint.answered(body["model"], first, way, sampling)
                 return response
 
     async def _post(
@@ -170,7 +179,7 @@ class AnthropicModel:
         from gateway.model.http_client import whole_body  # noqa: PLC0415 - already imported by now
 
         try:
-            content = orjson.dumps(in_way(body, way))
+            content = orjson.dumps(body)
         except TypeError as why:  # a lone surrogate, a number over 64 bits
             raise ModelError(
                 f"The request cannot be written as JSON: {why}.", code="upstream_error", retryable=False

@@ -15,8 +15,9 @@ class ModelRequest:
     it is: the user `owner`, or (None) the gateway itself.
 
     `system` holds text blocks (with cache breakpoints already placed), `thinking_budget` is in tokens
-    (None: no thinking), `temperature` None leaves the endpoint's default. `may_call` False: the model shall
-    answer without calling the tools that it has.
+    (None: no thinking), `temperature`, `top_p` and `top_k` None leave the endpoint's defaults; at one of
+    `stop_sequences` the model stops. `may_call` False: the model shall answer without calling the tools that
+    it has.
     """
 
     model: str
@@ -29,6 +30,17 @@ class ModelRequest:
     metadata: dict[str, str] = field(default_factory=dict[str, str])
     owner: str | None = None
     may_call: bool = True
+    top_p: float | None = None
+    top_k: int | None = None
+    stop_sequences: Sequence[str] = ()
+
+    @property
+    def sampling(self) -> dict[str, float | int]:
+        """What chooses the words, by its names in the API. Thinking goes with the defaults alone."""
+        given = {"temperature": self.temperature, "top_p": self.top_p, "top_k": self.top_k}
+        if self.thinking_budget is not None:
+            return {}
+        return {name: value for name, value in given.items() if value is not None}
 
 
 KeyOwner = Literal["user", "tenant", "gateway"]

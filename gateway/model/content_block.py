@@ -62,9 +62,10 @@ def text_block_of(block: OpenBlock) -> Block | None:
 def thinking_block_of(block: OpenBlock) -> Block | None:
     given = block.start.get("signature")
     signature = (given if isinstance(given, str) else "") + "".join(block.signature)
-    if not signature:  # the API refuses unsigned thinking when it comes back
-        return None
-    return {**block.start, "thinking": block.shown.decode(), "signature": clean_text(signature)}
+    thinking = block.shown.decode()
+    if not signature:  # as it came: whether it goes back is the endpoint's way
+        return {**block.start, "thinking": thinking} if thinking else None
+    return {**block.start, "thinking": thinking, "signature": clean_text(signature)}
 
 
 def tool_block_of(block: OpenBlock) -> tuple[Block, str | None]:

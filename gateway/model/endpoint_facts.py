@@ -3,6 +3,7 @@
 Whoever asks it fills this in; what nobody has said is None, and settings win over all of it.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 
@@ -25,13 +26,21 @@ NOTHING = ModelFacts()
 
 class EndpointFacts:
     """The knowledge about one endpoint: `kind` is the server behind it ("anthropic", "llama.cpp", "vllm",
-    "ollama", …), `slots` how many requests it answers at once, `listed` the models that it lists."""
+    "ollama", …), `slots` how many requests it answers at once, `listed` the models that it lists.
+
+    What its refusals told, of models by name: those that `wants_thinking` of earlier turns back, and those
+    that `refuses_unsigned` thinking. `name` distinguishes it from other endpoints: a digest of its
+    address. `adapted` is given a sentence for the operator when something was learned."""
 
     def __init__(self) -> None:
         self.kind: str | None = None
         self.slots: int | None = None
         self.listed: tuple[str, ...] = ()
         self.models: dict[str, ModelFacts] = {}
+        self.name: str | None = None
+        self.wants_thinking: set[str] = set()
+        self.refuses_unsigned: set[str] = set()
+        self.adapted: Callable[[str], None] = lambda _: None
 
     def of(self, model: str) -> ModelFacts:
         """What is known of that model."""

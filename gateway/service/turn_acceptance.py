@@ -55,6 +55,7 @@ def new_turn(deps: Dependencies, who: Principal, request: TurnRequest) -> NewTur
         session_quota=settings.session_quota,
         sign_in=who.sign_in,
         scopes=stored_scopes(who.scopes),
+        sampling=request.sampling,
     )
 
 

@@ -234,15 +234,15 @@ class Settings(BaseSettings):
     thinking_budget: int | None = Field(
         None,
         ge=1024,
-        description="Thinking tokens; absent means no thinking. Models that take no budget, as Claude's "
-        "since Opus 4.7, decide themselves.",
+        description="Thinking tokens, fewer than GATEWAY_MAX_TOKENS; absent means no thinking. Models that "
+        "take no budget, as Claude's since Opus 4.7, decide themselves.",
     )
     temperature: float | None = Field(
         None,
         ge=0,
         le=1,
-        description="Absent leaves the endpoint's default. Sent only with a GATEWAY_MODEL_API_VERSION before "
-        "2026-10-21.",
+        description="Absent leaves the endpoint's default; a client's own goes before it. Sent only with a "
+        "GATEWAY_MODEL_API_VERSION before 2026-10-21, or to a server that is known not to be Anthropic's.",
     )
     anthropic_api_key: SecretStr | None = Field(
         None,

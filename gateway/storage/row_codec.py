@@ -1,13 +1,13 @@
 """Dataclasses as rows of tables: which columns they have, how they are read and written."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import Field
+from dataclasses import Field, asdict
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 import orjson
 from sqlalchemy import ColumnElement, Connection, Table, bindparam, insert
 
-from gateway.messages import Usage
+from gateway.messages import UNCHANGED, Sampling, Usage
 from gateway.storage.database import Prepared
 
 
@@ -49,6 +49,22 @@ def usage_text(usage: Usage | None) -> str | None:
 def usage_of(text: str | None) -> Usage | None:
     """What `usage_text` wrote."""
     return Usage.model_validate_json(text) if text else None
+
+
+def sampling_text(sampling: Sampling) -> str | None:
+    """What a client wants, without what it leaves to the gateway; None where that is all."""
+    wanted = {name: value for name, value in asdict(sampling).items() if value not in (None, ())}
+    return as_json(wanted) if wanted else None
+
+
+def sampling_of(text: str | None) -> Sampling:
+    """What `sampling_text` wrote; wishes that this version does not know are left out."""
+    if text is None:
+        return UNCHANGED
+    wanted: dict[str, Any] = orjson.loads(text)
+    stops = tuple(wanted.pop("stop_sequences", ()))
+    known = {name: wanted[name] for name in Sampling.__dataclass_fields__ if name in wanted}
+    return Sampling(stop_sequences=stops, **known)
 
 
 JSON = Codec(as_json, orjson.loads)

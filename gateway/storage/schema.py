@@ -176,7 +176,8 @@ Index("outbox_by_session", outbox.c.session_id, outbox.c.number)
 # all that its client had sent of the conversation, where it sends that each time. `dialect` names the adapter
 # by which it was asked for; NULL: none. `key_id` is the key, `sign_in` the digest of the sign-in, `scopes`
 # what they allow, where that is less than a member may. `feedback` is what its owner thinks of it, as JSON
-# (see `Feedback`).
+# (see `Feedback`). `sampling` is how its client wants the model to write, as JSON (see `Sampling`); NULL: as
+# the gateway is set up.
 turns = Table(
     "turns",
     metadata,
@@ -214,6 +215,7 @@ turns = Table(
     Column("scopes", Text),
     Column("feedback", Text),
     Column("is_imported", Boolean),
+    Column("sampling", Text),
 )
 _running = text("status = 'running'")
 _waiting = text("status = 'accepted'")

@@ -11,6 +11,7 @@ from gateway.turn.model_call import ask, next_request
 from gateway.turn.model_call_files import remember_withheld, with_files, withhold_files
 from gateway.turn.progress import TurnProgress
 from gateway.turn.start_and_end import COMPLETED, Ending, TurnBounds, ended_with_warning, failed
+from gateway.turn.thinking_refusals import change_form, remember_form
 from gateway.turn.tool_calls import run_tool_calls
 
 MAX_TOKENS, WINDOW_FULL = "max_tokens", "model_context_window_exceeded"
@@ -56,12 +57,13 @@ async def run_agent_loop(turn: TurnContext) -> Ending | None:
         except ModelError as error:
             refuses_choice = not request.may_call and error.refused and _NAMES_CHOICE.search(error.message)
             turn.ignores_choice = turn.ignores_choice or bool(refuses_choice)
-            if not refuses_choice and not await _shrink_request(
+            if not refuses_choice and not await _change_request(
                 turn, error, shows_files=shown is not request
             ):
                 raise
             continue
         remember_withheld(turn)
+        await remember_form(turn)
         if turn.settings.compress_at is not None and answer.usage is not None and turn.shows_all:
             turn.deps.meter.calibrate(request, answer.usage)
         if answer.content:
@@ -80,10 +82,12 @@ def limit_reached(progress: TurnProgress, limits: TurnBounds) -> Ending | None:
     return None
 
 
-async def _shrink_request(turn: TurnContext, error: ModelError, *, shows_files: bool) -> bool:
-    """Makes the request of a failed call smaller, by compression or without files, once for each cause.
-    False: it cannot be."""
+async def _change_request(turn: TurnContext, error: ModelError, *, shows_files: bool) -> bool:
+    """Makes the request of a failed call smaller, by compression or without files, once for each cause, or
+    asks with other thinking. False: it cannot be."""
     if error.code == "context_overflow" and await compress_overflow(turn):
+        return True
+    if change_form(turn, error):
         return True
     return shows_files and withhold_files(turn, error)
 
@@ -98,9 +102,19 @@ async def _answer_calls(turn: TurnContext) -> bool:
     return answers is not None
 
 
+def is_wished(turn: TurnContext, stop_reason: str) -> bool:
+    """Whether the answer ends where its client wanted it to: at its own limit, or at one of its texts."""
+    wanted = turn.row.sampling
+    if stop_reason == "max_tokens":
+        return wanted.max_tokens is not None and wanted.max_tokens < turn.settings.max_tokens
+    return stop_reason == "stop_sequence" and bool(wanted.stop_sequences)
+
+
 def _end(turn: TurnContext, stop_reason: str, asked: int) -> Ending:
     if stop_reason == "refusal":
         return failed("content_refused", "The model declined to answer this.", retryable=False)
+    if is_wished(turn, stop_reason):
+        return COMPLETED
     if stop_reason == MAX_TOKENS:
         return _cut_short(turn, asked)
     if stop_reason == WINDOW_FULL:

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field, replace
 
 from gateway.errors import StorageError, TurnLost
 from gateway.events.tool_calls import CallResult
+from gateway.history.thinking_reader import Form, ThinkingReader, as_sent, last_answered
 from gateway.history.transcript import view
 from gateway.memory.context_changes import ContextState
 from gateway.memory.extraction.user_messages import user_text
 from gateway.memory.recall import InContext
 from gateway.messages import Message, ToolSpec, Usage
+from gateway.model.endpoint_profile import ANTHROPIC
 from gateway.prompt.system_prompt import Prefix
 from gateway.storage.memories import MemoryRow
 from gateway.storage.messages import History, StoredMessage
@@ -46,9 +48,9 @@ class TurnContext:
     """One turn that runs: its row, the emitter that its events and messages leave by (`emit` is short for the
     emitter's), its progress, the session's history as the model reads it, and the dependencies.
 
-    `history`, `messages` (its view), `tools` (what may be called) and `prefix` (what comes before the
-    messages) belong together, and are there once the turn is prepared: `set_history` sets them. `preloaded`
-    is the history as it was read when the turn was accepted, if it was.
+    `history`, its `reader`, `messages` (its view), `tools` (what may be called) and `prefix` (what comes
+    before the messages) belong together, and are there once the turn is prepared: `set_history` sets them.
+    `preloaded` is the history as it was read when the turn was accepted, if it was.
 
     What lasts for one turn only, each written by the one module that it is named after:
     `memories`: the memories in context (memory_context.py).
@@ -60,9 +62,12 @@ class TurnContext:
     `ignores_choice`: the endpoint refuses a request that says that no tool may be called (agent_loop.py).
     `incompressible`: no compression is tried any more; `overflowed`: the endpoint has found the view too long
     (compression.py).
+    `thinking_form`: what the model is sent of former thinking, None as long as nothing was refused;
+    `forms_tried`: those that were; `thinks`: whether it is asked to think (thinking_refusals.py).
     """
 
     history: History
+    reader: ThinkingReader
     messages: list[Message]
     tools: Tools
     prefix: Prefix
@@ -93,19 +98,36 @@ class TurnContext:
         self.ignores_choice = False
         self.incompressible = False
         self.overflowed = False
+        self.thinking_form: Form | None = None
+        self.forms_tried = set[Form | None]()
+        self.thinks = True
         self._stored: list[StoredMessage] = []
 
     def set_history(self, history: History) -> None:
         """Makes this the history that the model reads."""
         self._stored = list(history.messages)
         self.history = replace(history, messages=self._stored)
-        self.messages = view(history)
+        self.reader = self.reader_of(history)
+        self.messages = view(history, self.reader)
         self.tools = self.prompt.tools(compressed=history.compression is not None)
         self.prefix = self.prompt.prefix(history)
 
+    def reader_of(self, history: History) -> ThinkingReader:
+        """The model that reads the history, in the form that the turn has come to."""
+        model, facts = self.row.model, self.deps.model.facts
+        return ThinkingReader(
+            model,
+            facts.name,
+            self.row.id,
+            self.thinking_form or ("all" if model in facts.wants_thinking else "own"),
+            takes_unsigned=facts.kind != ANTHROPIC and model not in facts.refuses_unsigned,
+            answered=last_answered(history, model, facts.name),
+        )
+
     def add(self, message: Message, usage: Usage | None = None) -> None:
         """Adds an answer of the model (`usage` is of that call), or the results of tools, to the history."""
-        self.messages.append(message)
+        if (shown := as_sent(self.reader, message)).content:
+            self.messages.append(shown)
         position = self.history.next_position(self._stored)
         self._stored.append(StoredMessage(position, self.row.id, message, usage))
 

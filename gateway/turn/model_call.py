@@ -10,6 +10,7 @@ import orjson
 
 from gateway.errors import ModelError, TooManyToolCalls
 from gateway.events.lifecycle import IterationEnd, IterationStart, IterationSuperseded, TurnWarning
+from gateway.history.thinking_reader import maker_of_answer, may_think, signed_off
 from gateway.history.transcript import fold, problems
 from gateway.ids import is_client_call, is_id, new_client_call_id, new_tool_call_id
 from gateway.messages import Block, Message, shortened
@@ -18,7 +19,6 @@ from gateway.model.prices import cost_of
 from gateway.model.retry_delay import next_delay
 from gateway.prompt.cache_points import mark_messages
 from gateway.prompt.system_prompt import CLIENT
-from gateway.storage.messages import History
 from gateway.turn.budget import reserve_budget
 from gateway.turn.client_calls import client_call_ids, expect_results
 from gateway.turn.context import TurnContext
@@ -33,6 +33,10 @@ SHOWN_CALLS = 3
 SHOWN_ARGUMENTS = 120
 
 
+MIN_BUDGET = 1024
+"""Tokens (Messages API, "Extended thinking": budget_tokens)."""
+
+
 def next_request(turn: TurnContext) -> ModelRequest:
     """What the model is asked next.
 
@@ -42,29 +46,31 @@ def next_request(turn: TurnContext) -> ModelRequest:
     settings, messages = turn.settings, fold(turn.messages)
     if wrong := problems(messages):
         raise AssertionError(f"the history is not valid: {wrong}")
-    thinks = settings.thinking_budget is not None and may_think(turn.history, turn.row.id)
+    thinks = settings.thinking_budget is not None and turn.thinks and may_think(turn.history, turn.reader)
+    wanted = turn.row.sampling
+    max_tokens = min(settings.max_tokens, wanted.max_tokens or settings.max_tokens)
     return ModelRequest(
         model=turn.row.model,
-        max_tokens=settings.max_tokens,
+        max_tokens=max_tokens,
         system=turn.prefix.system,
         messages=mark_messages(messages),
         tools=turn.prefix.tools,
-        thinking_budget=settings.thinking_budget if thinks else None,
-        temperature=settings.temperature,
+        thinking_budget=budget_within(max_tokens, settings.thinking_budget) if thinks else None,
+        temperature=settings.temperature if wanted.temperature is None else wanted.temperature,
         owner=turn.row.owner,
         may_call=not turn.progress.repeated.ends or turn.ignores_choice,
+        top_p=wanted.top_p,
+        top_k=wanted.top_k,
+        stop_sequences=wanted.stop_sequences,
     )
 
 
-def may_think(history: History, turn_id: str) -> bool:
-    """Whether the next call of that turn may think. While tools run, the API wants the thought that led to
-    the first call; when that was signed for a prefix that is gone, the rest of the turn goes without."""
-    return not any(
-        item.turn_id == turn_id
-        and item.message.role == "assistant"
-        and item.position <= history.generation_from
-        for item in history.messages
-    )
+def budget_within(max_tokens: int, budget: int | None) -> int | None:
+    """The budget for thinking of an answer of so many tokens, which it is a part of; None where the least
+    that there is would not fit."""
+    if budget is None or budget < max_tokens:
+        return budget
+    return max_tokens - 1 if max_tokens > MIN_BUDGET else None
 
 
 async def ask(turn: TurnContext, request: ModelRequest) -> Answer:
@@ -141,6 +147,8 @@ async def _attempt(turn: TurnContext, request: ModelRequest) -> Answer:
                     _check_calls(answer, turn.settings.max_tool_calls)
                     on_client = await client_call_ids(turn, answer)
                     answer = _with_usable_ids(answer, progress.call_ids, on_client)
+                    maker = maker_of_answer(request.model, answer.model, turn.deps.model.facts.name)
+                    answer = replace(answer, content=signed_off(answer.content, maker))
                     end = _end(answer, request, ttft_ms, _ms_since(asked_at))
                     await expect_results(turn, answer)
                     with emitter.atomic():

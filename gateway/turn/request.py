@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gateway.artifacts.attached_files import Upload
-from gateway.messages import ToolSpec
+from gateway.messages import UNCHANGED, Sampling, ToolSpec
 from gateway.storage.turns import OnConflict
 
 
@@ -15,7 +15,8 @@ class TurnRequest:
     `project_id` and `role_id` are for a session that is made. `attachments` are references of artifacts, and
     files that come with the message. It comes after the turn `parent_turn_id` (see `NewTurn`). `instructions`
     are the client application's, for this turn and those after it; None: they stay as they were; "": none any
-    more. `tools` are run by the client. `mark`: see `NewTurn`."""
+    more. `tools` are run by the client. `mark`: see `NewTurn`. `sampling` is how the client wants the model
+    to write."""
 
     message: str
     session_id: str | None = None
@@ -30,3 +31,4 @@ class TurnRequest:
     instructions: str | None = None
     tools: Sequence[ToolSpec] = ()
     mark: str | None = None
+    sampling: Sampling = UNCHANGED

@@ -48,7 +48,12 @@ def open_model(
     """The configured endpoint, or the demo model at `demo_url`. `credentials` are those of users who have
     their own. `adapted` is given a sentence whenever the
     endpoint turned out to want to be asked in another way than it is by default."""
-    key = settings.anthropic_api_key
+    key, budget = settings.anthropic_api_key, settings.thinking_budget
+    if budget is not None and budget >= settings.max_tokens:
+        raise SettingsError(
+            f"GATEWAY_THINKING_BUDGET ({budget}) must be below GATEWAY_MAX_TOKENS ({settings.max_tokens}): "
+            "the tokens of thinking are part of an answer's."
+        )
     return AnthropicModel(
         api_key=DEMO_KEY if demo_url or key is None else key.get_secret_value(),
         base_url=demo_url or settings.anthropic_base_url,

@@ -10,6 +10,9 @@ import psycopg
 import pytest
 
 from gateway.client import GatewayClient
+from gateway.errors import SettingsError
+from gateway.settings import load_settings
+from gateway.wiring import open_model
 from tests.cli.calling import Command
 from tests.postgres import new_database, on_postgres
 from tests.running import TIMEOUT, clean_environment, gateway_command, gateway_process, run
@@ -68,6 +71,12 @@ def test_a_setting_that_is_not_sent_is_one_line_at_the_start(tmp_path: Path) -> 
         output = running.output.read_text()
 
     assert output.count("GATEWAY_TEMPERATURE is not sent") == 1
+
+
+def test_a_budget_that_no_answer_has_room_for_is_refused_at_the_start(tmp_path: Path) -> None:
+    """In one sentence that names both settings; the doctor says it as well."""
+    with pytest.raises(SettingsError, match=r"^GATEWAY_THINKING_BUDGET \(8192\) must be below GATEWAY_MAX_T"):
+        open_model(load_settings(thinking_budget=8192))
 
 
 def test_the_banner_masks_what_is_secret_in_an_address(tmp_path: Path, demo_url: str) -> None:

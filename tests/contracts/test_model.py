@@ -13,6 +13,7 @@ import pytest
 
 from gateway.demo.server import serve_demo
 from gateway.errors import ModelError, SettingsError
+from gateway.history.thinking_reader import is_signed, is_thinking
 from gateway.messages import Block, Message, ToolSpec, text_block, tool_result_block
 from gateway.model.anthropic import AnthropicModel
 from gateway.model.base import Answer, Chunk, Delta, Model, ModelRequest, Started, Take
@@ -256,14 +257,16 @@ def check_answer(chunks: Sequence[Chunk]) -> None:
 
 
 def follow_up(request: ModelRequest, answer: Chunk) -> ModelRequest:
-    """The next request of the conversation; the demo refuses an invalid history as the API does."""
+    """The next request of the conversation; the demo refuses an invalid history as the API does. Unsigned
+    thinking is not for it."""
     assert isinstance(answer, Answer)
+    content = [block for block in answer.content if not is_thinking(block) or is_signed(block)]
     results: list[Block] = [
         tool_result_block(block["id"], "done", is_error=False)
         for block in answer.content
         if block["type"] == "tool_use"
     ]
-    messages = [Message("assistant", answer.content)] if answer.content else []
+    messages = [Message("assistant", content)] if content else []
     asked = Message("user", [*results, text_block("/say fine")])
     return replace(request, messages=[*request.messages, *messages, asked])
 

@@ -16,7 +16,7 @@ USER: dict[str, Any] = {"role": "user", "content": "hello"}
 CALL: dict[str, Any] = {"type": "tool_use", "id": "toolu_1", "name": "calculate", "input": {}}
 RESULT: dict[str, Any] = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "2"}
 TEXT: dict[str, Any] = {"type": "text", "text": "And?"}
-THOUGHT = thinking_block("Hm.")
+THOUGHT = thinking_block("Hm.", "demo")
 TOOL: dict[str, Any] = {"name": "calculate", "input_schema": {"type": "object"}}
 POINT: dict[str, Any] = {"type": "text", "text": "cached", "cache_control": {"type": "ephemeral"}}
 THINKING: dict[str, Any] = {"thinking": {"type": "enabled", "budget_tokens": 1024}}
@@ -69,6 +69,10 @@ def body(messages: list[dict[str, Any]], **changes: Any) -> dict[str, Any]:
             body(history([{"type": "redacted_thinking", "data": "made up"}, TEXT], [TEXT])),
             "Invalid `signature`",
         ),
+        (
+            body(history([thinking_block("Hm.", "another"), TEXT], [TEXT])),
+            "messages.1.content.0: Invalid `signature` in `thinking` block",
+        ),
         (body(history([THOUGHT], [TEXT])), "final block"),
         (body([USER], tools=[TOOL, TOOL]), "unique"),
         (body([USER], tools=[{**TOOL, "name": "a b"}]), "pattern"),
@@ -102,7 +106,7 @@ def test_what_the_api_refuses_is_refused(request_body: Any, message: str) -> Non
             history([TEXT, CALL, {**CALL, "id": "toolu_2"}], [{**RESULT, "tool_use_id": "toolu_2"}, RESULT])
         ),
         body([*history([CALL], [RESULT]), USER]),
-        body(history([THOUGHT, redacted_block("x"), TEXT], [TEXT])),
+        body(history([THOUGHT, redacted_block("x", "demo"), TEXT], [TEXT])),
         body(history([{"type": "demo_novelty", "payload": 1}], [TEXT])),
         body(history([TEXT])),
         body([USER], system="Be brief.", tools=[TOOL], temperature=1, **THINKING),

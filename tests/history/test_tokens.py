@@ -1,5 +1,6 @@
 """How large a conversation is: laws of the estimate, not its error, which only an endpoint can tell."""
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -141,6 +142,16 @@ async def test_near_the_threshold_the_endpoint_counts() -> None:
 
     assert await meter.count(model, ASKED, 95_000, 100_000) == 1800
     assert meter.factor("m") > START
+
+
+async def test_a_count_that_is_refused_for_its_thinking_is_asked_without() -> None:
+    """The answer will be asked for in another form as well; the endpoint is still one that counts."""
+    why = "Invalid `signature` in `thinking` block"
+    refused = ModelError(why, code="upstream_error", retryable=False, refused=True)
+    meter, model = TokenMeter(), ScriptedModel(counts=[refused, 1800])
+
+    assert await meter.count(model, replace(ASKED, thinking_budget=2000), 95_000, 100_000) == 1800
+    assert model.counted == 2
 
 
 @pytest.mark.parametrize("answer", [None, ModelError("no", code="upstream_error", retryable=True)])

@@ -10,6 +10,8 @@ import anthropic
 import httpx2
 import orjson
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
@@ -21,10 +23,12 @@ from gateway.errors import ModelError, SettingsError
 from gateway.messages import Message, text_block
 from gateway.model.anthropic import AnthropicModel
 from gateway.model.base import Answer, Delta, Model, ModelRequest
+from gateway.model.endpoint_facts import ModelFacts
 from gateway.model.endpoint_profile import (
     MAX_MODELS,
     NEWEST_VERSION,
     OLDER_VERSION,
+    SAMPLING,
     EndpointProfile,
     left_out,
 )
@@ -239,10 +243,10 @@ def test_what_models_do_not_take_is_remembered_of_so_many() -> None:
     """Whatever names requests have: what is known is bounded, and found out again."""
     endpoint = EndpointProfile(OLDER_VERSION, "bearer", has_key=True, adapted=lambda _: None)
     for number in range(MAX_MODELS + 1):
-        first = endpoint.way(f"m{number}", None, thinks=True)
-        endpoint.answered(f"m{number}", first, replace(first, thinking="adaptive"))
-    assert endpoint.way(f"m{MAX_MODELS}", None, thinks=True).thinking == "adaptive"
-    assert endpoint.way("m0", None, thinks=True).thinking == "enabled"
+        first = endpoint.way(f"m{number}", {}, thinks=True)
+        endpoint.answered(f"m{number}", first, replace(first, thinking="adaptive"), {})
+    assert endpoint.way(f"m{MAX_MODELS}", {}, thinks=True).thinking == "adaptive"
+    assert endpoint.way("m0", {}, thinks=True).thinking == "enabled"
 
 
 @pytest.mark.parametrize(
@@ -378,3 +382,147 @@ async def test_a_proxy_that_is_no_address_is_a_wrong_setting() -> None:
     """Found when the model is made."""
     with pytest.raises(SettingsError, match="GATEWAY_MODEL_PROXY"):
         AnthropicModel(proxy="proxy.example:3128")
+
+
+# Parts of a request that not all endpoints take
+
+
+def _marked(**given: Any) -> ModelRequest:
+    point = {"cache_control": {"type": "ephemeral"}}
+    messages = [Message("user", [text_block("/say hi") | point])]
+    return ModelRequest(
+        "m", max_tokens=100, system=[text_block("Be brief.") | point], messages=messages, **given
+    )
+
+
+@pytest.mark.parametrize(
+    ("part", "words", "wanted"),
+    [
+        ("cache_control", "system.0.cache_control: Extra inputs are not permitted", {}),
+        ("stop_sequences", "stop_sequences: Extra inputs are not permitted", {"stop_sequences": ("END",)}),
+        ("temperature", "temperature: Extra inputs are not permitted", {"temperature": 0.5}),
+        ("top_k", "`top_k` is not supported", {"top_k": 5, "temperature": 0.5}),
+    ],
+)
+async def test_what_an_endpoint_refuses_is_left_out_from_then_on(
+    part: str, words: str, wanted: dict[str, Any]
+) -> None:
+    """It is asked once more without, the operator is told, and everything else stays."""
+
+    def judge(_: dict[str, str], body: dict[str, Any]) -> tuple[int, str] | None:
+        return (400, words) if part in orjson.dumps(body).decode() else None
+
+    adapted: list[str] = []
+    async with (
+        judging(judge) as (url, seen),
+        model_at(url, api_version=OLDER_VERSION, adapted=adapted.append) as model,
+    ):
+        assert await said(model, _marked(**wanted)) == "hi"
+        assert await said(model, _marked(**wanted)) == "hi"
+    refused, asked, again = [body for _, body in seen]
+    assert part in orjson.dumps(refused).decode()
+    assert asked == again
+    assert len(adapted) == 1
+    left = {name for name in ("temperature", "top_k", "stop_sequences") if name in asked}
+    assert left == {*wanted} - {part}
+    assert ("cache_control" in orjson.dumps(asked).decode()) == (part != "cache_control")
+
+
+async def test_of_two_sampling_parameters_a_model_may_take_but_one() -> None:
+    """It is asked with the temperature; alone the other one is sent as well."""
+
+    def judge(_: dict[str, str], body: dict[str, Any]) -> tuple[int, str] | None:
+        both = "temperature" in body and "top_p" in body
+        return (400, "`temperature` and `top_p` cannot both be specified for this model.") if both else None
+
+    async with judging(judge) as (url, seen), model_at(url, api_version=OLDER_VERSION) as model:
+        await said(model, _marked(temperature=0.5, top_p=0.5))
+        await said(model, _marked(temperature=0.5, top_p=0.5))
+        await said(model, _marked(top_p=0.5))
+    names = [sorted({"temperature", "top_p"} & body.keys()) for _, body in seen]
+    assert names == [["temperature", "top_p"], ["temperature"], ["temperature"], ["top_p"]]
+
+
+async def test_stop_sequences_of_white_space_are_left_out_alone() -> None:
+    """Clients of other APIs stop at a line's end, which Anthropic's refuses: the others stay."""
+
+    def judge(_: dict[str, str], body: dict[str, Any]) -> tuple[int, str] | None:
+        blank = any(not each.strip() for each in body.get("stop_sequences", ()))
+        return (400, "stop_sequences: each stop sequence must contain non-whitespace") if blank else None
+
+    async with judging(judge) as (url, seen), model_at(url) as model:
+        for stops in (("\n", "END"), ("\n",), ("END",)):
+            await said(model, _marked(stop_sequences=stops))
+    assert [body.get("stop_sequences") for _, body in seen] == [["\n", "END"], ["END"], None, ["END"]]
+
+
+async def test_a_temperature_is_at_most_what_anthropic_s_api_takes() -> None:
+    """Another API's range goes to 2."""
+    async with (
+        judging(lambda _, __: None) as (url, seen),
+        model_at(url, api_version=OLDER_VERSION) as model,
+    ):
+        model.facts.kind = "anthropic"
+        await said(model, _marked(temperature=1.5))
+    assert seen[0][1]["temperature"] == 1.0
+
+
+async def test_a_temperature_that_is_too_high_says_nothing_about_lower_ones() -> None:
+    """A client of another API asks for 1.5: that answer goes without, the next one is asked as it wants."""
+
+    def judge(_: dict[str, str], body: dict[str, Any]) -> tuple[int, str] | None:
+        return (400, "temperature: range: 0..1") if body.get("temperature", 0) > 1 else None
+
+    async with judging(judge) as (url, seen), model_at(url, api_version=OLDER_VERSION) as model:
+        await said(model, _marked(temperature=1.5))
+        await said(model, _marked(temperature=0.5))
+    assert [body.get("temperature") for _, body in seen] == [1.5, None, 0.5]
+
+
+@pytest.mark.parametrize(("kind", "sent"), [(None, False), ("anthropic", False), ("llama.cpp", True)])
+async def test_servers_that_have_no_versions_get_sampling_parameters(kind: str | None, sent: bool) -> None:
+    """The newest version of Anthropic's API takes none; a llama.cpp does not know of versions."""
+    async with judging(lambda _, __: None) as (url, seen), model_at(url) as model:
+        model.facts.kind = kind
+        await said(model, _marked(temperature=0.5))
+    assert ("temperature" in seen[0][1]) is sent
+
+
+@pytest.mark.parametrize(
+    ("known", "asked"),
+    [
+        (None, "enabled"),
+        ({"enabled", "adaptive"}, "enabled"),
+        ({"adaptive"}, "adaptive"),
+        (set[str](), None),
+    ],
+)
+async def test_how_a_model_thinks_is_known_ahead(known: set[str] | None, asked: str | None) -> None:
+    """What the endpoint says of it decides before anything is refused."""
+    async with judging(lambda _, __: None) as (url, seen), model_at(url) as model:
+        if known is not None:
+            model.facts.models["m"] = ModelFacts(thinking=frozenset(known))
+        await said(model, _marked(thinking_budget=50))
+    assert seen[0][1].get("thinking", {}).get("type") == asked
+
+
+PARTS = (*SAMPLING, "cache_control", "stop_sequences", "thinking.type", "anthropic-version")
+
+
+@given(st.lists(st.sets(st.sampled_from(PARTS)), max_size=40))
+def test_asking_in_other_ways_ends(refusals: list[set[str]]) -> None:
+    """Whatever an endpoint refuses, and in whatever order: no way is tried twice."""
+    endpoint = EndpointProfile(None, "auto", has_key=True, adapted=lambda _: None)
+    sampling = {"temperature": 0.5, "top_p": 0.5, "top_k": 5}
+    way, seen = endpoint.way("m", sampling, thinks=True), list[object]()
+    for named in refusals:
+        assert way not in seen
+        seen.append(way)
+        refusal = ModelError(
+            f"{' '.join(sorted(named))} refused", code="upstream_error", retryable=False, refused=True
+        )
+        if (other := endpoint.other_way(way, refusal, sampling)) is None:
+            break
+        way = other
+    assert len(seen) <= len(PARTS) + 2
+    endpoint.answered("m", endpoint.way("m", sampling, thinks=True), way, sampling)

@@ -174,8 +174,9 @@ def test_a_surrogate_pair_cut_in_two_becomes_one_character() -> None:
     assert feed(stream, [stop(0)]) == [Delta("text", "\ufffd")]
 
 
-def test_thinking_goes_back_signed_or_not_at_all() -> None:
-    """Signed thinking is kept whole, unsigned is shown only, redacted passes through."""
+def test_thinking_is_kept_as_it_came() -> None:
+    """Signed, unsigned and redacted: what of it goes back is decided where it is sent. Without a signature
+    and a text there is nothing to keep."""
     signed = opened(0, {"type": "thinking", "thinking": "", "signature": ""})
     redacted: Block = {"type": "redacted_thinking", "data": "b64"}
     unsigned = opened(2, {"type": "thinking", "thinking": ""})
@@ -188,10 +189,16 @@ def test_thinking_goes_back_signed_or_not_at_all() -> None:
         opened(1, redacted),
         stop(1),
         unsigned,
-        delta(2, "thinking_delta", "thinking", "lost"),
+        delta(2, "thinking_delta", "thinking", "so"),
         stop(2),
+        opened(3, {"type": "thinking", "thinking": "", "signature": ""}),
+        stop(3),
     )
-    assert found.content == [{"type": "thinking", "thinking": "hm", "signature": "sign"}, redacted]
+    assert found.content == [
+        {"type": "thinking", "thinking": "hm", "signature": "sign"},
+        redacted,
+        {"type": "thinking", "thinking": "so"},
+    ]
 
 
 def test_what_is_not_known_passes() -> None:

@@ -6,12 +6,13 @@ from typing import Any
 import pytest
 
 from gateway.errors import ModelError, TooManyToolCalls
+from gateway.history.thinking_reader import ThinkingReader, may_think
 from gateway.ids import is_id
 from gateway.messages import Message, text_block
 from gateway.model.base import Answer
 from gateway.storage.messages import History, StoredMessage
 from gateway.turn.context import TurnContext
-from gateway.turn.model_call import ask, may_think, next_request
+from gateway.turn.model_call import ask, next_request
 from gateway.turn.start_and_end import begin_turn
 from tests.history.scripted import USAGE, Broken, call, says
 from tests.turn.working import stored, turn_at_work
@@ -136,5 +137,5 @@ def test_a_turn_whose_thought_was_signed_for_another_prefix_does_not_think_again
     """While its tools run, the API wants the thought that led to the first call."""
     items = [StoredMessage(1, "t", ASKED), StoredMessage(2, "t", ANSWERED)]
 
-    assert may_think(History(items, generation_from=generation_from), "t") is may
-    assert may_think(History(items, generation_from=generation_from), "t2")
+    assert may_think(History(items, generation_from=generation_from), ThinkingReader("m", turn_id="t")) is may
+    assert may_think(History(items, generation_from=generation_from), ThinkingReader("m", turn_id="t2"))

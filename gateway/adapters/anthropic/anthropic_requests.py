@@ -16,12 +16,13 @@ from gateway.adapters.client_conversation import (
     ConversationDialect,
     refuse,
 )
+from gateway.adapters.client_sampling import sampling_of
 from gateway.adapters.foreign_ids import turn_of
 from gateway.adapters.user_content import Messages, Tools, file_at, file_of, uploaded
 from gateway.artifacts.attached_files import Upload
 from gateway.errors import InvalidRequest
 from gateway.http.validation import Bounded
-from gateway.messages import Block, Message, ToolSpec
+from gateway.messages import Block, Message, Sampling, ToolSpec
 from gateway.tools.base import File
 
 FILES = ("image", "document", "search_result")  # no set: what a client sends need not be hashable
@@ -29,8 +30,7 @@ _COUNTED = ("text", "thinking", "redacted_thinking", "tool_use", "tool_result", 
 
 
 class MessagesBody(Bounded):
-    """A message as the SDKs ask for it, or its tokens. Further fields, such as those of sampling, are
-    ignored."""
+    """A message as the SDKs ask for it, or its tokens. Further fields are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
@@ -43,6 +43,11 @@ class MessagesBody(Bounded):
     output_config: dict[str, Any] | None = Field(None, description="Its format is not to be had.")
     output_format: dict[str, Any] | None = Field(None, description="Not to be had.")
     mcp_servers: list[Any] | None = Field(None, description="Not to be had: the operators connect them.")
+    max_tokens: Any = Field(None, description="Most tokens of one model call.")
+    stop_sequences: Any = Field(None, description="Texts at which the model stops.")
+    temperature: Any = Field(None, description="Sent on where the model takes one.")
+    top_p: Any = Field(None, description="As temperature.")
+    top_k: Any = Field(None, description="As temperature.")
 
 
 def conversation_of(body: MessagesBody) -> ClientConversation:
@@ -104,6 +109,16 @@ def check_possible(body: MessagesBody) -> None:
         refuse("output_config", "output_config.format is not to be had: the model answers in words.")
     if body.mcp_servers:
         refuse("mcp_servers", "Servers of a request are not asked: the operators connect MCP servers.")
+
+
+def wanted_sampling(body: MessagesBody) -> Sampling:
+    return sampling_of(
+        max_tokens=body.max_tokens,
+        stop=body.stop_sequences,
+        temperature=body.temperature,
+        top_p=body.top_p,
+        top_k=body.top_k,
+    )
 
 
 def counted_messages(body: MessagesBody) -> list[Message]:

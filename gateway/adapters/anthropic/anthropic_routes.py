@@ -12,6 +12,7 @@ from gateway.adapters.anthropic.anthropic_requests import (
     conversation_of,
     counted_messages,
     tools_of,
+    wanted_sampling,
 )
 from gateway.adapters.client_conversation import ClientConversation
 from gateway.adapters.conversation_turn import HEADERS, AskedTurn, ask, worked
@@ -36,7 +37,7 @@ async def create(request: ApiRequest) -> Response:
     conversation = await worked(request, lambda: conversation_of(body))
     tools = tools_of(body)
     estimate = await _tokens(request, body, conversation, tools)
-    asking = await ask(request, conversation, model=body.model, tools=tools)
+    asking = await ask(request, conversation, model=body.model, tools=tools, sampling=wanted_sampling(body))
     return await _answer(request, body, asking, estimate)
 
 

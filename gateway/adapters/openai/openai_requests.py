@@ -14,11 +14,12 @@ from gateway.adapters.client_conversation import (
     ConversationDialect,
     refuse,
 )
+from gateway.adapters.client_sampling import sampling_of
 from gateway.adapters.user_content import Messages, Tools, file_at, uploaded
 from gateway.artifacts.attached_files import Upload
 from gateway.errors import InvalidRequest
 from gateway.http.validation import Bounded
-from gateway.messages import ToolSpec
+from gateway.messages import Sampling, ToolSpec
 
 _FILES = ("image_url", "file", "input_audio")  # no set: what a client sends need not be hashable
 
@@ -30,7 +31,7 @@ class StreamOptions(BaseModel):
 
 
 class ChatCompletionBody(Bounded):
-    """A chat completion as the SDKs ask for it. Further fields, such as those of sampling, are ignored."""
+    """A chat completion as the SDKs ask for it. Further fields are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
@@ -45,6 +46,11 @@ class ChatCompletionBody(Bounded):
     audio: dict[str, Any] | None = Field(None, description="Not to be had.")
     modalities: list[str] | None = Field(None, description="text.")
     functions: list[Any] | None = Field(None, description="Not to be had: see tools.")
+    max_completion_tokens: Any = Field(None, description="Most tokens of one model call; -1: no limit.")
+    max_tokens: Any = Field(None, description="The same, as older clients have it.")
+    stop: Any = Field(None, description="Texts at which the model stops.")
+    temperature: Any = Field(None, description="Sent on where the model takes one.")
+    top_p: Any = Field(None, description="As temperature.")
 
 
 def conversation_of(
@@ -117,6 +123,15 @@ def check_possible(body: ChatCompletionBody) -> None:
         refuse("audio" if body.audio is not None else "modalities", "There is no audio output.")
     if body.functions:
         refuse("functions", "functions are not taken any more: send them as tools.")
+
+
+def wanted_sampling(body: ChatCompletionBody) -> Sampling:
+    return sampling_of(
+        max_tokens=body.max_completion_tokens or body.max_tokens,
+        stop=body.stop,
+        temperature=body.temperature,
+        top_p=body.top_p,
+    )
 
 
 def _text_of(message: Mapping[str, Any], field: str, where: str) -> str:

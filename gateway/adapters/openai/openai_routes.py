@@ -22,6 +22,7 @@ from gateway.adapters.openai.openai_requests import (
     check_possible,
     conversation_of,
     tools_of,
+    wanted_sampling,
 )
 from gateway.adapters.turn_response import answer_stream, whole_answer
 from gateway.errors import GatewayError, InvalidRequest
@@ -44,7 +45,8 @@ async def complete(request: ApiRequest) -> Response:
     check_model(request, body.model)
     conversation = await worked(request, lambda: conversation_of(enumerate(body.messages), CHAT))
     tools = tools_of(body.tools or (), body.tool_choice) if conversation.question is not None else ()
-    return await _answer(request, body, await ask(request, conversation, model=body.model, tools=tools))
+    asking = await ask(request, conversation, model=body.model, tools=tools, sampling=wanted_sampling(body))
+    return await _answer(request, body, asking)
 
 
 async def _answer(request: ApiRequest, body: ChatCompletionBody, asking: AskedTurn) -> Response:

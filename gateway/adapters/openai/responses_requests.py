@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field
 
 from gateway.adapters.client_conversation import ClientConversation, ClientQuestion, refuse
+from gateway.adapters.client_sampling import sampling_of
 from gateway.adapters.foreign_ids import turn_of
 from gateway.adapters.openai.openai_requests import CHAT, conversation_of, tools_of
 from gateway.adapters.openai.responses_items import SERVER
 from gateway.adapters.user_content import Messages, Tools
 from gateway.http.validation import Bounded
-from gateway.messages import ToolSpec
+from gateway.messages import Sampling, ToolSpec
 
 RESPONSES = CHAT._replace(field="input")
 """Conversations are compared in one form: a client may go on with the other API."""
@@ -22,7 +23,7 @@ _PARTS = (*_TEXTS, "input_image", "input_file", "input_audio")  # no set: what c
 
 
 class ResponseBody(Bounded):
-    """A response as the SDKs ask for it. Further fields, such as those of sampling, are ignored."""
+    """A response as the SDKs ask for it. Further fields are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
@@ -39,6 +40,13 @@ class ResponseBody(Bounded):
     tool_choice: str | dict[str, Any] | None = Field(None, description="auto or none.")
     text: dict[str, Any] | None = Field(None, description="Its format: text.")
     prompt: dict[str, Any] | None = Field(None, description="Not to be had.")
+    max_output_tokens: Any = Field(None, description="Most tokens of one model call.")
+    temperature: Any = Field(None, description="Sent on where the model takes one.")
+    top_p: Any = Field(None, description="As temperature.")
+
+
+def wanted_sampling(body: ResponseBody) -> Sampling:
+    return sampling_of(max_tokens=body.max_output_tokens, temperature=body.temperature, top_p=body.top_p)
 
 
 class RetrieveQuery(BaseModel):

@@ -23,6 +23,7 @@ from gateway.adapters.openai.responses_requests import (
     conversation_id,
     input_of,
     read_response_id,
+    wanted_sampling,
 )
 from gateway.adapters.session_lookup import Naming
 from gateway.adapters.turn_response import read_whole, stream_response
@@ -90,7 +91,15 @@ async def _ask(request: ApiRequest, body: ResponseBody, given: Input) -> AskedTu
     conversation = conversation_id(body)
     naming = Naming(await session_of(request, conversation, RESPONSES.prefix)) if conversation else None
     tools = client_tools_of(body)
-    return await ask(request, given.conversation, model=body.model, tools=tools, naming=naming, after=after)
+    return await ask(
+        request,
+        given.conversation,
+        model=body.model,
+        tools=tools,
+        naming=naming,
+        after=after,
+        sampling=wanted_sampling(body),
+    )
 
 
 async def _named(request: ApiRequest, name: str | None) -> TurnRow | None:

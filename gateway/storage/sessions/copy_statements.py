@@ -206,7 +206,7 @@ def _new_turns(
         row["usage"] = turn.usage.model_dump_json() if turn.usage else None
         row["attachments"] = json_of(turn.attachments or ())
         own = {"session_id": session_id, "owner": owner, "status": "done"} | dict.fromkeys(
-            ("client_tools", "mark", "dialect", "key_id", "sign_in", "scopes", "unreported")
+            ("client_tools", "mark", "dialect", "key_id", "sign_in", "scopes", "unreported", "sampling")
         )
         rated = incoming.feedback.get(turn.id)
         places = {

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple, Protocol
 
 from gateway.events.lifecycle import Outcome
 from gateway.events.session_changes import Feedback
-from gateway.messages import Attached, ToolSpec, Usage
+from gateway.messages import UNCHANGED, Attached, Sampling, ToolSpec, Usage
 from gateway.storage.limits import Charge, Standing
 from gateway.storage.messages import History
 from gateway.storage.replica_signals import Signal
@@ -41,7 +41,8 @@ class TurnRow:
     made its schedule; `sign_in` is the digest of the sign-in on the page that it was asked for by; `scopes`
     what these allow, where that is less than a member may. `feedback` is what was thought of it last. `owner`
     sent it: who that is decides about limits, keys and grants. `is_shared`: the members of its session's
-    project read it. `host` is whose its session is, where that is somebody else."""
+    project read it. `host` is whose its session is, where that is somebody else. `sampling` is how its client
+    wants the model to write."""
 
     id: str
     session_id: str
@@ -76,6 +77,7 @@ class TurnRow:
     feedback: Feedback | None = None
     is_shared: bool = False
     host: str | None = None
+    sampling: Sampling = UNCHANGED
 
     @property
     def session_owner(self) -> str:
@@ -100,7 +102,8 @@ class NewTurn:
     branch. `instructions` are the client's, from this turn on; None: those of the turn before stay; "": it
     has none any more. `client_tools` are run by the client. By its `mark` a client finds it that sends the
     whole conversation each time. `dialect`, `key_id`, `sign_in` and `scopes`: see `TurnRow`. `charges` are
-    what it takes of limits, `session_quota` the bytes that all sessions of the session's owner may count."""
+    what it takes of limits, `session_quota` the bytes that all sessions of the session's owner may count.
+    `sampling`: see `TurnRow`."""
 
     id: str
     session_id: str
@@ -124,6 +127,7 @@ class NewTurn:
     scopes: str | None = None
     charges: Sequence[Charge] = ()
     session_quota: int | None = None
+    sampling: Sampling = UNCHANGED
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from gateway.storage.limits.statements import charge
 from gateway.storage.messages import History
 from gateway.storage.refusals import is_answering
 from gateway.storage.replica_signals import Signal
+from gateway.storage.row_codec import sampling_text
 from gateway.storage.schema import RUNNING, WAITING, messages, sessions, turns
 from gateway.storage.sessions.message_queries import view_of
 from gateway.storage.sessions.session_creation import STATE, Entered, enter_session
@@ -57,7 +58,7 @@ TOUCH_SESSION = Prepared(
 _ADDED = (
     *("id", "session_id", "owner", "status", "input", "model", "client_message_id", "on_conflict"),
     *("created_at", "first_seq", "attachments", "branch", "parent", "after_position", "instructions"),
-    *("client_tools", "mark", "dialect", "key_id", "sign_in", "scopes"),
+    *("client_tools", "mark", "dialect", "key_id", "sign_in", "scopes", "sampling"),
 )
 ADD_TURN = Prepared(
     insert(turns).values(
@@ -261,6 +262,7 @@ def _added(
         scopes=new.scopes,
         is_shared=session.shared is not None,
         host=session.host,
+        sampling=new.sampling,
     )
     ADD_TURN.run(
         connection,
@@ -285,6 +287,7 @@ def _added(
         key_id=new.key_id,
         sign_in=new.sign_in,
         scopes=new.scopes,
+        sampling=sampling_text(new.sampling),
     )
     return turn
 

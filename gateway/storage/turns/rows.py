@@ -25,7 +25,7 @@ from gateway.events.session_changes import Feedback
 from gateway.messages import Usage
 from gateway.storage.database import Prepared
 from gateway.storage.projects.access import SHARED_WITH
-from gateway.storage.row_codec import usage_of
+from gateway.storage.row_codec import sampling_of, usage_of
 from gateway.storage.schema import RUNNING, WAITING, approvals, client_calls, heads, sessions, turns
 from gateway.storage.turns import Accepted, ModelUsage, TurnRow, TurnState
 from gateway.storage.turns.attachments import attachments_of
@@ -80,6 +80,7 @@ TURNS = (
         turns.c.sign_in,
         turns.c.scopes,
         turns.c.feedback,
+        turns.c.sampling,
         sessions.c.shared,
         sessions.c.owner,
         heads.c.head,
@@ -124,7 +125,7 @@ def turn_of(row: tuple[Any, ...]) -> TurnRow:
     """A row of TURNS. `first_seq` is fixed before the first event is there: until then both bounds are 0."""
     first_seq, last_seq, cancel_requested, project_id, role_id, recoveries, attachments = row[10:17]
     ended_at, usage, cost, iterations, *place, digest, tools, dialect, key_id = row[17:28]
-    sign_in, scopes, feedback, shared, host = row[28:33]
+    sign_in, scopes, feedback, sampling, shared, host = row[28:34]
     if last_seq < first_seq:
         first_seq = last_seq = 0
     values: list[Any] = [*row[:10], first_seq, last_seq, bool(cancel_requested), project_id, role_id]
@@ -142,6 +143,7 @@ def turn_of(row: tuple[Any, ...]) -> TurnRow:
         feedback=rated,
         is_shared=shared is not None,
         host=host if host != row[2] else None,
+        sampling=sampling_of(sampling),
     )
 
 

@@ -22,7 +22,7 @@ export interface PrefixChange {
   readonly beside: boolean;
 }
 
-const REASONS: ReadonlySet<string> = new Set(["prompt_changed", "memory_changed", "attachment_not_shown"]);
+const REASONS: ReadonlySet<string> = new Set(["prompt_changed", "memory_changed", "attachment_not_shown", "thinking_refused"]);
 
 /** As of the last call among `events`, which are those of one turn. */
 export function prefixOf(events: readonly Event[]): Prefix {
