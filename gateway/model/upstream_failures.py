@@ -4,7 +4,6 @@ Sources: docs.claude.com "Errors" (statuses and error types) and RFC 9110 sectio
 """
 
 import json
-import re
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -14,6 +13,7 @@ from typing import Any, NamedTuple
 
 from gateway.errors import ModelError
 from gateway.messages import clean_text, shortened
+from gateway.model.overflow import overflow_in
 
 MAX_MESSAGE = 360
 """Characters of a failure's message: ours, and about 300 of the endpoint's own."""
@@ -69,13 +69,6 @@ _TYPES = {
     "request_too_large": _OVERFLOW,
     "timeout_error": _TIMEOUT,
 }
-
-_TOO_LONG = re.compile(
-    r"prompt (is )?too long|context[ _](window|length|limit|size)|maximum context"
-    r"|too many (input |total )?tokens",
-    re.IGNORECASE,
-)
-"""The words of the Anthropic API, vLLM, llama.cpp, Ollama and LiteLLM for a prompt that does not fit."""
 
 
 def failure_of_status(status: int, headers: Mapping[str, str], body: object) -> ModelError:
@@ -230,7 +223,8 @@ def _failure(
     retryable: bool | None = None,
     retry_after: float | None = None,
 ) -> ModelError:
-    if kind.code == "upstream_error" and _TOO_LONG.search(message):
+    overflow = overflow_in(message) if kind.code in {"upstream_error", "context_overflow"} else None
+    if overflow is not None:
         kind = _OVERFLOW
     quoted = _one_line(message)
     return ModelError(
@@ -239,6 +233,7 @@ def _failure(
         retryable=kind.retryable if retryable is None else retryable,
         refused=kind is _REFUSED,
         retry_after=retry_after,
+        overflow=overflow,
     )
 
 
