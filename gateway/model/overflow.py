@@ -55,9 +55,11 @@ _SENTENCE_END = re.compile(r"[.!?;](?=\s|$)|[。！？；\n]")
 
 _OTHER_LIMIT = re.compile(
     r"""\b(?:tpm|rpm|tpd|rpd|throttl\w*|quota\w*|credits?|balance|billing|insufficient|concurren\w+|afford)\b
-    | \b(?:rate|usage|spending|spend|budget|daily|monthly)[ -]?limit | per[ -](?:minute|second|hour|day|month)\b
+    | \b(?:rate|usage|spending|spend|budget|daily|monthly)[ -]?limit | per[ -](?:minute|second|hour|day
+      |month)\b
     | please\ wait | timed?[ ]?out | deadline | out\ of\ memory
-    | 余额 | 餘額 | 配额 | 配額 | 额度 | 額度 | 欠费 | 欠費 | 限流 | 频率 | 頻率 | 速率 | 并发 | 並發 | 次数 | 次數 | 超时 | 逾時""",
+    | 余额 | 餘額 | 配额 | 配額 | 额度 | 額度 | 欠费 | 欠費 | 限流
+    | 频率 | 頻率 | 速率 | 并发 | 並發 | 次数 | 次數 | 超时 | 逾時""",
     re.VERBOSE,
 )
 """Limits that are none of the length of a prompt, whatever else the message says."""
@@ -78,34 +80,36 @@ _CONTEXT = re.compile(
 """What makes a sentence one about the prompt, although it names something else too."""
 
 _OTHER_THING = re.compile(
-    r"""\b(?:images?|pictures?|photos?|files?|pdfs?|documents?|attachments?|audio|video|pages|pixels?|dimensions?
-    | resolution|bytes|[kmg]i?b|[\d.]+[ ]?[kmg]i?b|tools?|functions?|schema|names?|description|identifiers?|(?<!input[ ])ids?
+    r"""\b(?:images?|pictures?|photos?|files?|pdfs?|documents?|attachments?|audio|video|pages|pixels?
+      |dimensions?
+    | resolution|bytes|[kmg]i?b|[\d.]+[ ]?[kmg]i?b|tools?|functions?|schema|names?|description
+      |identifiers?|(?<!input[ ])ids?
     | headers?|urls?|uri|metadata|title|stop[ ]sequences?|temperature|top[ ][pkn]|user[ ]agent|api[ ]?key
     | batch(?:es)?|depth|nesting|properties|cache[ ]control|password|model[ ]name)\b
     | 图片 | 圖片 | 图像 | 圖像 | 文件 | 檔案 | 工具 | 函数 | 函式 | 名称 | 名稱""",
     re.VERBOSE,
 )
 
-_READ = (
-    r"(?:prompts?|inputs?|input[ ]ids|context|messages?|conversation|chat[ ]history|history|requests?|query|sequence"
-    r"|tokens?|text)\b"
-)
-_OVER = (
-    r"(?:exceed\w*|surpass\w*|over(?:flow\w*|[ ]the|[ ]its|[ ]limit)|too[ ](?:long|large|many|big)|longer[ ]than"
-    r"|larger[ ]than|greater[ ]than|bigger[ ]than|more[ ](?:tokens[ ])?than|beyond"
-    r"|(?:must|should)[ ](?:be|have|contain)[ ](?:at[ ]most|less[ ]than|fewer[ ]than|smaller|shorter|<=?|no[ ]more))"
-)
+_READ = r"""(?:prompts?|inputs?|input[ ]ids|context|messages?|conversation|chat[ ]history|history|requests?
+    |query|sequence|tokens?|text)\b"""
+_OVER = r"""(?:exceed\w*|surpass\w*|over(?:flow\w*|[ ]the|[ ]its|[ ]limit)|too[ ](?:long|large|many|big)
+    |longer[ ]than|larger[ ]than|greater[ ]than|bigger[ ]than|more[ ](?:tokens[ ])?than|beyond
+    |(?:must|should)[ ](?:be|have|contain)[ ](?:at[ ]most|less[ ]than|fewer[ ]than|smaller|shorter|<=?
+    |no[ ]more))"""
 _LONG = r"(?:tokens?|length|len|lengthy|long|context|window|seq)\b"
 
 _TOO_LONG = re.compile(
     rf"""
     # the context is over its limit, or there is a limit and a number for it
-      context[ -]?(?:window|length|limit|size)\b.{{0,60}}?\b(?:{_OVER}|overflow|full|reached|is[ ]only|of[ ]only)
+      context[ -]?(?:window|length|limit|size)\b.{{0,60}}?\b(?:{_OVER}|overflow|full|reached|is[ ]only
+      |of[ ]only)
     | {_OVER}\b.{{0,60}}?\bcontext[ -]?(?:window|length|limit|size|len)?\b
-    | maximum[ ]context[ ]length[ ](?:is|of) | context[ ](?:overflow|is[ ]full) | n[ ]ctx\b.{{0,20}}?{_OVER} | \bfits?\b.{{0,30}}\bcontext\b
+    | maximum[ ]context[ ]length[ ](?:is|of) | context[ ](?:overflow|is[ ]full)
+      | n[ ]ctx\b.{{0,20}}?{_OVER} | \bfits?\b.{{0,30}}\bcontext\b
     | (?:ran|run|running)[ ]out[ ]of[ ]context
     # what is read is too long, or has more tokens than it may have
-    | \b(?:prompts?|inputs?|messages|conversation|chat[ ]history|history|sequence|query)\b[^.]{{0,60}}?\b(?:is|are|was|were)?[ ]?
+    | \b(?:prompts?|inputs?|messages|conversation|chat[ ]history|history|sequence
+      |query)\b[^.]{{0,60}}?\b(?:is|are|was|were)?[ ]?
       too[ ](?:long|large|many[ ]tokens)\b
     | \b(?:prompt|input)[ ]too[ ](?:long|large)\b | \bmessages\[\d+\]\.content\b.{{0,20}}too[ ]long
     | \b(?:prompt|input)\b.{{0,40}}\bonly[ ]supports\b
@@ -120,7 +124,8 @@ _TOO_LONG = re.compile(
     | \b(?:prompt|input|request|messages)\b.{{0,40}}?\btokens\b.{{0,30}}?\bmaximum\b
     | \binput[ ]length\b.{{0,40}}?\bmax[ ]length\b
     | maximum[ ](?:prompt|input|sequence)[ ](?:length|size|tokens)
-    | range[ ]of[ ]input[ ]length | reduce[ ](?:the[ ]length[ ]of[ ]|your[ ])(?:the[ ])?(?:messages|input|prompt)
+    | range[ ]of[ ]input[ ]length | reduce[ ](?:the[ ]length[ ]of[ ]|your[ ])(?:the[ ])?(?:messages|input
+      |prompt)
     # Chinese, simplified and traditional
     | (?:超出|超过|超過|大于|大於|超长|超長|过长|過長|太长|太長|过大|過大).{{0,30}}?
       (?:上下文|最大长度|最大長度|长度限制|長度限制|最大输入|最大輸入|窗口|視窗|token)
@@ -133,14 +138,16 @@ _TOO_LONG = re.compile(
 _N = r"(\d[\d,]{1,11})\b"
 _WINDOW = re.compile(
     rf"""n[ ]ctx["']?[ ]?[:=][ ]?{_N}
-    | (?:maximum|max)[ ](?:allowed[ ])?(?:context|prompt|input|sequence|total)[ ](?:length|size|len|tokens)(?:[ ](?:is|of|limit))?[ :=]*\(?{_N}
+    | (?:maximum|max)[ ](?:allowed[ ])?(?:context|prompt|input|sequence|total)[ ](?:length|size|len
+      |tokens)(?:[ ](?:is|of|limit))?[ :=]*\(?{_N}
     | context[ -]?(?:size|length|window|limit)(?:[ ](?:is|of|limit))?(?:[ ]only)?[ :=]*\(?{_N}(?![ ]\+)
     | {_N}[ ](?:tokens?[ ])?(?:maximum[ ]context|context[ ](?:length|window|size))
     | \d[ ]\+[ ]\d+[ ]>[ ]{_N} | [ ]>[ ]{_N}(?:[ ]maximum)?
     | (?:<=?|less[ ]than|fewer[ ]than|at[ ]most|exceed\w*)[ ]{_N}
     | input[ ]length[ ]should[ ]be[ ]\[1,[ ]?{_N}\]
     | token[ ]limit[ :]*{_N} | supports[ ]up[ ]to[ ]{_N} | limit[ ](?:of|is|for[ ]this[ ]model[ ]is)[ :]*{_N}
-    | (?:allowed|maximum[ ](?:allowed[ ])?length|maximum[ ](?:input|model|sequence)[ ]length(?:[ ]of)?|max[ ]num[ ]tokens|maximum[ ]of|is[ ]set[ ]to)[ :]*\(?{_N}
+    | (?:allowed|maximum[ ](?:allowed[ ])?length|maximum[ ](?:input|model|sequence)[ ]length(?:[ ]of)?
+      |max[ ]num[ ]tokens|maximum[ ]of|is[ ]set[ ]to)[ :]*\(?{_N}
     | tokens[ ]allowed[ ]\({_N}\)""",
     re.VERBOSE,
 )
@@ -151,7 +158,8 @@ _PROMPT = re.compile(
     | (?:too[ ]long|input|request|prompt|length)[ :]*\(?{_N}[ ]?(?:tokens)
     | limit:[ ]{_N}[ ]\+[ ]\d | resulted[ ]in[ ]{_N}
     | request[ ]contains[ ]{_N} | prompt[ ]\(length[ ]{_N}
-    | (?<!maximum[ ])(?<!max[ ])(?:prompt|input)[ ](?:token[ ]count|length|tokens)(?:[ ](?:is|of))?[ :]*\(?{_N}""",
+    | (?<!maximum[ ])(?<!max[ ])(?:prompt|input)[ ](?:token[ ]count|length|tokens)(?:[ ](?:is
+      |of))?[ :]*\(?{_N}""",
     re.VERBOSE,
 )
 _ASKED = re.compile(
