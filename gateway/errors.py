@@ -416,7 +416,7 @@ class EmbeddingsFailed(GatewayError):
 
 class CompressionFailed(GatewayError):
     """A compression came to nothing. `code` is one of summary_empty, summary_invalid, summary_too_long,
-    summary_refused, summary_truncated, or the code of the failure underneath."""
+    summary_refused, summary_truncated, summary_no_room, or the code of the failure underneath."""
 
     code = "compression_failed"
     retryable = True

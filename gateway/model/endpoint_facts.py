@@ -25,13 +25,15 @@ NOTHING = ModelFacts()
 
 class EndpointFacts:
     """The knowledge about one endpoint: `kind` is the server behind it ("anthropic", "llama.cpp", "vllm",
-    "ollama", …), `slots` how many requests it answers at once, `listed` the models that it lists."""
+    "ollama", …), `slots` how many requests it answers at once, `listed` the models that it lists. `is_asking`:
+    it is being asked for the first time, so that waiting for a moment may be worth it."""
 
     def __init__(self) -> None:
         self.kind: str | None = None
         self.slots: int | None = None
         self.listed: tuple[str, ...] = ()
         self.models: dict[str, ModelFacts] = {}
+        self.is_asking = False
 
     def of(self, model: str) -> ModelFacts:
         """What is known of that model."""

@@ -2,9 +2,16 @@
 
 from gateway.errors import ModelError
 from gateway.messages import Message
+from gateway.model.base import ModelRequest
 from gateway.turn.budget import reserve_budget
-from gateway.turn.compression import compress_if_due, compress_overflow
 from gateway.turn.context import TurnContext
+from gateway.turn.context_limits import (
+    explained,
+    is_overflow,
+    make_room,
+    meet_overflow,
+    within_window,
+)
 from gateway.turn.model_call import ask, next_request
 from gateway.turn.model_call_files import remember_withheld, with_files, withhold_files
 from gateway.turn.progress import TurnProgress
@@ -40,16 +47,17 @@ async def run_agent_loop(turn: TurnContext) -> Ending | None:
                 return ending
             turn.emitter.iteration = progress.iteration + 1
         request = next_request(turn)
-        if turn.settings.compress_at is not None and await compress_if_due(turn, request):
+        if await make_room(turn, request):
             request = next_request(turn)
+        request = within_window(turn, request)
         if (ending := await reserve_budget(turn, request)) is not None:
             return ending
         shown = await with_files(turn, request)
         try:
             answer = await ask(turn, shown)
         except ModelError as error:
-            if not await _shrink_request(turn, error, shows_files=shown is not request):
-                raise
+            if not await _shrink_request(turn, error, shown, shows_files=shown is not request):
+                raise explained(turn, error) from None
             continue
         remember_withheld(turn)
         if turn.settings.compress_at is not None and answer.usage is not None and turn.shows_all:
@@ -70,10 +78,12 @@ def limit_reached(progress: TurnProgress, limits: TurnBounds) -> Ending | None:
     return None
 
 
-async def _shrink_request(turn: TurnContext, error: ModelError, *, shows_files: bool) -> bool:
-    """Makes the request of a failed call smaller, by compression or without files, once for each cause.
-    False: it cannot be."""
-    if error.code == "context_overflow" and await compress_overflow(turn):
+async def _shrink_request(
+    turn: TurnContext, error: ModelError, request: ModelRequest, *, shows_files: bool
+) -> bool:
+    """Makes the request of a failed call smaller: a shorter answer, a shorter prompt, compression, or without
+    files, a bounded number of times for each cause. False: it cannot be."""
+    if await is_overflow(turn, error) and await meet_overflow(turn, error, request):
         return True
     return shows_files and withhold_files(turn, error)
 

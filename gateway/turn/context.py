@@ -45,6 +45,7 @@ class TurnContext:
     """One turn that runs: its row, the emitter that its events and messages leave by (`emit` is short for the
     emitter's), its progress, the session's history as the model reads it, and the dependencies.
 
+    `client_specs` are the tools that its client runs, `prompt` all that comes before a session's own.
     `history`, `messages` (its view), `tools` (what may be called) and `prefix` (what comes before the
     messages) belong together, and are there once the turn is prepared: `set_history` sets them. `preloaded`
     is the history as it was read when the turn was accepted, if it was.
@@ -56,8 +57,9 @@ class TurnContext:
     every file that its messages name (model_call_files.py).
     `brought`: the session's turns that did not run here, whose words are not its user's (prepare.py);
     `others`: those that other members sent, None before it is known (tool_run.py).
-    `incompressible`: no compression is tried any more; `overflowed`: the endpoint has found the view too long
-    (compression.py).
+    `incompressible`: no compression is tried any more; `overflows`: how often it was compressed because a
+    request was too long (compression.py). `most_output`: how many tokens of an answer the endpoint has room
+    for beside the prompt, where it has told (context_limits.py).
     """
 
     history: History
@@ -81,7 +83,8 @@ class TurnContext:
         self.preloaded = preloaded
         self.row = emitter.turn
         self.progress = emitter.progress
-        self.prompt = Prompt.read(deps, client_tools)
+        self.client_specs = client_tools
+        self.prompt = Prompt.read(deps, client_tools, model=emitter.turn.model)
         self.memories = MemoryState()
         self.withheld: frozenset[str] = frozenset()
         self.not_shown: set[str] = set()
@@ -89,7 +92,8 @@ class TurnContext:
         self.brought = frozenset[str]()
         self.others: frozenset[str] | None = None
         self.incompressible = False
-        self.overflowed = False
+        self.overflows = 0
+        self.most_output: int | None = None
         self._stored: list[StoredMessage] = []
 
     def set_history(self, history: History) -> None:
