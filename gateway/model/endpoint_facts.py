@@ -25,8 +25,8 @@ NOTHING = ModelFacts()
 
 class EndpointFacts:
     """The knowledge about one endpoint: `kind` is the server behind it ("anthropic", "llama.cpp", "vllm",
-    "ollama", …), `slots` how many requests it answers at once, `listed` the models that it lists. `is_asking`:
-    it is being asked for the first time, so that waiting for a moment may be worth it."""
+    "ollama", …), `slots` how many requests it answers at once, `listed` the models that it lists. It
+    `is_asking` while the endpoint is asked for the first time: waiting for a moment may be worth it."""
 
     def __init__(self) -> None:
         self.kind: str | None = None

@@ -70,7 +70,7 @@ async def compress_overflow(turn: TurnContext) -> bool:
     """After the endpoint refused the view as too long, or before it would: whether it is shorter now, which
     is tried a few times in a turn, as nobody may know how long it may be. The attempt that was refused is
     superseded as soon as a compression starts."""
-    if turn.incompressible or turn.overflows >= MAX_OVERFLOWS:
+    if turn.overflows >= MAX_OVERFLOWS:
         return False
     if not (turn.settings.compress_on_overflow and turn.settings.use_compressions):
         return False
@@ -100,7 +100,7 @@ async def _compress(turn: TurnContext, trigger: Trigger) -> bool:
             context=CallContext(turn.row.owner, session_id, turn.row.id),
         )
     except (NothingToCompress, CompressionFailed, Conflict, LimitReached, LimitsUnavailable):
-        turn.incompressible = True  # not again in this turn
+        turn.incompressible, turn.overflows = True, MAX_OVERFLOWS  # not again in this turn
         return False
     if version.without_model:
         turn.emit(TurnWarning(code="summary_without_model", message=WITHOUT_MODEL))
