@@ -15,7 +15,7 @@ from gateway.skills.snapshot import TOKENS_PER_SKILL, SkillsSnapshot, snapshot
 from gateway.tools.base import Tool
 from gateway.tools.registry import Tools
 
-SHORT_TOKENS = 160
+SHORT_TOKENS = 130
 """Most tokens (estimated) of the written skills in a prompt for a small window: their names, and descriptions
 where these are few."""
 
@@ -98,7 +98,7 @@ def build_catalog(
         tools=Tools(callable_now),
         written=MappingProxyType(readable),
         snapshot=text.text,
-        short_snapshot=snapshot(readable, {}, {}, min(share_tokens, SHORT_TOKENS)).text,
+        short_snapshot=snapshot(readable, {}, {}, SHORT_TOKENS if share_tokens else 0).text,
         warnings=(*problems, *conflicts, *_over_share(text)),
     )
 
