@@ -37,7 +37,7 @@ async def sizes(settings: Settings) -> list[Size]:
 
 
 def table(found: Sequence[Size]) -> str:
-    """As Markdown. Rounded to tens, so that a word more in a description does not change it."""
+    """As Markdown, rounded, so that a word more in a description does not change it."""
     rows = ["| window | form | prompt | tools | left out |", "|---|---|---|---|---|"]
     for each in found:
         window = "larger, or not known" if each.window is None else f"{each.window:,}"
@@ -45,17 +45,19 @@ def table(found: Sequence[Size]) -> str:
         if len(each.left_out) >= ALL:
             left_out = "all"
         rows.append(
-            f"| {window} | {each.profile} | {_tens(each.prompt)} | {_tens(each.tools)} | {left_out} |"
+            f"| {window} | {each.profile} | {_rounded(each.prompt)} | {_rounded(each.tools)} | {left_out} |"
         )
     return "\n".join(rows)
 
 
 ALL = 8
 """The optional tools that come with the gateway."""
+STEP = 50
+"""Tokens that sizes are rounded to."""
 
 
-def _tens(tokens: int) -> str:
-    return f"{round(tokens, -1):,}"
+def _rounded(tokens: int) -> str:
+    return f"{round(tokens / STEP) * STEP:,}"
 
 
 async def _shown(settings: Settings) -> PromptPreview:
