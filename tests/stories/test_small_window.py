@@ -158,4 +158,4 @@ async def test_a_compression_without_a_model_can_be_undone_and_tells_so(settings
     assert completed["reason"].startswith("summary_")
     assert archive.status_code == 200
     assert undone.status_code == 200
-    assert len(view) >= 2 * number
+    assert len(view) > 4
