@@ -54,7 +54,7 @@ Exceptions cross only at boundaries: inside a turn a failure becomes an event.
 
 import re
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 WORDS = {
     "missing": "must be given",
@@ -293,10 +293,29 @@ class Draining(RequestRefused):
     retryable = True
 
 
+class Overflow(NamedTuple):
+    """A prompt that is too long; tokens as the endpoint told them, None: it did not. `window` is how much the
+    model reads, `prompt` how long this prompt is, `output` how much was asked for beside it."""
+
+    window: int | None = None
+    prompt: int | None = None
+    output: int | None = None
+
+    @property
+    def room(self) -> int | None:
+        """Tokens that are left for an answer where the prompt by itself fits; None where it does not, or
+        nobody can tell."""
+        if self.window is None or self.prompt is None:
+            return None
+        left = self.window - self.prompt
+        return left if left > 0 else None
+
+
 class ModelError(GatewayError):
     """The model's endpoint failed. `code` is one of the in-stream codes of docs/events.md (upstream_*,
     context_overflow, content_refused). `retry_after` is what the endpoint asked for, in seconds; `refused`
-    says that it would refuse the same request again (HTTP 400)."""
+    says that it would refuse the same request again (HTTP 400). `overflow` has the numbers that the endpoint
+    told of a prompt that is too long."""
 
     code = "upstream_error"
 
@@ -308,10 +327,12 @@ class ModelError(GatewayError):
         retryable: bool,
         retry_after: float | None = None,
         refused: bool = False,
+        overflow: Overflow | None = None,
     ) -> None:
         super().__init__(message, code=code, retryable=retryable)
         self.retry_after = retry_after
         self.refused = refused
+        self.overflow = overflow
 
 
 class TooManyToolCalls(ModelError):
@@ -397,7 +418,7 @@ class EmbeddingsFailed(GatewayError):
 
 class CompressionFailed(GatewayError):
     """A compression came to nothing. `code` is one of summary_empty, summary_invalid, summary_too_long,
-    summary_refused, summary_truncated, or the code of the failure underneath."""
+    summary_refused, summary_truncated, summary_no_room, or the code of the failure underneath."""
 
     code = "compression_failed"
     retryable = True

@@ -25,7 +25,12 @@ class CompressionVersion(Reply):
     kept_position: int | None = Field(None, description="A message in the range that is sent verbatim.")
     trigger: Literal["manual", "automatic", "overflow"]
     source: Literal["messages", "summary_and_messages"] = Field(description="What the summary was made of.")
-    model: str
+    model: str = Field(description="Empty where no model could write the summary.")
+    without_model: bool = Field(
+        False,
+        description="Whether the summary was made without a model: of the facts that were known, and of "
+        "first and last lines.",
+    )
     prompt_digest: str = Field(description="SHA-256 of the instructions to the summariser.")
     tokens_before: int
     tokens_after: int

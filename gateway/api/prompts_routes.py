@@ -10,7 +10,7 @@ from gateway.http.requests import ApiRequest
 from gateway.prompt.components import MAX_FILE_SIZE
 from gateway.prompt.prompt_report import describe
 from gateway.prompt.prompt_report import preview as preview_of
-from gateway.service.prompts import PreviewRequest
+from gateway.service.prompts import Previewed, PreviewRequest
 
 
 class PreviewQuery(Query):
@@ -38,7 +38,7 @@ class EditsBody(PreviewQuery):
 async def components(request: ApiRequest) -> Response:
     """The prompt's components in their order: digest, size, limits, and what was cut."""
     shown = request.gateway.prompts.components()
-    return json_reply(describe(shown.components, shown.prefix))
+    return json_reply(describe(shown.components, shown.prefix, shown.profile))
 
 
 async def preview(request: ApiRequest) -> Response:
@@ -46,7 +46,7 @@ async def preview(request: ApiRequest) -> Response:
     query = await request.read_query(PreviewQuery)
     wanted = PreviewRequest(**query.model_dump())
     shown = await request.gateway.prompts.preview(request.principal, wanted)
-    return json_reply(preview_of(shown.prefix, shown.retrieved))
+    return _reply(shown)
 
 
 async def preview_edits(request: ApiRequest) -> Response:
@@ -55,7 +55,7 @@ async def preview_edits(request: ApiRequest) -> Response:
     body = await request.read_body(EditsBody)
     wanted = PreviewRequest(**body.model_dump())
     shown = await request.gateway.prompts.preview(request.principal, wanted)
-    return json_reply(preview_of(shown.prefix, shown.retrieved))
+    return _reply(shown)
 
 
 async def sent(request: ApiRequest) -> Response:
@@ -63,3 +63,9 @@ async def sent(request: ApiRequest) -> Response:
     what is known to be the same still."""
     session_id, turn_id = request.path_id("session_id"), request.path_id("turn_id")
     return json_reply(await request.gateway.sent_prompts.of_turn(request.principal, session_id, turn_id))
+
+
+def _reply(shown: Previewed) -> Response:
+    return json_reply(
+        preview_of(shown.prefix, shown.retrieved, profile=shown.profile, left_out=shown.left_out)
+    )

@@ -9,6 +9,12 @@ from gateway.tools.base import READ_ARTIFACT, FunctionTool, ToolContext, ToolOut
 from gateway.tools.function import tool
 from gateway.tools.wrapping import Wrapped, wrap
 
+_SHORT = """Reads a part of a long result that was kept aside.
+
+Args:
+    lines: 1-50
+    search: Plain text.
+"""
 _TIMEOUT = 30  # seconds; a JSON path may wait 10 for its place and take 5
 
 
@@ -21,7 +27,7 @@ def read_artifact(store: ArtifactStore | None) -> FunctionTool:
     owner's or no such part, or its content is damaged; errors.StorageError when it cannot be read.
     """
 
-    @tool(effect="read_only", timeout=_TIMEOUT, name=READ_ARTIFACT, category="artifacts")
+    @tool(effect="read_only", timeout=_TIMEOUT, name=READ_ARTIFACT, category="artifacts", short=_SHORT)
     async def run(
         ref: str,
         context: ToolContext,

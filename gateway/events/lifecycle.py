@@ -117,6 +117,15 @@ class IterationStart(EventData):
         description="With `components`: the estimated size of the client's instructions in the prompt; "
         "absent without any.",
     )
+    prompt_profile: Literal["small"] | None = Field(
+        default=None,
+        description="With `components`: prompt and tools are in their short form; absent: in the full one.",
+    )
+    tools_left_out: list[str] | None = Field(
+        default=None,
+        description="With `components`: tools that the model is not told of, as a policy denies them or "
+        "there is no room for them in its window.",
+    )
 
 
 class IterationEnd(EventData):

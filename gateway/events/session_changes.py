@@ -34,7 +34,15 @@ class Compression(EventData):
     usage: Usage | None = Field(default=None, description="Of the summary; not part of the turn's usage.")
     cost: float | None = Field(default=None, ge=0, description="US dollars. Absent means unknown.")
     duration_ms: int | None = Field(default=None, ge=0)
-    reason: str | None = Field(default=None, description="Why it failed: a code and a sentence.")
+    reason: str | None = Field(
+        default=None,
+        description="Why it failed, or why no model wrote the summary: a code and a sentence.",
+    )
+    without_model: bool | None = Field(
+        default=None,
+        description="true: no model could write the summary, so it was made of the facts that are known, "
+        "and of first and last lines.",
+    )
 
 
 class Title(EventData):

@@ -21,6 +21,7 @@ from gateway.messages import Block, ToolSpec
 from gateway.storage.messages import StoredMessage
 from gateway.storage.sessions import Transcripts
 from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
+from gateway.tools.short_specs import short_spec
 from gateway.tools.wrapping import Wrapped, wrap
 
 NAME = "read_archive"
@@ -42,6 +43,8 @@ _DESCRIPTION = (
     "Give `search` to find messages by their words (English or Chinese), or `from` and `to` to read them by "
     "their number, in order."
 )
+_SHORT = "Looks up what was said earlier in this conversation, by words or by message numbers."
+_SHORT_PARAMETERS = {"from": "", "to": "", "search": ""}
 _SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -106,7 +109,8 @@ def read_archive(sessions: Transcripts) -> FunctionTool:
                 f"These messages cannot be read: {damaged.message} Another range may be readable."
             ) from damaged
 
-    return FunctionTool(ToolSpec(NAME, _DESCRIPTION, _SCHEMA), "read_only", 30.0, run)
+    spec = ToolSpec(NAME, _DESCRIPTION, _SCHEMA)
+    return FunctionTool(spec, "read_only", 30.0, run, short=short_spec(spec, _SHORT, _SHORT_PARAMETERS))
 
 
 def _validated(arguments: dict[str, Any]) -> _Wanted:

@@ -13,7 +13,7 @@ from gateway.memory.injection_cues import is_injection, is_plantable, mentions_a
 from gateway.memory.secret_detection import secrets_in
 from gateway.memory.sentences import clauses, word_share
 from gateway.storage.memories import MAX_TOOLS, Evidence, Origin
-from gateway.tools.base import Exchange, ToolContext, UserMessage
+from gateway.tools.base import MANAGE_MEMORY, Exchange, ToolContext, UserMessage
 from gateway.tools.policy import MEMBER
 
 MAX_QUOTE = 500
@@ -23,7 +23,7 @@ REFUSALS = {
     "answer that it is to be remembered anyway, save it again; lists show it masked then.",
     "command": "That would steer the assistant, it tells nothing about the user: it is not remembered.",
 }
-_OWN = "manage_memory"
+_OWN = MANAGE_MEMORY
 _ASSERTION = re.compile(r"""(?xa)
       \b(?: remember | memori[sz]e | keep\sin\smind | don't\sforget | note\b (?!\w) | for\sthe\srecord
         | by\sthe\sway

@@ -107,10 +107,12 @@ class Recall:
             return False
         return not any(profile.fields for profile in await self.profiles(scope))
 
-    async def load_snapshot(self, scope: Scope) -> MemorySnapshot:
-        """The snapshot for a new prompt generation. Raises errors.StorageError."""
+    async def load_snapshot(self, scope: Scope, *, most: int | None = None) -> MemorySnapshot:
+        """The snapshot for a new prompt generation, in the tokens that are set and no more than `most`.
+        Raises errors.StorageError."""
         profiles = await self.profiles(scope)
-        return await snapshot.load(self._store, scope, profiles, tokens=self._settings.memory_prompt_tokens)
+        tokens = _within(self._settings.memory_prompt_tokens, most)
+        return await snapshot.load(self._store, scope, profiles, tokens=tokens)
 
     async def profiles(self, scope: Scope) -> Sequence[Profile]:
         """The existing profiles of the user and their households."""
@@ -140,18 +142,27 @@ class Recall:
         *,
         as_of: int | None,
         turns: Collection[str],
+        most: int | None = None,
     ) -> ContextDiff:
-        """The changes that a session is shown with its next message, within half of the retrieval budget: see
-        `changes_since`."""
-        half = self._settings.memory_turn_tokens // 2
+        """The changes that a session is shown with its next message, within half of the retrieval budget
+        (and of `most`): see `changes_since`."""
+        half = _within(self._settings.memory_turn_tokens, most) // 2
         return await changes_since(self._store, scope, state, digests, as_of=as_of, turns=turns, tokens=half)
 
     async def retrieve(
-        self, scope: Scope, message: str, *, message_count: int, known: InContext, turn_id: str | None = None
+        self,
+        scope: Scope,
+        message: str,
+        *,
+        message_count: int,
+        known: InContext,
+        turn_id: str | None = None,
+        most: int | None = None,
     ) -> RetrievalResult | None:
-        """The memories for a message (that of `turn_id`), or None. Where none are needed, those that
-        have most of the message's words are still found. Memories in context cost nothing of the budget."""
-        budget = self._settings.memory_turn_tokens
+        """The memories for a message (that of `turn_id`), or None; in the tokens that are set and no more
+        than `most`. Where none are needed, those that have most of the message's words are still found.
+        Memories in context cost nothing of the budget."""
+        budget = _within(self._settings.memory_turn_tokens, most)
         decision = await self._retrieval_gate.decide(
             message,
             message_count=message_count,
@@ -164,7 +175,7 @@ class Recall:
         query = MemoryQuery(
             text=message,
             budget_tokens=budget,
-            line_tokens=decision.budget_tokens,
+            line_tokens=min(decision.budget_tokens, budget),
             mode=decision.mode,
             known=known.keys,
             # A guess: a decision may have been saved as a preference, or be older than the message suggests.
@@ -197,3 +208,7 @@ class Recall:
             log.warning("memory_citations_lost", code=error.code, memories=len(rows))
         except Exception:  # a mistake of ours: no caller waits for this task
             log.exception("memory_citations_lost", memories=len(rows))
+
+
+def _within(tokens: int, most: int | None) -> int:
+    return tokens if most is None else min(tokens, most)

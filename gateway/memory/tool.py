@@ -10,7 +10,7 @@ from pydantic import Field
 from gateway.errors import RequestRefused, StorageError, ToolError
 from gateway.memory.memories import MAX_DEPENDS_ON, Memories
 from gateway.storage.memories import MAX_TOOLS, MemoryType, Scope, shared_scope
-from gateway.tools.base import FunctionTool, LastingChange, ToolContext
+from gateway.tools.base import MANAGE_MEMORY, FunctionTool, LastingChange, ToolContext
 from gateway.tools.function import tool
 from gateway.tools.policy import is_trusted
 
@@ -18,13 +18,21 @@ if TYPE_CHECKING:
     from gateway.memory.search.searcher import Searcher
     from gateway.memory.tool_call import MemoryCall
 
-NAME = "manage_memory"
+NAME = MANAGE_MEMORY
 OUT_OF_REACH = "The memory cannot be reached just now. Go on without it, or try again a little later."
 
 NOT_ALLOWED = (
     "The key or sign-in that this was asked with does not allow to {action} memories. Tell the user that it "
     "needs the scope memory."
 )
+
+_SHORT = """Keeps lasting facts and wishes of the user, one sentence each; no secrets, no one-off requests.
+
+Args:
+    id: Of a memory, as in brackets before it.
+    content: To save or update.
+    search: Words to look for.
+"""
 
 TRUSTS = partial(is_trusted, ())
 """Which tools are trusted without rules."""
@@ -97,7 +105,7 @@ def _made(begin: Callable[[ToolContext], "MemoryCall"]) -> FunctionTool:
             return None
         return await begin(context).change(action, _bare(memory_id), arguments.get("content"))
 
-    @tool(effect="idempotent", timeout=15, name=NAME, category="memory", changes=changes)
+    @tool(effect="idempotent", timeout=15, name=NAME, category="memory", changes=changes, short=_SHORT)
     async def run(
         action: Action,
         *,

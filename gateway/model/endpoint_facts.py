@@ -26,7 +26,8 @@ NOTHING = ModelFacts()
 
 class EndpointFacts:
     """The knowledge about one endpoint: `kind` is the server behind it ("anthropic", "llama.cpp", "vllm",
-    "ollama", …), `slots` how many requests it answers at once, `listed` the models that it lists.
+    "ollama", …), `slots` how many requests it answers at once, `listed` the models that it lists. It
+    `is_asking` while the endpoint is asked for the first time: waiting for a moment may be worth it.
 
     What its refusals told, of models by name: those that `wants_thinking` of earlier turns back, and those
     that `refuses_unsigned` thinking. `name` distinguishes it from other endpoints: a digest of its
@@ -41,6 +42,7 @@ class EndpointFacts:
         self.wants_thinking: set[str] = set()
         self.refuses_unsigned: set[str] = set()
         self.adapted: Callable[[str], None] = lambda _: None
+        self.is_asking = False
 
     def of(self, model: str) -> ModelFacts:
         """What is known of that model."""

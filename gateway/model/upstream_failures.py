@@ -36,6 +36,7 @@ from gateway.model.failure_kinds import (
     Kind,
     kind_of_words,
 )
+from gateway.model.overflow import overflow_in
 
 MAX_MESSAGE = 360
 """Characters of a failure's message: ours, and about 300 of the endpoint's own."""
@@ -46,13 +47,6 @@ garble the message."""
 
 _SSL = re.compile(r" ssl:(<[^>]*>|\w+)")
 """What aiohttp says of its own settings, also where there is no TLS."""
-
-_TOO_LONG = re.compile(
-    r"prompt (is )?too long|context[ _](window|length|limit|size)|maximum context"
-    r"|too many (input |total )?tokens",
-    re.IGNORECASE,
-)
-"""The words of the Anthropic API, vLLM, llama.cpp, Ollama and LiteLLM for a prompt that does not fit."""
 
 
 def failure_of_status(status: int, headers: Mapping[str, str], body: object) -> ModelError:
@@ -214,7 +208,7 @@ def _kind_of(error: ErrorWords, status: int | None) -> Kind:
 
 def _of_words(kind: Kind, by_words: Kind | None, words: str) -> Kind:
     """The kind that the words name, where all that is known is that the request failed or was refused."""
-    if kind not in (FAILED, REFUSED) or _TOO_LONG.search(words):
+    if kind not in (FAILED, REFUSED) or overflow_in(words) is not None:
         return kind
     if by_words is not None:
         return by_words
@@ -250,7 +244,8 @@ def _failure(
     retryable: bool | None = None,
     retry_after: float | None = None,
 ) -> ModelError:
-    if kind.code == "upstream_error" and _TOO_LONG.search(message):
+    overflow = overflow_in(message) if kind.code in {"upstream_error", "context_overflow"} else None
+    if overflow is not None:
         kind = OVERFLOW
     quoted = _one_line(message)
     return ModelError(
@@ -259,6 +254,7 @@ def _failure(
         retryable=kind.retryable if retryable is None else retryable,
         refused=kind is REFUSED,
         retry_after=retry_after,
+        overflow=overflow,
     )
 
 

@@ -16,6 +16,9 @@ MANIFEST = "manifest.yaml"
 MAX_FILE_SIZE = 1_048_576
 """Bytes of a component or the manifest; a larger file is not used."""
 
+SHORT = "small"
+"""The folder, in that of the components, with their short variants."""
+
 Source = Literal["file", "default"]
 
 
@@ -85,17 +88,18 @@ class PromptFolder:
         self._bundled = bundled_folder()
         self._folder = path or self._bundled
         self._path = str(self._folder)
-        self._last: _Reading | None = None
+        self._last: dict[bool, _Reading] = {}
 
     @property
     def path(self) -> Path:
         return self._folder
 
-    def read(self) -> Components:
-        """The components as they are now. Cheap while nothing has changed (one stat per file), so ask at the
-        start of each turn. What cannot be used becomes a warning, never an exception."""
+    def read(self, *, short: bool = False) -> Components:
+        """The components as they are now, or their `short` variants: `small/FILE` in the same folder as the
+        FILE that is used, where there is one. Cheap while nothing has changed (one stat per file), so ask at
+        the start of each turn. What cannot be used becomes a warning, never an exception."""
         # States are taken before the files are read: an edit from then on is seen next time.
-        last = self._last
+        last = self._last.get(short)
         if last is not None and last.state == self._state(last.paths):
             return last.components
         manifest_paths = self._paths(MANIFEST)
@@ -106,11 +110,12 @@ class PromptFolder:
                 f"The prompts folder {self._folder} does not exist: the bundled components are used."
             )
         manifest = self._read_manifest(warnings)
-        paths = self._paths(*(entry.file for entry in manifest.components))
+        files = [entry.file for entry in manifest.components]
+        paths = self._paths(*files, *(f"{SHORT}/{file}" for file in files if short))
         state = (*manifest_state, *map(state_at, paths))
-        items = [self._component(entry, warnings) for entry in manifest.components]
+        items = [self._component(entry, warnings, short=short) for entry in manifest.components]
         components = Components(tuple(item for item in items if item is not None), tuple(warnings))
-        self._last = _Reading((*manifest_paths, *paths), state, components)
+        self._last[short] = _Reading((*manifest_paths, *paths), state, components)
         return components
 
     def instructions(self, file: str) -> str:
@@ -150,23 +155,26 @@ class PromptFolder:
                 f"The bundled prompts in {self._bundled} are damaged: {_reason(error)}"
             ) from None
 
-    def _component(self, entry: ManifestEntry, warnings: list[str]) -> Component | None:
+    def _component(self, entry: ManifestEntry, warnings: list[str], *, short: bool) -> Component | None:
         try:
-            text = clean(_read(self._folder, entry.file))
+            text = clean(_read_in(self._folder, entry.file, short=short))
         except FileNotFoundError:
-            return self._default(entry, None, warnings)
+            return self._default(entry, None, warnings, short=short)
         except (OSError, ValueError) as error:
-            return self._default(entry, _reason(error), warnings)
+            return self._default(entry, _reason(error), warnings, short=short)
         if text:
             return _made(entry, text, "file")
         if entry.never_cut:
-            return self._default(entry, "it is empty, and it is one that must not be cut", warnings)
+            problem = "it is empty, and it is one that must not be cut"
+            return self._default(entry, problem, warnings, short=short)
         return None
 
-    def _default(self, entry: ManifestEntry, problem: str | None, warnings: list[str]) -> Component | None:
+    def _default(
+        self, entry: ManifestEntry, problem: str | None, warnings: list[str], *, short: bool
+    ) -> Component | None:
         """The bundled text; `problem` is why the folder's own is not used, None that there is none."""
         try:
-            text = clean(_read(self._bundled, entry.file))
+            text = clean(_read_in(self._bundled, entry.file, short=short))
         except (OSError, ValueError):
             text = ""
         if text:
@@ -202,6 +210,17 @@ def _made(entry: ManifestEntry, text: str, source: Source) -> Component:
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _read_in(folder: Path, name: str, *, short: bool) -> str:
+    """A component's file, or its short variant where the folder has one beside it. An empty file has none."""
+    text = _read(folder, name)
+    if not short or not text.strip():
+        return text
+    try:
+        return _read(folder, f"{SHORT}/{name}")
+    except FileNotFoundError:
+        return text
 
 
 def _read(folder: Path, name: str) -> str:

@@ -1,12 +1,15 @@
 """What an author may see of the prompt: the components with their limits, and the text the model gets."""
 
+from collections.abc import Sequence
 from itertools import groupby
 from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from gateway.history.tokens import overhead_of
 from gateway.prompt.components import Component, Components, Source
 from gateway.prompt.manifest import Layer
+from gateway.prompt.prompt_profile import LeftOut, Profile, Why
 from gateway.prompt.system_prompt import AnyLayer, Prefix, Section
 
 
@@ -36,6 +39,7 @@ class PromptReport(_Shape):
     """All components in their order."""
 
     components: list[ComponentReport]
+    profile: Profile = Field(description="Form of the prompt: `small` has the short variants.")
     tokens: int
     prefix_hash: str
     warnings: list[str]
@@ -64,6 +68,13 @@ class LayerText(_Shape):
     parts: list[PartReport] = Field(description="The components with their digests and sizes.")
 
 
+class LeftOutTool(_Shape):
+    """A tool that the model is not told of."""
+
+    name: str
+    why: Why = Field(description="`denied` by the tool policy; `no_room` in a quarter of the model's window.")
+
+
 class PromptPreview(_Shape):
     """The assembled prompt by layer, and the names of its tools."""
 
@@ -72,12 +83,15 @@ class PromptPreview(_Shape):
         default=None, description="What the memory would add to the message that was given, at its end."
     )
     tools: list[str]
+    tool_tokens: int = Field(description="Estimated size of the tools' descriptions and schemas.")
+    left_out: list[LeftOutTool] = Field(description="Tools that the model is not told of.")
+    profile: Profile = Field(description="Form of the prompt and the tools.")
     tokens: int
     prefix_hash: str
     warnings: list[str]
 
 
-def describe(components: Components, prefix: Prefix) -> PromptReport:
+def describe(components: Components, prefix: Prefix, profile: Profile = "full") -> PromptReport:
     """The report on `components`, of which `prefix` was made."""
     sections = {section.name: section for section in prefix.sections}
 
@@ -101,13 +115,20 @@ def describe(components: Components, prefix: Prefix) -> PromptReport:
 
     return PromptReport(
         components=[report(item) for item in components.items],
+        profile=profile,
         tokens=prefix.tokens,
         prefix_hash=prefix.prefix_hash,
         warnings=list(prefix.warnings),
     )
 
 
-def preview(prefix: Prefix, retrieved: str | None = None) -> PromptPreview:
+def preview(
+    prefix: Prefix,
+    retrieved: str | None = None,
+    *,
+    profile: Profile = "full",
+    left_out: Sequence[LeftOut] = (),
+) -> PromptPreview:
     """The text that the model is given, layer by layer."""
     blocks = groupby(prefix.sections, key=lambda section: (section.layer, section.own))
     runs = [[*run] for _, run in blocks]
@@ -123,6 +144,9 @@ def preview(prefix: Prefix, retrieved: str | None = None) -> PromptPreview:
         ],
         retrieved=retrieved,
         tools=[tool.name for tool in prefix.tools],
+        tool_tokens=overhead_of((), prefix.tools),
+        left_out=[LeftOutTool(name=each.name, why=each.why) for each in left_out],
+        profile=profile,
         tokens=prefix.tokens,
         prefix_hash=prefix.prefix_hash,
         warnings=list(prefix.warnings),

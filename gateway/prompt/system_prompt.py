@@ -117,7 +117,7 @@ def client_section(instructions: str, limit: int) -> Section:
     return Section(CLIENT, "CLIENT", digest, wrapped, min(size, estimate_tokens(shown)), size, own=True)
 
 
-_made: deque[tuple[Components, Sequence[ToolSpec], str, PromptLimits, Prefix]] = deque(maxlen=4)
+_made: deque[tuple[Components, Sequence[ToolSpec], str, PromptLimits, Prefix]] = deque(maxlen=8)
 """The newest prefixes and what they were made of: all turns of a process share their blocks, so that no open
 stream holds some 10 kB of its own. The function is pure with or without this memory."""
 

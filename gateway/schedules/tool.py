@@ -25,6 +25,16 @@ LIST = "list_schedules"
 OUT_OF_REACH = "Schedules cannot be reached just now. Try again a little later."
 UNOPENED = "No gateway is running here. `gateway schedules` asks one that runs."
 
+_SHORT = """Sends a message for the user at set times, only when they ask: reminders, regular work.
+
+Args:
+    id: As list_schedules shows it.
+    message: What is sent.
+    at: 2026-12-24T08:00
+    cron: Five fields.
+    timezone: IANA name.
+"""
+
 Action = Literal["create", "pause", "resume", "run", "delete"]
 Open = Callable[[], ScheduleEditor]
 
@@ -75,7 +85,7 @@ def _manage(opened: Open) -> FunctionTool:
         kind = "remove" if action == "delete" else "change"
         return LastingChange(kind, f"{action} a schedule", f"{row.name} – {row.message}", row.id)
 
-    @tool(effect="effectful", timeout=15, name=MANAGE, category="schedules", changes=changes)
+    @tool(effect="effectful", timeout=15, name=MANAGE, category="schedules", changes=changes, short=_SHORT)
     async def run(
         action: Action,
         *,
@@ -159,7 +169,9 @@ async def _act(schedules: ScheduleEditor, action: Action, schedule_id: str, cont
 
 
 def _list(opened: Open) -> FunctionTool:
-    @tool(effect="read_only", timeout=15, name=LIST, category="schedules")
+    @tool(
+        effect="read_only", timeout=15, name=LIST, category="schedules", short="Shows the user's schedules."
+    )
     async def run(*, context: ToolContext) -> str:
         """Shows the user's schedules: messages that are sent for them at set times, with their ids."""
         try:

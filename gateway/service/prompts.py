@@ -10,6 +10,7 @@ from gateway.memory.households import households_of
 from gateway.memory.recall import InContext, Recall
 from gateway.messages import Message, ToolSpec, recalled_block
 from gateway.prompt.components import Components
+from gateway.prompt.prompt_profile import LeftOut, Profile
 from gateway.prompt.system_prompt import Prefix
 from gateway.prompt.text_cleaning import clean
 from gateway.service.client_tools import client_tools
@@ -41,6 +42,8 @@ class Previewed:
     components: Components
     prefix: Prefix
     retrieved: str | None = None
+    profile: Profile = "full"
+    left_out: Sequence[LeftOut] = ()
 
 
 class Prompts:
@@ -67,9 +70,9 @@ class Prompts:
         if deps.memory is None:
             return self._previewed(replace(history, memories=None), request.edits)
         scope = scope._replace(households=households_of(deps.settings, who.user_id))
-        recall = deps.memory.recall
-        history, known = await _with_memories(recall, scope, history)
-        retrieved = await _retrieved(recall, scope, history, known, request.message)
+        recall, most = deps.memory.recall, Prompt.read(deps).memory_tokens
+        history, known = await _with_memories(recall, scope, history, most)
+        retrieved = await _retrieved(recall, scope, history, known, message=request.message, most=most)
         return self._previewed(history, request.edits, retrieved)
 
     async def usable(self, tools: Sequence[ToolSpec]) -> Sequence[ToolSpec]:
@@ -81,7 +84,8 @@ class Prompts:
     ) -> int:
         """About how many tokens `model` counts for a first turn with these messages, and the instructions and
         usable tools of a client beside the gateway's own: without what the memory adds."""
-        prefix = Prompt.read(self._deps, tools).prefix(History([], instructions=clean(instructions)))
+        prompt = Prompt.read(self._deps, tools, model=model)
+        prefix = prompt.prefix(History([], instructions=clean(instructions)))
         return self._deps.meter.estimate(model, messages, overhead_of(prefix.system, prefix.tools))
 
     def _previewed(
@@ -90,11 +94,14 @@ class Prompts:
         prompt = Prompt.read(self._deps)
         components = prompt.components.edited(edits) if edits else prompt.components
         prefix = replace(prompt, components=components).prefix(history, compressed=False)
-        return Previewed(components, prefix, retrieved)
+        return Previewed(components, prefix, retrieved, prompt.profile, prompt.offered().left_out)
 
 
-async def _with_memories(recall: Recall, scope: Scope, history: History) -> tuple[History, InContext]:
-    """The history with the memories that the prompt would have, and those in context with that."""
+async def _with_memories(
+    recall: Recall, scope: Scope, history: History, most: int | None
+) -> tuple[History, InContext]:
+    """The history with the memories that the prompt would have, in `most` tokens, and those in context with
+    that."""
     prompted = history.memories
     if prompted is not None and prompted.generation_from == history.generation_from:
         revalidated = await recall.revalidate(scope, digests_of(history))
@@ -103,18 +110,19 @@ async def _with_memories(recall: Recall, scope: Scope, history: History) -> tupl
             return history, known_of(history, state.rows, exclude=state.corrected)
     elif history.messages and prompted is None:
         return history, known_of(history, ())  # its prompt generation began without any
-    snapshot = await recall.load_snapshot(scope)
+    snapshot = await recall.load_snapshot(scope, most=most)
     new = PromptMemories(snapshot.text, snapshot.digests, history.generation_from, named=snapshot.summarized)
     history = replace(history, memories=new)
     return history, known_of(history, snapshot.rows)
 
 
 async def _retrieved(
-    recall: Recall, scope: Scope, history: History, known: InContext, message: str | None
+    recall: Recall, scope: Scope, history: History, known: InContext, *, message: str | None, most: int | None
 ) -> str | None:
     if message is None:
         return None
-    looked_up = await recall.retrieve(scope, message, message_count=len(history.messages), known=known)
+    count = len(history.messages)
+    looked_up = await recall.retrieve(scope, message, message_count=count, known=known, most=most)
     new = looked_up.new_memories() if looked_up is not None else ()
     if not new:
         return None

@@ -224,6 +224,12 @@ class Settings(BaseSettings):
     model: str = Field("claude-sonnet-5-5", description="Used unless a request chooses another.")
     allowed_models: Names = Field((), description="Further models that a request may choose.")
     prompt_tokens: int = Field(20_000, ge=500, description="Most tokens of all prompt components together.")
+    prompt_profile: Literal["auto", "full", "small"] = Field(
+        "auto",
+        description="Form of prompt and tools. small: short texts, and as many tools as fit with them in a "
+        "quarter of the model's window, where that is known. auto: small where the full form takes more than "
+        "a quarter of a window of at most 32,768 tokens.",
+    )
     instructions_tokens: int = Field(
         8000,
         ge=100,

@@ -15,12 +15,17 @@ from gateway.skills.snapshot import TOKENS_PER_SKILL, SkillsSnapshot, snapshot
 from gateway.tools.base import Tool
 from gateway.tools.registry import Tools
 
+SHORT_TOKENS = 130
+"""Most tokens (estimated) of the written skills in a prompt for a small window: their names, and descriptions
+where these are few."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Catalog:
     """`skills` are sorted by type and name. `tools` are those that may be called: of enabled skills, and
     read_skill when there is anything to read. `written` are the enabled markdown skills by their names in the
-    catalog. `snapshot` is its part of the prompt, "" when that is empty; `warnings` are the conflicts, the
+    catalog. `snapshot` is its part of the prompt, "" when that is empty, `short_snapshot` the
+    same for a model with a small window; `warnings` are the conflicts, the
     files that could not be used, and what the snapshot had no room for."""
 
     skills: tuple[CatalogSkill, ...]
@@ -28,6 +33,7 @@ class Catalog:
     written: Mapping[str, MarkdownSkill]
     snapshot: str
     warnings: tuple[str, ...] = ()
+    short_snapshot: str = ""
 
     def find(self, name: str) -> CatalogSkill | None:
         """The skill of that name, enabled or not."""
@@ -92,6 +98,7 @@ def build_catalog(
         tools=Tools(callable_now),
         written=MappingProxyType(readable),
         snapshot=text.text,
+        short_snapshot=snapshot(readable, {}, {}, SHORT_TOKENS if share_tokens else 0).text,
         warnings=(*problems, *conflicts, *_over_share(text)),
     )
 

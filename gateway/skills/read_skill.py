@@ -53,7 +53,7 @@ def read_skill(catalog: Callable[[], Catalog]) -> FunctionTool:
     is switched off, or what was asked for cannot be read.
     """
 
-    @tool(effect="read_only", timeout=15, name=READ_SKILL)
+    @tool(effect="read_only", timeout=15, name=READ_SKILL, short="Reads a written skill, to follow it.")
     async def run(name: str, context: ToolContext, path: str | None = None) -> ToolOutput:
         """Reads a written skill: a procedure for a certain task. Read the skill that fits a task before you
         act on it, then follow its steps with your other tools. Skills are listed between <skills> tags.

@@ -198,6 +198,8 @@ class Observer:
             prefix_hash=data.get("prefix_hash"),
             components=data.get("components"),
             instructions_tokens=data.get("instructions_tokens"),
+            prompt_profile=data.get("prompt_profile"),
+            tools_left_out=data.get("tools_left_out"),
             first_seq=turn.last_seq,
         )
         for reader in self._readers:

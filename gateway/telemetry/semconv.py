@@ -56,6 +56,8 @@ PURPOSE: Final = "gateway.purpose"
 PREFIX_HASH: Final = "gateway.prompt.prefix_hash"
 COMPONENTS: Final = "gateway.prompt.components"
 INSTRUCTIONS_TOKENS: Final = "gateway.prompt.instructions_tokens"
+PROMPT_PROFILE: Final = "gateway.prompt.profile"
+TOOLS_LEFT_OUT: Final = "gateway.prompt.tools_left_out"
 
 # Attributes: tools and retrieval
 TOOL: Final = "gen_ai.tool.name"

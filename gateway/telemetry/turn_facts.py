@@ -31,7 +31,7 @@ class Call(ModelCall):
     of all attempts. `cut` is true when the answer is not complete, for any reason; `error` is the in-stream
     code of that reason, or while the call is open the one of the latest failed attempt. `prefix_hash` and
     `components` (digests by name) identify the prompt; `instructions_tokens` is the size of the client's
-    instructions in it.
+    instructions in it, `prompt_profile` and `tools_left_out` as in `IterationStart`.
     """
 
     iteration: int
@@ -43,6 +43,8 @@ class Call(ModelCall):
     prefix_hash: str | None = None
     components: dict[str, str] | None = None
     instructions_tokens: int | None = None
+    prompt_profile: str | None = None
+    tools_left_out: list[str] | None = None
     first_seq: int = 0
     last_seq: int = 0
     span: Span = INVALID_SPAN

@@ -37,7 +37,7 @@ _AS_ASCII = {
 }
 
 
-@tool(effect="read_only", timeout=5)
+@tool(effect="read_only", timeout=5, short="Calculates exactly: + - * / // % **, sqrt, log, sin, round, pi.")
 def calculate(expression: str) -> str:
     """Calculates an arithmetic expression exactly. Use it instead of calculating yourself.
 

@@ -15,6 +15,8 @@ from gateway.tools.steps import RunningStep, Steps
 
 READ_ARTIFACT = "read_artifact"
 """The built-in tool that reads artifacts."""
+MANAGE_MEMORY = "manage_memory"
+"""The built-in tool that keeps memories."""
 
 
 class UserMessage(NamedTuple):
@@ -173,7 +175,8 @@ class FunctionTool:
     """A tool made of a function; `tools.function.tool` builds it from type hints and docstring. `category`
     and `examples` are for people who look at the catalog. `check` raises errors.BadArguments for arguments
     that do not fit; without it they are held to the spec's schema. `changes` gives what a call would change
-    of what lasts for the user, None: nothing; it may raise a GatewayError where that cannot be found out."""
+    of what lasts for the user, None: nothing; it may raise a GatewayError where that cannot be found out.
+    `short` is how models with a small window are told of it, where its author wrote that."""
 
     spec: ToolSpec
     effect: Effect
@@ -183,6 +186,7 @@ class FunctionTool:
     examples: tuple[str, ...] = ()
     check: Callable[[dict[str, Any]], object] | None = field(default=None, repr=False)
     changes: Changes | None = field(default=None, repr=False)
+    short: ToolSpec | None = field(default=None, repr=False)
 
     async def run(self, arguments: dict[str, Any], context: ToolContext) -> ToolOutput:
         return await self.function(arguments, context)

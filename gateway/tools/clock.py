@@ -9,7 +9,7 @@ from gateway.ids import now_ms
 from gateway.tools.function import tool
 
 
-@tool(effect="read_only", timeout=5)
+@tool(effect="read_only", timeout=5, short="Tells date and time.\n\nArgs:\n    timezone: IANA name.")
 def current_time(timezone: str = "UTC") -> str:
     """Tells the current date, weekday and time in a time zone.
 

@@ -21,6 +21,7 @@ from gateway.tools.registry import Tools
 from gateway.tools.result import ToolResult, as_file
 from gateway.tools.result_content import content_of
 from gateway.tools.schema_unions import explodes
+from gateway.tools.short_specs import short_spec
 from gateway.tools.threads import in_thread
 
 __all__ = [  # what authors import
@@ -53,10 +54,12 @@ def tool(
     category: str | None = None,
     examples: Sequence[str] = (),
     changes: Changes | None = None,
+    short: str | None = None,
 ) -> Callable[[Callable[..., Any]], FunctionTool]:
     """Makes a function a tool: `@tool(effect="read_only")`. `timeout` is in seconds, `name` defaults to the
     function's; `category` and `examples` are for people who look at the catalog of skills; `changes` is as
-    in `FunctionTool`.
+    in `FunctionTool`. `short` is a docstring for models with a small window: a sentence, and in "Args:" the
+    parameters beside the required ones that they are told of; absent: it is made of the docstring.
 
     Each parameter needs a type hint; descriptions come from an "Args:" section of the docstring or from
     `Annotated[..., Field(description=...)]`. Parameters hinted `ToolContext` and `Progress` are filled in and
@@ -98,7 +101,8 @@ def tool(
                 "give its members a field that tells them apart, and the union Field(discriminator=...)"
             )
         spec = ToolSpec(tool_name, description, {**schema, "properties": schema.get("properties", {})})
-        made = FunctionTool(spec, effect, timeout, run, category, tuple(examples), check, changes)
+        told = short_spec(spec, *_sections(inspect.cleandoc(short))) if short is not None else None
+        made = FunctionTool(spec, effect, timeout, run, category, tuple(examples), check, changes, told)
         Tools([made])  # refuses a name that the model cannot use
         return made
 
@@ -214,6 +218,11 @@ def _read_docstring(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
     text = inspect.getdoc(function)
     if not text:
         raise TypeError(f"{function.__name__}: a tool needs a docstring, it is what the model is told")
+    return _sections(text)
+
+
+def _sections(text: str) -> tuple[str, dict[str, str]]:
+    """As `_read_docstring` gives them, of the text of one."""
     parts = _SECTION.split(text)
     sections = dict(zip(parts[1::2], parts[2::2], strict=True))
     body = next((sections[title] for title in ("Args", "Arguments", "Parameters") if title in sections), "")

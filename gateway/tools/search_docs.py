@@ -129,7 +129,7 @@ class Docs:
 def docs_search(docs: Docs) -> FunctionTool:
     """The tool `search_docs` over `docs`."""
 
-    @tool(effect="read_only", timeout=15)
+    @tool(effect="read_only", timeout=15, short="Searches the documentation of this gateway.")
     async def search_docs(
         query: str, context: ToolContext, limit: Annotated[int, Field(ge=1, le=10)] = 4
     ) -> str:

@@ -4,9 +4,16 @@ import re
 
 from gateway.errors import ModelError
 from gateway.messages import Message
+from gateway.model.base import ModelRequest
 from gateway.turn.budget import reserve_budget
-from gateway.turn.compression import compress_if_due, compress_overflow
 from gateway.turn.context import TurnContext
+from gateway.turn.context_limits import (
+    explained,
+    is_overflow,
+    make_room,
+    meet_overflow,
+    within_window,
+)
 from gateway.turn.model_call import ask, next_request
 from gateway.turn.model_call_files import remember_withheld, with_files, withhold_files
 from gateway.turn.progress import TurnProgress
@@ -47,8 +54,9 @@ async def run_agent_loop(turn: TurnContext) -> Ending | None:
                 return ending
             turn.emitter.iteration = progress.iteration + 1
         request = next_request(turn)
-        if turn.settings.compress_at is not None and await compress_if_due(turn, request):
+        if await make_room(turn, request):
             request = next_request(turn)
+        request = within_window(turn, request)
         if (ending := await reserve_budget(turn, request)) is not None:
             return ending
         shown, asked = await with_files(turn, request), request.max_tokens
@@ -58,9 +66,9 @@ async def run_agent_loop(turn: TurnContext) -> Ending | None:
             refuses_choice = not request.may_call and error.refused and _NAMES_CHOICE.search(error.message)
             turn.ignores_choice = turn.ignores_choice or bool(refuses_choice)
             if not refuses_choice and not await _change_request(
-                turn, error, shows_files=shown is not request
+                turn, error, shown, shows_files=shown is not request
             ):
-                raise
+                raise explained(turn, error) from None
             continue
         remember_withheld(turn)
         await remember_form(turn)
@@ -82,10 +90,12 @@ def limit_reached(progress: TurnProgress, limits: TurnBounds) -> Ending | None:
     return None
 
 
-async def _change_request(turn: TurnContext, error: ModelError, *, shows_files: bool) -> bool:
-    """Makes the request of a failed call smaller, by compression or without files, once for each cause, or
-    asks with other thinking. False: it cannot be."""
-    if error.code == "context_overflow" and await compress_overflow(turn):
+async def _change_request(
+    turn: TurnContext, error: ModelError, request: ModelRequest, *, shows_files: bool
+) -> bool:
+    """Makes the request of a failed call smaller (a shorter answer, a shorter prompt, compression, or without
+    files, a bounded number of times for each cause), or asks with other thinking. False: it cannot be."""
+    if await is_overflow(turn, error) and await meet_overflow(turn, error, request):
         return True
     if change_form(turn, error):
         return True

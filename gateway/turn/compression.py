@@ -23,6 +23,12 @@ PAUSED = (
     "The last two compressions of this session failed: none is tried automatically until one that was asked "
     "for succeeds."
 )
+WITHOUT_MODEL = (
+    "No model could write a summary of the older messages, so one was made without: the facts that were "
+    "known, and the first and last lines of what was archived. The archive has every word."
+)
+MAX_OVERFLOWS = 3
+"""Compressions of one turn because its requests are too long: each halves what is sent."""
 
 
 async def compress_if_due(turn: TurnContext, request: ModelRequest) -> bool:
@@ -61,13 +67,14 @@ def _too_long(alone: int, threshold: int) -> str:
 
 
 async def compress_overflow(turn: TurnContext) -> bool:
-    """After the endpoint refused the view as too long: whether it is shorter now, which is tried once a turn.
-    The attempt that was refused is superseded as soon as a compression starts."""
-    if turn.overflowed or not turn.settings.compress_on_overflow:
+    """After the endpoint refused the view as too long, or before it would: whether it is shorter now, which
+    is tried a few times in a turn, as nobody may know how long it may be. The attempt that was refused is
+    superseded as soon as a compression starts."""
+    if turn.overflows >= MAX_OVERFLOWS:
         return False
-    turn.overflowed = True
-    if not turn.settings.use_compressions:
+    if not (turn.settings.compress_on_overflow and turn.settings.use_compressions):
         return False
+    turn.overflows += 1
     return await _compress(turn, "overflow")
 
 
@@ -83,7 +90,7 @@ async def _compress(turn: TurnContext, trigger: Trigger) -> bool:
 
     await turn.emitter.flush()  # the compressor reads the turn's messages from the database
     try:
-        await turn.deps.compressor.compress(
+        version = await turn.deps.compressor.compress(
             session_id,
             model=turn.row.model,
             trigger=trigger,
@@ -93,8 +100,10 @@ async def _compress(turn: TurnContext, trigger: Trigger) -> bool:
             context=CallContext(turn.row.owner, session_id, turn.row.id),
         )
     except (NothingToCompress, CompressionFailed, Conflict, LimitReached, LimitsUnavailable):
-        turn.incompressible = True  # not again in this turn
+        turn.incompressible, turn.overflows = True, MAX_OVERFLOWS  # not again in this turn
         return False
+    if version.without_model:
+        turn.emit(TurnWarning(code="summary_without_model", message=WITHOUT_MODEL))
     history, reason = await revalidate(turn, await turn.deps.sessions.history(session_id))
     if reason is not None:
         history = await begin_generation(turn, history, [reason])

@@ -48,6 +48,7 @@ class TurnContext:
     """One turn that runs: its row, the emitter that its events and messages leave by (`emit` is short for the
     emitter's), its progress, the session's history as the model reads it, and the dependencies.
 
+    `client_specs` are the tools that its client runs, `prompt` all that comes before a session's own.
     `history`, its `reader`, `messages` (its view), `tools` (what may be called) and `prefix` (what comes
     before the messages) belong together, and are there once the turn is prepared: `set_history` sets them.
     `preloaded` is the history as it was read when the turn was accepted, if it was.
@@ -60,8 +61,9 @@ class TurnContext:
     `brought`: the session's turns that did not run here, whose words are not its user's (prepare.py);
     `others`: those that other members sent, None before it is known (tool_run.py).
     `ignores_choice`: the endpoint refuses a request that says that no tool may be called (agent_loop.py).
-    `incompressible`: no compression is tried any more; `overflowed`: the endpoint has found the view too long
-    (compression.py).
+    `incompressible`: no compression is tried any more; `overflows`: how often it was compressed because a
+    request was too long (compression.py). `most_output`: how many tokens of an answer the endpoint has room
+    for beside the prompt, where it has told (context_limits.py).
     `thinking_form`: what the model is sent of former thinking, None as long as nothing was refused;
     `forms_tried`: those that were; `thinks`: whether it is asked to think (thinking_refusals.py).
     """
@@ -88,7 +90,8 @@ class TurnContext:
         self.preloaded = preloaded
         self.row = emitter.turn
         self.progress = emitter.progress
-        self.prompt = Prompt.read(deps, client_tools)
+        self.client_specs = client_tools
+        self.prompt = Prompt.read(deps, client_tools, model=emitter.turn.model)
         self.memories = MemoryState()
         self.withheld: frozenset[str] = frozenset()
         self.not_shown: set[str] = set()
@@ -97,7 +100,8 @@ class TurnContext:
         self.others: frozenset[str] | None = None
         self.ignores_choice = False
         self.incompressible = False
-        self.overflowed = False
+        self.overflows = 0
+        self.most_output: int | None = None
         self.thinking_form: Form | None = None
         self.forms_tried = set[Form | None]()
         self.thinks = True

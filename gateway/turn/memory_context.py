@@ -95,7 +95,14 @@ async def add_changes(turn: TurnContext, history: History) -> History:
             prompted = PromptMemories("", {}, history.generation_from, as_of=began)
             history = await _prompted(turn, history, prompted)
         prompted = history.memories or PromptMemories("", {}, history.generation_from)
-        found = await memory.recall.changes(scope, state.context, known, as_of=prompted.as_of, turns=turns)
+        found = await memory.recall.changes(
+            scope,
+            state.context,
+            known,
+            as_of=prompted.as_of,
+            turns=turns,
+            most=turn.prompt.memory_tokens,
+        )
     except StorageError:
         _unavailable(turn)
         return history
@@ -122,7 +129,12 @@ async def retrieve(turn: TurnContext, history: History) -> History:
             return history
         count = len(history.messages)
         looked_up = await recall.retrieve(
-            scope, row.input, message_count=count, known=state.known, turn_id=row.id
+            scope,
+            row.input,
+            message_count=count,
+            known=state.known,
+            turn_id=row.id,
+            most=turn.prompt.memory_tokens,
         )
     except StorageError:
         _unavailable(turn)
@@ -210,7 +222,7 @@ async def _render_in_prompt(turn: TurnContext, history: History, recall: Recall)
     if not state.outdated and not _has_begun(turn, history):
         return history
     before = history.memories or PromptMemories("", {}, history.generation_from)
-    taken = await recall.load_snapshot(scope_of(turn))
+    taken = await recall.load_snapshot(scope_of(turn), most=turn.prompt.memory_tokens)
     prompted = PromptMemories(
         taken.text,
         taken.digests,

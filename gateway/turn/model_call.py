@@ -97,6 +97,8 @@ async def ask(turn: TurnContext, request: ModelRequest) -> Answer:
             prefix_hash=prefix_hash,
             components=digests,
             instructions_tokens=client_section.tokens if digests and client_section is not None else None,
+            prompt_profile="small" if digests and turn.prompt.profile == "small" else None,
+            tools_left_out=_left_out(turn) if digests else None,
         )
         turn.emit(start, can_wait=True)
         digests = None
@@ -159,6 +161,10 @@ async def _attempt(turn: TurnContext, request: ModelRequest) -> Answer:
                     refuse_bad_inputs(turn, answer)
                     return answer
     raise ModelError("The model's stream ended without an answer.", code="upstream_truncated", retryable=True)
+
+
+def _left_out(turn: TurnContext) -> list[str] | None:
+    return [each.name for each in turn.prompt.offered().left_out] or None
 
 
 def _check_calls(answer: Answer, most: int) -> None:

@@ -11,6 +11,7 @@ from gateway.errors import ArchiveDamaged, GatewayError, ModelError, TooManyTool
 from gateway.storage.messages import History
 from gateway.turn.agent_loop import run_agent_loop
 from gateway.turn.context import TurnContext
+from gateway.turn.context_limits import facts_asked
 from gateway.turn.dependencies import TurnDependencies
 from gateway.turn.emitter import Emitter
 from gateway.turn.memory_context import record_citations
@@ -37,6 +38,7 @@ async def run_turn(
         row = emitter.turn
         brought = row.client_tools
         tools = await deps.turns.client_tools(row.session_id, brought) if brought is not None else ()
+        await facts_asked(deps)
         turn = TurnContext(deps, emitter, limits, preloaded, tools)
         await prepare(turn)
         ending = await run_agent_loop(turn)

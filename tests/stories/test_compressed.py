@@ -20,6 +20,8 @@ pytestmark = pytest.mark.anyio
 
 SMALL = 8_500
 """Tokens of the endpoint's window in these stories: system prompt and tools take about a third."""
+MEDIUM = 40_000
+"""Tokens of one that is not small."""
 LONG = "/say " + "One more paragraph about nothing in particular, to fill the window. " * 25
 
 
@@ -28,6 +30,15 @@ async def small(settings: Settings) -> AsyncGenerator[Client]:
     """A gateway whose endpoint has a small window."""
     async with serve_demo(pace=0, window=SMALL) as url:
         given = {"anthropic_base_url": url, "context_window": SMALL, "summary_tokens": 300}
+        async with running_gateway(settings.model_copy(update=given)) as client:
+            yield client
+
+
+@pytest.fixture
+async def untold(settings: Settings) -> AsyncGenerator[Client]:
+    """A gateway whose endpoint has a window that nobody knows, and that is not small."""
+    async with serve_demo(pace=0, window=MEDIUM) as url:
+        given = {"anthropic_base_url": url, "summary_tokens": 300}
         async with running_gateway(settings.model_copy(update=given)) as client:
             yield client
 
@@ -42,12 +53,12 @@ def compressions(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 @on_both_engines
-async def test_a_context_that_is_too_long_is_compressed_once_and_asked_again(small: Client) -> None:
+async def test_a_context_that_is_too_long_is_compressed_once_and_asked_again(untold: Client) -> None:
     """The attempt that was refused is superseded, the history compressed, and the same turn is answered."""
-    session = await small.session()
-    events = await small.chat("My favourite colour is teal.", session_id=session)
+    session = await untold.session()
+    events = await untold.chat("My favourite colour is teal.", session_id=session)
     for _ in range(20):
-        events = await small.chat(LONG, session_id=session)
+        events = await untold.chat(LONG * 8, session_id=session)
         if compressions(events):
             break
 
@@ -57,7 +68,16 @@ async def test_a_context_that_is_too_long_is_compressed_once_and_asked_again(sma
     assert superseded["reason"] == "context_overflow"
     assert the(events, "done")["status"] == "completed"
     assert types(events).index("compression") < types(events).index("text")
-    assert "teal" in text_of(await small.chat("What is my favourite colour?", session_id=session))
+    assert "teal" in text_of(await untold.chat("What is my favourite colour?", session_id=session))
+
+
+async def test_a_small_window_that_is_known_is_never_overrun(small: Client) -> None:
+    """Older messages make way before a request that would be refused, or leave no room for an answer."""
+    session = await small.session()
+    told = [event for _ in range(20) for event in await small.chat(LONG, session_id=session)]
+    assert {each["trigger"] for each in compressions(told)} == {"overflow"}
+    assert not [event for event in told if event["type"] == "iteration_superseded"]
+    assert {event["data"]["status"] for event in told if event["type"] == "done"} == {"completed"}
 
 
 async def test_with_the_switch_off_an_overflow_ends_the_turn(settings: Settings) -> None:

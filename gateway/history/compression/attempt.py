@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any, Literal
 
+from gateway.errors import GatewayError
 from gateway.events.session_changes import Compression, Covered
 from gateway.history.compression.cut_position import Cut
 from gateway.history.compression.weights import Weights
@@ -18,7 +19,8 @@ from gateway.storage.messages import History, StoredMessage
 @dataclass(slots=True)
 class Attempt:
     """One compression of the session `session_id` of `model`, begun now. `summary_model` writes its summary,
-    `path` is where its archive is to lie; `context` is the turn or operation that it is a part of."""
+    `path` is where its archive is to lie; `context` is the turn or operation that it is a part of.
+    `unwritten` is why no model could write the summary, where it is made without one."""
 
     session_id: str
     model: str
@@ -32,6 +34,7 @@ class Attempt:
     context: CallContext
     began: float = field(default_factory=monotonic)
     spent: UsageSum = field(default_factory=UsageSum)
+    unwritten: GatewayError | None = None
 
     @property
     def covered(self) -> list[StoredMessage]:
@@ -61,6 +64,8 @@ class Attempt:
 
     def event(self, phase: Literal["started", "completed", "failed"], **more: Any) -> Compression:
         started = phase == "started"
+        if phase == "completed" and self.unwritten is not None:
+            more |= {"without_model": True, "reason": f"{self.unwritten.code}: {self.unwritten.message}"}
         return Compression(
             phase=phase,
             trigger=self.trigger,

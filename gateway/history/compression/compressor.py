@@ -3,8 +3,9 @@
     read the history -> find the cut -> emit started -> write the archive -> summarise
         -> add the version, which puts it in force -> emit completed
 
-A failure after `started` leaves the old view in force, removes the archive and emits failed. The last
-two steps are one: also after a cancel, the last event names the version in force.
+A failure after `started` leaves the old view in force, removes the archive and emits failed. A summary that
+no model writes is made without one where a turn cannot go on otherwise. The last two steps are one: also
+after a cancel, the last event names the version in force.
 """
 
 import asyncio
@@ -15,19 +16,30 @@ from dataclasses import replace
 
 from gateway.bounded_dict import BoundedDict
 from gateway.cancellation_shield import finish
-from gateway.errors import CompressionFailed, Conflict, GatewayError, RequestRefused, StorageError
+from gateway.errors import (
+    CompressionFailed,
+    Conflict,
+    GatewayError,
+    LimitReached,
+    LimitsUnavailable,
+    RequestRefused,
+    StorageError,
+)
 from gateway.events.session_changes import Compression
 from gateway.history.archive import clear, version_path, write_version
 from gateway.history.compression.attempt import Attempt
 from gateway.history.compression.cut_position import MIN_TOKENS, find_cut
 from gateway.history.compression.weights import weigh
-from gateway.history.summaries.session_summaries import SessionSummariser
+from gateway.history.summaries.extract import MIN_EXTRACT
+from gateway.history.summaries.session_summaries import MIN_SUMMARY, WINDOW_SHARE, SessionSummariser
+from gateway.history.summaries.summariser import WrittenSummary
+from gateway.history.summaries.summary import NOTE_TOKENS
 from gateway.history.tokens import TokenMeter
 from gateway.ids import now_ms
 from gateway.model.prices import window
 from gateway.model.side_calls import CallContext
 from gateway.settings import Settings
-from gateway.storage.archives import CompressionRow, Compressions, Trigger
+from gateway.storage.archives import CompressionRow, Compressions, Source, Trigger
 from gateway.storage.blobs import Blobs
 from gateway.storage.exclusive import Exclusive
 from gateway.storage.messages import History
@@ -40,6 +52,10 @@ Notify = Callable[[Compression], Awaitable[None]]
 
 MAX_FAILURES = 2
 """Failed attempts in a row after which none is made automatically."""
+URGENT_TIMEOUT = 120.0
+"""Seconds that a turn which cannot go on waits for a model's summary, before it is made without one."""
+DOUBT = 600_000
+"""Milliseconds after a summary that no model could write in which a turn does not wait for a model again."""
 _MIN_SHARE = 0.1  # of the trigger, that an automatic compression must cover: else it would soon be due again
 _REMEMBERED = 10_000  # sessions whose pause, or whose full prompt, was reported
 
@@ -160,9 +176,12 @@ class Compressor:
         )
         limit = (self._settings.compress_at or 1) * await self.window(model)
         target = int(min(limit, weights.before) / 2)
-        least = (
-            max(MIN_TOKENS, int(_MIN_SHARE * limit / weights.scale)) if trigger == "automatic" else MIN_TOKENS
-        )
+        least = MIN_TOKENS
+        if trigger == "automatic":
+            least = max(MIN_TOKENS, int(_MIN_SHARE * limit / weights.scale))
+        elif trigger == "overflow":
+            first = history.compression is None  # a note comes with it, a later one takes its place
+            least = min(MIN_TOKENS, max(NOTE_TOKENS + MIN_EXTRACT if first else 0, weights.before // 25))
         cut = find_cut(
             history,
             weights.sizes,
@@ -220,18 +239,40 @@ class Compressor:
             await notify(attempt.event("failed", reason=f"{failure.code}: {failure.message}"))
         return failure
 
+    async def _written(self, attempt: Attempt) -> tuple[Source, WrittenSummary]:
+        """The summary: by a model, or, where a turn cannot go on before there is one, without."""
+        is_urgent, most = attempt.trigger == "overflow", attempt.most_tokens
+        if is_urgent:  # the request was larger than the window, whatever is known of that
+            most = min(most, max(MIN_SUMMARY, attempt.weights.before // WINDOW_SHARE))
+        try:
+            if is_urgent and _is_hopeless(attempt.history):
+                raise CompressionFailed("The last summaries of this session failed.", code="summary_failed")
+            async with asyncio.timeout(URGENT_TIMEOUT if is_urgent else None):
+                return await self._summariser.write(
+                    attempt.session_id,
+                    attempt.history,
+                    attempt.cut.to_position,
+                    model=attempt.model,
+                    most_tokens=most,
+                    purpose="compression",
+                    context=attempt.context,
+                    spent=attempt.spent,
+                )
+        except TimeoutError:
+            attempt.unwritten = CompressionFailed(
+                f"The model wrote no summary within {URGENT_TIMEOUT:g} seconds.", code="upstream_timeout"
+            )
+        except (CompressionFailed, LimitReached, LimitsUnavailable) as error:
+            if not is_urgent:
+                raise
+            attempt.unwritten = error
+        return await self._summariser.extract(
+            attempt.session_id, attempt.history, attempt.cut.to_position, most_tokens=most
+        )
+
     async def _summarised(self, attempt: Attempt, size: int, sha256: str) -> CompressionRow:
         cut, history = attempt.cut, attempt.history
-        source, written = await self._summariser.write(
-            attempt.session_id,
-            history,
-            cut.to_position,
-            model=attempt.model,
-            most_tokens=attempt.most_tokens,
-            purpose="compression",
-            context=attempt.context,
-            spent=attempt.spent,
-        )
+        source, written = await self._written(attempt)
         row = CompressionRow(
             session_id=attempt.session_id,
             version=attempt.version,
@@ -257,6 +298,14 @@ class Compressor:
         last = history.messages[-1].position
         new = replace(history, messages=attempt.rest, compression=row, generation_from=last)
         return replace(row, tokens_after=await asyncio.to_thread(attempt.weights.after, new))
+
+
+def _is_hopeless(history: History) -> bool:
+    """Whether no model could write the session's last summaries: a turn does not wait for another try."""
+    row = history.compression
+    return history.failed_compressions >= MAX_FAILURES or (
+        row is not None and row.without_model and now_ms() - row.created_at < DOUBT
+    )
 
 
 def _named(error: Exception) -> GatewayError:

@@ -8,9 +8,10 @@ from functools import partial
 from typing import Literal
 
 from gateway.errors import ArchiveDamaged, Conflict, NothingToCompress
-from gateway.history.summaries.listed_artifacts import Used, none_used
+from gateway.history.summaries.extract import extracted
+from gateway.history.summaries.listed_artifacts import Used, listed, named_in, none_used
 from gateway.history.summaries.summariser import Ask, SummaryLimits, WrittenSummary, fits, summarise
-from gateway.history.summaries.summary import SessionSummary
+from gateway.history.summaries.summary import SessionSummary, to_markdown
 from gateway.history.transcript import tools_read_in
 from gateway.ids import now_ms
 from gateway.messages import Message
@@ -24,6 +25,12 @@ from gateway.storage.sessions import SessionRow, Transcripts
 
 CALL_TIMEOUT = 300.0
 """Seconds of one model call: ten times what the longest summary takes at 100 tokens a second."""
+
+
+WINDOW_SHARE = 8
+"""A summary in place of messages takes one of so many parts of the model's window at most."""
+MIN_SUMMARY = 200
+"""Tokens that one may have in the smallest of windows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +87,10 @@ class SessionSummariser:
         """
         settings, instructions = self._settings, self._instructions()
         model = settings.summary_model or model
+        reads = await window(self._settings, model)
         bounds = SummaryLimits(
-            tokens=min(settings.summary_tokens, most_tokens),
-            window=await window(self._settings, model),
+            tokens=min(settings.summary_tokens, most_tokens, max(MIN_SUMMARY, reads // WINDOW_SHARE)),
+            window=reads,
         )
         material = await self._material(session_id, history, until, instructions, bounds)
         written = await summarise(
@@ -98,6 +106,33 @@ class SessionSummariser:
         read = tools_read_in(replace(history, messages=material.messages))
         summary = written.summary.model_copy(update={"sources": sorted(read)})
         return material.source, replace(written, summary=summary)
+
+    async def extract(
+        self, session_id: str, history: History, until: int, *, most_tokens: int
+    ) -> tuple[Source, WrittenSummary]:
+        """A summary as `write` gives it, made without a model.
+
+        Raises:
+            StorageError: artifacts could not be looked up.
+        """
+        since = [item for item in history.messages if item.position <= until]
+        row = history.compression
+        previous = None if row is None else SessionSummary.model_validate(row.summary)
+        most = min(self._settings.summary_tokens, most_tokens)
+        refs = await asyncio.to_thread(named_in, since, previous)
+        rows = await self._used(session_id, refs) if refs else {}
+        summary = await asyncio.to_thread(
+            extracted,
+            since,
+            previous=previous,
+            questions=previous.open_questions if previous else (),
+            artifacts=listed(refs, rows, previous, most_tokens=most),
+            most_tokens=most,
+        )
+        read = tools_read_in(replace(history, messages=since))
+        summary = summary.model_copy(update={"sources": sorted(read)})
+        source = "messages" if row is None else "summary_and_messages"
+        return source, WrittenSummary(summary, to_markdown(summary), "", "")
 
     async def summarise_session(
         self,

@@ -58,7 +58,7 @@ class SummaryLimits:
     @property
     def answer_tokens(self) -> int:
         """Most output tokens of one call: the keys and quotes of the JSON come on top of the text."""
-        return 2 * self.tokens + 1000
+        return 2 * self.tokens + min(1000, self.window // 16)
 
 
 async def summarise(
@@ -81,9 +81,10 @@ async def summarise(
 
     Raises:
         CompressionFailed: no usable summary came (code summary_empty, summary_invalid, summary_too_long,
-            summary_refused, summary_truncated) or the endpoint failed (its code).
+            summary_refused, summary_truncated, summary_no_room) or the endpoint failed (its code).
         StorageError: `known` failed.
     """
+    _check_room(instructions, bounds)
     work = _Work(ask, model_name, instructions, bounds, known)
     try:
         summary = await work.read(messages, previous, questions)
@@ -109,6 +110,17 @@ def _input_tokens(instructions: str, bounds: SummaryLimits) -> int:
     """Tokens of conversation that one call can read, beside a summary so far."""
     taken = estimate_tokens(instructions) + bounds.tokens + 300
     return max(_MIN_PART, int((bounds.window - bounds.answer_tokens) * _MARGIN) - taken)
+
+
+def _check_room(instructions: str, bounds: SummaryLimits) -> None:
+    """Raises CompressionFailed where not even the instructions and an answer fit into the window."""
+    needed = estimate_tokens(instructions) + bounds.answer_tokens + _MIN_PART
+    if needed > bounds.window:
+        raise CompressionFailed(
+            f"A summary takes about {needed} tokens of the model's window, which has {bounds.window}.",
+            code="summary_no_room",
+            retryable=False,
+        )
 
 
 @dataclass(slots=True)

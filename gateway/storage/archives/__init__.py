@@ -21,8 +21,9 @@ class CompressionRow:
     its `parent` (and that one's parents) those before. `kept_position` is covered, by it or by one of these,
     and is sent verbatim nevertheless. `sha256` is of the archive's lines before they were zipped,
     `archive_size` in bytes on disk. `summary` is a JSON object, of everything up to `to_position`; `source`
-    is whether it was made of all those messages or of the parent's summary and the messages since. The
-    messages are those of `branch`; it holds in all that have the same ones up to `to_position`."""
+    is whether it was made of all those messages or of the parent's summary and the messages since; `model`
+    wrote it, "" where none could. The messages are those of `branch`; it holds in
+    all that have the same ones up to `to_position`."""
 
     session_id: str
     version: int
@@ -44,6 +45,11 @@ class CompressionRow:
     cost: float | None
     created_at: int
     branch: int = 0
+
+    @property
+    def without_model(self) -> bool:
+        """Whether no model could write the summary: it was made of the facts that are known."""
+        return not self.model
 
 
 @dataclass(frozen=True, slots=True)

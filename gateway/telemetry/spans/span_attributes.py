@@ -62,6 +62,8 @@ def answer_facts(call: Call) -> dict[str, AttributeValue]:
             semconv.PREFIX_HASH: call.prefix_hash,
             semconv.COMPONENTS: components,
             semconv.INSTRUCTIONS_TOKENS: call.instructions_tokens,
+            semconv.PROMPT_PROFILE: call.prompt_profile,
+            semconv.TOOLS_LEFT_OUT: call.tools_left_out,
         }
     )
 

@@ -26,13 +26,14 @@ export function CompressionCard({ session, data, isRunning }: Props) {
   );
 }
 
-function describe({ phase, covers, tokens_before: before, tokens_after: after, reason = "" }: Compression, speech: Speech): string {
+function describe({ phase, covers, tokens_before: before, tokens_after: after, reason = "", without_model: alone }: Compression, speech: Speech): string {
   const { words, fill } = speech;
   if (phase === "started") return words.compressing;
   if (phase === "completed") {
     return [
       covers ? fill(words.archivedRange, { first: covers.first, last: covers.last }) : words.compressed,
       before && after ? fill(words.fewerTokens, { before: speech.number(before), after: speech.number(after) }) : "",
+      alone ? words.withoutModel : "",
     ].filter(Boolean).join(words.comma);
   }
   const [, code = "", message = reason] = /^(\w+): ([^]*)$/.exec(reason) ?? [];

@@ -345,7 +345,10 @@ export interface CompressionDetails {
   readonly trigger: "manual" | "automatic" | "overflow";
   /** What the summary was made of. */
   readonly source: "messages" | "summary_and_messages";
+  /** Empty where no model could write the summary. */
   readonly model: string;
+  /** Whether the summary was made without a model: of the facts that were known, and of first and last lines. */
+  readonly without_model: boolean;
   /** SHA-256 of the instructions to the summariser. */
   readonly prompt_digest: string;
   readonly tokens_before: number;
@@ -384,7 +387,10 @@ export interface CompressionVersion {
   readonly trigger: "manual" | "automatic" | "overflow";
   /** What the summary was made of. */
   readonly source: "messages" | "summary_and_messages";
+  /** Empty where no model could write the summary. */
   readonly model: string;
+  /** Whether the summary was made without a model: of the facts that were known, and of first and last lines. */
+  readonly without_model: boolean;
   /** SHA-256 of the instructions to the summariser. */
   readonly prompt_digest: string;
   readonly tokens_before: number;
@@ -837,6 +843,13 @@ export interface LayerText {
   readonly components: readonly string[];
   /** The components with their digests and sizes. */
   readonly parts: readonly PartReport[];
+}
+
+/** A tool that the model is not told of. */
+export interface LeftOutTool {
+  readonly name: string;
+  /** `denied` by the tool policy; `no_room` in a quarter of the model's window. */
+  readonly why: "denied" | "no_room";
 }
 
 /** One of the operator's limits, as it stands. Cost is in US dollars. */
@@ -1307,6 +1320,12 @@ export interface PromptPreview {
   /** What the memory would add to the message that was given, at its end. */
   readonly retrieved?: string;
   readonly tools: readonly string[];
+  /** Estimated size of the tools' descriptions and schemas. */
+  readonly tool_tokens: number;
+  /** Tools that the model is not told of. */
+  readonly left_out: readonly LeftOutTool[];
+  /** Form of the prompt and the tools. */
+  readonly profile: "full" | "small";
   readonly tokens: number;
   readonly prefix_hash: string;
   readonly warnings: readonly string[];
@@ -1315,6 +1334,8 @@ export interface PromptPreview {
 /** All components in their order. */
 export interface PromptReport {
   readonly components: readonly ComponentReport[];
+  /** Form of the prompt: `small` has the short variants. */
+  readonly profile: "full" | "small";
   readonly tokens: number;
   readonly prefix_hash: string;
   readonly warnings: readonly string[];

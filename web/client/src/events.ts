@@ -75,8 +75,10 @@ export interface Compression {
   /** US dollars. Absent means unknown. */
   readonly cost?: number;
   readonly duration_ms?: number;
-  /** Why it failed: a code and a sentence. */
+  /** Why it failed, or why no model wrote the summary: a code and a sentence. */
   readonly reason?: string;
+  /** true: no model could write the summary, so it was made of the facts that are known, and of first and last lines. */
+  readonly without_model?: boolean;
 }
 
 /** The messages that were archived, by their position in the session. */
@@ -515,6 +517,10 @@ export interface IterationStart {
   readonly components?: Readonly<Record<string, string>>;
   /** With `components`: the estimated size of the client's instructions in the prompt; absent without any. */
   readonly instructions_tokens?: number;
+  /** With `components`: prompt and tools are in their short form; absent: in the full one. */
+  readonly prompt_profile?: "small";
+  /** With `components`: tools that the model is not told of, as a policy denies them or there is no room for them in its window. */
+  readonly tools_left_out?: readonly string[];
 }
 
 /** An attempt failed or was lost: drop what it streamed; a new attempt of the same iteration follows. */
