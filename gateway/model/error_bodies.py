@@ -54,7 +54,7 @@ def is_error(event: Mapping[str, Any]) -> bool:
     if event.get("error") or event.get("errors"):
         return True
     if isinstance(kind, str):
-        return kind == "error" or kind.endswith(("_error", "Error"))
+        return kind == "error" or kind.endswith(("_error", "Error", "Exception"))
     return event.get("object") == "error" or _failed(event.get("base_resp")) or _failed(event)
 
 
@@ -62,7 +62,7 @@ def _failed(event: object) -> bool:
     """Whether words stand beside a code that is not one of success, or are an answer of FastAPI's."""
     if not isinstance(event, Mapping):
         return False
-    found = _read(event, _MAX_DEPTH - 1)
+    found = error_words(event)
     is_coded = found.code not in {"", "0", "200", "ok", "OK", "success", "SUCCESS"}
     return bool(found.words) and (is_coded or event.get("success") is False or "detail" in event)
 

@@ -158,6 +158,8 @@ LLAMA = b'{"code":500,"message":"The model produced output that does not match",
         (b'data: {"error":"words"}\n\n', "upstream_error", "words"),
         (b'data: {"error":{"message":"The server is busy"}}\n\n', "upstream_overloaded", "busy"),
         (b'data: {"detail":"words"}\n\n', "upstream_error", "words"),
+        (b'data: {"detail":[{"loc":["body"],"msg":"words"}]}\n\n', "upstream_error", "body: words"),
+        (b'data: {"type":"ModelException","message":"words"}\n\n', "upstream_error", "words"),
         (b'event: error\ndata: {"msg":"words"}\n\n', "upstream_error", "words"),
         (b'data: {"msg":"words"}\n\n', "upstream_error", "words"),
         (

@@ -679,6 +679,7 @@ def test_a_message_with_too_many_calls_ends_at_the_first_of_them() -> None:
     _, failure = oversized(*calls)
     assert isinstance(failure, TooManyToolCalls)
     assert "more than 3 tools" in failure.message
+    assert "3 of the calls were of n." in failure.message
     stream = MessageStream(BOUNDS)
     chunks = feed(stream, [start(), *calls[:6], *end("tool_use")])
     assert isinstance(chunks[-1], Answer)
