@@ -29,9 +29,10 @@ class EndpointFacts:
     "ollama", …), `slots` how many requests it answers at once, `listed` the models that it lists. It
     `is_asking` while the endpoint is asked for the first time: waiting for a moment may be worth it.
 
-    What its refusals told, of models by name: those that `wants_thinking` of earlier turns back, and those
-    that `refuses_unsigned` thinking. `name` distinguishes it from other endpoints: a digest of its
-    address. `adapted` is given a sentence for the operator when something was learned."""
+    What its refusals told, of models by name: those that `wants_thinking` of earlier turns back, those that
+    `refuses_unsigned` thinking, and those that are `without_thinking`. `name` distinguishes it from other
+    endpoints: a digest of its address. `adapted` is given a sentence for the operator when something was
+    learned."""
 
     def __init__(self) -> None:
         self.kind: str | None = None
@@ -41,6 +42,7 @@ class EndpointFacts:
         self.name: str | None = None
         self.wants_thinking: set[str] = set()
         self.refuses_unsigned: set[str] = set()
+        self.without_thinking: set[str] = set()
         self.adapted: Callable[[str], None] = lambda _: None
         self.is_asking = False
 

@@ -46,7 +46,12 @@ def next_request(turn: TurnContext) -> ModelRequest:
     settings, messages = turn.settings, fold(turn.messages)
     if wrong := problems(messages):
         raise AssertionError(f"the history is not valid: {wrong}")
-    thinks = settings.thinking_budget is not None and turn.thinks and may_think(turn.history, turn.reader)
+    thinks = (
+        settings.thinking_budget is not None
+        and turn.thinks
+        and turn.row.model not in turn.deps.model.facts.without_thinking
+        and may_think(turn.history, turn.reader)
+    )
     wanted = turn.row.sampling
     max_tokens = min(settings.max_tokens, wanted.max_tokens or settings.max_tokens)
     return ModelRequest(

@@ -2,10 +2,13 @@
 form, each form once, and remembers the one that was answered.
 
 own (what the model can read) -> all that there is, or none, by what the refusal says -> not to think at all
+
+A model that does not think says so at once, and is not asked to for the rest of the process.
 """
 
 import re
 from dataclasses import replace
+from typing import Literal
 
 from gateway.errors import ModelError
 from gateway.events.lifecycle import IterationSuperseded, TurnWarning
@@ -18,6 +21,11 @@ from gateway.turn.prompt_generation import Reason, begin_generation
 _WANTS_IT = re.compile(r"pass(ed)? back|must be|expected `?thinking|missing|required", re.IGNORECASE)
 """DeepSeek: "The `content[].thinking` in the thinking mode must be passed back to the API"; Anthropic:
 "Expected `thinking` or `redacted_thinking`, but found `tool_use`"."""
+_KNOWS_NONE = re.compile(
+    r"not support|unsupported|extra inputs|not permitted|unknown|unrecognized", re.IGNORECASE
+)
+"""Ollama: "\"gemma3\" does not support thinking"; servers that check bodies: "thinking: Extra inputs are not
+permitted"."""
 
 UNREADABLE = Reason(
     "thinking_refused", "The model's endpoint cannot read former thinking of this conversation."
@@ -33,28 +41,44 @@ def change_form(turn: TurnContext, error: ModelError) -> bool:
     before it, or not thinking itself."""
     if not refuses_thinking(error):
         return False
+    if _KNOWS_NONE.search(error.message) and "messages." not in error.message and _thinks(turn):
+        turn.thinks = False
+        return _superseded(turn, error)
     turn.forms_tried.add(turn.reader.form)
     wants = _WANTS_IT.search(error.message) is not None and "signature" not in error.message.lower()
     forms: tuple[Form, ...] = ("all", "none", "own") if wants else ("none", "all", "own")
     changed = any(_try(turn, form) for form in forms if form not in turn.forms_tried)
-    if not changed and turn.thinks and turn.settings.thinking_budget is not None:
+    if not changed and _thinks(turn):
         turn.thinks, changed = False, True
         _use(turn, "none")
         turn.emit(TurnWarning(code="thinking_refused", message=NOT_THINKING))
-    if changed and turn.progress.attempt_open:
+    return changed and _superseded(turn, error)
+
+
+def _thinks(turn: TurnContext) -> bool:
+    """Whether the turn asks the model to think."""
+    known = turn.deps.model.facts.without_thinking
+    return turn.settings.thinking_budget is not None and turn.thinks and turn.row.model not in known
+
+
+def _superseded(turn: TurnContext, error: ModelError) -> Literal[True]:
+    if turn.progress.attempt_open:
         turn.emit(IterationSuperseded(attempt=turn.progress.attempt, reason=error.code))
-    return changed
+    return True
 
 
 async def remember_form(turn: TurnContext) -> None:
     """Called when the endpoint answered: what it was asked with after a refusal is its way. That it wants
     former thinking, or none without a signature, counts for the process; that it cannot read what is signed
     is about this session."""
+    facts, model = turn.deps.model.facts, turn.row.model
+    if not turn.thinks and turn.thinking_form is None and model not in facts.without_thinking:
+        facts.without_thinking.add(model)
+        facts.adapted(f"{model} does not think at this endpoint: GATEWAY_THINKING_BUDGET is not sent to it")
     if turn.thinking_form is None or not turn.thinks:
         return
     form, turn.thinking_form = turn.thinking_form, None
     turn.forms_tried.clear()
-    facts, model = turn.deps.model.facts, turn.row.model
     if form == "all":
         facts.wants_thinking.add(model)
         facts.adapted(f"{model} wants former thinking back at this endpoint: all of it is sent")

@@ -273,6 +273,24 @@ def _without_thoughts(data_dir: Path) -> None:
             )
 
 
+@pytest.mark.parametrize(
+    "words", ['"model-a" does not support thinking', "thinking: Extra inputs are not permitted"]
+)
+async def test_a_model_that_does_not_think_is_asked_to_once(tmp_path: Path, words: str) -> None:
+    """Its sessions go on without a warning, and nobody asks it again; another model still thinks."""
+
+    def refuses(body: Any) -> str | None:
+        return words if body["model"] == A and "thinking" in body else None
+
+    endpoint = ThinkingEndpoint(refuses)
+    async with endpoint.served() as url, running_gateway(thinking(tmp_path, url)) as client:
+        for _ in range(2):
+            assert warnings(await done(client, "use a tool")) == []
+        await done(client, "and you?", model=B)
+    assert len(endpoint.refused) == 1
+    assert ["thinking" in body for body in endpoint.bodies] == [False] * 4 + [True]
+
+
 async def test_an_endpoint_that_changes_its_mind_within_a_turn(tmp_path: Path) -> None:
     """Each call of one turn is answered by another model behind a proxy, which refuses what the one before
     it has signed: every round of tools is asked for once more, and the turn ends."""
@@ -283,7 +301,10 @@ async def test_an_endpoint_that_changes_its_mind_within_a_turn(tmp_path: Path) -
         foreign = [each for each in thoughts_in(body) if each["signature"] != here]
         return "messages.1.content.0: Invalid `signature` in `thinking` block" if foreign else None
 
-    endpoint = ThinkingEndpoint(refuses, signs=lambda _: signers[(len(endpoint.bodies) - 1) % 3], rounds=4)
+    def signs(_: str) -> str:
+        return signers[(len(endpoint.bodies) - 1) % 3]
+
+    endpoint = ThinkingEndpoint(refuses, signs=signs, rounds=4)
     async with endpoint.served() as url, running_gateway(thinking(tmp_path, url)) as client:
         await done(client, "use a tool")
         await done(client, "use a tool")

@@ -66,7 +66,8 @@ def lenient(_: Body) -> str | None:
 class ThinkingEndpoint:
     """`refuses` says in which words a request is refused; `signs` how a model signs, None: with no field;
     `answers_as` under which name it answers, `ends` why it stops. Where the message has "tool" in it, the
-    answer calls one first, in so many `rounds`; where it has "pause", the answer pauses in a tool of the endpoint's own."""
+    answer calls one first, in so many `rounds`; where it has "pause", the answer pauses in a tool of the
+    endpoint's own."""
 
     def __init__(
         self,
