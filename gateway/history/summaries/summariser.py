@@ -121,7 +121,7 @@ def _check_room(instructions: str, bounds: SummaryLimits) -> None:
     """Raises CompressionFailed where next to nothing can be read beside the instructions and an answer."""
     if _room(instructions, bounds) < _MIN_ROOM:
         raise CompressionFailed(
-            f"The model's window of {bounds.window} tokens has no room for a summary beside its instructions.",
+            f"A window of {bounds.window} tokens has no room for a summary beside its instructions.",
             code="summary_no_room",
             retryable=False,
         )
