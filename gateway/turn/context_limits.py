@@ -22,7 +22,7 @@ from gateway.turn.turn_prompt import Prompt
 FACTS_TIMEOUT = 1.0
 """Seconds that a turn waits for what the endpoint says of itself, at its start."""
 _TICK = 0.02
-LEAST_ANSWER = 256
+MIN_ANSWER = 256
 """Tokens of an answer for which a request is worth making: with less room older messages make way first."""
 _RESERVED = 8
 """The part of a small window, as a divisor, that is kept free for the answer."""
@@ -73,7 +73,7 @@ def within_window(turn: TurnContext, request: ModelRequest) -> ModelRequest:
         overhead = overhead_of(request.system, request.tools)
         size = turn.deps.meter.size(turn.row.model, turn.history, overhead=overhead)
         room = window - int((1 + _MARGIN) * size)
-        if room >= LEAST_ANSWER:
+        if room >= MIN_ANSWER:
             most = room if most is None else min(most, room)
     if most is None or most >= request.max_tokens:
         return request
@@ -99,7 +99,7 @@ async def meet_overflow(turn: TurnContext, error: ModelError, request: ModelRequ
     """After `request` was refused as too long: whether a shorter one is to be sent."""
     _remember(turn, error)
     room = error.overflow.room if error.overflow is not None else None
-    if room is not None and turn.most_output is None and LEAST_ANSWER <= room < request.max_tokens:
+    if room is not None and turn.most_output is None and MIN_ANSWER <= room < request.max_tokens:
         turn.most_output = room
         _supersede(turn)
         return True
@@ -118,7 +118,7 @@ def explained(turn: TurnContext, error: ModelError) -> ModelError:
     told = error.overflow.window if error.overflow is not None else None
     window = turn.settings.context_window or turn.deps.model.facts.of(model).context_window or told
     advice = ""
-    if window is not None and alone > window - LEAST_ANSWER:
+    if window is not None and alone > window - MIN_ANSWER:
         advice = _PROMPT_ALONE.format(tokens=alone, window=window)
     elif said > alone and said > meter.estimate(model, turn.messages) // 2:
         advice = _MESSAGE_ALONE

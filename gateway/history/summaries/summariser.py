@@ -21,6 +21,7 @@ from gateway.storage.messages import StoredMessage
 
 _MARGIN = 0.75  # of the window: an estimate may be a third too low
 _MIN_PART = 500  # tokens; an endpoint that cannot read so much cannot summarise
+_MIN_ROOM = 200  # tokens beside which instructions are worth sending
 _CHARACTERS = 0.8  # of a token: what Chinese text has
 
 
@@ -108,16 +109,19 @@ def fits(messages: Sequence[StoredMessage], *, instructions: str, bounds: Summar
 
 def _input_tokens(instructions: str, bounds: SummaryLimits) -> int:
     """Tokens of conversation that one call can read, beside a summary so far."""
+    return max(_MIN_PART, _room(instructions, bounds))
+
+
+def _room(instructions: str, bounds: SummaryLimits) -> int:
     taken = estimate_tokens(instructions) + bounds.tokens + 300
-    return max(_MIN_PART, int((bounds.window - bounds.answer_tokens) * _MARGIN) - taken)
+    return int((bounds.window - bounds.answer_tokens) * _MARGIN) - taken
 
 
 def _check_room(instructions: str, bounds: SummaryLimits) -> None:
-    """Raises CompressionFailed where not even the instructions and an answer fit into the window."""
-    needed = estimate_tokens(instructions) + bounds.answer_tokens + _MIN_PART
-    if needed > bounds.window:
+    """Raises CompressionFailed where next to nothing can be read beside the instructions and an answer."""
+    if _room(instructions, bounds) < _MIN_ROOM:
         raise CompressionFailed(
-            f"A summary takes about {needed} tokens of the model's window, which has {bounds.window}.",
+            f"A window of {bounds.window} tokens has no room for a summary beside its instructions.",
             code="summary_no_room",
             retryable=False,
         )
