@@ -296,7 +296,8 @@ class Draining(RequestRefused):
 class ModelError(GatewayError):
     """The model's endpoint failed. `code` is one of the in-stream codes of docs/events.md (upstream_*,
     context_overflow, content_refused). `retry_after` is what the endpoint asked for, in seconds; `refused`
-    says that it would refuse the same request again (HTTP 400)."""
+    says that it would refuse the same request again (HTTP 400). `starts_within`: its server seems to be
+    starting, and is worth a wait of so many seconds."""
 
     code = "upstream_error"
 
@@ -312,6 +313,7 @@ class ModelError(GatewayError):
         super().__init__(message, code=code, retryable=retryable)
         self.retry_after = retry_after
         self.refused = refused
+        self.starts_within: float | None = None
 
 
 class TooManyToolCalls(ModelError):

@@ -58,6 +58,8 @@ class TurnContext:
     `others`: those that other members sent, None before it is known (tool_run.py).
     `incompressible`: no compression is tried any more; `overflowed`: the endpoint has found the view too long
     (compression.py).
+    `told_to_wait`: the codes of the warnings that the model is waited for, each of which comes once
+    (model_slot.py).
     """
 
     history: History
@@ -90,6 +92,7 @@ class TurnContext:
         self.others: frozenset[str] | None = None
         self.incompressible = False
         self.overflowed = False
+        self.told_to_wait = frozenset[str]()
         self._stored: list[StoredMessage] = []
 
     def set_history(self, history: History) -> None:
