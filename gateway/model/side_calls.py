@@ -255,7 +255,10 @@ class ModelCalls:
         """Seconds in the line. What is asked for to do without it, if need be, must be fast."""
         if purpose in {"memory_control", "artifact_summary"}:
             return timeout
-        return BACKGROUND_PATIENCE if context.in_background else max(timeout, self._settings.turn_timeout)
+        if not context.in_background:
+            return max(timeout, self._settings.turn_timeout)
+        # What makes summaries does other upkeep as well, and tries again by itself.
+        return min(BACKGROUND_PATIENCE, 2 * timeout) if purpose == "summary" else BACKGROUND_PATIENCE
 
     async def _ask(
         self,

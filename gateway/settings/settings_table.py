@@ -274,9 +274,9 @@ class Settings(BaseSettings):
     first_byte_timeout: float = Field(
         60,
         gt=0,
-        description="Longest wait for an answer to begin. An endpoint on this machine or in a private network "
-        "is waited for longer: while its `/health` answers with 200, and up to 600 s where it has none and "
-        "this is not set.",
+        description="Longest wait for an answer to begin. An endpoint on this machine or in a private "
+        "network is waited for longer: while its `/health` answers with 200, and up to 600 s where it has "
+        "none and this is not set.",
     )
     model_slots: int | None = Field(
         None,

@@ -54,7 +54,7 @@ def open_model(
         base_url=demo_url or settings.anthropic_base_url,
         connect_timeout=settings.connect_timeout,
         first_byte_timeout=settings.first_byte_timeout
-        if "first_byte_timeout" in settings.model_fields_set
+        if demo_url or "first_byte_timeout" in settings.model_fields_set
         else None,
         progress_timeout=settings.progress_timeout,
         api_version=settings.model_api_version,
