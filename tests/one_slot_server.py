@@ -135,7 +135,8 @@ class OneSlotServer:
         play = self.play(asked.purpose, asked.text)
         await asyncio.sleep(play.reads)  # a whole batch is read, also for a client that has left
         writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n")
-        message = {"id": "m", "type": "message", "role": "assistant", "model": "m", "content": []}
+        message: dict[str, Any] = {"id": "m", "type": "message", "role": "assistant", "model": "m"}
+        message["content"] = []
         message["usage"] = {"input_tokens": 20, "output_tokens": 0}
         _event(writer, "message_start", message=message)
         _event(writer, "content_block_start", index=0, content_block={"type": "text", "text": ""})

@@ -68,7 +68,8 @@ class EndpointQueue:
 
     def __init__(self, facts: EndpointFacts, slots: int | None = None, *, quiet: float = QUIET) -> None:
         self.on_wait: Callable[[Kind, float], None] = lambda _kind, _seconds: None
-        self._facts, self._slots, self._quiet = facts, slots, quiet
+        self.quiet = quiet
+        self._facts, self._slots = facts, slots
         self._turns: list[Ticket] = []
         self._background: list[Ticket] = []
         self._running: list[Ticket] = []
@@ -122,7 +123,7 @@ class EndpointQueue:
         if ticket in self._running:
             self._running.remove(ticket)
             if ticket.kind == "turn":
-                self._busy_until = _now() + self._quiet
+                self._busy_until = _now() + self.quiet
         else:
             line = self._turns if ticket.kind == "turn" else self._background
             if ticket not in line:

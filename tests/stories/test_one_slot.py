@@ -1,13 +1,12 @@
 """An endpoint that answers one request at a time, as local servers do: nobody is lost behind others."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gateway.service import title_worker
 from tests.harness import TIMEOUT, running_gateway, settings_for, text_of, the, types
 from tests.one_slot_server import OneSlotServer, Play, one_slot_server
 
@@ -15,6 +14,11 @@ pytestmark = [pytest.mark.anyio, pytest.mark.long]
 
 SOON = {"first_byte_timeout": 0.3, "memory": False}
 """A first byte that comes later than others' answers take here."""
+
+
+def always(**given: Any) -> Callable[[str, str], Play]:
+    """Every request is answered that way."""
+    return lambda _purpose, _text: Play(**given)
 
 
 def waits(events: Iterable[dict[str, Any]]) -> list[str]:
@@ -28,7 +32,7 @@ async def in_time(*chats: Any) -> list[Any]:
 
 async def test_two_chats_on_one_slot_are_both_answered(tmp_path: Path) -> None:
     """The second waits here and not at the endpoint, is told so, and its time begins when it is sent."""
-    async with one_slot_server(play=lambda *_: Play(pieces=40, pause=0.02)) as server:
+    async with one_slot_server(play=always(pieces=40, pause=0.02)) as server:
         settings = settings_for(tmp_path, server.url, model_slots=1, model_attempts=1, **SOON)
         async with running_gateway(settings) as client:
             first = asyncio.create_task(client.chat("first"))
@@ -51,7 +55,7 @@ async def test_turns_are_answered_in_the_order_in_which_they_came(tmp_path: Path
     async with one_slot_server() as server:
         settings = settings_for(tmp_path, server.url, model_slots=1, **SOON)
         async with running_gateway(settings) as client:
-            server.play = lambda _purpose, text: Play(reads=0.5 if "message 00" in text else 0.01)
+            server.play = lambda _purpose, text: Play(0.5 if "message 00" in text else 0.01)
             chats = [asyncio.create_task(client.chat("message 00"))]
             await server.begun("message 00")
             for number in range(1, 21):
@@ -66,7 +70,7 @@ async def test_turns_are_answered_in_the_order_in_which_they_came(tmp_path: Path
 
 async def test_a_turn_that_is_cancelled_leaves_the_line_at_once(tmp_path: Path) -> None:
     """It never reaches the endpoint, and who stands behind it comes next."""
-    async with one_slot_server(play=lambda *_: Play(reads=1)) as server:
+    async with one_slot_server(play=always(reads=1)) as server:
         settings = settings_for(tmp_path, server.url, model_slots=1, memory=False)
         async with running_gateway(settings) as client:
             queue = client.app.state.gateway.deps.model.queue
@@ -104,7 +108,7 @@ async def test_background_calls_give_way_to_the_next_message(tmp_path: Path) -> 
     async with one_slot_server(play=play) as server:
         settings = settings_for(tmp_path, server.url, model_slots=1, titles=True, **SOON)
         async with running_gateway(settings) as client:
-            client.app.state.gateway.deps.model.queue._quiet = 0.05
+            client.app.state.gateway.deps.model.queue.quiet = 0.05
             await client.chat("first words", session_id="s")
             title = await server.begun("How it began")
             made.add("once")
@@ -116,18 +120,21 @@ async def test_background_calls_give_way_to_the_next_message(tmp_path: Path) -> 
                 made_title = await anext(each async for each in frames if each.event == "title")
             assert made_title.data["data"]["usage"]["output_tokens"] == 3
             assert [each.purpose for each in server.asked] == ["answer", "title", "answer", "title"]
-            assert title.max_tokens == title_worker._ANSWER_TOKENS
+            assert title.max_tokens == 200
 
 
 async def test_learning_and_titles_do_not_delay_the_next_message(tmp_path: Path) -> None:
     """Both would keep the slot for a minute; the turns that follow wait for a cancellation alone."""
-    slow = Play(reads=0.05, pieces=6000, pause=0.01)
-    async with one_slot_server(play=lambda purpose, _: Play() if purpose == "answer" else slow) as server:
+
+    def play(purpose: str, _text: str) -> Play:
+        return Play() if purpose == "answer" else Play(reads=0.05, pieces=6000, pause=0.01)
+
+    async with one_slot_server(play=play) as server:
         settings = settings_for(
             tmp_path, server.url, model_slots=1, titles=True, memory_learning="turns", model_attempts=1
         )
         async with running_gateway(settings) as client:
-            client.app.state.gateway.deps.model.queue._quiet = 0.02
+            client.app.state.gateway.deps.model.queue.quiet = 0.02
             for number in range(4):
                 events = await client.chat(f"I live in Oslo, number {number}.", session_id="s")
                 assert the(events, "done")["status"] == "completed"
@@ -142,7 +149,7 @@ async def test_a_prompt_that_takes_long_to_read_is_not_abandoned_while_the_serve
     tmp_path: Path,
 ) -> None:
     """It is asked once, though the first byte comes after many times the usual wait."""
-    async with one_slot_server(play=lambda *_: Play(reads=2)) as server:
+    async with one_slot_server(play=always(reads=2)) as server:
         settings = settings_for(tmp_path, server.url, first_byte_timeout=0.1, model_attempts=1, memory=False)
         async with running_gateway(settings) as client:
             events = await client.chat("a long prompt")
@@ -153,7 +160,7 @@ async def test_a_prompt_that_takes_long_to_read_is_not_abandoned_while_the_serve
 
 async def test_a_server_without_signs_of_life_has_the_time_that_is_set(tmp_path: Path) -> None:
     """It has no health route: the first byte's time counts, and the failure says so."""
-    async with one_slot_server(play=lambda *_: Play(reads=60), health=False) as server:
+    async with one_slot_server(play=always(reads=60), health=False) as server:
         settings = settings_for(tmp_path, server.url, first_byte_timeout=0.2, model_attempts=1, memory=False)
         async with running_gateway(settings) as client:
             events = await client.chat("hello")
@@ -163,7 +170,7 @@ async def test_a_server_without_signs_of_life_has_the_time_that_is_set(tmp_path:
 
 async def test_a_server_that_is_killed_while_it_reads_ends_the_wait(tmp_path: Path) -> None:
     """Its connection breaks, nothing answers any more, and there is no time set to wait for it."""
-    async with one_slot_server(play=lambda *_: Play(reads=60)) as server:
+    async with one_slot_server(play=always(reads=60)) as server:
         settings = settings_for(tmp_path, server.url, model_loading_timeout=0, **SOON)
         async with running_gateway(settings) as client:
             chat = asyncio.create_task(client.chat("hello"))
@@ -177,7 +184,7 @@ async def test_a_server_that_is_killed_while_it_reads_ends_the_wait(tmp_path: Pa
 
 async def test_a_server_that_is_restarted_in_mid_answer_is_waited_for(tmp_path: Path) -> None:
     """It is away for a while and loads for another: the answer is begun anew, and the person is told."""
-    async with one_slot_server(play=lambda *_: Play(pieces=50, pause=0.02)) as server:
+    async with one_slot_server(play=always(pieces=50, pause=0.02)) as server:
         settings = settings_for(tmp_path, server.url, model_slots=1, **SOON)
         async with running_gateway(settings) as client:
             chat = asyncio.create_task(client.chat("hello"))
@@ -229,7 +236,7 @@ async def test_where_nothing_ever_listened_the_wait_is_short_and_the_words_are_c
 async def test_the_number_of_slots_may_change_while_turns_wait(tmp_path: Path) -> None:
     """What the endpoint says of itself counts from then on: more are sent, and all of them where it says
     nothing."""
-    async with one_slot_server(slots=50, play=lambda *_: Play(reads=2.5)) as server:
+    async with one_slot_server(slots=50, play=always(reads=2.5)) as server:
         settings = settings_for(tmp_path, server.url, memory=False)
         async with running_gateway(settings) as client:
             model = client.app.state.gateway.deps.model
@@ -249,7 +256,7 @@ async def test_the_number_of_slots_may_change_while_turns_wait(tmp_path: Path) -
 async def test_an_endpoint_without_slots_has_no_line(tmp_path: Path) -> None:
     """As many requests as there are turns."""
     async with (
-        one_slot_server(slots=50, play=lambda *_: Play(reads=1)) as server,
+        one_slot_server(slots=50, play=always(reads=1)) as server,
         running_gateway(settings_for(tmp_path, server.url, memory=False)) as client,
     ):
         await in_time(*(client.chat(f"message {number}") for number in range(6)))
