@@ -130,8 +130,8 @@ class FirstHangs(HangingModel):
     async def stream(
         self, request: ModelRequest, take: Take | None = None
     ) -> AsyncGenerator[AsyncIterator[Chunk]]:
-        calls = super() if not self.began.is_set() else super(HangingModel, self)
-        async with calls.stream(request, take) as chunks:
+        kind = ScriptedModel if self.began.is_set() else HangingModel
+        async with kind.stream(self, request, take) as chunks:
             yield chunks
 
 

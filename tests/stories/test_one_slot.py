@@ -1,6 +1,7 @@
 """An endpoint that answers one request at a time, as local servers do: nobody is lost behind others."""
 
 import asyncio
+import random
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -272,3 +273,34 @@ async def _until(holds: Any) -> None:
 
 def _last(events: list[dict[str, Any]], kind: str) -> int:
     return max(each["seq"] for each in events if each["type"] == kind)
+
+
+@pytest.mark.parametrize("seed", range(2))
+async def test_after_cancellations_and_restarts_every_turn_has_its_end(tmp_path: Path, seed: int) -> None:
+    """Turns are cancelled at any moment, and the server is killed and comes back twice, loading: no turn
+    hangs, those that nobody cancelled are answered, and all slots are free."""
+    chance = random.Random(seed)
+    async with one_slot_server(play=always(reads=0.05, pieces=10, pause=0.01)) as server:
+        settings = settings_for(tmp_path, server.url, model_slots=1, titles=True, model_attempts=5, **SOON)
+        async with running_gateway(settings) as client, asyncio.timeout(TIMEOUT):
+            queue = client.app.state.gateway.deps.model.queue
+            queue.quiet = 0.02
+            begun: dict[str, bool] = {}
+            for number in range(14):
+                session = await client.session()
+                turn = (await client.begin(session, f"message {number}"))["turn_id"]
+                begun[session] = chance.random() < 0.4
+                await asyncio.sleep(chance.random() / 5)
+                if begun[session]:
+                    await client.post(f"/api/sessions/{session}/turns/{turn}/cancel")
+                if number in {4, 9}:
+                    await server.kill()
+                    await asyncio.sleep(0.2)
+                    await server.start(loads=0.3)
+            for session, is_cancelled in begun.items():
+                async with client.frames(f"/api/sessions/{session}/events") as frames:
+                    done = await anext(each async for each in frames if each.event == "done")
+                ends = {"completed", "cancelled"} if is_cancelled else {"completed"}
+                assert done.data["data"]["status"] in ends
+            await _until(lambda: queue.waiting("turn") == 0)
+            await _until(lambda: queue.waiting("background") == 0 and queue.taken == 0)
