@@ -315,7 +315,8 @@ class ModelError(GatewayError):
     """The model's endpoint failed. `code` is one of the in-stream codes of docs/events.md (upstream_*,
     context_overflow, content_refused). `retry_after` is what the endpoint asked for, in seconds; `refused`
     says that it would refuse the same request again (HTTP 400). `overflow` has the numbers that the endpoint
-    told of a prompt that is too long."""
+    told of a prompt that is too long, `starts_within` the seconds in which a server that loads is likely to
+    answer."""
 
     code = "upstream_error"
 
@@ -333,6 +334,7 @@ class ModelError(GatewayError):
         self.retry_after = retry_after
         self.refused = refused
         self.overflow = overflow
+        self.starts_within: float | None = None
 
 
 class TooManyToolCalls(ModelError):

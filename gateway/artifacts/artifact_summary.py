@@ -108,7 +108,7 @@ class ArtifactSummariser:
             parts.append(wrap("tool_output", "How it ends.", tail.decode("utf-8", "ignore")))
         parts.append(wrap("conversation", "The reader's words.", flat(language_like, _WORDS)))
         request = request_of(self._name, INSTRUCTIONS, "\n\n".join(parts), max_tokens=_ANSWER_TOKENS)
-        context = CallContext(row.owner, row.session_id)
+        context = CallContext(row.owner, row.session_id, in_background=True)
         answer = await self._calls.ask("artifact_summary", request, timeout=CALL_TIMEOUT, context=context)
         return _sentence(answer)
 

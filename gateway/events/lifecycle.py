@@ -182,6 +182,12 @@ class TurnWarning(EventData):
         default=None, ge=1, description="With `events_lost`: the first of the numbers that are left out."
     )
     last: int | None = Field(default=None, ge=1, description="With `events_lost`: the last of them.")
+    before: int | None = Field(
+        default=None,
+        ge=1,
+        description="With `model_busy`: how many requests the model's endpoint answers before this one. The "
+        "wait is over with the `iteration_start` that follows.",
+    )
 
 
 class TurnError(EventData):

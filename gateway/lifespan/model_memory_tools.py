@@ -112,6 +112,7 @@ async def _open_model(process: Process) -> Model:
     credentials = StoredCredentials(process.storage.provider_keys, settings) if takes_keys else None
     model = open_model(settings, demo_url, credentials=credentials)
     process.stack.push_async_callback(model.close)
+    process.metrics.queue.measure(model.queue)
     # Loads the prices.
     await asyncio.to_thread(cost_of, settings.model, Usage(input_tokens=1, output_tokens=1))
     return model

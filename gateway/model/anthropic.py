@@ -21,6 +21,7 @@ from gateway.model.bounds import Bounds
 from gateway.model.credentials import Credential, Credentials, named
 from gateway.model.endpoint_facts import EndpointFacts
 from gateway.model.endpoint_profile import ANTHROPIC, MAX_TEMPERATURE, EndpointProfile, Way, refuses_key
+from gateway.model.endpoint_queue import EndpointQueue
 from gateway.model.message_stream import MessageStream
 from gateway.model.request_body import NONE, counted_body, in_way, streamed_body
 from gateway.model.response_chunks import chunks_of
@@ -35,6 +36,7 @@ from gateway.model.upstream_failures import (
 from gateway.model.watchdog import Watchdog
 
 if TYPE_CHECKING:
+    from gateway.model.endpoint_liveness import FirstByteWait
     from gateway.model.http_client import PreparedRequest
     from gateway.model.http_response import HttpResponse
     from gateway.model.sdk_requests import SdkRequests
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
 _MESSAGES, _COUNT = "/v1/messages", "/v1/messages/count_tokens"
 _ANTHROPIC = frozenset({"api.anthropic.com"})
 _NAME = 8  # hex digits of the name of an endpoint
+_NEVER = 1e9
 END_TIMEOUT = 0.02
 """Seconds that the response of a complete message gets to end, so that its connection serves the next."""
 
@@ -52,7 +55,11 @@ class AnthropicModel:
     never those of the environment; `credentials` are those of users who have their own. `base_url` None means
     Anthropic's own; `proxy` is the address of an HTTP proxy on the way there. `api_version` None and
     `key_header` "auto" are found out (see endpoint_profile.py) and reported to `adapted`. `max_answer_size`
-    is in bytes (None: see bounds.py), `max_tool_calls` those of one message.
+    is in bytes (None: see bounds.py), `max_tool_calls` those of one message. An endpoint on this machine or
+    in a private network is waited for beyond `first_byte_timeout` while it shows life (see
+    endpoint_liveness.py; None: for 60 s, and without signs of life up to ten minutes), and for
+    `loading_timeout` while its server starts. `slots` is how many requests it is sent at once (None: as it
+    says itself).
 
     Raises:
         SettingsError: `base_url` or `proxy` is not the address of a web server.
@@ -64,7 +71,7 @@ class AnthropicModel:
         api_key: str | None = None,
         base_url: str | None = None,
         connect_timeout: float = 5,
-        first_byte_timeout: float = 60,
+        first_byte_timeout: float | None = None,
         progress_timeout: float = 90,
         api_version: str | None = None,
         key_header: Literal["auto", "bearer", "x-api-key"] = "auto",
@@ -73,18 +80,28 @@ class AnthropicModel:
         max_tool_calls: int = 128,
         credentials: Credentials | None = None,
         adapted: Callable[[str], None] = lambda _: None,
+        slots: int | None = None,
+        loading_timeout: float = 0,
     ) -> None:
         base_url = base_url or "https://api.anthropic.com"
         self._where = _origin(base_url, "ANTHROPIC_BASE_URL", "https://api.anthropic.com (without /v1)")
         if proxy is not None:
             _origin(proxy, "GATEWAY_MODEL_PROXY", "http://proxy.example:3128")
         # Slow to import, and only a gateway with a model needs it.
+        from gateway.model.endpoint_liveness import LOCAL_FIRST_BYTE, EndpointLiveness, is_local  # noqa: PLC0415
         from gateway.model.http_client import Wire  # noqa: PLC0415
 
         self._wire, self._prepared = Wire(connect_timeout, proxy), {}
+        self._life = EndpointLiveness(
+            self._wire,
+            base_url,
+            local=proxy is None and is_local(base_url),
+            loading_timeout=loading_timeout,
+        )
         self._own, self._base_url, self._credentials = Credential(api_key or None), base_url, credentials
         self._requests: asyncio.Task[SdkRequests] | None = None
         self.facts = facts = EndpointFacts()
+        self.queue = EndpointQueue(facts, slots)
         facts.name = sha256(base_url.rstrip("/").encode()).hexdigest()[:_NAME]
         facts.adapted = adapted
         if urlsplit(base_url).hostname in _ANTHROPIC:
@@ -93,7 +110,8 @@ class AnthropicModel:
             api_version, key_header, has_key=bool(api_key or credentials), adapted=adapted, facts=facts
         )
         self._max_answer_size, self._max_tool_calls = max_answer_size, max_tool_calls
-        self._first_byte_timeout, self._progress_timeout = first_byte_timeout, progress_timeout
+        self._longest_silence = LOCAL_FIRST_BYTE if first_byte_timeout is None else first_byte_timeout
+        self._first_byte_timeout, self._progress_timeout = first_byte_timeout or 60, progress_timeout
 
     @asynccontextmanager
     async def stream(
@@ -104,13 +122,19 @@ class AnthropicModel:
         upstream = await self._open(request, credential)
         bounds = Bounds.of(request.max_tokens, size=self._max_answer_size, tool_calls=self._max_tool_calls)
         message = MessageStream(bounds, credential.key_of)
+        waits: FirstByteWait | None = None
         try:
             # A connection that is closed ends the read that waits for it.
-            watchdog = Watchdog(started + self._first_byte_timeout, self._progress_timeout, upstream.close)
+            first = started + (_NEVER if self._life.is_local else self._first_byte_timeout)
+            watchdog = Watchdog(first, self._progress_timeout, upstream.close)
+            if self._life.is_local:
+                waits = self._first_byte_wait(started, watchdog.expire, lambda: watchdog.has_begun)
             chunks = chunks_of(upstream, message, watchdog, credential, take)
             async with aclosing(chunks):
                 yield chunks
         finally:
+            if waits is not None:
+                waits.stop()
             if message.finished:
                 upstream.end_within(END_TIMEOUT)
             else:
@@ -138,6 +162,9 @@ class AnthropicModel:
             raise protocol_failure("a token count that is not JSON") from None
         count = counted.get("input_tokens") if isinstance(counted, dict) else None
         return count if type(count) is int and count >= 0 else None
+
+    async def started(self, seconds: float) -> None:
+        await self._life.started(seconds)
 
     async def prepare(self) -> None:
         """Loads the SDK ahead of the first call: 2 s of import."""
@@ -184,16 +211,21 @@ class AnthropicModel:
             raise ModelError(
                 f"The request cannot be written as JSON: {why}.", code="upstream_error", retryable=False
             ) from None
-        limit = asyncio.timeout(self._first_byte_timeout)
+        limit = asyncio.timeout(None if self._life.is_local else self._first_byte_timeout)
         key_header = way.key_header if credential.key else None
         request = self._prepared.get((path, way.version, key_header)) or await self._prepare(
             path, way.version, key_header
         )
         if credential.key:
             request = request.with_key(credential.key)
+        waits: FirstByteWait | None = None
         try:
             async with limit:
+                if self._life.is_local:
+                    loop = asyncio.get_running_loop()
+                    waits = self._first_byte_wait(loop.time(), lambda: limit.reschedule(loop.time()))
                 upstream = await self._wire.send(request, content)
+                self._life.has_answered = True
                 succeeded = 200 <= upstream.status < 300
                 if succeeded and "stream" in body:
                     return upstream, b""
@@ -203,16 +235,27 @@ class AnthropicModel:
             failure = self._refusal(path, upstream, answer, credential)
         except Exception as error:  # noqa: BLE001 - the boundary: all that the wire raises becomes ours
             failure = self._failure_of(error, credential, late=limit.expired())
+        finally:
+            if waits is not None:
+                waits.stop()
         # Outside of `except`, so that no traceback drags the request along; and this one not the body.
         try:
             raise failure
         finally:
             del failure
 
+    def _first_byte_wait(
+        self, since: float, expire: Callable[[], None], has_begun: Callable[[], bool] = lambda: False
+    ) -> "FirstByteWait":
+        from gateway.model.endpoint_liveness import FirstByteWait  # noqa: PLC0415 - already imported by now
+
+        times = self._first_byte_timeout, self._longest_silence
+        return FirstByteWait(self._life, since, times, expire, has_begun)
+
     def _load(self) -> "SdkRequests":
         from gateway.model.sdk_requests import SdkRequests  # noqa: PLC0415 - on a thread, beside the event loop
 
-        return SdkRequests(self._base_url, self._first_byte_timeout)
+        return SdkRequests(self._base_url, self._longest_silence)
 
     async def _prepare(self, path: str, version: str, key_header: str | None) -> "PreparedRequest":
         """The request to `path` in that version as the SDK builds it, the same for every body and key."""
@@ -237,6 +280,8 @@ class AnthropicModel:
         if upstream.unread_coding is not None:
             body_of_failure = f"its words are in the content-encoding {upstream.unread_coding:.40}"
         failure = failure_of_status(upstream.status, upstream.headers, body_of_failure)
+        if upstream.status == 503 and b"loading" in body.lower():
+            failure.starts_within = self._life.loading_patience
         return presentable(named(failure, credential), credential.key)
 
     def _failure_of(self, error: Exception, credential: Credential, *, late: bool) -> ModelError:
@@ -245,7 +290,10 @@ class AnthropicModel:
             return timed_out(f"The model's endpoint did not answer within {self._first_byte_timeout:g} s.")
         if isinstance(error, TimeoutError):
             return timed_out(f"The model's endpoint {self._where} could not be reached in time.")
-        return presentable(unreachable(self._where, error), credential.key)
+        failure = presentable(unreachable(self._where, error), credential.key)
+        if self._life.takes_no_connection(error):
+            failure.starts_within = self._life.start_patience
+        return failure
 
 
 class _NoSuchRoute(ModelError):

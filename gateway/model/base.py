@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple, Protocol
 
 from gateway.messages import Block, Message, ToolSpec, Usage
 from gateway.model.endpoint_facts import EndpointFacts
+from gateway.model.endpoint_queue import EndpointQueue
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +99,12 @@ class Model(Protocol):
     stream) is raised as `errors.ModelError`, on entering or while iterating, and nothing else is raised
     except `asyncio.CancelledError`. Leaving the context closes the upstream request at once, also when
     cancelled. A delta may be offered to `take` first, in its order; what that raises comes out of the
-    iteration. `facts` is what is known of the endpoint.
+    iteration. `facts` is what is known of the endpoint, `queue` the line before it: who asks takes a slot
+    there first, if it has any number of them.
     """
 
     facts: EndpointFacts
+    queue: EndpointQueue
 
     def stream(
         self, request: ModelRequest, take: Take | None = None
@@ -109,6 +112,10 @@ class Model(Protocol):
 
     async def count_tokens(self, request: ModelRequest) -> int | None:
         """Input tokens of `request` as the endpoint counts them; None where it has no way to count."""
+        ...
+
+    async def started(self, seconds: float) -> None:
+        """Waits for a server that is starting: until it can be asked, for `seconds` at most."""
         ...
 
     async def prepare(self) -> None:

@@ -8,15 +8,19 @@ into the same record (`ModelCall`).
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Literal, Protocol
+
+import structlog
 
 from gateway.cancellation_shield import finish
 from gateway.errors import GatewayError, ModelError
 from gateway.ids import SteadyClock, new_operation_id, now_ms, trace_id_of
 from gateway.messages import Message, Usage, text_block
 from gateway.model.base import Answer, Delta, KeyOwner, Model, ModelRequest, Started
+from gateway.model.endpoint_queue import BACKGROUND_PATIENCE, GaveWay, Ticket
 from gateway.model.prices import cost_of
-from gateway.model.retry_delay import next_delay
+from gateway.model.retry_delay import StartPatience
 from gateway.model.strict_json import parse_object
 from gateway.model.upstream_failures import timed_out, truncated
 from gateway.settings import Settings
@@ -37,17 +41,21 @@ _PROBLEMS: dict[str | None, Problem] = {
 _FINISHED = frozenset({"end_turn", "stop_sequence"})
 _FENCE = "```"
 
+log = structlog.get_logger(__name__)
+
 
 @dataclass(frozen=True, slots=True)
 class CallContext:
     """On whose behalf a call is made (None: the gateway's own), and what it is a part of: a session and a
     turn of it, or an `operation` that is no turn and has a trace of its own (`ids.trace_id_of`). Without
-    either the call is a trace by itself."""
+    either the call is a trace by itself. `in_background`: nobody waits for it, and it gives way to turns at
+    an endpoint of few slots."""
 
     owner: str | None
     session_id: str | None = None
     turn_id: str | None = None
     operation: str | None = None
+    in_background: bool = False
 
 
 NO_CONTEXT = CallContext(None)
@@ -222,12 +230,47 @@ class ModelCalls:
         spent: UsageSum | None = None,
     ) -> Completion:
         """Asks, and again after a failure that passes: at most `attempts` times, and for `timeout` seconds
-        in all. `spent` is kept up to date, also when this fails.
+        in all, which begin when the endpoint has a slot for it. A call in the background that was stopped for
+        a turn is made again later, and counts once. `spent` is kept up to date, also when this fails.
 
         Raises:
-            ModelError: the last failure of the endpoint; or the time was over (upstream_timeout).
+            ModelError: the last failure of the endpoint; or the time was over (upstream_timeout), or there
+                was no slot for too long (upstream_overloaded).
             LimitReached, LimitsUnavailable: no limit of whoever causes it has room for it; nothing was asked.
         """
+        queue = self._model.queue
+        ask = partial(
+            self._ask, purpose, request, timeout=timeout, attempts=attempts, context=context, spent=spent
+        )
+        while queue.slots is not None:
+            join = queue.in_background if context.in_background else queue.in_turn
+            try:
+                async with join(context.owner, self._longest_wait(purpose, timeout, context)) as ticket:
+                    return await ask(ticket=ticket)
+            except GaveWay:
+                log.info("model_call_gave_way", purpose=purpose, session_id=context.session_id)
+        return await ask()
+
+    def _longest_wait(self, purpose: Purpose, timeout: float, context: CallContext) -> float:
+        """Seconds in the line. What is asked for to do without it, if need be, must be fast."""
+        if purpose in {"memory_control", "artifact_summary"}:
+            return timeout
+        if not context.in_background:
+            return max(timeout, self._settings.turn_timeout)
+        # What makes summaries does other upkeep as well, and tries again by itself.
+        return min(BACKGROUND_PATIENCE, 2 * timeout) if purpose == "summary" else BACKGROUND_PATIENCE
+
+    async def _ask(
+        self,
+        purpose: Purpose,
+        request: ModelRequest,
+        *,
+        timeout: float,
+        attempts: int,
+        context: CallContext,
+        spent: UsageSum | None,
+        ticket: Ticket | None = None,
+    ) -> Completion:
         taken = None if self._spending is None else await self._spending.take(request, context)
         joined = context.turn_id or context.operation
         call = ModelCall(
@@ -255,24 +298,31 @@ class ModelCalls:
             raise
         finally:
             call.ended_at = clock.now()
-            if spent is not None:
-                spent.add(call)
-            self._report(call)
+            if ticket is not None and ticket.stopped and call.error is None and call.stop_reason is None:
+                _uncount(call)
+            else:
+                if spent is not None:
+                    spent.add(call)
+                self._report(call)
             if self._spending is not None:
                 await finish(self._spending.settle(taken, call))
         return completion
 
     async def _answer(self, call: ModelCall, request: ModelRequest, attempts: int) -> Answer:
+        patience = StartPatience()
         while True:
             call.attempts += 1
             try:
                 return await self._attempt(call, request)
             except ModelError as error:
-                delay = next_delay(error, call.attempts, attempts=attempts, settings=self._settings)
+                delay = patience.next_delay(error, call.attempts, attempts=attempts, settings=self._settings)
                 if delay is None:
                     raise
                 call.superseded.append(Superseded(error.code, call.usage, now_ms()))
                 call.usage = call.first_content_at = call.ttft_ms = None
+                is_starting = error.starts_within is not None
+            if is_starting:
+                await self._model.started(patience.left)
             await asyncio.sleep(delay)
 
     async def _attempt(self, call: ModelCall, request: ModelRequest) -> Answer:
@@ -293,6 +343,12 @@ class ModelCalls:
         finally:
             call.unreported += not is_reported
         raise truncated()
+
+
+def _uncount(call: ModelCall) -> None:
+    """What a call used that is made again is not charged."""
+    call.usage, call.cost, call.unreported = None, None, 0
+    call.superseded.clear()
 
 
 def _note(call: ModelCall, chunk: Started | Answer) -> None:

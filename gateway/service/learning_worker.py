@@ -310,6 +310,7 @@ class LearningWorker:
             brought=brought,
             turn_times=turn_times(deps, session_id, scope.user_id),
             may_keep=partial(self._is_private, session_id, scope.user_id),
+            in_background=True,
         )
 
     async def _is_private(self, session_id: str, owner: str) -> bool:

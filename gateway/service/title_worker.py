@@ -131,7 +131,7 @@ class TitleWorker:
         request = request_of(
             model, INSTRUCTIONS, wrap("conversation", "How it began.", dialogue), max_tokens=_ANSWER_TOKENS
         )
-        context = CallContext(turn.owner, turn.session_id, turn.id)
+        context = CallContext(turn.owner, turn.session_id, turn.id, in_background=True)
         answer = await self._calls.ask("title", request, timeout=CALL_TIMEOUT, context=context, spent=spent)
         title = _title(answer.text())
         if not await self._deps.sessions.entitle(turn.session_id, title, instead_of=former):

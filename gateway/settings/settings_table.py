@@ -277,7 +277,27 @@ class Settings(BaseSettings):
         "with any HTTPS_PROXY.",
     )
     connect_timeout: float = Field(5, gt=0, description="Longest wait for a connection to the endpoint.")
-    first_byte_timeout: float = Field(60, gt=0, description="Longest wait for an answer to begin.")
+    first_byte_timeout: float = Field(
+        60,
+        gt=0,
+        description="Longest wait for an answer to begin. An endpoint on this machine or in a private "
+        "network is waited for longer: while its `/health` answers with 200, and up to 600 s where it has "
+        "none and this is not set.",
+    )
+    model_slots: int | None = Field(
+        None,
+        ge=1,
+        description="Requests that the endpoint is sent at the same time by this process; the others wait in "
+        "line, turns before background calls. Absent: as many as the endpoint says that it answers at once, "
+        "and any number where it says nothing.",
+    )
+    model_loading_timeout: float = Field(
+        120,
+        ge=0,
+        description="Longest wait for an endpoint that says that it loads its model (HTTP 503), or that is "
+        "on this machine or in a private network and takes no connection (10 s where nothing has answered "
+        "there yet); 0: none.",
+    )
     progress_timeout: float = Field(
         90,
         gt=0,

@@ -66,6 +66,8 @@ class TurnContext:
     for beside the prompt, where it has told (context_limits.py).
     `thinking_form`: what the model is sent of former thinking, None as long as nothing was refused;
     `forms_tried`: those that were; `thinks`: whether it is asked to think (thinking_refusals.py).
+    `told_to_wait`: the codes of the warnings that the model is waited for, each of which comes once
+    (model_slot.py).
     """
 
     history: History
@@ -105,6 +107,7 @@ class TurnContext:
         self.thinking_form: Form | None = None
         self.forms_tried = set[Form | None]()
         self.thinks = True
+        self.told_to_wait = frozenset[str]()
         self._stored: list[StoredMessage] = []
 
     def set_history(self, history: History) -> None:

@@ -16,12 +16,13 @@ from gateway.ids import is_client_call, is_id, new_client_call_id, new_tool_call
 from gateway.messages import Block, Message, shortened
 from gateway.model.base import Answer, Delta, ModelRequest, Started
 from gateway.model.prices import cost_of
-from gateway.model.retry_delay import next_delay
+from gateway.model.retry_delay import StartPatience
 from gateway.prompt.cache_points import mark_messages
 from gateway.prompt.system_prompt import CLIENT
 from gateway.turn.budget import reserve_budget
 from gateway.turn.client_calls import client_call_ids, expect_results
 from gateway.turn.context import TurnContext
+from gateway.turn.model_slot import give_back, take_slot, wait_for_start
 from gateway.turn.progress import TurnProgress
 from gateway.turn.tool_calls import record_intents, refuse_bad_inputs
 
@@ -93,9 +94,12 @@ async def ask(turn: TurnContext, request: ModelRequest) -> Answer:
     digests = turn.prompt.digests() if prefix_hash != progress.prefix_hash else None
     if digests is not None and client_section is not None:
         digests[CLIENT] = client_section.digest[:12]
+    queue, patience, ticket = turn.deps.model.queue, StartPatience(), None
     while True:
         attempt += 1
         await turn.ensure_lease()
+        if queue.slots is not None:
+            ticket = await take_slot(turn, ticket)
         start = IterationStart(
             attempt=attempt,
             model=request.model,
@@ -105,12 +109,13 @@ async def ask(turn: TurnContext, request: ModelRequest) -> Answer:
             prompt_profile="small" if digests and turn.prompt.profile == "small" else None,
             tools_left_out=_left_out(turn) if digests else None,
         )
-        turn.emit(start, can_wait=True)
-        digests = None
         try:
+            turn.emit(start, can_wait=True)
+            digests = None
             return await _attempt(turn, request)
         except ModelError as error:
-            delay = next_delay(error, attempt, attempts=settings.model_attempts, settings=settings)
+            give_back(turn, ticket)
+            delay = patience.next_delay(error, attempt, attempts=settings.model_attempts, settings=settings)
             if delay is None or (progress.attempt_began and await reserve_budget(turn, request) is not None):
                 raise
             turn.emit(
@@ -121,7 +126,11 @@ async def ask(turn: TurnContext, request: ModelRequest) -> Answer:
                     usage=progress.attempt_usage,
                 )
             )
+            if error.starts_within is not None:
+                await wait_for_start(turn, patience)
             await asyncio.sleep(delay)
+        finally:
+            give_back(turn, ticket)
 
 
 async def _attempt(turn: TurnContext, request: ModelRequest) -> Answer:

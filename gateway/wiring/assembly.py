@@ -58,7 +58,9 @@ def open_model(
         api_key=DEMO_KEY if demo_url or key is None else key.get_secret_value(),
         base_url=demo_url or settings.anthropic_base_url,
         connect_timeout=settings.connect_timeout,
-        first_byte_timeout=settings.first_byte_timeout,
+        first_byte_timeout=settings.first_byte_timeout
+        if demo_url or "first_byte_timeout" in settings.model_fields_set
+        else None,
         progress_timeout=settings.progress_timeout,
         api_version=settings.model_api_version,
         key_header=settings.model_auth,
@@ -67,6 +69,8 @@ def open_model(
         max_tool_calls=settings.max_tool_calls,
         credentials=credentials,
         adapted=adapted,
+        slots=settings.model_slots,
+        loading_timeout=settings.model_loading_timeout,
     )
 
 

@@ -10,6 +10,7 @@ import orjson
 from gateway.messages import Block, Message, Usage, text_block, tool_result_block
 from gateway.model.base import Answer, Chunk, ModelRequest, Started, Take
 from gateway.model.endpoint_facts import EndpointFacts
+from gateway.model.endpoint_queue import EndpointQueue
 from gateway.storage.messages import StoredMessage
 
 USAGE = Usage(input_tokens=100, output_tokens=10)
@@ -49,6 +50,7 @@ class ScriptedModel:
         self.requests: list[ModelRequest] = []
         self.counted = 0
         self.facts = EndpointFacts()
+        self.queue = EndpointQueue(self.facts)
         self._counts = list(counts)
 
     @asynccontextmanager
@@ -66,6 +68,9 @@ class ScriptedModel:
             if isinstance(given, Broken)
             else _chunks(answer(given) if isinstance(given, str) else given)
         )
+
+    async def started(self, seconds: float) -> None:
+        pass
 
     async def prepare(self) -> None:
         pass

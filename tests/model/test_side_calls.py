@@ -21,6 +21,7 @@ from gateway.model.side_calls import (
 )
 from gateway.settings import load_settings
 from tests.history.scripted import USAGE, Broken, Scripted, ScriptedModel, answer
+from tests.loopback import TIMEOUT
 
 pytestmark = pytest.mark.anyio
 
@@ -36,6 +37,7 @@ class Asking:
     def __init__(self, model: ScriptedModel) -> None:
         self.reported: list[ModelCall] = []
         self.spent = UsageSum()
+        self.model = model
         self._calls = ModelCalls(model, load_settings(), self.reported.append)
 
     async def ask(self, *, name: str = PRICED, timeout: float = 60, **options: Any) -> Completion:
@@ -119,6 +121,50 @@ async def test_attempts_are_one_call() -> None:
     with pytest.raises(ModelError):
         await final.ask(attempts=3)
     assert (final.call.attempts, final.call.error) == (1, "upstream_auth")
+
+
+class FirstHangs(HangingModel):
+    """Hangs at the first call, and answers the others."""
+
+    @asynccontextmanager
+    async def stream(
+        self, request: ModelRequest, take: Take | None = None
+    ) -> AsyncGenerator[AsyncIterator[Chunk]]:
+        kind = ScriptedModel if self.began.is_set() else HangingModel
+        async with kind.stream(self, request, take) as chunks:
+            yield chunks
+
+
+async def test_a_call_that_gave_way_to_a_turn_is_made_again_and_counts_once() -> None:
+    """What the stopped one had used is neither reported nor spent, and it is no attempt of the other."""
+    model = FirstHangs("Yes.")
+    model.facts.slots, model.queue.quiet = 1, 0
+    asked = Asking(model)
+    background = asyncio.create_task(asked.ask(context=CallContext("ada", in_background=True)))
+    await model.began.wait()
+    turn = model.queue.join("ada")
+    assert await turn.turn_comes(TIMEOUT)
+    assert (asked.reported, asked.spent.usage) == ([], None)
+    model.queue.leave(turn)
+
+    assert (await background).text() == "Yes."
+    assert (asked.call.attempts, asked.call.superseded, asked.call.unreported) == (1, [], 0)
+    assert asked.spent.usage == USAGE
+    assert model.queue.taken == 0
+
+
+async def test_the_time_of_a_call_begins_when_it_has_a_slot() -> None:
+    """It waits for a turn of any length first."""
+    asked = asking("Yes.")
+    queue = asked.model.queue
+    asked.model.facts.slots = 1
+    turn = queue.join("ada")
+    call = asyncio.create_task(asked.ask(timeout=0.2))
+    await asyncio.sleep(0.4)
+    assert not call.done()
+    queue.leave(turn)
+
+    assert (await call).text() == "Yes."
 
 
 async def test_an_attempt_that_never_began_costs_nothing() -> None:

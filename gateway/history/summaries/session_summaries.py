@@ -201,7 +201,7 @@ class SessionSummariser:
             model=model,
             most_tokens=self._settings.summary_tokens,
             purpose="summary",
-            context=CallContext(session.owner, session.id),
+            context=CallContext(session.owner, session.id, in_background=trigger != "manual"),
             spent=spent,
         )
         return _row(session, written, last, trigger, spent)

@@ -7,6 +7,7 @@ from typing import Annotated, Any, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from gateway.errors import LearningFailed, ModelError
+from gateway.lexical import estimate_tokens
 from gateway.memory.extraction.report import LearningReport
 from gateway.memory.extraction.user_messages import Excerpt
 from gateway.memory.validation import MAX_TAG
@@ -15,8 +16,11 @@ from gateway.model.strict_json import objects_in
 from gateway.storage.memories import MemoryRow, MemoryType
 from gateway.tools.wrapping import wrap
 
-MAX_ANSWER_TOKENS = 4_000
-"""Output tokens of one call: twenty memories in Chinese, with their quotes."""
+MAX_ANSWER_TOKENS = 1_000
+"""Output tokens of one call; of an answer that is cut the whole candidates are used. A model that does not
+end its answer would keep a slow endpoint busy for minutes."""
+MIN_ANSWER_TOKENS = 300
+"""Of the call for the shortest excerpt: two memories with their quotes."""
 CALL_TIMEOUT = 120.0
 """Seconds of one call."""
 MAX_CANDIDATES = 20
@@ -98,7 +102,7 @@ async def find_candidates(
     lines = "\n".join(f"{row.id}: {row.summary}" for row in known)
     beside = [wrap("long_term_memory", KNOWN, lines)] if known else []
     text = "\n\n".join((*beside, wrap("conversation", NOTE, excerpt.text), ASKED))
-    request = request_of(report.model, instructions, text, max_tokens=MAX_ANSWER_TOKENS)
+    request = request_of(report.model, instructions, text, max_tokens=_answer_tokens(excerpt))
     spent = UsageSum(report.usage)
     try:
         answer = await calls.ask("memory", request, timeout=CALL_TIMEOUT, context=context, spent=spent)
@@ -109,6 +113,11 @@ async def find_candidates(
     finally:
         report.usage = spent.usage
     return await asyncio.to_thread(parse_candidates, answer)
+
+
+def _answer_tokens(excerpt: Excerpt) -> int:
+    """What is worth remembering is told in no more words than it was said in, and quoted beside that."""
+    return min(MIN_ANSWER_TOKENS + 2 * estimate_tokens(excerpt.text), MAX_ANSWER_TOKENS)
 
 
 def parse_candidates(answer: Completion) -> tuple[Sequence[Candidate], int]:

@@ -104,6 +104,7 @@ class Extractor:
         brought: Set[str] = frozenset(),
         turn_times: TurnTimes | None = None,
         may_keep: Callable[[], Awaitable[bool]] | None = None,
+        in_background: bool = False,
     ) -> Sequence[Changed]:
         """Stores the durable facts that the user states in `messages` (in the order of their positions).
 
@@ -113,7 +114,7 @@ class Extractor:
         contradicted by a later statement is replaced; one that was forgotten or replaced after the statement
         stays so. A repetition changes nothing. `turn_times` gives the beginning of a turn (None: all
         statements are of now); `model` is asked unless the settings name another. `may_keep` is asked after
-        it, right before each memory is written: False ends it.
+        it, right before each memory is written: False ends it. `in_background`: nobody waits for it.
 
         Raises:
             LearningFailed: the model gave no usable answer. What was learned from earlier excerpts stays.
@@ -127,7 +128,9 @@ class Extractor:
         reconciler = Reconciler(self._memories, scope, report, turn_times)
         try:
             for excerpt in found[-MAX_CALLS:]:
-                accepted = await self._accepted(scope, excerpt, retracted, report)
+                accepted = await self._accepted(
+                    scope, excerpt, retracted, report, in_background=in_background
+                )
                 reconciler.begin_excerpt()
                 for candidate in accepted:
                     if may_keep is not None and not await may_keep():
@@ -167,12 +170,20 @@ class Extractor:
             await self.publish_changes(source.session_id, source.owner, changed)
 
     async def _accepted(
-        self, scope: Scope, excerpt: Excerpt, retracted: Sequence[Retraction], report: LearningReport
+        self,
+        scope: Scope,
+        excerpt: Excerpt,
+        retracted: Sequence[Retraction],
+        report: LearningReport,
+        *,
+        in_background: bool,
     ) -> Sequence[GroundedCandidate]:
         report.calls += 1
         known = await self._known(scope, excerpt)
         operation = learning_id(report.session_id, report.started_at)
-        context = CallContext(scope.user_id, report.session_id, operation=operation)
+        context = CallContext(
+            scope.user_id, report.session_id, operation=operation, in_background=in_background
+        )
         candidates, malformed = await find_candidates(
             self._calls, self._instructions(), excerpt, report, known=known, context=context
         )

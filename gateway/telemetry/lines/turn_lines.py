@@ -1,5 +1,6 @@
 """One log line where something happened that a person may look for."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import structlog
@@ -180,7 +181,8 @@ class Lines(TelemetryReader):
             trace_id=call.trace_id, model=call.model, purpose=call.purpose
         )
         for number, attempt in enumerate(call.superseded, 1):
-            line.warning("model call repeated", attempt=number, reason=attempt.reason)
+            at = datetime.fromtimestamp(attempt.at / 1000, UTC).isoformat(timespec="milliseconds")
+            line.warning("model call repeated", attempt=number, reason=attempt.reason, at=at)
         line = line.bind(
             attempts=call.attempts,
             stop_reason=call.stop_reason,

@@ -286,6 +286,19 @@ STOPS = _counter(
     "Model calls that ended in order, by stop reason.",
     (s.REQUEST_MODEL, s.REASON),
 )
+SLOT_WAITING = _gauge(
+    "gateway.upstream.waiting",
+    "{call}",
+    "Model calls that wait for a slot of an endpoint that answers few at once: of turns, or in background.",
+    (s.WAITING,),
+)
+SLOT_WAIT = _histogram(
+    "gateway.upstream.wait",
+    "s",
+    "How long model calls waited for a slot of such an endpoint, those included that were given up.",
+    buckets.AGENT_SECONDS,
+    (s.WAITING,),
+)
 COST = _counter(
     "gateway.cost", "USD", "What model calls cost, where it is known.", (s.REQUEST_MODEL, s.PURPOSE)
 )

@@ -18,6 +18,7 @@ from gateway.telemetry.metrics.instrument_table import Instrument
 from gateway.telemetry.metrics.limit_metrics import LimitMetrics
 from gateway.telemetry.metrics.memory_metrics import MemoryMetrics
 from gateway.telemetry.metrics.process_metrics import LogMetrics, LoopMetrics, measured_pools
+from gateway.telemetry.metrics.queue_metrics import QueueMetrics
 from gateway.telemetry.metrics.request_metrics import Requests
 from gateway.telemetry.metrics.schedule_metrics import ScheduleMetrics
 from gateway.telemetry.metrics.stored_metrics import (
@@ -83,6 +84,7 @@ class MetricsRegistry:
         self.database = StoredDatabase(self.exposition)
         self.schedules = ScheduleMetrics(self.exposition)
         self.limits = LimitMetrics(self.exposition)
+        self.queue = QueueMetrics(self.exposition)
         self.streams = Streams(self.exposition, is_kept)
         self.requests = Requests(self.exposition)
         self.log = LogMetrics(self.exposition)

@@ -56,7 +56,7 @@ export function AnswerView({ session, turn }: Props) {
         ...draw([...goingOn, ...parts.slice(newest)]),
       ]}
       {detail !== "quiet" && attempts.filter((each) => each.state === "superseded").map((each) => <Withdrawn key={each.seq} attempt={each} />)}
-      {state === "running" && !turn.isOperation && !isWriting && <p className="waiting">{running === "" ? words.waiting : speech.fill(words.running, { names: running })}</p>}
+      {state === "running" && !turn.isOperation && !isWriting && <p className="waiting">{running === "" ? waitOf(turn, speech) : speech.fill(words.running, { names: running })}</p>}
       {turn.error && <Failure session={session} turn={turn} />}
       {outcome && <OutcomeLine turn={turn} outcome={outcome} />}
       {isOver && (
@@ -68,6 +68,16 @@ export function AnswerView({ session, turn }: Props) {
       )}
     </div>
   );
+}
+
+// Warnings that are over with the model call that follows; the line below the answer tells them until then.
+const WAITS = new Set(["model_busy", "model_starting"]);
+
+function waitOf({ parts, attempts }: Turn, { words, fill }: ReturnType<typeof useSpeech>): string {
+  const last = parts.findLast((part) => part.kind === "warning" && WAITS.has(part.data.code));
+  if (last?.kind !== "warning" || last.seq < (attempts.at(-1)?.seq ?? 0)) return words.waiting;
+  const { code, before = 1 } = last.data;
+  return code === "model_busy" ? fill(words.waitingInLine, { before }) : words.modelStarting;
 }
 
 // What runs, grows or waits for somebody.
@@ -136,7 +146,7 @@ const PartView = memo(function PartView({ session, turn, part, isOver }: PartPro
     case "artifact": return <ArtifactCard artifact={part.data} />;
     case "skill": return <SkillLine skill={part.data} />;
     case "schedule": return <ScheduleLine data={part.data} />;
-    case "warning": return <WarningNote warning={part.data} />;
+    case "warning": return WAITS.has(part.data.code) ? null : <WarningNote warning={part.data} />;
     case "compression": return <RunningCompression session={session} part={part} />;
     case "unknown": return <UnknownView event={part.event} />;
   }

@@ -43,6 +43,18 @@ it("says which tool runs, and thinks while none does", () => {
   expect(draw(START, BEGIN, CALL, RESULT).querySelector(".waiting")?.textContent).toBe("Thinking…");
 });
 
+it("tells that the model is waited for, until it is asked", () => {
+  const busy: Given = ["warning", { code: "model_busy", message: "Waiting for the model: 2 requests …", before: 2 }, { iteration: 1 }];
+  const starting: Given = ["warning", { code: "model_starting", message: "The model's server is starting …" }, { iteration: 1 }];
+  const lost: Given = ["iteration_superseded", { attempt: 1, reason: "upstream_error" }, { iteration: 1 }];
+  const root = draw(START, busy);
+  expect(root.querySelector(".waiting")?.textContent).toBe("Waiting for the model (2 before you)…");
+  expect(root.querySelector(".warning")).toBeNull();
+  expect(draw(START, busy, BEGIN).querySelector(".waiting")?.textContent).toBe("Thinking…");
+  expect(draw(START, BEGIN, lost, starting).querySelector(".waiting")?.textContent).toBe("Waiting for the model’s server to start…");
+  expect(draw(START, busy, BEGIN, text("391"), done()).querySelector(".warning, .waiting")).toBeNull();
+});
+
 it("tells the wait for a person apart from the work", () => {
   const asked: Given = ["approval_request", { name: "water", arguments: {}, expires_at: 2 }, { tool_call_id: "c" }];
   const answered: Given = ["approval_response", { decision: "approved", by: "local" }, { tool_call_id: "c" }];

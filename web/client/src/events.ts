@@ -748,6 +748,8 @@ export interface TurnWarning {
   readonly first?: number;
   /** With `events_lost`: the last of them. */
   readonly last?: number;
+  /** With `model_busy`: how many requests the model's endpoint answers before this one. The wait is over with the `iteration_start` that follows. */
+  readonly before?: number;
 }
 
 /** Tokens of one or several model calls, as the endpoint counts them: `input_tokens` excludes what was read from or written to the prompt cache (Anthropic Messages API, "usage"). */
