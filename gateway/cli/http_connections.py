@@ -4,6 +4,10 @@ uvicorn waits for ever for the head of a request, and after a close for a client
 Here a connection that waits for a head is closed after `header_timeout`, and one that is closed, by whomever,
 is aborted when the client has taken nothing of the rest for `send_timeout`, or not all of it in a time that
 is enough at `MIN_RATE`.
+
+A client may close its direction behind its request and still read the answer (RFC 9112, 9.6). Whether it
+does, or has gone, only a packet to it tells: the answer goes on, something is sent at once, and the
+connection is looked at until the answer has ended.
 """
 
 import asyncio
@@ -23,7 +27,7 @@ from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from gateway.errors import QueueFull
 from gateway.http.error_responses import problem_response
-from gateway.http.middleware import PROBES
+from gateway.http.middleware import PROBES, same_path
 from gateway.ids import new_request_id
 from gateway.request_heads import RequestHeads
 from gateway.settings import Settings
@@ -37,6 +41,10 @@ MIN_RATE = 4096
 PROBE_PLACES = 32
 """Connections beside all others: where these are in use, who watches over the gateway is answered all the
 same, and nobody takes a gateway that is full for a dead one."""
+
+LOOK_AFTER = (0.02, 1.0)
+"""Seconds until a connection that its client has half closed is looked at: first, and at most; twice as long
+each time. The reset of one that is gone takes a round trip."""
 
 RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 """struct linger, on and 0 s: the kernel too drops what was not taken (socket(7))."""
@@ -89,6 +97,7 @@ class HttpConnection(RequestHeads):
         "_head_size",
         "_is_spare",
         "_left",
+        "_look",
         "_shared",
         "_timer",
     )
@@ -105,6 +114,7 @@ class HttpConnection(RequestHeads):
         self._fields_size = 0
         self._left = 0
         self._end = math.inf
+        self._look: asyncio.TimerHandle | None = None
         self._earlier: list[RequestResponseCycle] = []
 
     def connection_made(self, transport: asyncio.Transport) -> None:
@@ -123,10 +133,48 @@ class HttpConnection(RequestHeads):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._end_wait()
+        if self._look is not None:
+            self._look.cancel()
         super().connection_lost(exc)
         for cycle in self._earlier:  # uvicorn tells the last one only: the others would never end
             cycle.disconnected = True
             cycle.message_event.set()
+
+    def eof_received(self) -> bool:  # pyright: ignore[reportIncompatibleMethodOverride] - asyncio.Protocol has it so
+        """Whether the connection stays open: it does for an answer whose whole request has come."""
+        answering = self._answering()
+        if answering is None or self.cycle.more_body or self.transport.is_closing():
+            return False
+        self.cycle.keep_alive = False
+        if self._look is None:
+            self._show_life(answering)
+            self._look_later(LOOK_AFTER[0])
+        return True
+
+    def _answering(self) -> RequestResponseCycle | None:
+        """The request that is being answered."""
+        cycles = (*self._earlier, self.cycle)
+        return next((each for each in cycles if each and not each.response_complete), None)
+
+    def _show_life(self, cycle: RequestResponseCycle) -> None:
+        """Sends what every client passes over: a heartbeat in a stream, before an answer an interim one."""
+        if "heartbeat" in cycle.scope:
+            cast("Any", cycle.scope)["heartbeat"]()
+        elif not cycle.response_started and cycle.scope["http_version"] != "1.0":  # RFC 9110, 15.2
+            self.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+    def _look_later(self, after: float) -> None:
+        self._look = self.loop.call_later(after, self._look_at_half_closed, after)
+
+    def _look_at_half_closed(self, waited: float) -> None:
+        """A client that is gone has answered what was sent to it with a reset, which nobody else reads."""
+        if self._answering() is None:
+            return
+        end = self.transport.get_extra_info("socket")
+        if end.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
+            self.abort()
+        else:
+            self._look_later(min(2 * waited, LOOK_AFTER[1]))
 
     def data_received(self, data: bytes) -> None:
         was_head = self.is_head
@@ -147,6 +195,9 @@ class HttpConnection(RequestHeads):
             raise ValueError("too many header fields")  # httptools makes a 400 of it
 
     def on_headers_complete(self) -> None:
+        if self.parser.should_upgrade():
+            super().on_headers_complete()
+            return
         before = self.cycle
         if self._is_spare and len(self.connections) <= self._shared.most:
             self._is_spare = False  # there is room again
@@ -158,13 +209,18 @@ class HttpConnection(RequestHeads):
         self._end_wait()
 
     async def _answer(self, scope: Any, receive: Any, send: Any) -> None:
+        cycle: RequestResponseCycle = send.__self__
+        if scope["http_version"] == "1.0":
+            send = _without_chunks(cycle)
         scope["send_body"] = send
         try:
-            if self._is_spare and scope["path"] not in PROBES:
+            if self._is_spare and same_path(scope) not in PROBES:
                 await self._refusal()(scope, receive, send)
             else:
                 await self._app(scope, receive, send)
         finally:
+            if send != cycle.send and cycle.response_started and not cycle.response_complete:
+                self.abort()  # as its end is the connection's, the client would take a part for the whole
             self.loop.call_soon(self._answered)
 
     def _answered(self) -> None:
@@ -247,3 +303,21 @@ class HttpConnection(RequestHeads):
             self.abort()
             return
         self._wait()
+
+
+def _without_chunks(cycle: RequestResponseCycle) -> Any:
+    """Its `send`, for a client of HTTP/1.0, which knows no chunks (RFC 9112, 6.1): an answer of unknown
+    length ends with the connection."""
+    is_unbounded = False
+
+    async def send(message: Any) -> None:
+        nonlocal is_unbounded
+        if message["type"] == "http.response.start":
+            is_unbounded = all(name.lower() != b"content-length" for name, _ in message["headers"])
+            if is_unbounded:
+                cycle.chunked_encoding = False
+        elif is_unbounded:
+            cycle.expected_content_length = len(message.get("body", b""))
+        await cycle.send(message)
+
+    return send
