@@ -117,8 +117,8 @@ class ClientConversation(NamedTuple):
 
 def lasting(instructions: Iterable[str]) -> list[str]:
     """The texts of a client's instructions without the line that Claude Code, and what is built on its SDK,
-    puts before them (`x-anthropic-billing-header: cc_version=…; cch=…`): it is another one in each request, and
-    each would begin a new prompt generation."""
+    puts before them (`x-anthropic-billing-header: cc_version=…; cch=…`): it is another one in each request,
+    and each would begin a new prompt generation."""
     return [_CHANGING.sub("", text, count=1) for text in instructions]
 
 
