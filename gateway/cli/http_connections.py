@@ -6,7 +6,7 @@ is aborted when the client has taken nothing of the rest for `send_timeout`, or 
 is enough at `MIN_RATE`.
 
 A client may close its direction behind its request and still read the answer (RFC 9112, 9.6). Whether it
-does, or has gone, only a packet to it tells: the answer goes on, something is sent at once, and the
+does, or has gone, only a packet to it tells: the answer goes on, something is sent soon, and the
 connection is looked at until the answer has ended.
 """
 
@@ -147,7 +147,8 @@ class HttpConnection(RequestHeads):
             return False
         self.cycle.keep_alive = False
         if self._look is None:
-            self._show_life(answering)
+            if "heartbeat" in answering.scope:  # of a stream
+                cast("Any", answering.scope)["heartbeat"]()
             self._look_later(LOOK_AFTER[0])
         return True
 
@@ -156,25 +157,22 @@ class HttpConnection(RequestHeads):
         cycles = (*self._earlier, self.cycle)
         return next((each for each in cycles if each and not each.response_complete), None)
 
-    def _show_life(self, cycle: RequestResponseCycle) -> None:
-        """Sends what every client passes over: a heartbeat in a stream, before an answer an interim one."""
-        if "heartbeat" in cycle.scope:
-            cast("Any", cycle.scope)["heartbeat"]()
-        elif not cycle.response_started and cycle.scope["http_version"] != "1.0":  # RFC 9110, 15.2
-            self.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-
     def _look_later(self, after: float) -> None:
         self._look = self.loop.call_later(after, self._look_at_half_closed, after)
 
     def _look_at_half_closed(self, waited: float) -> None:
-        """A client that is gone has answered what was sent to it with a reset, which nobody else reads."""
-        if self._answering() is None:
+        """A client that is gone has answered what was sent to it with a reset, which nobody else reads. Where
+        nothing is sent for long it gets an interim answer, which clients pass over (RFC 9110, 15.2)."""
+        if (answering := self._answering()) is None:
             return
         end = self.transport.get_extra_info("socket")
         if end.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
             self.abort()
-        else:
-            self._look_later(min(2 * waited, LOOK_AFTER[1]))
+            return
+        is_long = waited < LOOK_AFTER[1] <= 2 * waited and not answering.response_started
+        if is_long and answering.scope["http_version"] != "1.0":
+            self.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        self._look_later(min(2 * waited, LOOK_AFTER[1]))
 
     def data_received(self, data: bytes) -> None:
         was_head = self.is_head

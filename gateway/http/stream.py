@@ -160,6 +160,7 @@ class EventStream(EventSourceResponse):
             await self._write(b"", more=False)
         finally:
             self.active = False
+            del scope["heartbeat"]
             slot.discard(self)
             listening.cancel()
 

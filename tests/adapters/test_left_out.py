@@ -1,5 +1,6 @@
 """What clients send along that is not for the model, or not for this gateway, and is left out."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -31,7 +32,7 @@ def anthropic_system(n: int) -> list[dict[str, Any]]:
     return [{"type": "text", "text": BILLING.format(n=n)}, {"type": "text", "text": PROMPT, **marked}]
 
 
-SYSTEMS: dict[str, Any] = {
+SYSTEMS: dict[str, Callable[[int], Any]] = {
     "blocks": anthropic_system,
     "one text": lambda n: f"{BILLING.format(n=n)}\n\n{PROMPT}",
     "on its own": lambda n: [{"type": "text", "text": BILLING.format(n=n)}],

@@ -33,7 +33,7 @@ async def post(client: Client, path: str, status: int = 200, **body: Any) -> dic
 async def test_a_summary_has_the_ends_of_its_trajectory(client: Client) -> None:
     """`trajectoryStart` and `trajectoryEnd`, the indices of the first and the last message, come back beside
     the summary; of a conversation, and of a session."""
-    ends = {"trajectoryStart": 4, "trajectoryEnd": 5}
+    ends: dict[str, Any] = {"trajectoryStart": 4, "trajectoryEnd": 5}
     made = await post(
         client, "/api/session/summary", 201, sessionId="theirs-1", userId="local", projectId="kingfisher",
         roleId="web", messages=SAID, trajectory=[{"step": "asked"}], **ends,
@@ -80,7 +80,7 @@ async def test_memories_keep_the_session_of_another_system_as_a_label(
 ) -> None:
     """`POST /api/memory/write` with a `sessionId` that is none of this gateway: what is new is tagged with
     it, and can be found by it. Reading the same again adds nothing."""
-    body = {
+    body: dict[str, Any] = {
         "conversation": SAID,
         "sessionId": session_id,
         "userId": "local",
@@ -164,7 +164,7 @@ async def test_the_retrieval_of_memories(
     await client.post(
         "/api/memory", {"content": "Kingfisher runs on PostgreSQL.", "type": "project_decision"}
     )
-    asked = {
+    asked: dict[str, Any] = {
         "query": "Which database has Kingfisher?",
         "userId": "local",
         "roleId": "web",
