@@ -4,10 +4,6 @@ uvicorn waits for ever for the head of a request, and after a close for a client
 Here a connection that waits for a head is closed after `header_timeout`, and one that is closed, by whomever,
 is aborted when the client has taken nothing of the rest for `send_timeout`, or not all of it in a time that
 is enough at `MIN_RATE`.
-
-A client may close its direction behind its request and still read the answer (RFC 9112, 9.6). Whether it
-does, or has gone, only a packet to it tells: the answer goes on, something is sent soon, and the
-connection is looked at until the answer has ended.
 """
 
 import asyncio
@@ -25,6 +21,7 @@ import structlog
 from starlette.responses import Response
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
+from gateway.cli.half_closed import HalfClosed
 from gateway.errors import QueueFull
 from gateway.http.error_responses import problem_response
 from gateway.http.middleware import PROBES, same_path
@@ -41,10 +38,6 @@ MIN_RATE = 4096
 PROBE_PLACES = 32
 """Connections beside all others: where these are in use, who watches over the gateway is answered all the
 same, and nobody takes a gateway that is full for a dead one."""
-
-LOOK_AFTER = (0.02, 1.0)
-"""Seconds until a connection that its client has half closed is looked at: first, and at most; twice as long
-each time. The reset of one that is gone takes a round trip."""
 
 RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 """struct linger, on and 0 s: the kernel too drops what was not taken (socket(7))."""
@@ -94,10 +87,10 @@ class HttpConnection(RequestHeads):
         "_earlier",
         "_end",
         "_fields_size",
+        "_half_closed",
         "_head_size",
         "_is_spare",
         "_left",
-        "_look",
         "_shared",
         "_timer",
     )
@@ -114,7 +107,7 @@ class HttpConnection(RequestHeads):
         self._fields_size = 0
         self._left = 0
         self._end = math.inf
-        self._look: asyncio.TimerHandle | None = None
+        self._half_closed: HalfClosed | None = None
         self._earlier: list[RequestResponseCycle] = []
 
     def connection_made(self, transport: asyncio.Transport) -> None:
@@ -133,8 +126,8 @@ class HttpConnection(RequestHeads):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._end_wait()
-        if self._look is not None:
-            self._look.cancel()
+        if self._half_closed is not None:
+            self._half_closed.end()
         super().connection_lost(exc)
         for cycle in self._earlier:  # uvicorn tells the last one only: the others would never end
             cycle.disconnected = True
@@ -142,37 +135,18 @@ class HttpConnection(RequestHeads):
 
     def eof_received(self) -> bool:  # pyright: ignore[reportIncompatibleMethodOverride] - asyncio.Protocol has it so
         """Whether the connection stays open: it does for an answer whose whole request has come."""
-        answering = self._answering()
-        if answering is None or self.cycle.more_body or self.transport.is_closing():
+        if self._answering() is None or self.cycle.more_body or self.transport.is_closing():
             return False
         self.cycle.keep_alive = False
-        if self._look is None:
-            if "heartbeat" in answering.scope:  # of a stream
-                cast("Any", answering.scope)["heartbeat"]()
-            self._look_later(LOOK_AFTER[0])
+        self._half_closed = self._half_closed or HalfClosed(
+            self.loop, self.transport, self._answering, self.abort
+        )
         return True
 
     def _answering(self) -> RequestResponseCycle | None:
         """The request that is being answered."""
         cycles = (*self._earlier, self.cycle)
         return next((each for each in cycles if each and not each.response_complete), None)
-
-    def _look_later(self, after: float) -> None:
-        self._look = self.loop.call_later(after, self._look_at_half_closed, after)
-
-    def _look_at_half_closed(self, waited: float) -> None:
-        """A client that is gone has answered what was sent to it with a reset, which nobody else reads. Where
-        nothing is sent for long it gets an interim answer, which clients pass over (RFC 9110, 15.2)."""
-        if (answering := self._answering()) is None:
-            return
-        end = self.transport.get_extra_info("socket")
-        if end.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
-            self.abort()
-            return
-        is_long = waited < LOOK_AFTER[1] <= 2 * waited and not answering.response_started
-        if is_long and answering.scope["http_version"] != "1.0":
-            self.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-        self._look_later(min(2 * waited, LOOK_AFTER[1]))
 
     def data_received(self, data: bytes) -> None:
         was_head = self.is_head

@@ -142,7 +142,7 @@ class EventStream(EventSourceResponse):
 
     async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-        scope["heartbeat"] = self._show_life  # for our own server: see http_connections
+        scope["heartbeat"] = self._show_life  # for our own server: see cli/half_closed
         listening = asyncio.create_task(self._listen(receive))
         slot = self._wheel.add(self)
         try:
