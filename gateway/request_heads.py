@@ -33,25 +33,23 @@ class RequestHeads(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         self._unset_keepalive_if_required()
-        rest = memoryview(data)
-        while True:
-            try:
-                self.parser.feed_data(rest)
-            except httptools.HttpParserUpgrade as offered:
-                if self._offer is None:
-                    self.send_400_response("This is no proxy: CONNECT is not answered.")
-                    return
-                rest = rest[offered.args[0] :]
-                self._begin_anew(self._offer)
-            except httptools.HttpParserError as error:
-                if PREFACE in str(error):
-                    self._refuse_http2()
-                else:
-                    self.logger.warning("Invalid HTTP request received.")
-                    self.send_400_response("Invalid HTTP request received.")
-                return
+        pieces = [memoryview(data)]
+        try:
+            while pieces:
+                piece = pieces.pop()
+                try:
+                    self.parser.feed_data(piece)
+                except httptools.HttpParserUpgrade as offered:
+                    if self._offer is None:
+                        self.send_400_response("This is no proxy: CONNECT is not answered.")
+                        return
+                    pieces += [piece[offered.args[0] :], self._begin_anew(self._offer)]
+        except httptools.HttpParserError as error:
+            if PREFACE in str(error):
+                self._refuse_http2()
             else:
-                return
+                self.logger.warning("Invalid HTTP request received.")
+                self.send_400_response("Invalid HTTP request received.")
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
@@ -73,12 +71,12 @@ class RequestHeads(HttpToolsProtocol):
         if not self.parser.should_upgrade():
             super().on_message_complete()
 
-    def _begin_anew(self, head: bytes) -> None:
-        """Reads the head of a request once more, without its offer; what follows is its body."""
+    def _begin_anew(self, head: bytes) -> memoryview:
+        """What is to be read now: the head of the request once more, without its offer."""
         self._offer = None
         self.parser = httptools.HttpRequestParser(self)
         self.parser.set_dangerous_leniencies(lenient_data_after_close=True)  # as uvicorn's
-        self.parser.feed_data(head)
+        return memoryview(head)
 
     def _head_without_offer(self) -> bytes | None:
         """The head that was read, with the same fields in the same order, so that its body has the same

@@ -106,6 +106,18 @@ async def test_an_offer_does_not_change_where_a_body_ends(client: Client) -> Non
             assert answer.count(b"HTTP/1.1") == 1
 
 
+@pytest.mark.parametrize(
+    "target", [b"*", b"//", b"http://", b"/%zz", b"http://127.0.0.1/healthz", b"?", b"/\xc3\xa4"]
+)
+async def test_an_offer_does_not_change_what_a_bad_target_is(client: Client, target: bytes) -> None:
+    """The same status as without it, and nothing in the server's log but that."""
+    head = b"GET " + target + b" HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close, Upgrade\r\n"
+    plain, offering = [await answers(client.url, head + more) for more in (b"\r\n", b"Upgrade: h2c\r\n\r\n")]
+
+    assert plain.split(b"\r\n")[0] == offering.split(b"\r\n")[0]
+    assert offering.startswith(b"HTTP/1.1 ")
+
+
 async def test_what_follows_a_body_of_zero_bytes_is_the_next_request(client: Client) -> None:
     """An offer with a GET, with `Content-Length: 0`, and with the last chunk alone; several one after the
     other on one connection."""
