@@ -78,7 +78,8 @@ class BodyBuffer:
         except (orjson.JSONDecodeError, orjson.JSONEncodeError) as error:
             if "not valid UTF-8" in str(error):
                 raise InvalidRequest(
-                    "The body is not in UTF-8, and its Content-Type names no other charset (charset=gbk, …)."
+                    "The body is not valid JSON: it is not in UTF-8, and its Content-Type names no other "
+                    "charset (charset=gbk, …)."
                 ) from None
             raise InvalidRequest(f"The body is not valid JSON: {error}") from None
         self._raw.clear()
