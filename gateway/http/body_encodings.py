@@ -131,7 +131,7 @@ async def in_utf_8(chunks: AsyncGenerator[bytes], codec: str | None) -> AsyncGen
                 first += chunk
                 if len(first) >= 4:
                     break
-            found = json.detect_encoding(first)
+            found = json.detect_encoding(first) if len(first) >= 4 else "utf-8"  # {} in UTF-16 has four
             if found in {"utf-8", "utf-8-sig"}:
                 if first := first.removeprefix(codecs.BOM_UTF8):
                     yield first
