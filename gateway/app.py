@@ -72,6 +72,7 @@ def build_app(settings: Settings, *, demo: bool = False, tools: Sequence[Functio
         exception_handlers={GatewayError: on_gateway_error, HTTPException: on_http_error, Exception: on_bug},
         lifespan=lifespan,
     )
+    app.router.redirect_slashes = False  # RequestScope has them without
     app.state.authentication, app.state.identity_provider = open_authentication(settings)
     app.state.settings = (
         settings.model_copy(update={"model": "demo", "allowed_models": ()}) if demo else settings

@@ -22,6 +22,7 @@
     │   ├── NothingToCompress  a session's history is too short to be worth it
     │   ├── BadImport          what was to be imported is damaged, or not an export
     │   ├── TooLarge           the body is over the limit
+    │   ├── UnsupportedBody    the body is compressed, or its text encoded, in a way that is not read
     │   ├── BodyTooSlow        the body does not come in, or too slowly
     │   ├── ClientLeft         the client closed the connection before its body was whole
     │   ├── QueueFull          too many turns wait or run already
@@ -237,6 +238,10 @@ class BadImport(RequestRefused):
 
 class TooLarge(RequestRefused):
     code = "payload_too_large"
+
+
+class UnsupportedBody(RequestRefused):
+    code = "unsupported_media_type"
 
 
 class BodyTooSlow(RequestRefused):

@@ -1,7 +1,8 @@
 """A conversation as clients send it that keep it themselves, each time all of it. Pure."""
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 import orjson
@@ -13,6 +14,10 @@ from gateway.artifacts.attachment_budget import MAX_FILES
 from gateway.errors import InvalidRequest
 from gateway.service.seeding import SeedMessage
 from gateway.tools.base import File
+
+_CHANGING = re.compile(
+    r"\A\s*x-anthropic-billing-header:[^\n]*\b(?:cc_version|cch)=[^\n]*(?:\n\s*|\Z)", re.IGNORECASE
+)
 
 MAX_RESULTS = 1024
 """Results of the client's tools in one request: as many calls as one message of the model may ever have
@@ -67,7 +72,7 @@ class ClientExchange(NamedTuple):
 
 
 class ClientToolResult(NamedTuple):
-    """The result of a client's tool. `call_id` is the id that the client was sent."""
+    """The result of a client's tool. `call_id` is the name of the call in full."""
 
     call_id: str
     text: str
@@ -108,6 +113,13 @@ class ClientConversation(NamedTuple):
             yield SeedMessage("user", question.shown(), question.files())
             if answer := without_remarks(answer).strip():
                 yield SeedMessage("assistant", answer)
+
+
+def lasting(instructions: Iterable[str]) -> list[str]:
+    """The texts of a client's instructions without the line that Claude Code, and what is built on its SDK,
+    puts before them (`x-anthropic-billing-header: cc_version=…; cch=…`): it is another one in each request,
+    and each would begin a new prompt generation."""
+    return [_CHANGING.sub("", text, count=1) for text in instructions]
 
 
 def refuse(param: str, message: str) -> NoReturn:

@@ -1,9 +1,9 @@
 """What a message needs of the memory, what there is for it, and what is to be kept of a conversation."""
 
 from collections.abc import Sequence
-from typing import Self
+from typing import Annotated, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 from starlette.responses import Response
 
 from gateway.api.memory_bodies import Placed
@@ -11,13 +11,14 @@ from gateway.api.memory_replies import MAX_PAGE, EvidenceItem, MemoryChange
 from gateway.api.pasted_conversation import Conversation
 from gateway.errors import InvalidRequest
 from gateway.events.content import Omission
-from gateway.http.json_types import Id, Message, Reply, json_reply
+from gateway.http.json_types import Id, Message, Reply, SessionName, json_reply, not_blank
 from gateway.http.requests import ApiRequest
-from gateway.ids import now_ms
+from gateway.ids import is_id, now_ms
 from gateway.memory.retrieval_gate.cues import TimeRange
 from gateway.memory.retrieval_gate.gate import Mode, Needed, RetrievalDecision, start_of
 from gateway.memory.search.query import Hit, MemoryQuery
 from gateway.memory.secret_detection import masked_row
+from gateway.memory.validation import MAX_TAG
 from gateway.storage.memories import Evidence, MemoryType
 
 
@@ -136,9 +137,26 @@ class Retrieved(Reply):
     degraded: bool = Field(description="The search by meaning did not work: found by words alone.")
 
 
+def _named(session_id: str) -> str:
+    return SessionName(session_id) if is_id(session_id) else session_id
+
+
+ForeignSessionId = Annotated[
+    str,
+    AfterValidator(not_blank),
+    AfterValidator(_named),
+    Field(min_length=1, max_length=MAX_TAG),
+]
+
+
 class WriteBody(Placed):
     """A conversation, or the session that is to be read."""
 
+    session_id: ForeignSessionId | None = Field(
+        None,
+        description="A session of yours; beside a conversation also one of another system, which becomes a "
+        "tag of what is new.",
+    )
     conversation: Conversation | None = Field(
         None,
         description="Messages, or a text in which lines begin with the speakers (User: …, 助手：…); one "

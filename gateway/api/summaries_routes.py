@@ -26,6 +26,12 @@ class SummaryBody(Body):
     trajectory: str | list[str | dict[str, Any]] | dict[str, Any] | None = Field(
         None, description="With messages: the steps that were taken, as a text or as JSON."
     )
+    trajectory_start: int | None = Field(
+        None, ge=0, le=10**9, description="The index of the first message, as your client counts: given back."
+    )
+    trajectory_end: int | None = Field(
+        None, ge=0, le=10**9, description="The index of the last one: given back."
+    )
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
@@ -33,6 +39,9 @@ class SummaryBody(Body):
             raise ValueError("give a session_id or messages")
         if self.messages is None and self.model_fields_set & {"project_id", "role_id", "trajectory"}:
             raise ValueError("project_id, role_id and trajectory go with messages")
+        start, end = self.trajectory_start, self.trajectory_end
+        if start is not None and end is not None and start > end:
+            raise ValueError("trajectory_end must not be before trajectory_start")
         return self
 
     @property
@@ -70,6 +79,8 @@ class Summary(Reply):
     usage: Usage | None = None
     cost: float | None = Field(None, description="US dollars. Absent means unknown.")
     created_at: int
+    trajectory_start: int | None = Field(None, description="As the request gave it, as trajectory_end.")
+    trajectory_end: int | None = None
 
 
 class SummariesReply(Reply):
@@ -91,7 +102,8 @@ async def make(request: ApiRequest) -> Response:
             project_id=body.project_id,
             role_id=body.role_id,
         )
-    return json_reply(Summary.from_row(row), 201)
+    ends = {name: getattr(body, name) for name in ("trajectory_start", "trajectory_end")}
+    return json_reply(Summary.from_row(row, **ends), 201)
 
 
 async def read(request: ApiRequest) -> Response:

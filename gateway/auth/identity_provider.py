@@ -14,6 +14,7 @@ import structlog
 from joserfc.errors import JoseError
 from joserfc.jwk import ECKey, Key, OKPKey, RSAKey, import_key
 
+from gateway.certificates import certificates_named
 from gateway.errors import NotAuthenticated, ProviderUnavailable, SettingsError
 
 TIMEOUT = 5.0
@@ -147,7 +148,12 @@ class IdentityProvider:
         auth: tuple[str, str] | None = None,
     ) -> tuple[int, bytes]:
         if self._http is None:
+            try:
+                verify = certificates_named() or True
+            except SettingsError as error:
+                raise ProviderUnavailable(error.message) from None
             self._http = httpx2.AsyncClient(
+                verify=verify,
                 timeout=httpx2.Timeout(None),  # asyncio.timeout also ends a slow trickle
                 limits=httpx2.Limits(max_connections=16),
                 follow_redirects=False,  # secrets are for this address

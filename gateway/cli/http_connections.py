@@ -21,9 +21,10 @@ import structlog
 from starlette.responses import Response
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
+from gateway.cli.half_closed import HalfClosed
 from gateway.errors import QueueFull
 from gateway.http.error_responses import problem_response
-from gateway.http.middleware import PROBES
+from gateway.http.middleware import PROBES, same_path
 from gateway.ids import new_request_id
 from gateway.request_heads import RequestHeads
 from gateway.settings import Settings
@@ -86,6 +87,7 @@ class HttpConnection(RequestHeads):
         "_earlier",
         "_end",
         "_fields_size",
+        "_half_closed",
         "_head_size",
         "_is_spare",
         "_left",
@@ -105,6 +107,7 @@ class HttpConnection(RequestHeads):
         self._fields_size = 0
         self._left = 0
         self._end = math.inf
+        self._half_closed: HalfClosed | None = None
         self._earlier: list[RequestResponseCycle] = []
 
     def connection_made(self, transport: asyncio.Transport) -> None:
@@ -123,10 +126,27 @@ class HttpConnection(RequestHeads):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._end_wait()
+        if self._half_closed is not None:
+            self._half_closed.end()
         super().connection_lost(exc)
         for cycle in self._earlier:  # uvicorn tells the last one only: the others would never end
             cycle.disconnected = True
             cycle.message_event.set()
+
+    def eof_received(self) -> bool:  # pyright: ignore[reportIncompatibleMethodOverride] - asyncio.Protocol has it so
+        """Whether the connection stays open: it does for an answer whose whole request has come."""
+        if self._answering() is None or self.cycle.more_body or self.transport.is_closing():
+            return False
+        self.cycle.keep_alive = False
+        self._half_closed = self._half_closed or HalfClosed(
+            self.loop, self.transport, self._answering, self.abort
+        )
+        return True
+
+    def _answering(self) -> RequestResponseCycle | None:
+        """The request that is being answered."""
+        cycles = (*self._earlier, self.cycle)
+        return next((each for each in cycles if each and not each.response_complete), None)
 
     def data_received(self, data: bytes) -> None:
         was_head = self.is_head
@@ -147,6 +167,9 @@ class HttpConnection(RequestHeads):
             raise ValueError("too many header fields")  # httptools makes a 400 of it
 
     def on_headers_complete(self) -> None:
+        if self.parser.should_upgrade():
+            super().on_headers_complete()
+            return
         before = self.cycle
         if self._is_spare and len(self.connections) <= self._shared.most:
             self._is_spare = False  # there is room again
@@ -158,13 +181,18 @@ class HttpConnection(RequestHeads):
         self._end_wait()
 
     async def _answer(self, scope: Any, receive: Any, send: Any) -> None:
+        cycle: RequestResponseCycle = send.__self__
+        if scope["http_version"] == "1.0":
+            send = _without_chunks(cycle)
         scope["send_body"] = send
         try:
-            if self._is_spare and scope["path"] not in PROBES:
+            if self._is_spare and same_path(scope) not in PROBES:
                 await self._refusal()(scope, receive, send)
             else:
                 await self._app(scope, receive, send)
         finally:
+            if send != cycle.send and cycle.response_started and not cycle.response_complete:
+                self.abort()  # as its end is the connection's, the client would take a part for the whole
             self.loop.call_soon(self._answered)
 
     def _answered(self) -> None:
@@ -247,3 +275,21 @@ class HttpConnection(RequestHeads):
             self.abort()
             return
         self._wait()
+
+
+def _without_chunks(cycle: RequestResponseCycle) -> Any:
+    """Its `send`, for a client of HTTP/1.0, which knows no chunks (RFC 9112, 6.1): an answer of unknown
+    length ends with the connection."""
+    is_unbounded = False
+
+    async def send(message: Any) -> None:
+        nonlocal is_unbounded
+        if message["type"] == "http.response.start":
+            is_unbounded = all(name.lower() != b"content-length" for name, _ in message["headers"])
+            if is_unbounded:
+                cycle.chunked_encoding = False
+        elif is_unbounded:
+            cycle.expected_content_length = len(message.get("body", b""))
+        await cycle.send(message)
+
+    return send

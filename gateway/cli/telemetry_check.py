@@ -1,6 +1,7 @@
 """What `gateway doctor` finds out about traces, metrics and logs: it sends one of each."""
 
 from gateway.cli.findings import Finding
+from gateway.telemetry.endpoints import faults
 from gateway.telemetry.probe import Probe, send_probes
 
 NOT_SENT = (
@@ -16,7 +17,8 @@ ADVICE = {
 
 def check_telemetry() -> list[Finding]:
     """Sends a test span, metric and log record to wherever the OTEL_* variables lead."""
-    return [_finding(probe) for probe in send_probes()] or [Finding("good", "telemetry", NOT_SENT)]
+    told = [Finding("warning", "telemetry", fault) for fault in faults()]
+    return [*told, *map(_finding, send_probes())] or [Finding("good", "telemetry", NOT_SENT)]
 
 
 def _finding(probe: Probe) -> Finding:

@@ -11,6 +11,7 @@ from starlette.routing import Match
 from starlette.types import Scope
 
 from gateway.errors import GatewayError, StorageError
+from gateway.http.body_encodings import CODINGS
 from gateway.http.error_status_codes import status_of
 from gateway.http.json_types import Reply, json_body
 
@@ -65,6 +66,8 @@ def problem_response(
         headers["retry-after"] = str((error.details or {}).get("retry_after", RETRY_AFTER_SECONDS))
     if status == 401:
         headers["www-authenticate"] = "Bearer"
+    if status == 415:
+        headers["accept-encoding"] = CODINGS  # RFC 9110, section 15.5.16
     if status == 408:
         headers["connection"] = "close"  # RFC 9110, section 15.5.9: the rest of the body is not waited for
     body, media_type = write(error, status, request_id)

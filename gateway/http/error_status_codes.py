@@ -15,6 +15,7 @@ STATUS: tuple[tuple[type[GatewayError], int], ...] = (
     (errors.Conflict, 409),
     (errors.NothingToCompress, 409),
     (errors.TooLarge, 413),
+    (errors.UnsupportedBody, 415),
     (errors.SessionsFull, 413),
     (errors.BodyTooSlow, 408),
     (

@@ -76,6 +76,11 @@ class BodyBuffer:
                 value
             )  # what is read may also be written: it reads what is nested four times as deep
         except (orjson.JSONDecodeError, orjson.JSONEncodeError) as error:
+            if "not valid UTF-8" in str(error):
+                raise InvalidRequest(
+                    "The body is not valid JSON: it is not in UTF-8, and its Content-Type names no other "
+                    "charset (charset=gbk, …)."
+                ) from None
             raise InvalidRequest(f"The body is not valid JSON: {error}") from None
         self._raw.clear()
         if not isinstance(value, dict):

@@ -65,6 +65,7 @@ class RequestScope:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        scope["path"] = same_path(scope)
         headers = Headers(scope=scope)
         came_from = scope["came_from"] = self._addresses.of(scope)
         if came_from.address != came_from.peer:
@@ -123,6 +124,14 @@ class RequestScope:
                         status=status,
                         duration_ms=int(seconds * 1000),
                     )
+
+
+def same_path(scope: Scope) -> str:
+    """The path by which routes, rights and dialects are found: one that ends in a slash is the one without.
+    A redirect would name an address that a proxy in front does not have, of another scheme or place."""
+    path: str = scope["path"]
+    is_same = path.endswith("/") and not path.endswith("//") and path != "/"
+    return path[:-1] if is_same and scope.get("raw_path", b"/").endswith(b"/") else path
 
 
 class FailureResponses:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import nullcontext
+from contextlib import aclosing, nullcontext
 from time import monotonic
 from typing import Literal, TypeVar, cast
 
@@ -13,6 +13,7 @@ from starlette.requests import Request
 from gateway.auth import Principal
 from gateway.auth.operations import check
 from gateway.errors import BodyTooSlow, ClientLeft, InvalidRequest, TooLarge
+from gateway.http.body_encodings import charset_named, in_utf_8, inflater, stepwise
 from gateway.http.json_types import SessionName
 from gateway.http.large_bodies import MAX_PARTS, large_bodies
 from gateway.http.open_requests import RESTING
@@ -182,7 +183,9 @@ class ApiRequest(Request):
 
         Raises:
             InvalidRequest: not JSON, or not of that shape; the message names the fields.
-            TooLarge: it has more bytes, or more than `max_parts`; the rest is not read.
+            TooLarge: it has more bytes, as it came or decompressed, or more than `max_parts`; the rest is
+                not read.
+            UnsupportedBody: its Content-Encoding or its charset is not read.
             QueueFull: too many large bodies are being read.
             BodyTooSlow, ClientLeft: see `_receive_body`.
         """
@@ -193,7 +196,7 @@ class ApiRequest(Request):
         hint = UPLOAD_FIRST if "attachments" in model.model_fields else ""
         too_large = TooLarge(f"The body is larger than {most} bytes.{hint}", details={limit: most})
         with large_bodies().receive(self.principal.user_id, max_parts) as buffer:
-            async for chunk in self._read_bounded(most, too_large):
+            async for chunk in in_utf_8(self._read_bounded(most, too_large), self._charset):
                 buffer.add(chunk)
             return await self._with_sessions(await buffer.read(lambda value: validated(value, model)))
 
@@ -215,19 +218,21 @@ class ApiRequest(Request):
         return asked.model_copy(update=found) if found else asked
 
     def read_import(self) -> AsyncGenerator[bytes]:
-        """The body as it comes in, at most `max_import_size` bytes of it.
+        """The body as it comes in, decompressed and in UTF-8, at most `max_import_size` bytes of it.
 
         Raises:
             InvalidRequest: it is of another content type, at once.
             TooLarge: at once if it says so itself, else when it has come to that.
+            UnsupportedBody: its Content-Encoding or its charset is not read.
             BodyTooSlow, ClientLeft: see `_receive_body`.
         """
         if self.content_type not in UPLOADS:
             raise InvalidRequest(f"The content type must be {NDJSON}, not {self.content_type[:100]}.")
-        return self._read_file("max_import_size", self.settings.max_import_size)
+        return in_utf_8(self._read_file("max_import_size", self.settings.max_import_size), self._charset)
 
     def read_content(self) -> AsyncGenerator[bytes]:
-        """The body as it comes in, of any type: at most `artifact_max_size` bytes. Raises as above."""
+        """The body as it comes in, decompressed, of any type: at most `artifact_max_size` bytes. Raises as
+        above."""
         return self._read_file("artifact_max_size", self.settings.artifact_max_size)
 
     def _read_file(self, limit: str, most: int) -> AsyncGenerator[bytes]:
@@ -237,19 +242,18 @@ class ApiRequest(Request):
         return self._read_bounded(most, error)
 
     def _read_bounded(self, most: int, error: TooLarge) -> AsyncGenerator[bytes]:
-        """The body as it comes in. Raises `error` where it has more than `most` bytes: at once if it says so
-        itself."""
+        """The body as it comes in, decompressed. Raises `error` where it has more than `most` bytes before or
+        behind that: at once if it says so itself."""
         declared = self.headers.get("content-length", "")
         if declared.isdigit() and int(declared) > most:
             raise error
-        return self._count(most, error)
+        decompress = inflater(self.headers.getlist("content-encoding"))
+        received = _bounded(self._receive_body(), most, error)
+        return received if decompress is None else _bounded(stepwise(received, decompress), most, error)
 
-    async def _count(self, most: int, error: TooLarge) -> AsyncGenerator[bytes]:
-        size = 0
-        async for chunk in self._receive_body():
-            if (size := size + len(chunk)) > most:
-                raise error
-            yield chunk
+    @property
+    def _charset(self) -> str | None:
+        return charset_named(self.headers.get("content-type", ""))
 
     async def _receive_body(self) -> AsyncGenerator[bytes]:
         """The body as it comes in. It may fall behind `body_min_rate` bytes a second by `body_timeout`
@@ -279,3 +283,12 @@ class ApiRequest(Request):
                 left = min(left, MAX_CREDIT * self.settings.body_timeout)
             if chunk:
                 yield chunk
+
+
+async def _bounded(chunks: AsyncGenerator[bytes], most: int, error: TooLarge) -> AsyncGenerator[bytes]:
+    size = 0
+    async with aclosing(chunks):
+        async for chunk in chunks:
+            if (size := size + len(chunk)) > most:
+                raise error
+            yield chunk

@@ -102,6 +102,7 @@ class EventStream(EventSourceResponse):
             ping=settings.heartbeat,
             send_timeout=settings.send_timeout,
         )
+        del self.headers["connection"]  # how long it is kept is the server's to say, which may add `close`
         self._gateway = request.gateway
         self._resting: Resting | None = request.scope.get(RESTING)
         self._span: RequestSpan = request.span
@@ -129,7 +130,7 @@ class EventStream(EventSourceResponse):
             if scope["method"] == "HEAD":
                 await super().__call__(scope, receive, send)
             else:
-                await self._stream(receive, send)
+                await self._stream(scope, receive, send)
         except asyncio.CancelledError:
             if not self._is_dropped or task.uncancel():
                 raise
@@ -139,8 +140,9 @@ class EventStream(EventSourceResponse):
             self._meter.closed("client")
             self._debug_end()
 
-    async def _stream(self, receive: Receive, send: Send) -> None:
+    async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        scope["heartbeat"] = self._show_life  # for our own server: see cli/half_closed
         listening = asyncio.create_task(self._listen(receive))
         slot = self._wheel.add(self)
         try:
@@ -158,6 +160,7 @@ class EventStream(EventSourceResponse):
             await self._write(b"", more=False)
         finally:
             self.active = False
+            del scope["heartbeat"]
             slot.discard(self)
             listening.cancel()
 
@@ -196,6 +199,11 @@ class EventStream(EventSourceResponse):
             self._drop("slow")
         elif since is not None or now - self._sent_at + self._wheel.period > self.ping_interval:
             self._beat(now)
+
+    def _show_life(self) -> None:
+        """Sends a heartbeat now, unless something is on its way."""
+        if self.active and self._waits_since is None:
+            self._beat(monotonic())
 
     def _beat(self, now: float) -> None:
         beat = self._put(HEARTBEAT)

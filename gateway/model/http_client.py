@@ -12,7 +12,8 @@ import aiohttp
 import httpx2
 from yarl import URL
 
-from gateway.errors import ModelError
+from gateway.certificates import certificates_named
+from gateway.errors import ModelError, SettingsError
 from gateway.model.http_response import HttpResponse
 
 MAX_WHOLE_BODY = 1024 * 1024
@@ -105,7 +106,10 @@ class Wire:
         """The one connector; made here because it belongs to the running loop."""
         context: ssl.SSLContext | bool = True
         if request.url.startswith("https:"):
-            context = httpx2.create_ssl_context()
+            try:
+                context = certificates_named() or httpx2.create_ssl_context()
+            except SettingsError as error:
+                raise OSError(error.message) from None
         self._connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEEPALIVE, ssl=context)
         return self._connector
 

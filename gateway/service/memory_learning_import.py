@@ -4,9 +4,10 @@ import hashlib
 from collections import Counter
 from collections.abc import AsyncIterable, Generator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 from gateway.auth import Principal
-from gateway.errors import InvalidRequest, QueueFull
+from gateway.errors import InvalidRequest, NotFound, QueueFull
 from gateway.memory.changes import Attribution, Changed
 from gateway.memory.extraction.extractor import Extractor
 from gateway.memory.import_file import ImportReport, MemoryImport, lines_of
@@ -44,7 +45,8 @@ class LearningAndImport:
         """Has a conversation read for what is worth suggestions: `messages`, or the session that `scope_ids`
         names. Reading the same again adds nothing. What is found in messages waits for the caller to confirm
         it, unless they say that the user's words in them are their own (`is_own`); so does what is found in
-        turns of the session that did not run here.
+        turns of the session that did not run here. Beside messages a session_id that names none of the
+        caller's is that of another system, and becomes a tag of what is new.
 
         Raises:
             errors.NotFound, errors.Forbidden, errors.MemoryFull, errors.QueueFull.
@@ -52,7 +54,14 @@ class LearningAndImport:
         """
         if self._extractor is None:
             raise memory_off()
-        scope = await self._for.scope(who, scope_ids)
+        label = None
+        try:
+            scope = await self._for.scope(who, scope_ids)
+        except NotFound:
+            if messages is None:
+                raise
+            label, scope_ids = scope_ids.session_id, replace(scope_ids, session_id=None)
+            scope = await self._for.scope(who, scope_ids)
         if messages is None and scope_ids.session_id is None:
             raise InvalidRequest("Give a conversation, messages, or the session_id of a session of yours.")
         model = None
@@ -74,6 +83,7 @@ class LearningAndImport:
                 model=model or self._deps.settings.model,
                 brought=brought,
                 turn_times=turn_times(self._deps, session_id, who.user_id) if messages is None else None,
+                label=label,
             )
         if scope_ids.session_id is not None:
             await self._events.add_changes(scope_ids.session_id, who.user_id, learned)

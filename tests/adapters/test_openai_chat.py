@@ -11,6 +11,7 @@ import pytest
 from openai import APIError, AsyncOpenAI, AsyncStream, BadRequestError, NotFoundError, PermissionDeniedError
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
+from gateway.adapters.foreign_ids import turn_of
 from gateway.settings import Settings
 from tests.artifacts.files import png
 from tests.clients.programs import needs_npm, run, run_documented_python
@@ -301,7 +302,7 @@ async def test_a_tool_of_the_client_runs_there(client: Client, stream: bool) -> 
     assert call.type == "function"
     assert (call.function.name, call.function.arguments) == ("page_title", "{}")
     assert (answered.finish_reason, answered.message.content) == ("stop", "seen")
-    turn_id = call.id.partition(":")[0]
+    turn_id = turn_of(call.id)
     session = (await client.get(f"/api/turns/{turn_id}")).json()["session_id"]
     assert len(await started(client, session)) == 2
 

@@ -351,13 +351,13 @@ async def test_a_response_that_is_unknown_is_not_found(client: Client) -> None:
         with pytest.raises(BadRequestError) as refused:
             await api.responses.create(model="demo-model", input="x", previous_response_id="resp_t_unknown")
         with pytest.raises(BadRequestError) as impossible:
-            await api.responses.create(model="demo-model", input="x", tools=[{"type": "web_search"}])
+            await api.responses.create(model="demo-model", input="x", tools=[TITLE], tool_choice="required")
 
     assert (refused.value.code, refused.value.param) == (
         "previous_response_not_found",
         "previous_response_id",
     )
-    assert (impossible.value.type, impossible.value.param) == ("invalid_request_error", "tools")
+    assert (impossible.value.type, impossible.value.param) == ("invalid_request_error", "tool_choice")
 
 
 async def test_failures_are_raised_before_and_told_within_a_response(client: Client) -> None:

@@ -34,7 +34,7 @@ def read(asked: ResponseBody) -> None:
 @pytest.mark.parametrize(
     ("given", "param"),
     [
-        ({"tools": [{"type": "web_search"}]}, "tools"),
+        ({"tools": [TITLE | {"parameters": "x"}]}, "tools"),
         ({"tools": [TITLE], "tool_choice": "required"}, "tool_choice"),
         ({"text": {"format": {"type": "json_schema", "name": "x", "schema": {}}}}, "text"),
         ({"prompt": {"id": "pmpt_1"}}, "prompt"),

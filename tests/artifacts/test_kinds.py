@@ -113,3 +113,22 @@ def test_any_bytes_have_a_kind_and_text_is_a_kind_of_text(
     assert found in TEXTS or measured.lines is None or found == "pdf"
     assert plain.isascii()
     assert plain.count("/") == 1
+
+
+@pytest.mark.parametrize(
+    ("brand", "mime"),
+    [
+        *((brand, "image/heic") for brand in ("heic", "heix", "hevc")),
+        *((brand, "image/heif") for brand in ("mif1", "msf1")),
+        *((brand, "image/avif") for brand in ("avif", "avis")),
+        *((brand, "video/mp4") for brand in ("isom", "mp42", "avc1", "heiX", "")),
+        ("qt  ", "video/quicktime"),
+        ("M4A ", "audio/mp4"),
+    ],
+)
+def test_photographs_of_telephones_are_no_films(brand: str, mime: str) -> None:
+    """What an iPhone or an Android sends is named by the brand behind `ftyp` (ISO 14496-12, 4.3), whatever
+    was declared."""
+    data = b"\x00\x00\x00\x18ftyp" + brand.encode() + b"\x00\x00\x00\x00mif1heic" + bytes(200)
+
+    assert kind(data, "IMG_1.mp4", "video/mp4") == ("binary", mime)

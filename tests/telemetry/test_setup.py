@@ -1,6 +1,7 @@
 """Telemetry as the process opens it, with a real collector on the other side."""
 
 import asyncio
+import os
 import subprocess
 import sys
 
@@ -9,6 +10,7 @@ from opentelemetry import metrics, trace
 
 from gateway.ids import trace_id_of
 from gateway.settings import load_settings
+from gateway.telemetry.endpoints import faults
 from gateway.telemetry.setup import open_telemetry
 from tests.loopback import TIMEOUT
 from tests.telemetry.collector import Collector, plain
@@ -165,3 +167,54 @@ async def test_changes_of_memories_are_told_by_their_ids_alone(collecting: Colle
     assert CANARY not in str(lines)
     assert "鲁迅" not in str(lines)
     assert [span.name for span in collecting.spans] == ["gateway.memory.learn"]
+
+
+@pytest.mark.parametrize(
+    ("variables", "told"),
+    [
+        ({}, []),
+        ({"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, []),
+        (
+            {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c:4318", "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf"},
+            [],
+        ),
+        (
+            {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c:4317", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"},
+            ["OTEL_EXPORTER_OTLP_PROTOCOL=grpc is not spoken here"],
+        ),
+        (
+            {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c:4318", "OTEL_EXPORTER_OTLP_PROTOCOL": "http/json"},
+            ["OTEL_EXPORTER_OTLP_PROTOCOL=http/json is not spoken here"],
+        ),
+        (
+            {
+                "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://c/v1/traces",
+                "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL": "grpc",
+            },
+            ["OTEL_EXPORTER_OTLP_TRACES_PROTOCOL=grpc is not spoken here"],
+        ),
+        (
+            {"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT": "c:4318"},
+            ["OTEL_EXPORTER_OTLP_METRICS_ENDPOINT must begin with"],
+        ),
+        (
+            {"OTEL_EXPORTER_OTLP_ENDPOINT": "user:secret@c:4317", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"},
+            ["OTEL_EXPORTER_OTLP_PROTOCOL=grpc is", "OTEL_EXPORTER_OTLP_ENDPOINT must begin with http:// or"],
+        ),
+    ],
+)
+def test_what_keeps_telemetry_from_its_collector_is_told(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], told: list[str]
+) -> None:
+    """A protocol that is not spoken, and an address without a scheme, in a sentence that names the variable;
+    once for all signals, and without secrets. Nothing where nothing is sent."""
+    for name in [name for name in os.environ if name.startswith("OTEL_")]:
+        monkeypatch.delenv(name)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+
+    found = faults()
+
+    assert len(found) == len(told)
+    assert all(each.startswith(begin) for each, begin in zip(found, told, strict=True))
+    assert "secret" not in str(found)

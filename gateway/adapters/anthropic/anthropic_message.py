@@ -10,7 +10,7 @@ from urllib.parse import quote, unquote
 
 import orjson
 
-from gateway.adapters.foreign_ids import call_name, turn_of
+from gateway.adapters.foreign_ids import call_in_full, call_name, turn_of
 from gateway.adapters.turn_parts import (
     CallAnswered,
     CallMade,
@@ -56,16 +56,19 @@ def text_block(text: str) -> Json:
 def tool_use_id(turn_id: str, call_id: str) -> str:
     """The name of a call of letters, digits, _ and -, as the API has them: LangChain makes other names of
     others."""
+    name = call_name(turn_id, call_id)
+    if call_in_full(name) != name:
+        return name
     escaped = quote(call_id, safe="").replace("-", "%2D").replace(".", "%2E").replace("~", "%7E")
     return f"{turn_id}-{escaped.replace('%', '-')}"
 
 
 def call_named(name: str) -> str:
-    """The name among all turns of the call that `tool_use_id` named; the same of others."""
+    """The name in full of the call that `tool_use_id` named; the same of others."""
     turn_id = turn_of(name)
     if turn_id is None or not name.startswith(f"{turn_id}-"):
-        return name
-    return call_name(turn_id, unquote(name.removeprefix(f"{turn_id}-").replace("-", "%")))
+        return call_in_full(name)
+    return f"{turn_id}:{unquote(name.removeprefix(f'{turn_id}-').replace('-', '%'))}"
 
 
 def tool_use(turn_id: str, call: TurnToolCall) -> Json:

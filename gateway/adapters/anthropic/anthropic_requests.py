@@ -14,6 +14,7 @@ from gateway.adapters.client_conversation import (
     ClientQuestion,
     ClientToolResult,
     ConversationDialect,
+    lasting,
     refuse,
 )
 from gateway.adapters.client_sampling import sampling_of
@@ -52,7 +53,7 @@ class MessagesBody(Bounded):
 
 def conversation_of(body: MessagesBody) -> ClientConversation:
     """Raises errors.InvalidRequest."""
-    instruction_texts = [_text_of(body.system, "system")]
+    instruction_texts = lasting(_texts_of(body.system, "system"))
     exchanges: list[tuple[ClientQuestion, list[str]]] = []
     results: list[Block] = []
     asks = False
@@ -61,7 +62,7 @@ def conversation_of(body: MessagesBody) -> ClientConversation:
         content = message.get("content")
         match message.get("role"):
             case "system":
-                instruction_texts.append(_text_of(content, where))
+                instruction_texts += lasting(_texts_of(content, where))
             case "user":
                 question, answers = _question_in(content, where)
                 results += answers
@@ -86,16 +87,18 @@ def conversation_of(body: MessagesBody) -> ClientConversation:
 
 
 def tools_of(body: MessagesBody) -> list[ToolSpec]:
-    """The tools that the client runs. Raises errors.InvalidRequest."""
+    """The tools that the client runs. Beside them those that Anthropic runs or defines (`web_search_…`,
+    `bash_…`) are left out; a request that has nothing else is about them. Raises errors.InvalidRequest."""
     choice = (body.tool_choice or {}).get("type", "auto")
     if choice not in ("auto", "none"):
         refuse("tool_choice", "tool_choice must be auto or none: the model chooses.")
     found: list[ToolSpec] = []
-    for tool in body.tools or ():
-        if tool.get("type") not in (None, "custom"):
-            refuse(
-                "tools", f"{str(tool['type'])[:100]!r} is not to be had: the gateway has tools of its own."
-            )
+    given = body.tools or ()
+    own = [tool for tool in given if tool.get("type") in (None, "custom")]
+    if given and not own:
+        kind = str(given[0]["type"])[:100]
+        refuse("tools", f"{kind!r} is not to be had: the gateway has tools of its own.")
+    for tool in own:
         schema = tool.get("input_schema")
         if not isinstance(schema, dict):
             refuse("tools", "The input_schema of a tool must be a JSON Schema.")
@@ -171,11 +174,15 @@ def _file_of_result(block: Block) -> File | None:
 
 
 def _text_of(content: object, where: str) -> str:
-    texts = (block.get("text") for block in _blocks(content, where) if block.get("type") == "text")
-    text = "\n\n".join(each for each in texts if isinstance(each, str))
-    if "\0" in text:
+    return "\n\n".join(_texts_of(content, where))
+
+
+def _texts_of(content: object, where: str) -> Sequence[str]:
+    given = (block.get("text") for block in _blocks(content, where) if block.get("type") == "text")
+    texts = [each for each in given if isinstance(each, str)]
+    if any("\0" in text for text in texts):
         refuse("messages", f"{where}: must not contain NUL characters.")
-    return text
+    return texts
 
 
 def _blocks(content: object, where: str = "content") -> Sequence[Block]:

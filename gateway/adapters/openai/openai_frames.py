@@ -10,6 +10,7 @@ import orjson
 
 from gateway.adapters.answer_remarks import STARTS_OVER, asks_approval
 from gateway.adapters.answer_usage import AnswerUsage
+from gateway.adapters.foreign_ids import call_name
 from gateway.adapters.turn_parts import (
     AttemptWithdrawn,
     CallMade,
@@ -61,7 +62,7 @@ class _Completion:
     def _calls(self, waits_for: Sequence[Waiting]) -> list[Json]:
         return [
             {
-                "id": f"{self._turn_id}:{each.call.id}",
+                "id": call_name(self._turn_id, each.call.id),
                 "type": "function",
                 "function": {
                     "name": each.call.name,

@@ -1,6 +1,7 @@
 """What clients of OpenAI's chat completions send: the whole conversation each time, with instructions, files,
 tools and their results."""
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -12,14 +13,18 @@ from gateway.adapters.client_conversation import (
     ClientQuestion,
     ClientToolResult,
     ConversationDialect,
+    lasting,
     refuse,
 )
 from gateway.adapters.client_sampling import sampling_of
+from gateway.adapters.foreign_ids import call_in_full
 from gateway.adapters.user_content import Messages, Tools, file_at, uploaded
 from gateway.artifacts.attached_files import Upload
 from gateway.errors import InvalidRequest
 from gateway.http.validation import Bounded
 from gateway.messages import Sampling, ToolSpec
+
+debug_log = logging.getLogger(__name__)
 
 _FILES = ("image_url", "file", "input_audio")  # no set: what a client sends need not be hashable
 
@@ -67,7 +72,7 @@ def conversation_of(
         where, role_of_this = f"{field}.{number}", message.get("role")
         match role_of_this:
             case "system" | "developer":
-                instruction_texts.append(_text_of(message, field, where))
+                instruction_texts += lasting(_texts_of(message, field, where))
                 continue
             case "user":
                 question = ClientQuestion(
@@ -81,9 +86,8 @@ def conversation_of(
                     exchanges[-1][1].append(_text_of(message, field, where))
                 results.clear()
             case "tool":
-                results.append(
-                    ClientToolResult(str(message.get("tool_call_id")), _text_of(message, field, where))
-                )
+                name = call_in_full(str(message.get("tool_call_id")))
+                results.append(ClientToolResult(name, _text_of(message, field, where)))
             case _:
                 refuse(field, f"{where}: the role must be system, developer, user, assistant or tool.")
         role = role_of_this
@@ -101,16 +105,26 @@ def tools_of(given: Sequence[Mapping[str, Any]], choice: object) -> list[ToolSpe
     if choice not in (None, "auto", "none"):
         refuse("tool_choice", "tool_choice must be auto or none: the model chooses.")
     found: list[ToolSpec] = []
-    for tool in given:
+    for tool in functions_of(given):
         function = tool.get("function")
-        if tool.get("type") != "function" or not isinstance(function, Mapping):
-            refuse("tools", "Each of tools must be a function.")
+        if not isinstance(function, Mapping):
+            refuse("tools", "The function of each of tools must be an object.")
         named: Mapping[str, Any] = function
         parameters = named.get("parameters") or {"type": "object", "properties": {}}
         if not isinstance(parameters, dict):
             refuse("tools", "The parameters of a function must be a JSON Schema.")
         found.append(ToolSpec(str(named.get("name")), str(named.get("description") or ""), parameters))
     return found if choice != "none" else []
+
+
+def functions_of(tools: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """Those that are functions. Others (`custom`, `web_search`, `local_shell`, …) are left out: clients such
+    as Codex send theirs along with each request, and go on without them."""
+    for tool in tools:
+        if (kind := tool.get("type", "function")) == "function":
+            yield tool
+        else:
+            debug_log.debug("A tool of type %.100s is left out: it is no function.", kind)
 
 
 def check_possible(body: ChatCompletionBody) -> None:
@@ -135,14 +149,18 @@ def wanted_sampling(body: ChatCompletionBody) -> Sampling:
 
 
 def _text_of(message: Mapping[str, Any], field: str, where: str) -> str:
+    return "\n\n".join(_texts_of(message, field, where))
+
+
+def _texts_of(message: Mapping[str, Any], field: str, where: str) -> Sequence[str]:
     content = message.get("content")
     if content is not None and not isinstance(content, str | list):
         refuse(field, f"{where}: content must be text, or a list of parts.")
-    texts = [content] if isinstance(content, str) else [part.get("text") for part in _parts(content)]
-    text = "\n\n".join(each for each in texts if isinstance(each, str))
-    if "\0" in text:
+    given = [content] if isinstance(content, str) else [part.get("text") for part in _parts(content)]
+    texts = [each for each in given if isinstance(each, str)]
+    if any("\0" in text for text in texts):
         refuse(field, f"{where}: must not contain NUL characters.")
-    return text
+    return texts
 
 
 def _files_of(message: Mapping[str, Any], field: str) -> Iterator[Mapping[str, Any]]:

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from gateway.adapters.client_conversation import ClientConversation, ClientQuestion, refuse
+from gateway.adapters.client_conversation import ClientConversation, ClientQuestion, lasting, refuse
 from gateway.adapters.client_sampling import sampling_of
-from gateway.adapters.foreign_ids import turn_of
-from gateway.adapters.openai.openai_requests import CHAT, conversation_of, tools_of
+from gateway.adapters.foreign_ids import call_in_full, turn_of
+from gateway.adapters.openai.openai_requests import CHAT, conversation_of, functions_of, tools_of
 from gateway.adapters.openai.responses_items import SERVER
 from gateway.adapters.user_content import Messages, Tools
 from gateway.http.validation import Bounded
@@ -91,7 +91,8 @@ def input_of(body: ResponseBody) -> Input:
     decisions: dict[str, ResponsesDecision] = {}
     conversation = conversation_of(_messages(items, decisions), RESPONSES)
     if body.instructions:
-        instructions = "\n\n".join(filter(None, (body.instructions, conversation.instructions)))
+        texts = [*lasting([body.instructions]), conversation.instructions]
+        instructions = "\n\n".join(filter(None, texts))
         conversation = conversation._replace(instructions=instructions)
     if body.previous_response_id is not None:
         conversation = _new_alone(conversation)
@@ -100,12 +101,7 @@ def input_of(body: ResponseBody) -> Input:
 
 def client_tools_of(body: ResponseBody) -> list[ToolSpec]:
     """The functions that the client runs. Raises errors.InvalidRequest."""
-    given: list[dict[str, Any]] = []
-    for tool in body.tools or ():
-        if tool.get("type") == "function":
-            given.append({"type": "function", "function": tool})
-        elif (tool.get("type"), tool.get("server_label")) != ("mcp", SERVER):
-            refuse("tools", f"Each of tools must be a function: those of the gateway ({SERVER}) are there.")
+    given = [{"function": tool} for tool in functions_of(body.tools or ())]
     return tools_of(given, body.tool_choice)
 
 
@@ -160,7 +156,7 @@ def _messages(
                 has_results = True
                 yield number, {"role": "tool", "tool_call_id": item.get("call_id"), "content": output}
             case "mcp_approval_response":
-                name, reason = str(item.get("approval_request_id")), item.get("reason")
+                name, reason = call_in_full(str(item.get("approval_request_id"))), item.get("reason")
                 if not isinstance(approves := item.get("approve"), bool):
                     refuse("input", f"input.{number}: approve must be true or false.")
                 decisions[name] = ResponsesDecision(approves, reason if isinstance(reason, str) else None)

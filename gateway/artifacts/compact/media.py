@@ -34,6 +34,8 @@ def binary_form(_content: ArtifactContent, measured: Measured) -> Compact:
     if found is UNKNOWN and _may_be_text(measured.head):
         first = "No UTF-8: perhaps text in another encoding, such as GBK"
         return Compact(f"{first}\n{_CONVERT.format('GBK')}\n{begins}")
+    if found.mime.startswith("image/"):
+        return Compact(f"{found.name} image, which the model is not shown\n{begins}")
     return Compact(f"{found.name[0].upper()}{found.name[1:]}, no text\n{begins}")
 
 

@@ -11,6 +11,7 @@ class Format(NamedTuple):
 
 
 UNKNOWN = Format("data of unknown format", "application/octet-stream")
+HEIC = Format("HEIC", "image/heic")
 UTF_16 = Format("UTF-16 text", "application/octet-stream")
 
 # At which byte, what stands there, and what that is. As file(1) has it, for what people send.
@@ -38,6 +39,11 @@ _FORMATS: tuple[tuple[int, bytes, Format], ...] = (
     (0, b"II*\x00", Format("TIFF", "image/tiff")),
     (0, b"MM\x00*", Format("TIFF", "image/tiff")),
     (0, b"BM", Format("BMP", "image/bmp")),
+    *((4, b"ftyp" + brand, HEIC) for brand in (b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx")),
+    *((4, b"ftyp" + brand, Format("HEIF", "image/heif")) for brand in (b"mif1", b"msf1")),
+    *((4, b"ftyp" + brand, Format("AVIF", "image/avif")) for brand in (b"avif", b"avis")),
+    *((4, b"ftyp" + brand, Format("M4A", "audio/mp4")) for brand in (b"M4A ", b"M4B ")),
+    (4, b"ftypqt  ", Format("QuickTime", "video/quicktime")),
     (4, b"ftyp", Format("MP4", "video/mp4")),
     (0, b"OggS", Format("Ogg", "application/ogg")),
     (0, b"ID3", Format("MP3", "audio/mpeg")),

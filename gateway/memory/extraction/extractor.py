@@ -105,6 +105,7 @@ class Extractor:
         turn_times: TurnTimes | None = None,
         may_keep: Callable[[], Awaitable[bool]] | None = None,
         in_background: bool = False,
+        label: str | None = None,
     ) -> Sequence[Changed]:
         """Stores the durable facts that the user states in `messages` (in the order of their positions).
 
@@ -115,6 +116,7 @@ class Extractor:
         stays so. A repetition changes nothing. `turn_times` gives the beginning of a turn (None: all
         statements are of now); `model` is asked unless the settings name another. `may_keep` is asked after
         it, right before each memory is written: False ends it. `in_background`: nobody waits for it.
+        `label` becomes a tag of what is new.
 
         Raises:
             LearningFailed: the model gave no usable answer. What was learned from earlier excerpts stays.
@@ -125,7 +127,7 @@ class Extractor:
         spoke = {BROUGHT_ALONG} if brought else frozenset[str]()
         found = await asyncio.to_thread(excerpts_to_read, messages, after, max_tokens, spoke)
         retracted = await asyncio.to_thread(retractions, found)
-        reconciler = Reconciler(self._memories, scope, report, turn_times)
+        reconciler = Reconciler(self._memories, scope, report, turn_times, label)
         try:
             for excerpt in found[-MAX_CALLS:]:
                 accepted = await self._accepted(

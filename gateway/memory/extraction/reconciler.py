@@ -15,7 +15,7 @@ from gateway.memory.extraction.grounding import GroundedCandidate
 from gateway.memory.extraction.report import LearningReport
 from gateway.memory.memories import Memories
 from gateway.memory.similarity.comparison import Similarity, compare, is_same, replaces
-from gateway.memory.validation import WORK_TYPES, NewMemory, digest_of
+from gateway.memory.validation import MAX_TAGS, WORK_TYPES, NewMemory, digest_of
 from gateway.storage.memories import Evidence, Filter, Forgotten, MemoryRow, OwnerType, Scope
 from gateway.tools.policy import BROUGHT_ALONG
 
@@ -38,12 +38,19 @@ class Reconciler:
     why others changed nothing; `full` is the refusal at the limit of memories."""
 
     def __init__(
-        self, memories: Memories, scope: Scope, report: LearningReport, turn_times: TurnTimes | None
+        self,
+        memories: Memories,
+        scope: Scope,
+        report: LearningReport,
+        turn_times: TurnTimes | None,
+        label: str | None = None,
     ) -> None:
+        """`label` is a tag of each memory that is new."""
         self._memories = memories
         self._scope, self._session_id = scope, report.session_id
         self._report = report
         self._turn_times = turn_times
+        self._labels = () if label is None else (label,)
         self._began = now_ms()
         self._times: dict[str, int] = {}
         self._forgotten: Sequence[Forgotten] | None = None
@@ -169,7 +176,7 @@ class Reconciler:
             source="conversation",
             importance=proposed.importance,
             confidence=proposed.confidence,
-            tags=proposed.tags,
+            tags=(*self._labels, *proposed.tags)[:MAX_TAGS],
             quarantined=candidate.doubt is not None,
             context=proposed.context,
             decisions=proposed.decisions,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import httpx2
 import orjson
 
+from gateway.certificates import certificates_named
 from gateway.errors import EmbeddingsFailed, SettingsError
 from gateway.settings import Settings
 
@@ -41,13 +42,15 @@ class Embeddings:
         self, url: str, model: str, *, api: Api = "openai", key: str | None = None, timeout: float = 2
     ) -> None:
         """`url` is the base address, with /v1; `timeout` the longest wait for the vector of a query, in
-        seconds. Raises SettingsError when numpy is not installed."""
+        seconds. Raises SettingsError when numpy is not installed, or no certificates are where SSL_CERT_FILE
+        says."""
         self.model = model
         self.asked = Counter[tuple[str, str | None]]()
         self._np = _numpy()
         self._url = url.rstrip("/") + "/embeddings"
         self._api, self._timeout = api, timeout
         self._http = httpx2.AsyncClient(
+            verify=certificates_named() or True,
             headers={"authorization": f"Bearer {key}"} if key else None,
             timeout=httpx2.Timeout(None),  # asyncio.timeout also ends a slow trickle
             limits=httpx2.Limits(max_connections=16, max_keepalive_connections=4),

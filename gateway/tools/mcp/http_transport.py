@@ -8,6 +8,7 @@ from functools import cache
 import httpx2
 from mcp.client.streamable_http import MCP_SESSION_ID
 
+from gateway.certificates import certificates_named
 from gateway.json_parts import PartCounter
 from gateway.settings.value_types import McpServer
 from gateway.tools.mcp import bounds
@@ -53,7 +54,7 @@ def http_client(server: McpServer, ending: ConnectionEnding, gone: Callable[[], 
 @cache
 def _certificates() -> ssl.SSLContext:
     """Those of the system. Read once: a server that is away is tried again and again."""
-    return httpx2.create_ssl_context()
+    return certificates_named() or httpx2.create_ssl_context()
 
 
 class _Bounded(httpx2.AsyncByteStream):

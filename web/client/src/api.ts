@@ -1951,6 +1951,9 @@ export interface Summary {
   /** US dollars. Absent means unknown. */
   readonly cost?: number;
   readonly created_at: number;
+  /** As the request gave it, as trajectory_end. */
+  readonly trajectory_start?: number;
+  readonly trajectory_end?: number;
 }
 
 /** A session of yours, or a conversation: its messages, and what was done in it. */
@@ -1967,6 +1970,10 @@ export interface SummaryBody {
   readonly messages?: readonly MessageBody[] | string;
   /** With messages: the steps that were taken, as a text or as JSON. */
   readonly trajectory?: string | readonly (string | Readonly<Record<string, unknown>>)[] | Readonly<Record<string, unknown>>;
+  /** The index of the first message, as your client counts: given back. */
+  readonly trajectory_start?: number;
+  /** The index of the last one: given back. */
+  readonly trajectory_end?: number;
 }
 
 /** Whether a skill is offered to the model. */
@@ -2197,7 +2204,7 @@ export interface WriteBody {
   /** The role, or interface. */
   readonly role_id?: string;
   readonly project_id?: string;
-  /** A session of yours; brings its role and project along where they are absent. */
+  /** A session of yours; beside a conversation also one of another system, which becomes a tag of what is new. */
   readonly session_id?: string;
   /** The task: what is of other tasks is not seen. */
   readonly task_id?: string;
