@@ -116,7 +116,10 @@ class SentPrompts:
         instructions = (
             await deps.sessions.instructions(turn.session_id, digest) if digest is not None else None
         )
-        history, prompt = replace(history, instructions=instructions), Prompt.read(deps, tools)
+        history, prompt = (
+            replace(history, instructions=instructions),
+            Prompt.read(deps, tools, model=turn.model),
+        )
         prefix = prompt.prefix(history)
         other = prompt.prefix(history, compressed=history.compression is None)
         return other if other.prefix_hash == sent_hash else prefix

@@ -81,7 +81,7 @@ class TurnContext:
         self.preloaded = preloaded
         self.row = emitter.turn
         self.progress = emitter.progress
-        self.prompt = Prompt.read(deps, client_tools)
+        self.prompt = Prompt.read(deps, client_tools, model=self.row.model)
         self.memories = MemoryState()
         self.withheld: frozenset[str] = frozenset()
         self.not_shown: set[str] = set()

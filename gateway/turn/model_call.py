@@ -11,6 +11,7 @@ from gateway.history.transcript import fold, problems
 from gateway.ids import is_client_call, is_id, new_client_call_id, new_tool_call_id
 from gateway.messages import Message
 from gateway.model.base import Answer, Delta, ModelRequest, Started
+from gateway.model.model_limits import output_limit
 from gateway.model.prices import cost_of
 from gateway.model.retry_delay import next_delay
 from gateway.prompt.cache_points import mark_messages
@@ -37,7 +38,7 @@ def next_request(turn: TurnContext) -> ModelRequest:
     thinks = settings.thinking_budget is not None and may_think(turn.history, turn.row.id)
     return ModelRequest(
         model=turn.row.model,
-        max_tokens=settings.max_tokens,
+        max_tokens=output_limit(settings, turn.deps.model.facts.of(turn.row.model)).tokens,
         system=turn.prefix.system,
         messages=mark_messages(messages),
         tools=turn.prefix.tools,

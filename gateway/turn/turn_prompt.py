@@ -23,7 +23,8 @@ from gateway.turn.dependencies import TurnDependencies
 class Prompt:
     """The prompt components and the skills as they were when a turn began; the rest of a prompt belongs to
     the session's history. `limits` are those of the system prompt, `skills` is the part of the prompt about
-    the catalog, `client_tools` are the tools that the user's client runs."""
+    the catalog, `client_tools` are the tools that the user's client runs. `offers_tools` is False for a
+    model of which the endpoint says that it calls none: it is offered none, and is told of no skills."""
 
     components: Components
     catalog: Catalog
@@ -31,25 +32,32 @@ class Prompt:
     limits: PromptLimits
     read_archive: Tool
     client_tools: Tools
+    offers_tools: bool = True
 
     @classmethod
-    def read(cls, deps: TurnDependencies, client_tools: Sequence[ToolSpec] = ()) -> Self:
-        """As files and catalog are now. Of the `client_tools` those are left out whose names the catalog has
-        got meanwhile."""
+    def read(
+        cls, deps: TurnDependencies, client_tools: Sequence[ToolSpec] = (), *, model: str | None = None
+    ) -> Self:
+        """As files and catalog are now, for `model`. Of the `client_tools` those are left out whose names the
+        catalog has got meanwhile."""
         settings: Settings = deps.settings
         catalog = deps.skills.catalog
+        offers_tools = model is None or deps.model.facts.of(model).tools is not False
         tools = Tools(ClientTool(spec) for spec in client_tools if spec.name not in catalog.tools)
         return cls(
             deps.prompts.read(),
             catalog,
-            catalog.snapshot if settings.skills_in_prompt else "",
+            catalog.snapshot if settings.skills_in_prompt and offers_tools else "",
             PromptLimits(settings.prompt_tokens, settings.instructions_tokens),
             deps.read_archive,
             tools,
+            offers_tools,
         )
 
     def tools(self, *, compressed: bool) -> Tools:
         """What may be called in a session: what was compressed can be looked up."""
+        if not self.offers_tools:
+            return Tools(())
         more = [*self.client_tools, *([self.read_archive] if compressed else ())]
         return self.catalog.tools.plus(*more) if more else self.catalog.tools
 

@@ -14,7 +14,7 @@ from gateway.history.summaries.summary import SessionSummary
 from gateway.history.transcript import tools_read_in
 from gateway.ids import now_ms
 from gateway.messages import Message
-from gateway.model.prices import window
+from gateway.model.model_limits import window
 from gateway.model.side_calls import CallContext, ModelCalls, Purpose, UsageSum
 from gateway.settings import Settings
 from gateway.storage.archives import Source, Summaries, SummaryRow
@@ -82,7 +82,7 @@ class SessionSummariser:
         model = settings.summary_model or model
         bounds = SummaryLimits(
             tokens=min(settings.summary_tokens, most_tokens),
-            window=await window(self._settings, model),
+            window=await window(self._settings, model, self._calls.facts),
         )
         material = await self._material(session_id, history, until, instructions, bounds)
         written = await summarise(
@@ -140,7 +140,7 @@ class SessionSummariser:
             model_name=model,
             instructions=self._instructions(),
             messages=[StoredMessage(number, "", each) for number, each in enumerate(messages, 1)],
-            bounds=SummaryLimits(settings.summary_tokens, await window(settings, model)),
+            bounds=SummaryLimits(settings.summary_tokens, await window(settings, model, self._calls.facts)),
             known=partial(self._used, session.id),
         )
         return _row(session, written, last, "manual", spent)
