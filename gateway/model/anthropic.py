@@ -286,7 +286,7 @@ class AnthropicModel:
         """Tells the inquiry what a refusal shows of the endpoint, and the person who reads it what to set."""
         if status in {502, 503, 504}:
             self._inquiry.failed()
-        if failure.refused and _NO_TOOLS.search(failure.message):
+        if 400 <= status < 500 and _NO_TOOLS.search(failure.message):
             self._inquiry.refused_tools(model)
         if status == 404 and self.facts.choice is not None:
             failure.message = f"{failure.message} {self.facts.choice}"

@@ -33,8 +33,8 @@ log = structlog.get_logger(__name__)
 
 
 class EndpointInquiry:
-    """Keeps `facts` up to date. `models` are those that requests may choose. `open_default` is the name
-    that stands for the default as long as the endpoint has not said which model it has (None: the settings say
+    """Keeps `facts` up to date. `models` are those that requests may choose. `open_default` is the name that
+    stands for the default as long as the endpoint has not said which model it has (None: the settings say
     it), `found` is called with the one that it is, `picks` is as in default_model.py."""
 
     def __init__(
@@ -127,7 +127,8 @@ class EndpointInquiry:
         if kind == "ollama" or self._may_be_local(kind, known, models):
             kind = await self._of_ollama(kind, known, models)
         self._keep(kind, listed, known, props)
-        self._known = {*known, *models}
+        sized = (name for name, found in known.items() if found.context_window is not None)
+        self._known = {*models, *sized}
 
     def _keep(
         self,
@@ -147,9 +148,10 @@ class EndpointInquiry:
             if not props.is_router:
                 facts.any_model = props.facts
                 known = {name: props.facts.over(found) for name, found in known.items()}
-        former = facts.models if listed else {**facts.models}
-        kept = {} if listed else former
-        facts.models = kept | {
+        former = facts.models
+        if kind == "llama.cpp" and props is None:  # its list says less
+            known = {name: former.get(name, NOTHING).over(found) for name, found in known.items()}
+        facts.models = ({} if listed else former) | {
             name: _with_documents(found, facts.kind).over(former.get(name, NOTHING))
             for name, found in known.items()
         }
