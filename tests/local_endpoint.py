@@ -70,7 +70,7 @@ async def serving(endpoint: LocalEndpoint, port: int = 0) -> AsyncGenerator[str]
 
 
 def llama(name: str = "gemma3-270m", *, n_ctx: Any = 8192, slots: Any = 1, **props: Any) -> dict[str, Told]:
-    """llama-server with one model (tools/server/README.md of llama.cpp: GET /props, GET /v1/models)."""
+    """llama-server with one model, as it answers GET /props and GET /v1/models."""
     meta = {
         "vocab_type": 1,
         "n_vocab": 262_144,

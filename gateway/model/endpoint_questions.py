@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 import orjson
-import structlog
 
 from gateway.model.endpoint_address import is_anthropics, is_near
 
@@ -21,8 +20,6 @@ ANSWER_TIMEOUT = 5.0
 MAX_ANSWER = 2 * 1024 * 1024
 """Bytes of one answer: a list of some hundred models with all that is known of each has less than one."""
 _THREAD_FROM = 50_000  # bytes of JSON that are parsed beside the event loop
-
-log = structlog.get_logger(__name__)
 
 
 class EndpointQuestions:
@@ -61,8 +58,7 @@ class EndpointQuestions:
             try:
                 async with asyncio.timeout(self._timeout):
                     status, body = await self._answer(self._request(method, path, key_header), content)
-            except Exception as error:  # noqa: BLE001 - the boundary: whatever the wire raises is no answer
-                log.debug("endpoint_question_failed", path=path, error=type(error).__name__)
+            except Exception:  # noqa: BLE001 - the boundary: whatever the wire raises is no answer
                 return None
             if status not in {401, 403}:
                 return await _parsed(body) if status == 200 else None

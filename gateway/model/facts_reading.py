@@ -2,8 +2,8 @@
 
 Nothing here raises for what an answer holds: a part that is not as expected says nothing.
 
-Sources: `types/model_info.py` and `types/model_capabilities.py` of the `anthropic` package; llama.cpp
-"tools/server/README.md" (GET /props, GET /v1/models); vLLM and SGLang (`max_model_len` in /v1/models);
+Sources: `ModelInfo` and `ModelCapabilities` of the `anthropic` package; the README of llama.cpp's server
+(GET /props, GET /v1/models); vLLM and SGLang (`max_model_len` in /v1/models);
 docs.ollama.com "Show model details" and "List running models"; lmstudio.ai "REST API v0"; openrouter.ai
 "Models" (`context_length`, `top_provider`, `architecture`, `supported_parameters`).
 """

@@ -15,7 +15,7 @@ nobody."""
 
 OUTPUT_SHARE = 4
 """An answer may take one of so many parts of the window: the rest is for what the model reads."""
-LEAST_OUTPUT = 256
+MIN_OUTPUT = 256
 """Tokens of an answer that are asked for in the smallest of windows."""
 _INSTEAD = "choose another with GATEWAY_MODEL or GATEWAY_ALLOWED_MODELS."
 
@@ -52,7 +52,7 @@ def output_limit(settings: Settings, facts: ModelFacts) -> Limit:
         return Limit(settings.max_tokens, "setting")
     most, window_ = settings.max_tokens, settings.context_window or facts.context_window
     if window_ is not None:
-        most = min(most, max(window_ // OUTPUT_SHARE, LEAST_OUTPUT))
+        most = min(most, max(window_ // OUTPUT_SHARE, MIN_OUTPUT))
     if facts.max_output is not None:
         most = min(most, facts.max_output)
     if settings.thinking_budget is not None:  # which is set, and a part of the answer
