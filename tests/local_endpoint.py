@@ -1,8 +1,10 @@
 """An endpoint on loopback that tells of itself what a test says, as servers for local models do; its answers
 are the demo model's."""
 
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+import asyncio
+import threading
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +12,7 @@ import orjson
 
 from gateway.demo.connection import Act, Request, Script
 from gateway.demo.server import Demo, reply_json, serve
+from tests.loopback import TIMEOUT
 
 Told = Callable[[Request], Sequence[Act]] | dict[str, Any] | bytes | int | None
 """What is answered: acts of a script, JSON, a body as it is, a status alone."""
@@ -67,6 +70,27 @@ async def serving(endpoint: LocalEndpoint, port: int = 0) -> AsyncGenerator[str]
     """The endpoint at this address."""
     async with serve(endpoint.answer, endpoint.demo.counters, port=port) as url:
         yield url
+
+
+@contextmanager
+def local_endpoint(told: Mapping[str, Told]) -> Generator[str]:
+    """An endpoint in a thread, for a test that runs processes."""
+    up, over, urls = threading.Event(), threading.Event(), list[str]()
+
+    async def serve_until_over() -> None:
+        async with serving(LocalEndpoint(told)) as url:
+            urls.append(url)
+            up.set()
+            await asyncio.to_thread(over.wait)
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve_until_over()), daemon=True)
+    thread.start()
+    assert up.wait(TIMEOUT)
+    try:
+        yield urls[0]
+    finally:
+        over.set()
+        thread.join(TIMEOUT)
 
 
 def llama(name: str = "gemma3-270m", *, n_ctx: Any = 8192, slots: Any = 1, **props: Any) -> dict[str, Told]:

@@ -36,9 +36,8 @@ class EndpointQuestions:
         *,
         version: Callable[[], str],
         key_headers: Callable[[], tuple[str, ...]],
-        timeout: float = ANSWER_TIMEOUT,
     ) -> None:
-        self._wire, self._key, self._timeout = wire, key, timeout
+        self._wire, self._key = wire, key
         self._version, self._key_headers = version, key_headers
         self._url = urlsplit(base_url.rstrip("/"))
         self.is_anthropics, self.is_near = is_anthropics(base_url), is_near(base_url)
@@ -56,7 +55,7 @@ class EndpointQuestions:
     async def _ask(self, method: str, path: str, content: bytes) -> Any:
         for key_header in self._key_headers() if self._key else ("",):
             try:
-                async with asyncio.timeout(self._timeout):
+                async with asyncio.timeout(ANSWER_TIMEOUT):
                     status, body = await self._answer(self._request(method, path, key_header), content)
             except Exception:  # noqa: BLE001 - the boundary: whatever the wire raises is no answer
                 return None

@@ -1,13 +1,13 @@
 """The endpoint is asked what it is: which questions, when again, and answers that are no use."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 
-from gateway.demo.connection import Request
+from gateway.demo.connection import Act, Disconnect, Request
 from gateway.demo.server import reply_json
 from gateway.errors import ModelError, SettingsError
 from gateway.messages import Message, text_block
@@ -147,6 +147,10 @@ async def test_a_redirect_is_not_followed() -> None:
     assert model.facts.of("x") == NOTHING
 
 
+def playing(*acts: Act) -> Callable[[Request], Sequence[Act]]:
+    return lambda _: acts
+
+
 USELESS: dict[str, Any] = {
     "nothing": 404,
     "no method": 405,
@@ -161,8 +165,8 @@ USELESS: dict[str, Any] = {
     "lies": {"default_generation_settings": {"n_ctx": 0}, "total_slots": -1, "modalities": [], "data": {}},
     "huge": b'{"data": ["' + b"x" * (endpoint_questions.MAX_ANSWER + 1) + b'"]}',
     "silent": None,
-    "cut": lambda _request: [b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{", 0.0],
-    "no HTTP": lambda _request: [b"SSH-2.0-OpenSSH_9.9\r\n\r\n"],
+    "cut": playing(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{", Disconnect.CLOSE),
+    "no HTTP": playing(b"SSH-2.0-OpenSSH_9.9\r\n\r\n"),
 }
 
 
@@ -172,9 +176,8 @@ async def test_an_answer_that_is_no_use_says_nothing_and_breaks_no_call(
 ) -> None:
     """To any of the questions: the model is called as if it had not been asked."""
     monkeypatch.setattr(endpoint_questions, "ANSWER_TIMEOUT", 0.2)
-    told = dict.fromkeys(
-        ("GET /v1/models", "GET /v1/models/x", "GET /props", "POST /api/show"), USELESS[what]
-    )
+    questions = ("GET /v1/models", "GET /v1/models/x", "GET /props", "POST /api/show")
+    told: dict[str, Any] = dict.fromkeys(questions, USELESS[what])
     endpoint = LocalEndpoint(told)
     async with serving(endpoint) as url, model_at(url, "x") as model:
         async with asyncio.timeout(TIMEOUT):
