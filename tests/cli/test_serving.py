@@ -65,9 +65,13 @@ def test_production_names_its_model_and_counts_its_keys(
 
 def test_the_model_that_an_endpoint_lists_is_the_one_of_the_banner(tmp_path: Path) -> None:
     """No setting names it: what it reads stands beside it. An endpoint that is not up is named as such."""
-    with local_endpoint(llama("gemma3-270m", n_ctx=8192)) as url:
-        with gateway_command(tmp_path / "up", "serve", ANTHROPIC_BASE_URL=url) as running:
-            up = running.output.read_text()
+    (tmp_path / "up").mkdir()
+    with (
+        local_endpoint(llama("gemma3-270m", n_ctx=8192)) as url,
+        gateway_command(tmp_path / "up", "serve", ANTHROPIC_BASE_URL=url) as running,
+    ):
+        up = running.output.read_text()
+    (tmp_path / "down").mkdir()
     with gateway_command(tmp_path / "down", "serve", ANTHROPIC_BASE_URL=url) as running:
         down = running.output.read_text()
 
