@@ -306,6 +306,12 @@ class Timed:
         finally:
             self.seconds += perf_counter() - began
 
+    async def inquire(self) -> None:
+        """There is nothing to ask."""
+
+    async def watch(self) -> None:
+        """There is nothing to ask."""
+
     async def count_tokens(self, request: ModelRequest) -> int | None:
         return await self._model.count_tokens(request)
 

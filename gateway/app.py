@@ -43,11 +43,18 @@ UNBUILT = (
 )
 
 
-def build_app(settings: Settings, *, demo: bool = False, tools: Sequence[FunctionTool] = ()) -> Starlette:
+def build_app(
+    settings: Settings,
+    *,
+    demo: bool = False,
+    tools: Sequence[FunctionTool] = (),
+    picks_model: bool = False,
+) -> Starlette:
     """The application. Everything is opened by its lifespan.
 
     With `demo` a demo model is served on loopback and answers instead of a real one; `tools` are added to the
-    built-in ones. `app.state.begin_shutdown()`, called on the event loop, starts the draining and returns its
+    built-in ones. Where the settings name no model and the endpoint lists several, one is taken with
+    `picks_model`. `app.state.begin_shutdown()`, called on the event loop, starts the draining and returns its
     task: new turns are refused, running ones get `shutdown_grace` seconds, then all streams end.
 
     Raises:
@@ -78,7 +85,7 @@ def build_app(settings: Settings, *, demo: bool = False, tools: Sequence[Functio
         settings.model_copy(update={"model": "demo", "allowed_models": ()}) if demo else settings
     )
     app.state.stream_places = StreamPlaces(settings)
-    app.state.demo = demo
+    app.state.demo, app.state.picks_model = demo, picks_model
     app.state.dialects = {each.prefix: Dialect(name, each.write_problem) for name, each in adapters.items()}
     if demo:
         from gateway.demo.demo_tools import demo_tools  # noqa: PLC0415 - nobody else waits for the demo model's parts

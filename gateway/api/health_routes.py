@@ -18,6 +18,7 @@ from gateway.events.contract import json_schema
 from gateway.http.conditional_requests import LastingDocument
 from gateway.http.json_types import Reply, json_reply
 from gateway.http.requests import ApiRequest
+from gateway.model.model_limits import notices
 from gateway.service.admin_rights import is_operator
 from gateway.supervisor import Supervisor
 
@@ -62,7 +63,7 @@ class Health(Reply):
     """Whether turns are taken. `failed` has the checks that say no, by name, and `failing_tasks` the
     background tasks that fail; only `/readyz` names them, with PostgreSQL the `replicas`, also when there is
     one, and in `newer_schema` what of its schema is newer than this version: `sessions`, `memories`, each
-    with its revision."""
+    with its revision. `notices` are sentences about the models: which one to set, which is to be retired."""
 
     status: Literal["ok", "draining", "unavailable"]
     version: str
@@ -72,6 +73,7 @@ class Health(Reply):
     failing_tasks: dict[str, FailingTask] | None = None
     replicas: ReplicasSeen | None = None
     newer_schema: dict[str, str] | None = None
+    notices: list[str] | None = None
 
 
 class Caller(Reply):
@@ -132,7 +134,9 @@ async def ready(request: ApiRequest) -> Response:
     if request.settings.is_shared:  # also when one is left, which is when somebody looks
         seen = ReplicasSeen(alive=1 + len(heartbeat.peers), differ=list(heartbeat.differences))
     newer = request.app.state.newer_schema() or None
-    return json_reply(_health(request, "ok", failing_tasks=failing, replicas=seen, newer_schema=newer))
+    about = notices(request.settings, request.app.state.endpoint) or None
+    reply = _health(request, "ok", failing_tasks=failing, replicas=seen, newer_schema=newer, notices=about)
+    return json_reply(reply)
 
 
 async def metrics(request: ApiRequest) -> Response:

@@ -30,6 +30,7 @@ from gateway.api.artifact_bodies import (
 )
 from gateway.api.audit_routes import AuditPage, AuditPageQuery, AuditQuery
 from gateway.api.branches_routes import BranchList
+from gateway.api.choosable_models_routes import ChoosableModels, choosable_models
 from gateway.api.compressions_routes import CompressionDetails, CompressionList
 from gateway.api.health_routes import Caller, Health
 from gateway.api.memory_url_table import MEMORIES
@@ -609,6 +610,7 @@ ENDPOINTS = (
         cost=Cost("assemble"),
     ),
     Endpoint("GET", "/api/me", "caller.read", health.me, {200: (Caller,)}),
+    Endpoint("GET", "/api/models", "model.list", choosable_models, {200: (ChoosableModels,)}),
     Endpoint(
         "GET",
         "/api/schema/events.json",

@@ -56,7 +56,7 @@ class ArtifactSummariser:
         self._artifact_store = artifact_store
         self._store = store
         self._calls = calls
-        self._name = settings.summary_model or settings.model
+        self._settings = settings
         self._wanted = settings.artifact_summaries
         self._now = now
         self._running = 0
@@ -107,7 +107,12 @@ class ArtifactSummariser:
         if tail:
             parts.append(wrap("tool_output", "How it ends.", tail.decode("utf-8", "ignore")))
         parts.append(wrap("conversation", "The reader's words.", flat(language_like, _WORDS)))
-        request = request_of(self._name, INSTRUCTIONS, "\n\n".join(parts), max_tokens=_ANSWER_TOKENS)
+        request = request_of(
+            self._settings.summary_model or self._settings.model,
+            INSTRUCTIONS,
+            "\n\n".join(parts),
+            max_tokens=_ANSWER_TOKENS,
+        )
         context = CallContext(row.owner, row.session_id, in_background=True)
         answer = await self._calls.ask("artifact_summary", request, timeout=CALL_TIMEOUT, context=context)
         return _sentence(answer)

@@ -52,6 +52,7 @@ IMAGE_SIDE = 8000
 ATTACHED_HERE = "The user attached this file to the message below; it is material for the request."
 TOO_MANY = "too many to be shown to you."
 OVER_BUDGET = "is not shown any more: newer files take all the room that a request has."
+BLIND = "is not shown: you do not look at files of this type. Tools can read it."
 REFUSED = "is not shown: the model's endpoint refused what was shown. Tools can read it."
 
 
@@ -63,6 +64,9 @@ class Upload:
     name: str
     mime: str | None = None
 
+
+UNSEEN = {"image": "images", "document": "PDFs"}
+"""Types of blocks, in words."""
 
 MAX_REFUSED = 10_000
 """Files that are remembered as refused by the endpoint."""
@@ -142,11 +146,18 @@ class Attachments:
         return left_out(messages)
 
     async def fill(
-        self, owner: str, messages: Sequence[Message], *, model: str = "", withheld: Collection[str] = ()
+        self,
+        owner: str,
+        messages: Sequence[Message],
+        *,
+        model: str = "",
+        withheld: Collection[str] = (),
+        unseen: Collection[str] = (),
     ) -> Filled:
         """The messages with their images and documents read from the store: the newest ones, as many as one
         request may have. In place of the others, of those `withheld`, of what the endpoint of `model` refused
-        before and of what cannot be read, stands a text with the reason. Messages without files are the same
+        before, of the types of block that the model does not look at (`unseen`) and of what cannot be read,
+        stands a text with the reason. Messages without files are the same
         objects. Never raises for what the store cannot do."""
         contents = {
             index: list(message.content)
@@ -167,6 +178,8 @@ class Attachments:
             content[place] = (
                 _instead(block, f"[{block['source']['ref']} {OVER_BUDGET}]")
                 if number < gone
+                else _unseen(block, model, problems)
+                if block["type"] in unseen
                 else await self._filled(owner, block, model, withheld, problems)
             )
         filled = [
@@ -278,6 +291,12 @@ class Attachments:
 def _compact(row: ArtifactRow, why_not: str) -> _Shown:
     """The compact form of a file that the API would refuse, as far as its bytes show it, with the reason."""
     return _Shown("compact", render(row, note=f"{ATTACHED_HERE} {why_not}"))
+
+
+def _unseen(block: Block, model: str, problems: list[str]) -> Block:
+    ref, what = block["source"]["ref"], UNSEEN.get(block["type"], "such files")
+    problems.append(f"{model} does not look at {what}: what is attached is described to it, and not shown.")
+    return _instead(block, f"[{ref} {BLIND}]")
 
 
 def _instead(block: Block, text: str) -> Block:

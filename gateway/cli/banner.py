@@ -7,9 +7,11 @@ from rich.text import Text
 
 from gateway import __version__
 from gateway.cli.config import without_secrets
+from gateway.model.endpoint_address import ANTHROPIC, model_is_open
+from gateway.model.endpoint_facts import EndpointFacts
+from gateway.model.model_limits import notices
 from gateway.settings import Settings
 
-ANTHROPIC = "https://api.anthropic.com"
 WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - to show an address that can be opened
 
 
@@ -19,9 +21,16 @@ def page_url(settings: Settings) -> str:
     return f"http://[{host}]:{settings.port}" if ":" in host else f"http://{host}:{settings.port}"
 
 
-def show_banner(settings: Settings, *, demo: bool, worker_ports: Sequence[int] | None = None) -> None:
+def show_banner(
+    settings: Settings,
+    *,
+    demo: bool,
+    worker_ports: Sequence[int] | None = None,
+    endpoint: EndpointFacts | None = None,
+) -> None:
     """Prints to stderr, so that stdout keeps to the log; plain when stderr is not a terminal. `worker_ports`
-    are those of several workers, if they have ports of their own."""
+    are those of several workers, if they have ports of their own; `endpoint` is what is known of
+    the model's by now."""
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     url = page_url(settings)
     lines = {
@@ -29,12 +38,14 @@ def show_banner(settings: Settings, *, demo: bool, worker_ports: Sequence[int] |
         "API": Text(f"{url}/openapi.json"),
         "Metrics": Text(_metrics(settings, url, worker_ports)),
         "Data": Text(_data(settings)),
-        "Model": _model(settings, demo=demo),
+        "Model": _model(settings, endpoint or EndpointFacts(), demo=demo),
         "Access": Text(_access(settings)),
     }
     console.print(f"\n[bold]Chat Gateway[/] {__version__} is ready. Ctrl-C stops it.\n")
     for name, value in lines.items():
         console.print(Text.assemble((f"{name:<9}", "dim"), value))
+    for notice in notices(settings, endpoint) if endpoint is not None else ():
+        console.print(Text(f"{'':<9}{notice}", style="yellow"))
     console.print("\n[dim]Try it:[/]")
     console.print(_curl(settings, url) + "\n", markup=False)
 
@@ -59,12 +70,17 @@ def _data(settings: Settings) -> str:
     return str(settings.database_path.parent.resolve())
 
 
-def _model(settings: Settings, *, demo: bool) -> Text:
+def _model(settings: Settings, endpoint: EndpointFacts, *, demo: bool) -> Text:
     if demo:
         return Text.assemble(
             ("DEMO", "bold black on yellow"), "  no real model; export ANTHROPIC_API_KEY=… to use one"
         )
-    return Text(f"{settings.model} at {without_secrets(settings.anthropic_base_url or ANTHROPIC)}")
+    address = without_secrets(settings.anthropic_base_url or ANTHROPIC)
+    if model_is_open(settings) and not endpoint.listed:
+        return Text(f"the one that {address} lists; it has not said yet which (GATEWAY_MODEL sets one)")
+    size = endpoint.of(settings.model).context_window
+    reads = f", which reads {size:,} tokens" if size is not None else ""
+    return Text(f"{settings.model} at {address}{reads}")
 
 
 def _access(settings: Settings) -> str:

@@ -21,4 +21,4 @@ def dev(
     from gateway.settings import load_settings
 
     settings = load_settings(host=host, port=port, data_dir=data_dir)
-    run(settings, demo=not settings.has_model, open_page=open_page)
+    run(settings, demo=not settings.has_model, open_page=open_page, picks_model=True)

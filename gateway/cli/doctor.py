@@ -32,7 +32,9 @@ def doctor(
     from gateway.cli.telemetry_check import check_telemetry
     from gateway.errors import SettingsError
     from gateway.settings import load_settings
+    from gateway.telemetry.lines.logs import configure_logging
 
+    configure_logging("error")
     try:
         settings = load_settings()
     except SettingsError as error:

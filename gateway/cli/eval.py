@@ -70,7 +70,7 @@ def _evaluate(
 
     from gateway.cli.evaluation.answer_checks import Kind, missed
     from gateway.cli.evaluation.conversation_run import EvaluationTimeouts, converse
-    from gateway.cli.evaluation.endpoints import DEMO, check_askable, endpoint_of, shown
+    from gateway.cli.evaluation.endpoints import DEMO, check_askable, default_model, endpoint_of, shown
     from gateway.cli.evaluation.results import ModelResult, TurnFailure, progress
     from gateway.cli.terminal import to_stderr
     from gateway.settings import load_settings
@@ -78,7 +78,8 @@ def _evaluate(
     settings = load_settings()
     messages = [message for each in conversations for message in each.messages]
     wanted = Counter[Kind](check.kind for message in messages for check in missed(message))
-    endpoints = [endpoint_of(each) for each in models or [settings.model if settings.has_model else DEMO]]
+    usual = asyncio.run(default_model(settings)) if settings.has_model and not models else DEMO
+    endpoints = [endpoint_of(each) for each in models or [usual]]
     for endpoint in endpoints:
         check_askable(endpoint, settings)
     timeouts = EvaluationTimeouts(turn_timeout, model_timeout)

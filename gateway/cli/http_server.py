@@ -53,6 +53,7 @@ def run(
     *,
     demo: bool,
     open_page: bool = False,
+    picks_model: bool = False,
     workers: int = 1,
     worker_port: int | None = None,
 ) -> None:
@@ -83,7 +84,9 @@ def run(
                 if each not in listeners:
                     each.close()
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(_serve(settings, listeners, worker, demo=demo, open_page=open_page))
+            runner.run(
+                _serve(settings, listeners, worker, demo=demo, open_page=open_page, picks_model=picks_model)
+            )
 
 
 def _close(listeners: Iterable[socket.socket]) -> None:
@@ -183,10 +186,11 @@ async def _serve(
     *,
     demo: bool,
     open_page: bool,
+    picks_model: bool,
 ) -> None:
     most = min(settings.max_connections, connections_within(raise_open_files()))
     settings = settings.model_copy(update={"max_connections": most})
-    app = build_app(settings, demo=demo)
+    app = build_app(settings, demo=demo, picks_model=picks_model)
     connections = Connections(settings)
     config = uvicorn.Config(
         app,
@@ -213,7 +217,7 @@ async def _serve(
             worker.tell_ready()
             worker.when_orphaned(server.stop)
             return
-        show_banner(settings, demo=demo)
+        show_banner(settings, demo=demo, endpoint=app.state.endpoint)
         if open_page:
             webbrowser.open(page_url(settings))
 

@@ -3,21 +3,21 @@
 import os
 import sqlite3
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
 
 from gateway import wiring
 from gateway.auth.static_keys import StaticKeys
-from gateway.cli.banner import ANTHROPIC
 from gateway.cli.config import without_secrets
+from gateway.cli.endpoint_checks import check_endpoint
 from gateway.cli.findings import Finding, State
 from gateway.demo.server import serve_demo
 from gateway.errors import EmbeddingsFailed, ModelError, SettingsError, StorageError
 from gateway.memory.documents.folder import DocumentFolder
 from gateway.memory.search.embeddings import embeddings_of
 from gateway.messages import Message, text_block
-from gateway.model.base import Answer, ModelRequest
+from gateway.model.base import Answer, Model, ModelRequest
+from gateway.model.endpoint_address import ANTHROPIC
 from gateway.model.endpoint_profile import left_out
 from gateway.settings import Settings
 from gateway.settings.environment import unknown_variables
@@ -57,22 +57,29 @@ def check_settings(settings: Settings) -> list[Finding]:
 async def check_model(settings: Settings) -> list[Finding]:
     """Asks the model for one token. Without a real one, asks the demo model."""
     if settings.has_model:
-        address = without_secrets(settings.anthropic_base_url or ANTHROPIC)
         adapted: list[str] = []
-        answer = await _ask(settings, None, f"{settings.model} at {address}", adapted.append)
-        return [answer, *(Finding("warning", "model", says) for says in adapted)]
+        model = wiring.open_model(settings, adapted=adapted.append)
+        try:
+            await model.inquire()
+            address = without_secrets(settings.anthropic_base_url or ANTHROPIC)
+            answer = await _ask(settings, model, f"{settings.model} at {address}")
+            about = await check_endpoint(settings, model.facts, answers=answer.state == "good")
+        finally:
+            await model.close()
+        return [answer, *(Finding("warning", "model", says) for says in adapted), *about]
     async with serve_demo(pace=0) as url:
-        answer = await _ask(settings, url, "the demo model", lambda _: None)
+        model = wiring.open_model(settings, url)
+        try:
+            answer = await _ask(settings, model, "the demo model")
+        finally:
+            await model.close()
     if answer.state == "bad":
         return [answer]
     advice = "only the demo model: set ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL for a real one"
     return [Finding("warning", "model", advice)]
 
 
-async def _ask(
-    settings: Settings, base_url: str | None, name: str, adapted: Callable[[str], None]
-) -> Finding:
-    model = wiring.open_model(settings, base_url, adapted=adapted)
+async def _ask(settings: Settings, model: Model, name: str) -> Finding:
     request = ModelRequest(
         model=settings.model,
         max_tokens=1,
@@ -87,8 +94,6 @@ async def _ask(
                     return Finding("good", "model", f"{name} answers")
     except ModelError as error:
         return Finding("bad", "model", f"{name} does not answer ({error.code}): {error}")
-    finally:
-        await model.close()
     return Finding("bad", "model", f"{name} ended its answer early")
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from gateway import wiring
 from gateway.cli.terminal import to_stderr
 from gateway.demo.demo_tools import demo_tools
-from gateway.model.prices import DEFAULT_WINDOW, window
+from gateway.model.model_limits import window
+from gateway.model.prices import DEFAULT_WINDOW
 from gateway.settings import Settings, load_settings
 from gateway.skills.catalog import Catalog
 from gateway.telemetry.lines.logs import LogLevel, configure_logging

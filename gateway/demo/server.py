@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 from typing import Any
+from urllib.parse import unquote
 
 import orjson
 
@@ -21,6 +22,7 @@ from gateway.demo.api_versions import (
     check_version,
 )
 from gateway.demo.connection import Act, ClientConnection, ConnectionCounts, Pacer, Request, Script, whole
+from gateway.demo.demo_models import model_info, model_list
 from gateway.demo.directives import BadDirective, ScriptedStep, parse
 from gateway.demo.faults import FOR_ALL_REQUESTS, FOR_STREAMS, Case
 from gateway.demo.record import Record
@@ -28,7 +30,7 @@ from gateway.demo.reply_plan import DEFAULT_PACE, Plan, plan
 from gateway.demo.strictness import RejectedRequest, check
 from gateway.demo.usage import PromptCache, count
 
-MODEL = "demo"
+MODELS = "/v1/models/"
 MAX_SCRIPTS = 100
 """Summaries that can be scripted in advance."""
 _ERROR_TYPES = {
@@ -77,7 +79,7 @@ class Demo:
         with_key: dict[tuple[str, str], Callable[[Request], list[Act]]] = {
             ("POST", "/v1/messages"): self._messages,
             ("POST", "/v1/messages/count_tokens"): self._count_tokens,
-            ("GET", "/v1/models"): _models,
+            ("GET", "/v1/models"): lambda _: reply_json(200, model_list(self._window)),
         }
         where = (request.method, request.path)
         is_call = request.path == "/v1/messages"
@@ -86,6 +88,9 @@ class Demo:
                 _check_no_page(request.headers)
             if where in open_to_all:
                 return Script(open_to_all[where](request))
+            if request.method == "GET" and request.path.startswith(MODELS):
+                check_key(request.headers, self._key_header)
+                return Script(self._model(unquote(request.path.removeprefix(MODELS))))
             if where not in with_key:
                 raise RejectedRequest(f"There is no {' '.join(where)} here.", status=404)
             check_key(request.headers, self._key_header)
@@ -121,6 +126,11 @@ class Demo:
 
     def _count_tokens(self, request: Request) -> list[Act]:
         return reply_json(200, {"input_tokens": count(checked_body(request, self._versions, counting=True))})
+
+    def _model(self, name: str) -> list[Act]:
+        if (found := model_info(name, self._window)) is None:
+            raise RejectedRequest(f"model: {name}", status=404)
+        return reply_json(200, found)
 
     def _seen(self, request: Request) -> list[Act]:
         limit = request.query.get("limit", "20")
@@ -196,11 +206,6 @@ def _misbehave(planned: Plan, streams: bool) -> list[Act]:
         return list(play(Case(planned.reply, call.argument, planned.tools)))
     except ValueError as bad:
         raise RejectedRequest(f"The fault {call.name} cannot take {call.argument!r}: {bad}.") from None
-
-
-def _models(_: Request) -> list[Act]:
-    model = {"type": "model", "id": MODEL, "display_name": "Demo", "created_at": "2026-01-01T00:00:00Z"}
-    return reply_json(200, {"data": [model], "has_more": False, "first_id": MODEL, "last_id": MODEL})
 
 
 def _steps(script: str) -> list[ScriptedStep]:

@@ -15,8 +15,8 @@ from gateway.memory.services import MemoryServices
 from gateway.messages import Usage
 from gateway.model.base import Model
 from gateway.model.endpoint_profile import left_out
+from gateway.model.model_limits import window as window_in_force
 from gateway.model.prices import cost_of
-from gateway.model.prices import window as window_in_force
 from gateway.model.side_calls import ModelCalls
 from gateway.schedules.schedule_editor import ScheduleEditor
 from gateway.service.limits import UserLimits
@@ -110,9 +110,11 @@ async def _open_model(process: Process) -> Model:
         log.warning("setting_left_out", says=warning)
     takes_keys = settings.takes_provider_keys
     credentials = StoredCredentials(process.storage.provider_keys, settings) if takes_keys else None
-    model = open_model(settings, demo_url, credentials=credentials)
+    model = open_model(settings, demo_url, credentials=credentials, picks=state.picks_model)
     process.stack.push_async_callback(model.close)
     process.metrics.queue.measure(model.queue)
+    state.endpoint = model.facts
+    await process.run(model.watch, "model's endpoint")
     # Loads the prices.
     await asyncio.to_thread(cost_of, settings.model, Usage(input_tokens=1, output_tokens=1))
     return model

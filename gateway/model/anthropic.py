@@ -7,20 +7,24 @@ tool input for good ones, and costs 20 times as much.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
+from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Literal
-from urllib.parse import urlsplit
 
 import orjson
 
-from gateway.errors import ModelError, SettingsError
+from gateway.errors import ModelError
 from gateway.model.base import Chunk, ModelRequest, Take
 from gateway.model.bounds import Bounds
 from gateway.model.credentials import Credential, Credentials, named
+from gateway.model.endpoint_address import is_anthropics, is_local, origin_of, unused_proxy
 from gateway.model.endpoint_facts import EndpointFacts
+from gateway.model.endpoint_inquiry import EndpointInquiry
 from gateway.model.endpoint_profile import ANTHROPIC, MAX_TEMPERATURE, EndpointProfile, Way, refuses_key
+from gateway.model.endpoint_questions import EndpointQuestions
 from gateway.model.endpoint_queue import EndpointQueue
 from gateway.model.message_stream import MessageStream
 from gateway.model.request_body import NONE, counted_body, in_way, streamed_body
@@ -42,9 +46,10 @@ if TYPE_CHECKING:
     from gateway.model.sdk_requests import SdkRequests
 
 _MESSAGES, _COUNT = "/v1/messages", "/v1/messages/count_tokens"
-_ANTHROPIC = frozenset({"api.anthropic.com"})
 _NAME = 8  # hex digits of the name of an endpoint
 _NEVER = 1e9
+_NO_TOOLS = re.compile(r"does not support tools", re.IGNORECASE)
+"""Ollama's words about a model that calls none."""
 END_TIMEOUT = 0.02
 """Seconds that the response of a complete message gets to end, so that its connection serves the next."""
 
@@ -59,7 +64,8 @@ class AnthropicModel:
     in a private network is waited for beyond `first_byte_timeout` while it shows life (see
     endpoint_liveness.py; None: for 60 s, and without signs of life up to ten minutes), and for
     `loading_timeout` while its server starts. `slots` is how many requests it is sent at once (None: as it
-    says itself).
+    says itself). `models` are those that may be asked for, `open_default`, `found` and `picks` as in
+    endpoint_inquiry.py.
 
     Raises:
         SettingsError: `base_url` or `proxy` is not the address of a web server.
@@ -82,16 +88,21 @@ class AnthropicModel:
         adapted: Callable[[str], None] = lambda _: None,
         slots: int | None = None,
         loading_timeout: float = 0,
+        models: Callable[[], Sequence[str]] = tuple,
+        open_default: str | None = None,
+        found: Callable[[str], None] = lambda _: None,
+        picks: bool = False,
     ) -> None:
         base_url = base_url or "https://api.anthropic.com"
-        self._where = _origin(base_url, "ANTHROPIC_BASE_URL", "https://api.anthropic.com (without /v1)")
+        self._where = origin_of(base_url, "ANTHROPIC_BASE_URL", "https://api.anthropic.com (without /v1)")
         if proxy is not None:
-            _origin(proxy, "GATEWAY_MODEL_PROXY", "http://proxy.example:3128")
+            origin_of(proxy, "GATEWAY_MODEL_PROXY", "http://proxy.example:3128")
         # Slow to import, and only a gateway with a model needs it.
-        from gateway.model.endpoint_liveness import LOCAL_FIRST_BYTE, EndpointLiveness, is_local  # noqa: PLC0415
+        from gateway.model.endpoint_liveness import LOCAL_FIRST_BYTE, EndpointLiveness  # noqa: PLC0415
         from gateway.model.http_client import Wire  # noqa: PLC0415
 
         self._wire, self._prepared = Wire(connect_timeout, proxy), {}
+        self._unused_proxy = unused_proxy(base_url, proxy)
         self._life = EndpointLiveness(
             self._wire,
             base_url,
@@ -104,10 +115,20 @@ class AnthropicModel:
         self.queue = EndpointQueue(facts, slots)
         facts.name = sha256(base_url.rstrip("/").encode()).hexdigest()[:_NAME]
         facts.adapted = adapted
-        if urlsplit(base_url).hostname in _ANTHROPIC:
+        if is_anthropics(base_url):
             facts.kind = ANTHROPIC
         self._endpoint = EndpointProfile(
             api_version, key_header, has_key=bool(api_key or credentials), adapted=adapted, facts=facts
+        )
+        questions = EndpointQuestions(
+            self._wire,
+            base_url,
+            self._own.key,
+            version=lambda: self._endpoint.way("", None, thinks=False).version,
+            key_headers=lambda: self._key_headers(key_header),
+        )
+        self._inquiry = EndpointInquiry(
+            questions, self.facts, models=models, open_default=open_default, found=found, picks=picks
         )
         self._max_answer_size, self._max_tool_calls = max_answer_size, max_tool_calls
         self._longest_silence = LOCAL_FIRST_BYTE if first_byte_timeout is None else first_byte_timeout
@@ -118,6 +139,7 @@ class AnthropicModel:
         self, request: ModelRequest, take: Take | None = None
     ) -> AsyncGenerator[AsyncIterator[Chunk]]:
         started = asyncio.get_running_loop().time()
+        request = self._named(request)
         credential = await self._credential(request.owner)
         upstream = await self._open(request, credential)
         bounds = Bounds.of(request.max_tokens, size=self._max_answer_size, tool_calls=self._max_tool_calls)
@@ -136,6 +158,7 @@ class AnthropicModel:
             if waits is not None:
                 waits.stop()
             if message.finished:
+                self._inquiry.answered(request.model, message.model)
                 upstream.end_within(END_TIMEOUT)
             else:
                 upstream.close()
@@ -153,6 +176,7 @@ class AnthropicModel:
 
     async def count_tokens(self, request: ModelRequest) -> int | None:
         try:
+            request = self._named(request)
             credential = await self._credential(request.owner)
             _, body = await self._ask(_COUNT, counted_body(request), credential)
             counted = orjson.loads(body)
@@ -173,8 +197,24 @@ class AnthropicModel:
             loading = self._requests = asyncio.create_task(asyncio.to_thread(self._load))
         await asyncio.shield(loading)
 
+    async def inquire(self) -> None:
+        await self._inquiry.ask()
+
+    async def watch(self) -> None:
+        await self._inquiry.run()
+
     async def close(self) -> None:
         await self._wire.close()
+
+    def _named(self, request: ModelRequest) -> ModelRequest:
+        name = self._inquiry.name_of(request.model)
+        return request if name == request.model else replace(request, model=name)
+
+    def _key_headers(self, key_header: Literal["auto", "bearer", "x-api-key"]) -> tuple[str, ...]:
+        """The headers to try the key in, that of the calls first."""
+        first = self._endpoint.way("", None, thinks=False).key_header
+        other = "x-api-key" if first == "bearer" else "bearer"
+        return (first, other) if key_header == "auto" else (first,)
 
     async def _ask(
         self, path: str, body: dict[str, Any], credential: Credential, sampling: Mapping[str, float] = NONE
@@ -233,6 +273,7 @@ class AnthropicModel:
             if succeeded:
                 return upstream, answer
             failure = self._refusal(path, upstream, answer, credential)
+            self._note(failure, body["model"], upstream.status)
         except Exception as error:  # noqa: BLE001 - the boundary: all that the wire raises becomes ours
             failure = self._failure_of(error, credential, late=limit.expired())
         finally:
@@ -286,14 +327,26 @@ class AnthropicModel:
 
     def _failure_of(self, error: Exception, credential: Credential, *, late: bool) -> ModelError:
         """The failure that it is when no whole response came."""
+        self._inquiry.failed()
         if late:
             return timed_out(f"The model's endpoint did not answer within {self._first_byte_timeout:g} s.")
         if isinstance(error, TimeoutError):
-            return timed_out(f"The model's endpoint {self._where} could not be reached in time.")
-        failure = presentable(unreachable(self._where, error), credential.key)
-        if self._life.takes_no_connection(error):
-            failure.starts_within = self._life.start_patience
+            failure = timed_out(f"The model's endpoint {self._where} could not be reached in time.")
+        else:
+            failure = presentable(unreachable(self._where, error), credential.key)
+            if self._life.takes_no_connection(error):
+                failure.starts_within = self._life.start_patience
+        failure.message += self._unused_proxy
         return failure
+
+    def _note(self, failure: ModelError, model: str, status: int) -> None:
+        """Tells the inquiry what a refusal shows of the endpoint, and the person who reads it what to set."""
+        if status in {502, 503, 504}:
+            self._inquiry.failed()
+        if 400 <= status < 500 and _NO_TOOLS.search(failure.message):
+            self._inquiry.refused_tools(model)
+        if status == 404 and self.facts.choice is not None:
+            failure.message = f"{failure.message} {self.facts.choice}"
 
 
 class _NoSuchRoute(ModelError):
@@ -301,14 +354,3 @@ class _NoSuchRoute(ModelError):
 
     def __init__(self) -> None:
         super().__init__("This endpoint does not count tokens.", code="upstream_error", retryable=False)
-
-
-def _origin(address: str, setting: str, example: str) -> str:
-    """The part of an address that may be shown: a user name or a path can be secret."""
-    try:
-        found = urlsplit(address)
-        if found.scheme in {"http", "https"} and found.hostname and found.port != 0:
-            return f"{found.scheme}://{found.netloc.rpartition('@')[2]}"
-    except ValueError:  # a port that is no number, half a bracket
-        pass
-    raise SettingsError(f"{setting} must be an address like {example}.")

@@ -122,6 +122,14 @@ class Model(Protocol):
         """Loads ahead what the first call would have to wait for. Calling it is optional."""
         ...
 
+    async def inquire(self) -> None:
+        """Asks the endpoint once what it is, for `facts`; raises nothing. Calling it is optional."""
+        ...
+
+    async def watch(self) -> None:
+        """Keeps `facts` up to date until it is cancelled."""
+        ...
+
     async def close(self) -> None:
         """Closes connections. Idempotent."""
         ...

@@ -7,7 +7,6 @@ they load (the README of each server). What has no such route is waited for by t
 
 import asyncio
 from collections.abc import Callable
-from ipaddress import ip_address, ip_network
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -26,32 +25,9 @@ FIRST_DELAY, LAST_DELAY = 0.25, 2.0
 NEVER_SEEN = 10.0
 """Seconds that a local address is waited for at which nothing has answered yet: it is likely to be wrong."""
 
-_PRIVATE = [
-    ip_network(each)
-    for each in (
-        *("127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16"),
-        *("::1/128", "fc00::/7", "fe80::/10"),
-    )
-]
-_LOCAL_NAMES = ("localhost", "host.docker.internal")
-
 Sign = Literal["alive", "loading", "unknown", "silent", "gone"]
 """What a look at an endpoint found: it is healthy; it says that it loads; it answers, and has no health
 route; it took the connection and did not answer in time; it takes no connection."""
-
-
-def is_local(base_url: str) -> bool:
-    """Whether an address is on this machine or in a private network, by its looks: a loopback, private or
-    link-local IP address, a name without a dot (a container's), `*.localhost` or `*.local`."""
-    host = (urlsplit(base_url).hostname or "").rstrip(".").lower()
-    try:
-        address = ip_address(host)
-    except ValueError:
-        return bool(host) and (
-            "." not in host or host in _LOCAL_NAMES or host.endswith((".localhost", ".local"))
-        )
-    mapped = getattr(address, "ipv4_mapped", None)
-    return any((mapped or address) in network for network in _PRIVATE)
 
 
 class EndpointLiveness:

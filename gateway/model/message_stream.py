@@ -59,6 +59,11 @@ class MessageStream:
         self._usage = ReportedUsage()
         self._blocks = MessageBlocks(bounds or Bounds())
 
+    @property
+    def model(self) -> str | None:
+        """What the endpoint calls the model that answers; None before `message_start`."""
+        return self._model
+
     def feed(self, events: Iterable[bytes]) -> list[Chunk]:
         """The chunks that `events`, the data that arrived together, make. Text of one block is one delta,
         up to MAX_DELTA of message_blocks.py."""

@@ -1,14 +1,12 @@
 """Prices and context windows of models, from the list of genai-prices.
 Nothing is ever fetched."""
 
-import asyncio
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from gateway.messages import Usage
-from gateway.settings import Settings
 
 if TYPE_CHECKING:
     from genai_prices.types import ModelInfo, ModelPrice
@@ -48,14 +46,6 @@ def _sum(prices: "ModelPrice", usage: Usage) -> Decimal:
         (prices.output_mtok, usage.output_tokens),
     )
     return sum((calc_unit_price(price, count, read, _MILLION) for price, count in counts), Decimal(0))
-
-
-async def window(settings: Settings, model: str) -> int:
-    """The tokens that `model` can read at once: as set, as known for it, or DEFAULT_WINDOW."""
-    if settings.context_window is not None:
-        return settings.context_window
-    # In a thread: the first time it loads a list of all models.
-    return await asyncio.to_thread(window_of, model) or DEFAULT_WINDOW
 
 
 def window_of(model: str) -> int | None:

@@ -18,6 +18,7 @@ from gateway.errors import GatewayError, ModelError
 from gateway.ids import SteadyClock, new_operation_id, now_ms, trace_id_of
 from gateway.messages import Message, Usage, text_block
 from gateway.model.base import Answer, Delta, KeyOwner, Model, ModelRequest, Started
+from gateway.model.endpoint_facts import EndpointFacts
 from gateway.model.endpoint_queue import BACKGROUND_PATIENCE, GaveWay, Ticket
 from gateway.model.prices import cost_of
 from gateway.model.retry_delay import StartPatience
@@ -218,6 +219,11 @@ class ModelCalls:
         self._settings = settings
         self._report = report
         self._spending = spending
+
+    @property
+    def facts(self) -> EndpointFacts:
+        """What is known of the endpoint that is asked."""
+        return self._model.facts
 
     async def ask(
         self,

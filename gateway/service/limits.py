@@ -50,7 +50,7 @@ class UserLimits:
         self._of_spending = [rule for rule in rules if rule.measure in {"tokens", "cost"}]
         self._limits = limits
         self._max_tokens = settings.max_tokens
-        self._models = settings.models
+        self._settings = settings
         self._refused = refused
         self.requests = RequestRates(settings, limits, refused)
 
@@ -105,7 +105,7 @@ class UserLimits:
         now = now_ms()
         counters = {
             each.name: _counter(each, now)
-            for model in self._models
+            for model in self._settings.models
             for each in counted_for(self._of_turns, who, model)
         }
         turns = await self._limits.standings(list(counters.values())) if counters else ()

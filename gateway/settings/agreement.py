@@ -51,6 +51,8 @@ def digests(settings: Settings, key: bytes) -> dict[str, str]:
     found: dict[str, str] = {}
     for name, field in type(settings).model_fields.items():
         value = getattr(settings, name)
+        if name == "model" and not settings.names_model:
+            continue  # as the endpoint says, to each of them
         if name in MAY_DIFFER or value == field.get_default(call_default_factory=True):
             continue
         found[environment_name(name, field)] = _digest(name, _content(name, value), key)

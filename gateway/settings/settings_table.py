@@ -221,7 +221,11 @@ class Settings(BaseSettings):
     )
 
     # The model
-    model: str = Field("claude-sonnet-5-5", description="Used unless a request chooses another.")
+    model: str = Field(
+        "claude-sonnet-5-5",
+        description="Used unless a request chooses another. Absent: where ANTHROPIC_BASE_URL is set, the one "
+        "model that the endpoint lists.",
+    )
     allowed_models: Names = Field((), description="Further models that a request may choose.")
     prompt_tokens: int = Field(20_000, ge=500, description="Most tokens of all prompt components together.")
     prompt_profile: Literal["auto", "full", "small"] = Field(
@@ -236,7 +240,12 @@ class Settings(BaseSettings):
         description="Most tokens in the prompt of the instructions that a client application sends; more is "
         "cut, with a mark.",
     )
-    max_tokens: int = Field(8192, ge=1, description="Most output tokens of one model call.")
+    max_tokens: int = Field(
+        8192,
+        ge=1,
+        description="Most output tokens of one model call. Absent: less for a model that writes less, and at "
+        "most a quarter of its window.",
+    )
     thinking_budget: int | None = Field(
         None,
         ge=1024,
@@ -535,7 +544,10 @@ class Settings(BaseSettings):
 
     # Long sessions
     context_window: int | None = Field(
-        None, ge=1000, description="The model's window in tokens; absent: as known for the model, or 200000."
+        None,
+        ge=1000,
+        description="The model's window in tokens; absent: as the endpoint says, as known for the model, or "
+        "200000.",
     )
     compress_at: float | None = Field(
         None, gt=0, lt=1, description="Share of the window that starts a compression; absent: only by hand."
@@ -685,6 +697,17 @@ class Settings(BaseSettings):
         """Whether calls of the model may be made with keys that users bring along."""
         has_keys = bool(self.encryption_keys.get_secret_value() or self.encryption_keys_file)
         return self.provider_keys == "required" or (self.provider_keys == "optional" and has_keys)
+
+    @property
+    def names_model(self) -> bool:
+        """Whether `model` was set, and is not the default."""
+        return "model" in self.model_fields_set
+
+    def take_model(self, name: str) -> None:
+        """Makes it the default model where none was set: what everybody reads who holds these settings. The
+        one value that may become known when they are in use."""
+        if not self.names_model:
+            object.__setattr__(self, "model", name)
 
     @property
     def models(self) -> tuple[str, ...]:

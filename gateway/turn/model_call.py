@@ -15,6 +15,7 @@ from gateway.history.transcript import fold, problems
 from gateway.ids import is_client_call, is_id, new_client_call_id, new_tool_call_id
 from gateway.messages import Block, Message, shortened
 from gateway.model.base import Answer, Delta, ModelRequest, Started
+from gateway.model.model_limits import output_limit
 from gateway.model.prices import cost_of
 from gateway.model.retry_delay import StartPatience
 from gateway.prompt.cache_points import mark_messages
@@ -54,7 +55,8 @@ def next_request(turn: TurnContext) -> ModelRequest:
         and may_think(turn.history, turn.reader)
     )
     wanted = turn.row.sampling
-    max_tokens = min(settings.max_tokens, wanted.max_tokens or settings.max_tokens)
+    limit = output_limit(settings, turn.deps.model.facts.of(turn.row.model)).tokens
+    max_tokens = min(limit, wanted.max_tokens or limit)
     return ModelRequest(
         model=turn.row.model,
         max_tokens=max_tokens,

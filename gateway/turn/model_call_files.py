@@ -7,6 +7,7 @@ from gateway.errors import ModelError
 from gateway.events.lifecycle import IterationSuperseded, TurnWarning
 from gateway.history.transcript import view, without_turn
 from gateway.model.base import ModelRequest
+from gateway.model.endpoint_facts import ModelFacts
 from gateway.storage.messages import History
 from gateway.tools.policy import FILE_READ
 from gateway.turn.context import TurnContext
@@ -43,7 +44,11 @@ async def with_files(turn: TurnContext, request: ModelRequest) -> ModelRequest:
     if FILE_READ not in turn.progress.tools_read:
         return request  # no message of the session has a file
     filled = await turn.deps.attachments.fill(
-        turn.row.session_owner, request.messages, model=request.model, withheld=turn.withheld
+        turn.row.session_owner,
+        request.messages,
+        model=request.model,
+        withheld=turn.withheld,
+        unseen=unseen_by(turn.deps.model.facts.of(request.model)),
     )
     turn.shows_all = filled.is_whole
     for problem in filled.problems:
@@ -53,6 +58,12 @@ async def with_files(turn: TurnContext, request: ModelRequest) -> ModelRequest:
     if filled.messages is request.messages:
         return request
     return replace(request, messages=tuple(filled.messages))
+
+
+def unseen_by(facts: ModelFacts) -> list[str]:
+    """The types of blocks that a model does not look at, as its endpoint says."""
+    known = {"image": facts.images, "document": facts.pdfs}
+    return [kind for kind, seen in known.items() if seen is False]
 
 
 def withhold_files(turn: TurnContext, error: ModelError) -> bool:

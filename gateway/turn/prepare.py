@@ -25,6 +25,7 @@ from gateway.turn.tool_calls import settle_interrupted
 PROMPT_CHANGED = Reason(
     "prompt_changed", "The prompt before the conversation has changed since the last turn."
 )
+NO_TOOLS = "calls no tools, as its endpoint says: it answers without tools and skills."
 
 
 async def prepare(turn: TurnContext) -> None:
@@ -56,6 +57,8 @@ async def read_components(turn: TurnContext, history: History) -> tuple[History,
         turn.emit(TurnWarning(code="prompt_component", message=warning))
     before = turn.progress.prefix_hash or history.prefix_hash
     changed = before is not None and before != turn.prompt.prefix(history).prefix_hash
+    if not turn.prompt.offers_tools and (before is None or changed):
+        turn.emit(TurnWarning(code="tools_not_offered", message=f"{turn.row.model} {NO_TOOLS}"))
     return history, PROMPT_CHANGED if changed else None
 
 

@@ -42,9 +42,10 @@ MIN_COMPONENTS = 300
 class Prompt:
     """The prompt components and the skills as they were when a turn began; the rest of a prompt belongs to
     the session's history. `limits` are those of the system prompt, `skills` is the part of the prompt about
-    the catalog, `client_tools` are the tools that the user's client runs. `profile` is the form of it all,
-    `policy` denies tools, `window` is the model's where that is small and the form is, and `room` what it
-    leaves for tools, as they are estimated (None: as much as they take)."""
+    the catalog, `client_tools` are the tools that the user's client runs. `offers_tools` is False for a
+    model of which the endpoint says that it calls none: it is offered none, and is told of no skills.
+    `profile` is the form of it all, `policy` denies tools, `window` is the model's where that is small and
+    the form is, and `room` what it leaves for tools, as they are estimated (None: as much as they take)."""
 
     components: Components
     catalog: Catalog
@@ -52,6 +53,7 @@ class Prompt:
     limits: PromptLimits
     read_archive: Tool
     client_tools: Tools
+    offers_tools: bool = True
     profile: Profile = "full"
     policy: tuple[str, ...] = ()
     window: int | None = None
@@ -65,13 +67,15 @@ class Prompt:
         left out whose names the catalog has got meanwhile."""
         settings: Settings = deps.settings
         catalog = deps.skills.catalog
+        offers_tools = model is None or deps.model.facts.of(model).tools is not False
         full = cls(
             deps.prompts.read(),
             catalog,
-            catalog.snapshot if settings.skills_in_prompt else "",
+            catalog.snapshot if settings.skills_in_prompt and offers_tools else "",
             PromptLimits(settings.prompt_tokens, settings.instructions_tokens),
             deps.read_archive,
             Tools(ClientTool(spec) for spec in client_tools if spec.name not in catalog.tools),
+            offers_tools,
             policy=tuple(settings.tool_policy),
         )
         if settings.prompt_profile == "full":
@@ -79,7 +83,8 @@ class Prompt:
         window = small_window(settings, deps.model.facts, model or settings.model)
         if settings.prompt_profile == "auto" and (window is None or not full.is_too_large(window)):
             return full
-        return full.short(deps.prompts, window, has_skills=settings.skills_in_prompt)
+        has_skills = settings.skills_in_prompt and offers_tools
+        return full.short(deps.prompts, window, has_skills=has_skills)
 
     def is_too_large(self, window: int) -> bool:
         """Whether the prompt of a new session takes too much of a model's `window`."""
@@ -115,6 +120,8 @@ class Prompt:
 
     def tools(self, *, compressed: bool) -> Tools:
         """What may be called in a session: what was compressed can be looked up."""
+        if not self.offers_tools:
+            return Tools(())
         more = [*self.client_tools, *([self.read_archive] if compressed else ())]
         return self.catalog.tools.plus(*more) if more else self.catalog.tools
 
@@ -136,7 +143,7 @@ class Prompt:
         compressed = history.compression is not None if compressed is None else compressed
         told = self.offered()
         specs = told.specs
-        if compressed:
+        if compressed and self.offers_tools:
             archive = offered(_alone(self.read_archive), self.policy, self.profile, None)
             specs = (*specs, *archive.specs)
         return prefix_of(

@@ -17,6 +17,7 @@ from gateway.memory.services import MemoryServices
 from gateway.model.anthropic import AnthropicModel
 from gateway.model.base import Model
 from gateway.model.credentials import Credentials
+from gateway.model.endpoint_address import model_is_open
 from gateway.model.side_calls import ModelCalls
 from gateway.prompt.components import PromptFolder
 from gateway.service.dependencies import Dependencies
@@ -44,10 +45,12 @@ def open_model(
     *,
     credentials: Credentials | None = None,
     adapted: Callable[[str], None] = _log_adapted,
+    picks: bool = False,
 ) -> Model:
     """The configured endpoint, or the demo model at `demo_url`. `credentials` are those of users who have
     their own. `adapted` is given a sentence whenever the
-    endpoint turned out to want to be asked in another way than it is by default."""
+    endpoint turned out to want to be asked in another way than it is by default. Where the settings name no
+    model, they get the one that the endpoint lists; of several one is taken with `picks`."""
     key, budget = settings.anthropic_api_key, settings.thinking_budget
     if budget is not None and budget >= settings.max_tokens:
         raise SettingsError(
@@ -71,6 +74,10 @@ def open_model(
         adapted=adapted,
         slots=settings.model_slots,
         loading_timeout=settings.model_loading_timeout,
+        models=lambda: settings.models,
+        open_default=settings.model if not demo_url and model_is_open(settings) else None,
+        found=settings.take_model,
+        picks=picks,
     )
 
 
@@ -125,6 +132,7 @@ def assemble(
         meter=meter,
         settings=settings,
         exclusive=storage.exclusive,
+        facts=model.facts,
     )
     return Dependencies(
         settings=settings,

@@ -3,6 +3,7 @@
 import asyncio
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,9 +14,10 @@ from gateway.cli.stream_check import Arrival, judge
 from gateway.client import GatewayClient
 from gateway.demo.server import serve_demo
 from gateway.model.endpoint_profile import OLDER_VERSION
-from gateway.settings import load_settings
+from gateway.settings import Settings, load_settings
 from gateway.storage.data_folder_lock import FolderLock
 from tests.cli.calling import Command
+from tests.local_endpoint import LocalEndpoint, llama, ollama, serving
 from tests.loopback import served
 from tests.memory.search.vector_server import VectorServer
 from tests.relay import relaying
@@ -76,14 +78,75 @@ def test_a_setting_that_is_not_sent_is_told(command: Command) -> None:
 async def test_an_endpoint_that_wants_to_be_asked_otherwise_is_told() -> None:
     """It answers, and what to set so that it is asked rightly at once is a doubt for each setting."""
     async with serve_demo(pace=0, version=OLDER_VERSION, key_header="x-api-key") as url:
-        answers, *advice = await check_model(
+        answers, *advice, about = await check_model(
             load_settings(anthropic_base_url=url, anthropic_api_key="any", temperature=0.5)
         )
 
-    assert answers.state == "good"
+    assert answers.state == about.state == "good"
+    assert "claude-sonnet-5-5 reads 1,000,000 tokens, writes up to 64,000, images, PDFs" in about.text
     assert [finding.state for finding in advice] == ["warning", "warning"]
     assert "GATEWAY_MODEL_AUTH=x-api-key" in advice[0].text
     assert "GATEWAY_MODEL_API_VERSION=2023-06-01" in advice[1].text
+
+
+def local(url: str, **given: Any) -> Settings:
+    return load_settings(anthropic_base_url=url, **given)
+
+
+@pytest.mark.anyio
+async def test_an_endpoint_says_what_it_is_and_which_model_it_has(tmp_path: Path) -> None:
+    """Where no model is set it is the one that is listed; its window, and what it takes."""
+    async with serving(LocalEndpoint(llama(n_ctx=32_768))) as url:
+        answers, about = await check_model(local(url, data_dir=tmp_path))
+
+    assert (answers.state, about.state) == ("good", "good")
+    assert answers.text.startswith(f"gemma3-270m at {url}")
+    assert about.text == (
+        "llama.cpp, 1 request at once; gemma3-270m reads 32,768 tokens, no images, no PDFs, tools"
+    )
+
+
+@pytest.mark.anyio
+async def test_a_model_that_the_endpoint_does_not_list_is_found(tmp_path: Path) -> None:
+    """A doubt where it answers all the same, as llama.cpp does to any name, else a failure; so are models
+    that requests may choose."""
+    settings = {"model": "claude-sonnet-5-5", "data_dir": tmp_path}
+    async with serving(LocalEndpoint(llama(n_ctx=65_536))) as url:
+        *_, doubt = await check_model(local(url, **settings))
+        *_, other = await check_model(local(url, model="gemma3-270m", allowed_models=("qwen3",)))
+    async with serving(LocalEndpoint(llama(n_ctx=65_536), refuses=(404, "model not found"))) as url:
+        fails, _, unknown = await check_model(local(url, **settings))
+
+    assert doubt.state == "warning"
+    assert doubt.text == "the endpoint lists gemma3-270m only, and answers to claude-sonnet-5-5 all the same"
+    assert (fails.state, unknown.state, other.state) == ("bad", "bad", "bad")
+    assert unknown.text == "the endpoint lists gemma3-270m only, not claude-sonnet-5-5: set GATEWAY_MODEL"
+    assert "not qwen3 of GATEWAY_ALLOWED_MODELS" in other.text
+
+
+@pytest.mark.anyio
+async def test_several_models_without_a_default_are_a_doubt_with_their_names() -> None:
+    """What to set is told; a proxy that lists the usual one is asked for that."""
+    async with serving(LocalEndpoint(ollama(("gemma3:270m", "qwen3:8b")))) as url:
+        found = await check_model(local(url))
+
+    assert "The model's endpoint lists gemma3:270m, qwen3:8b: set GATEWAY_MODEL to one of them" in {
+        each.text for each in found
+    }
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(("window", "state"), [(2048, "bad"), (8192, "warning")])
+async def test_a_window_that_is_too_small_for_prompt_and_tools_is_found(
+    window: int, state: str, tmp_path: Path
+) -> None:
+    """Nothing fits, or little: how much they take, and that the server needs a larger context."""
+    async with serving(LocalEndpoint(llama(n_ctx=window))) as url:
+        *_, found = await check_model(local(url, data_dir=tmp_path))
+
+    assert found.state == state
+    assert f"gemma3-270m reads {window:,} tokens; prompt and tools take about" in found.text
+    assert "Give the server a larger context" in found.text
 
 
 def test_a_missing_gateway_is_found(command: Command) -> None:

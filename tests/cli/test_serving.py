@@ -14,6 +14,7 @@ from gateway.errors import SettingsError
 from gateway.settings import load_settings
 from gateway.wiring import open_model
 from tests.cli.calling import Command
+from tests.local_endpoint import llama, local_endpoint
 from tests.postgres import new_database, on_postgres
 from tests.running import TIMEOUT, clean_environment, gateway_command, gateway_process, run
 from tests.running import command as command_line
@@ -63,6 +64,22 @@ def test_production_names_its_model_and_counts_its_keys(
     assert asked.out == "hello\n"
     assert refused.code == 1
     assert "--key" in refused.err
+
+
+def test_the_model_that_an_endpoint_lists_is_the_one_of_the_banner(tmp_path: Path) -> None:
+    """No setting names it: what it reads stands beside it. An endpoint that is not up is named as such."""
+    (tmp_path / "up").mkdir()
+    with (
+        local_endpoint(llama("gemma3-270m", n_ctx=8192)) as url,
+        gateway_command(tmp_path / "up", "serve", ANTHROPIC_BASE_URL=url) as running,
+    ):
+        up = running.output.read_text()
+    (tmp_path / "down").mkdir()
+    with gateway_command(tmp_path / "down", "serve", ANTHROPIC_BASE_URL=url) as running:
+        down = running.output.read_text()
+
+    assert f"Model    gemma3-270m at {url}, which reads 8,192 tokens" in up
+    assert f"Model    the one that {url} lists; it has not said yet which" in down
 
 
 def test_a_setting_that_is_not_sent_is_one_line_at_the_start(tmp_path: Path) -> None:

@@ -70,12 +70,18 @@ async def test_an_answer_that_does_not_stream_is_the_same_message(sdk: anthropic
 
 
 async def test_tokens_are_counted_and_models_listed(sdk: anthropic.AsyncAnthropic) -> None:
-    """count_tokens agrees with the usage of the same request, and the list of models is not empty."""
+    """count_tokens agrees with the usage of the same request; of each model in the list the SDK reads what it
+    can do, and one that is not listed is not there."""
     script = said("/say counted")
     counted = await sdk.messages.count_tokens(model="demo", messages=script["messages"])
     message = await sdk.messages.create(**script)
     assert counted.input_tokens == message.usage.input_tokens
-    assert [model.id async for model in sdk.models.list()] == ["demo"]
+    listed = [model async for model in sdk.models.list()]
+    assert [model.id for model in listed][:2] == ["demo", "claude-sonnet-5-5"]
+    assert await sdk.models.retrieve("demo") == listed[0]
+    assert all(model.capabilities and model.capabilities.image_input.supported for model in listed)
+    with pytest.raises(anthropic.NotFoundError):
+        await sdk.models.retrieve("nobody/heard:of")
 
 
 async def test_a_marked_prefix_is_written_once_and_then_read(sdk: anthropic.AsyncAnthropic) -> None:

@@ -75,6 +75,12 @@ class ScriptedModel:
     async def prepare(self) -> None:
         pass
 
+    async def inquire(self) -> None:
+        """There is nothing to ask."""
+
+    async def watch(self) -> None:
+        """There is nothing to ask."""
+
     async def count_tokens(self, request: ModelRequest) -> int | None:
         self.counted += 1
         counted = self._counts.pop(0)

@@ -7,7 +7,8 @@ import pytest
 
 from gateway.errors import ModelError
 from gateway.model import endpoint_liveness
-from gateway.model.endpoint_liveness import EndpointLiveness, FirstByteWait, is_local
+from gateway.model.endpoint_address import is_local
+from gateway.model.endpoint_liveness import EndpointLiveness, FirstByteWait
 from gateway.model.http_client import Wire
 from gateway.model.retry_delay import StartPatience
 from gateway.settings import load_settings

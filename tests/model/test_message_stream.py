@@ -352,7 +352,10 @@ UNFINISHED = [TOOL, delta(0, "input_json_delta", "partial_json", '{"q":1}')]
         ([TEXT, text(0, "Hel"), text(0, None), text(0, "lo"), stop(0)], HELLO),
         ([*UNFINISHED, text(0, "Hello"), stop(0)], [CALL, *HELLO]),
         ([*UNFINISHED, text(0, "Hel"), text(0, "lo")], [CALL, *HELLO]),
-        ([TEXT, text(0, "Hello"), delta(0, "thinking_delta", "thinking", "hm"), stop(0)], HELLO),
+        (
+            [TEXT, text(0, "Hello"), delta(0, "thinking_delta", "thinking", "hm"), stop(0)],
+            [*HELLO, {"type": "thinking", "thinking": "hm"}],
+        ),
         ([TEXT, text(0, "Hello"), delta(0, "input_json_delta", "partial_json", ""), stop(0)], HELLO),
         ([TEXT, end()[0], text(0, "Hello"), stop(0), end()[0]], HELLO),
         ([end(None)[0], TEXT, text(0, "Hello"), stop(0)], HELLO),

@@ -35,6 +35,7 @@ TASKS = {
     "learning",
     "limits",
     "memory suggestions",
+    "model's endpoint",
     "old deliveries",
     "old entries of the audit",
     "ownership of turns",

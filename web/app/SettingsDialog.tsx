@@ -1,5 +1,6 @@
 import { useRef, useState } from "react";
 
+import { AboutModels } from "./AboutModels";
 import { Account } from "./Account";
 import { useAttempt } from "./attempt";
 import { exportChats, importChats, inWordsOf } from "./chat-files";
@@ -72,6 +73,7 @@ function Choices() {
           </select>
         </label>
       )}
+      <AboutModels />
       <TraceAddress />
       <ProviderKeys />
       <ChatFiles />

@@ -5,6 +5,7 @@ import { followAddress } from "./state";
 import { App } from "./App";
 import { readCaller } from "./caller";
 import { readHealth } from "./health";
+import { followModels, readModels } from "./known-models";
 import { writeStored, readStored } from "./browser-storage";
 import { prepareFormats } from "./conversation/speech";
 import { followPlace } from "./live";
@@ -29,6 +30,8 @@ followAddress();
 followPlace();
 void readHealth();
 void readCaller();
+void readModels();
+followModels();
 takeRecordings();
 
 const root = document.getElementById("root");

@@ -10,7 +10,6 @@ from gateway.adapters.client_conversation import ClientConversation, ClientQuest
 from gateway.adapters.client_sampling import sampling_of
 from gateway.adapters.foreign_ids import call_in_full, turn_of
 from gateway.adapters.openai.openai_requests import CHAT, conversation_of, functions_of, tools_of
-from gateway.adapters.openai.responses_items import SERVER
 from gateway.adapters.user_content import Messages, Tools
 from gateway.http.validation import Bounded
 from gateway.messages import Sampling, ToolSpec

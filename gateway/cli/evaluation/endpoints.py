@@ -7,9 +7,10 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from gateway.cli.banner import ANTHROPIC
+from gateway import wiring
 from gateway.cli.config import without_secrets
 from gateway.errors import SettingsError
+from gateway.model.endpoint_address import ANTHROPIC, model_is_open
 from gateway.settings import Settings
 
 DEMO = "demo"
@@ -53,6 +54,17 @@ def shown(endpoint: ModelEndpoint, settings: Settings) -> str:
     if endpoint.is_demo:
         return "built in"
     return without_secrets(endpoint.url or settings.anthropic_base_url or ANTHROPIC)
+
+
+async def default_model(settings: Settings) -> str:
+    """The model of the settings or, where they name none, the one that the endpoint lists."""
+    if model_is_open(settings):
+        model = wiring.open_model(settings)
+        try:
+            await model.inquire()
+        finally:
+            await model.close()
+    return settings.model
 
 
 def check_askable(endpoint: ModelEndpoint, settings: Settings) -> None:

@@ -36,7 +36,8 @@ from gateway.history.summaries.summariser import WrittenSummary
 from gateway.history.summaries.summary import NOTE_TOKENS
 from gateway.history.tokens import TokenMeter
 from gateway.ids import now_ms
-from gateway.model.prices import window
+from gateway.model.endpoint_facts import EndpointFacts
+from gateway.model.model_limits import window
 from gateway.model.side_calls import CallContext
 from gateway.settings import Settings
 from gateway.storage.archives import CompressionRow, Compressions, Source, Trigger
@@ -74,6 +75,7 @@ class Compressor:
         meter: TokenMeter,
         settings: Settings,
         exclusive: Exclusive,
+        facts: EndpointFacts | None = None,
     ) -> None:
         self._sessions = sessions
         self._compressions = compressions
@@ -83,11 +85,13 @@ class Compressor:
         self._meter = meter
         self._settings = settings
         self._exclusive = exclusive
+        self._facts = facts
         self._paused, self._full = (BoundedDict[str, None](_REMEMBERED) for _ in range(2))
 
     async def window(self, model: str) -> int:
-        """The tokens that `model` can read at once: as set, as known for it, or 200,000."""
-        return await window(self._settings, model)
+        """The tokens that `model` can read at once: as set, as its endpoint says, as known for it, or
+        200,000."""
+        return await window(self._settings, model, self._facts)
 
     async def threshold(self, model: str, history: History) -> int | None:
         """The tokens from which on a request that sends `history` should be compressed first. None: never,

@@ -15,7 +15,7 @@ from gateway.history.summaries.summary import SessionSummary, to_markdown
 from gateway.history.transcript import tools_read_in
 from gateway.ids import now_ms
 from gateway.messages import Message
-from gateway.model.prices import window
+from gateway.model.model_limits import window
 from gateway.model.side_calls import CallContext, ModelCalls, Purpose, UsageSum
 from gateway.settings import Settings
 from gateway.storage.archives import Source, Summaries, SummaryRow
@@ -87,7 +87,7 @@ class SessionSummariser:
         """
         settings, instructions = self._settings, self._instructions()
         model = settings.summary_model or model
-        reads = await window(self._settings, model)
+        reads = await window(self._settings, model, self._calls.facts)
         bounds = SummaryLimits(
             tokens=min(settings.summary_tokens, most_tokens, max(MIN_SUMMARY, reads // WINDOW_SHARE)),
             window=reads,
@@ -175,7 +175,7 @@ class SessionSummariser:
             model_name=model,
             instructions=self._instructions(),
             messages=[StoredMessage(number, "", each) for number, each in enumerate(messages, 1)],
-            bounds=SummaryLimits(settings.summary_tokens, await window(settings, model)),
+            bounds=SummaryLimits(settings.summary_tokens, await window(settings, model, self._calls.facts)),
             known=partial(self._used, session.id),
         )
         return _row(session, written, last, "manual", spent)

@@ -24,7 +24,7 @@ from gateway.memory.households import households_of
 from gateway.memory.injection_cues import mentions_authority
 from gateway.memory.memories import Memories
 from gateway.memory.validation import NewMemory
-from gateway.model.prices import window
+from gateway.model.model_limits import window
 from gateway.model.side_calls import CallContext, ModelCalls
 from gateway.settings import Settings
 from gateway.storage.memories import Filter, MemoryRow, Scope
@@ -123,7 +123,9 @@ class Extractor:
             MemoryFull: nothing could be stored because the limit is reached. StorageError.
         """
         report = LearningReport(session_id, self._settings.memory_model or model, now_ms())
-        max_tokens = min(MAX_EXCERPT_TOKENS, await window(self._settings, report.model) // 4)
+        max_tokens = min(
+            MAX_EXCERPT_TOKENS, await window(self._settings, report.model, self._calls.facts) // 4
+        )
         spoke = {BROUGHT_ALONG} if brought else frozenset[str]()
         found = await asyncio.to_thread(excerpts_to_read, messages, after, max_tokens, spoke)
         retracted = await asyncio.to_thread(retractions, found)

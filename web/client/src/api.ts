@@ -301,6 +301,35 @@ export interface ChatBody {
   readonly role_id?: string;
 }
 
+/** A model that a turn may choose. What is absent is not known; all but its tokens is as its endpoint says. */
+export interface ChoosableModel {
+  readonly id: string;
+  readonly is_default: boolean;
+  /** What it reads at once, with what it writes. */
+  readonly context_window: TokenLimit;
+  /** The most tokens that a call asks it for. */
+  readonly max_output: TokenLimit;
+  /** Whether it looks at images. */
+  readonly images?: boolean;
+  /** Whether it looks at PDFs. */
+  readonly pdfs?: boolean;
+  /** Whether it calls tools; false: it is offered none. */
+  readonly tools?: boolean;
+  /** The ways it takes to think: with a budget (`enabled`), as it decides (`adaptive`). */
+  readonly thinking?: readonly ("enabled" | "adaptive")[];
+  readonly lifecycle?: "active" | "deprecated" | "retired";
+  /** The day when it is to be retired. */
+  readonly retires_at?: string;
+}
+
+/** The default first. `endpoint` is the server behind it, as far as it tells (`anthropic`, `llama.cpp`, `vllm`, `ollama`, …), `slots` how many requests that answers at once; `notices` are sentences for who runs the gateway: a model that is to be retired, several to choose a default of. */
+export interface ChoosableModels {
+  readonly models: readonly ChoosableModel[];
+  readonly endpoint?: string;
+  readonly slots?: number;
+  readonly notices: readonly string[];
+}
+
 /** A tool that the client runs: the model calls it, and the turn waits for the result. */
 export interface ClientToolBody {
   /** Not one of the gateway's own. */
@@ -698,7 +727,7 @@ export interface Grants {
   readonly grants: readonly ToolGrant[];
 }
 
-/** Whether turns are taken. `failed` has the checks that say no, by name, and `failing_tasks` the background tasks that fail; only `/readyz` names them, with PostgreSQL the `replicas`, also when there is one, and in `newer_schema` what of its schema is newer than this version: `sessions`, `memories`, each with its revision. */
+/** Whether turns are taken. `failed` has the checks that say no, by name, and `failing_tasks` the background tasks that fail; only `/readyz` names them, with PostgreSQL the `replicas`, also when there is one, and in `newer_schema` what of its schema is newer than this version: `sessions`, `memories`, each with its revision. `notices` are sentences about the models: which one to set, which is to be retired. */
 export interface Health {
   readonly status: "ok" | "draining" | "unavailable";
   readonly version: string;
@@ -708,6 +737,7 @@ export interface Health {
   readonly failing_tasks?: Readonly<Record<string, FailingTask>>;
   readonly replicas?: ReplicasSeen;
   readonly newer_schema?: Readonly<Record<string, string>>;
+  readonly notices?: readonly string[];
 }
 
 /** A user or a session of which nothing is to be deleted. */
@@ -2001,6 +2031,12 @@ export interface TimingBody {
   readonly cron?: string;
   /** IANA name of the zone whose clocks count. */
   readonly timezone?: string;
+}
+
+/** A number of tokens, and who says it: `setting`, the `endpoint`, the `price_list` that comes with the gateway, or nobody (`assumed`). */
+export interface TokenLimit {
+  readonly tokens: number;
+  readonly source: "setting" | "endpoint" | "price_list" | "assumed";
 }
 
 /** A tool that may run without asking. */

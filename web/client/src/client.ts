@@ -471,6 +471,11 @@ export class GatewayClient {
     return this.connection.ask("GET", "/api/me");
   }
 
+  /** The models that your turns may choose, the default first, with what is known of each. */
+  models(): Promise<api.ChoosableModels> {
+    return this.connection.ask("GET", "/api/models");
+  }
+
   /** Everything about you in one zip archive. */
   exportMe(): Promise<File> {
     return this.download("/api/me/export");
