@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from random import uniform
 from time import monotonic
@@ -13,7 +14,7 @@ from gateway.errors import ServerUnreachable
 from gateway.ids import now_ms
 from gateway.settings.value_types import McpServer
 from gateway.tools.base import ToolContext, ToolOutput
-from gateway.tools.mcp.failure_messages import scrubbed
+from gateway.tools.mcp.failure_messages import SessionForgotten, scrubbed
 from gateway.tools.mcp.remote_tools import LeftOutTool, ListedTool, RemoteTool, offer
 from gateway.tools.mcp.task_ending import put_to_end
 
@@ -57,6 +58,7 @@ class Server:
         self._settings = settings
         self._changed = changed
         self._connection: McpConnection | None = None
+        self._connected = asyncio.Event()
         self._listed: tuple[list[ListedTool], list[LeftOutTool]] | None = None
         self._left_out: list[LeftOutTool] = []
         self._is_reported = False
@@ -77,10 +79,14 @@ class Server:
                 # A mistake of ours: a caller of the server or its tools must not wait for it.
                 self.failed("the gateway made a mistake: see its log")
                 raise
-            self.failed(lost.message, **(lost.details or {}))
             if monotonic() - began > STEADY:
                 attempts = 0
-            await asyncio.sleep(PAUSES[min(attempts, len(PAUSES) - 1)] * uniform(0.5, 1.5))  # noqa: S311 - no secret
+            if isinstance(lost, SessionForgotten) and attempts == 0:
+                log.info("mcp_session_begun_anew", server=self.name)
+            else:
+                self.failed(lost.message, **(lost.details or {}))
+                pause = PAUSES[min(attempts, len(PAUSES) - 1)] * uniform(0.5, 1.5)  # noqa: S311 - no secret
+                await asyncio.sleep(pause)
             attempts += 1
 
     async def _session(self) -> ServerUnreachable:
@@ -103,6 +109,7 @@ class Server:
     async def _follow(self, connection: "McpConnection") -> NoReturn:
         await self._take_list(connection)
         self._connection = connection
+        self._connected.set()
         self._become("connected", None)
         self._is_reported = False
         log.info("mcp_server_connected", server=self.name, tools=len(self.tools), protocol=connection.version)
@@ -114,6 +121,7 @@ class Server:
                 self._become("connected", None)
         finally:
             self._connection = None
+            self._connected.clear()
             self._become("failed", "the connection was lost")  # why, is known when its program has ended
 
     async def _take_list(self, connection: "McpConnection") -> None:
@@ -136,10 +144,39 @@ class Server:
             )
         try:
             return await connection.call(tool.remote_name, arguments, context)
+        except SessionForgotten:
+            return await self._call_again(connection, tool, arguments, context)
         except ServerUnreachable as error:
-            lost = f"The connection to the MCP server {self.name!r} was lost in the call: {error.message}."
-            is_harmless = tool.effect == "read_only"
-            raise ServerUnreachable(lost if is_harmless else f"{lost} {_UNKNOWN_OUTCOME}") from None
+            raise self._lost(tool, error) from None
+
+    async def _call_again(
+        self, former: "McpConnection", tool: RemoteTool, arguments: dict[str, Any], context: ToolContext
+    ) -> ToolOutput:
+        """Once, in the next session: the server refused the call before it did anything."""
+        if self._connection is former:
+            self._connection = None
+            self._connected.clear()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._settings.connect_timeout):
+                await self._connected.wait()
+        if (connection := self._connection) is None:
+            raise ServerUnreachable(
+                f"The MCP server {self.name!r} has ended the session, and a new one cannot be begun: "
+                f"{self.state.error}. Nothing was done."
+            )
+        try:
+            return await connection.call(tool.remote_name, arguments, context)
+        except SessionForgotten:
+            raise ServerUnreachable(
+                f"The MCP server {self.name!r} does not keep its sessions: it did not know a new one either. "
+                "Nothing was done."
+            ) from None
+        except ServerUnreachable as error:
+            raise self._lost(tool, error) from None
+
+    def _lost(self, tool: RemoteTool, error: ServerUnreachable) -> ServerUnreachable:
+        lost = f"The connection to the MCP server {self.name!r} was lost in the call: {error.message}."
+        return ServerUnreachable(lost if tool.effect == "read_only" else f"{lost} {_UNKNOWN_OUTCOME}")
 
     def _become(self, status: Literal["connected", "failed"], error: str | None) -> None:
         since = self.state.since if self.state.status == status else now_ms()
