@@ -14,13 +14,15 @@ _SHORTEST_SECRET = 6  # what is shorter would be found in innocent words
 class ConnectionEnding:
     """What is known of how a connection ended. `detail` is the server's own last word: for the log, not for
     the model. `status` is the last HTTP status of an error. `forgotten`: the server does not know the session
-    any more. `needs_sign_in`: it asks for a token, and there is none, or none that it takes."""
+    any more. `needs_sign_in`: it asks for a token, and there is none, or none that it takes;
+    `sign_in_trouble` is why none could be got."""
 
     reason: str | None = None
     detail: str | None = None
     status: int | None = None
     forgotten: bool = False
     needs_sign_in: bool = False
+    sign_in_trouble: str | None = None
 
     def because(self, reason: str) -> None:
         """The first reason counts: what follows from it is none."""

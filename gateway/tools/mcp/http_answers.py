@@ -32,6 +32,8 @@ from gateway.tools.mcp.wire_messages import answer_to, as_bytes, read_messages, 
 
 SESSION_NOT_FOUND: Final = -32001
 """What servers made with the TypeScript SDK answer to a session that they do not know."""
+IN_SESSION: Final = "gateway_in_session"
+"""The extension of a request that is one of a session though no header says so."""
 _KEY: Final = "chat-gateway/refusal"
 _NO_SESSION = re.compile(
     r"session.{0,40}\b(?:not|no|in?valid|unknown|expired|missing|required|terminated|closed|gone)\b"
@@ -77,13 +79,17 @@ def request_of(request: httpx2.Request) -> RequestId | None:
     return found if isinstance(found, int | str) else None
 
 
+def _has_session(request: httpx2.Request) -> bool:
+    return MCP_SESSION_ID in request.headers or IN_SESSION in request.extensions
+
+
 async def mend(response: httpx2.Response) -> None:
     """Puts a stream into the response that is bounded, and that the SDK reads."""
     assert isinstance(response.stream, httpx2.AsyncByteStream)
     asked = request_of(response.request)
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "text/event-stream" and response.is_success:
-        has_session = MCP_SESSION_ID in response.request.headers
+        has_session = _has_session(response.request)
         response.stream = _Events(_Bounded(response.stream, None), asked, has_session=has_session)
     elif asked is None or response.has_redirect_location or response.status_code == HTTPStatus.ACCEPTED:
         response.stream = _Bounded(response.stream, bounds.MESSAGE)
@@ -132,7 +138,7 @@ class _Answer(httpx2.AsyncByteStream):
         else:
             message = _answer(body, asked) if status is None else _refusal(response, self._kind, body, asked)
         if isinstance(message, JSONRPCError):
-            message = _noted(message, status, has_session=MCP_SESSION_ID in response.request.headers)
+            message = _noted(message, status, has_session=_has_session(response.request))
         yield as_bytes(message)
 
     async def aclose(self) -> None:
@@ -204,7 +210,7 @@ def _error(asked: RequestId, message: str) -> JSONRPCError:
 def _refusal(response: httpx2.Response, kind: str, body: bytes, asked: RequestId) -> JSONRPCError:
     """The error that a request gets for an HTTP status: its own where the body has one (MCP specification,
     "Streamable HTTP"), with the status and the server's words."""
-    has_session = MCP_SESSION_ID in response.request.headers
+    has_session = _has_session(response.request)
     told = _told(response)
     code = _code(response.status_code, has_session=has_session)
     message = JSONRPCError(jsonrpc="2.0", id=asked, error=ErrorData(code=code, message=told))
