@@ -19,6 +19,8 @@ def command_tree() -> typer.Typer:
     from gateway.cli import approval_commands as approvals
     from gateway.cli import document_commands as documents
     from gateway.cli import key_commands as keys
+    from gateway.cli import mcp
+    from gateway.cli import mcp_server_commands as mcp_servers
     from gateway.cli import memory_commands as memory
     from gateway.cli import project_commands as projects
     from gateway.cli import provider_key_commands as provider_keys
@@ -27,8 +29,6 @@ def command_tree() -> typer.Typer:
     from gateway.cli import session_commands as sessions
     from gateway.cli import skill_commands as skills
     from gateway.cli import tool_commands as tools
-    from gateway.cli import mcp
-    from gateway.cli import mcp_server_commands as mcp_servers
     from gateway.cli import user_commands as users
     from gateway.cli import webhook_commands as webhooks
     from gateway.cli.backup_commands import backup, restore

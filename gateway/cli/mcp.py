@@ -1,4 +1,4 @@
-"""`gateway mcp`, which is `gateway mcp serve`: the memory as an MCP server, for programs with a model in them."""
+"""`gateway mcp serve`, or `gateway mcp`: the memory as an MCP server, for programs with a model in them."""
 
 import asyncio
 from typing import TYPE_CHECKING, Annotated

@@ -860,7 +860,7 @@ provider_keys = Table(
     Column("set_by", Text, nullable=False),
 )
 
-# Sign-ins of the gateway to MCP servers, as `server:NAME`, and begun ones as `begun:DIGEST` until they expire.
+# Sign-ins of the gateway to MCP servers, as `server:NAME`; begun ones as `begun:DIGEST`, until they expire.
 mcp_sign_ins = Table(
     "mcp_sign_ins",
     metadata,

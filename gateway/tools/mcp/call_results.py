@@ -44,6 +44,8 @@ def _block(part: Any) -> dict[str, Any]:
     if not isinstance(part, dict):
         return _text(part if isinstance(part, str) else _json(part))
     for tried in (part, _completed(part)):
+        if not isinstance(tried.get("type"), str):
+            continue
         try:
             _BLOCK.validate_python(tried, by_name=False)
         except ValidationError:

@@ -101,18 +101,18 @@ async def _resource(
 async def _metadata(issuer: str | None, url: str, requests: OAuthRequests) -> OAuthMetadata:
     """Of the server that the resource names; where it names none, of the server itself (MCP specification of
     2025-03-26)."""
-    reason = "it has no metadata"
+    reason = ""
     for place in build_oauth_authorization_server_metadata_discovery_urls(issuer, url):
         answer = await requests.get(place)
         if answer.status != 200:
-            reason = answer.words
+            reason = reason or answer.words
             if answer.status >= 500:
                 break
             continue
         try:
             found = OAuthMetadata.model_validate(dict(answer.body))
         except ValidationError:
-            reason = "its metadata cannot be read"
+            reason = reason or "its metadata cannot be read"
             continue
         if issuer is not None and not issuers_match(str(found.issuer), issuer):
             raise McpSignInFailed("The authorization server's metadata names another issuer (RFC 8414, 3.3).")

@@ -82,7 +82,7 @@ async def _opened(
     async with AsyncExitStack() as tried:
         try:
             await first.open(tried, on_stderr)
-        except MCPError:
+        except Exception:
             if not first.may_be_older:
                 raise
         else:
@@ -252,7 +252,10 @@ class McpConnection:
         if refusal.forgotten:
             self._forget()
             raise SessionForgotten("it did not know the session any more")
-        if refusal.doubtful:
+        if self._ending.needs_sign_in or self._ending.sign_in_trouble is not None:
+            self._over()
+            text = f"{text}; {self.lost(error).message}"
+        elif refusal.doubtful:
             self._start_check()
         return outside_output(f"The server refused the call: {text}", self._name, is_error=True)
 

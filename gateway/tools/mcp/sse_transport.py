@@ -93,7 +93,7 @@ def _endpoint(url: str, named: str) -> str:
     """Raises ServerUnreachable: it is somebody else's, who would get the headers of the settings."""
     try:
         found, own = httpx2.URL(urljoin(url, named[:MAX_ENDPOINT].strip())), httpx2.URL(url)
-    except httpx2.InvalidURL:
+    except (httpx2.InvalidURL, ValueError):
         raise ServerUnreachable("it names an address for messages that is none") from None
     is_own = (found.scheme, found.host, found.port) == (own.scheme, own.host, own.port)
     if not is_own or found.userinfo not in (b"", own.userinfo):
