@@ -465,7 +465,6 @@ KINDS = st.sampled_from(["text", "image", "audio", "resource", "resource_link", 
 
 
 def _parts(inner: "st.SearchStrategy[Any]") -> "st.SearchStrategy[Any]":
-    names = ["text", "data", "uri", "name", "resource", "blob", "mimeType", "_meta", "annotations", "size"]
     return st.builds(
         lambda kind, more: more | {"type": kind}, KINDS, st.dictionaries(st.sampled_from(NAMES), inner)
     )

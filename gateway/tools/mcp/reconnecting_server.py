@@ -135,6 +135,8 @@ class Server:
 
     def wake(self) -> None:
         """Has it try to connect now, as somebody has signed in, or out."""
+        if self.state.status == "needs_sign_in":
+            self._become("connecting", None)
         self._woken.set()
 
     async def end_session(self) -> None:
