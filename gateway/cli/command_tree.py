@@ -107,7 +107,7 @@ def command_tree() -> typer.Typer:
             (provider_keys.show, provider_keys.set_, provider_keys.remove),
         ),
         "mcp": (
-            "MCP: serve the memory to other programs, sign in to servers.",
+            "MCP: serve the memory, sign in to servers.",
             (mcp.serve, mcp_servers.list_, mcp_servers.login, mcp_servers.logout),
         ),
         "secrets": (

@@ -12,6 +12,9 @@ from gateway.storage.mcp_sign_ins import McpSignIns
 from gateway.tools.mcp.configured_servers import McpServers
 from gateway.tools.mcp.reconnecting_server import Server, ServerState
 
+CONNECTED_WITHIN = 5.0
+"""Seconds that somebody who has signed in waits at most for the server to be connected."""
+
 
 @dataclass(frozen=True, slots=True)
 class McpServerView:
@@ -81,6 +84,7 @@ class McpServerSignIns:
             raise McpSignInFailed("The settings do not have this server any more.")
         await finish(begun, server.tokens, code, issuer, error)
         server.wake()
+        await server.connected(CONNECTED_WITHIN)  # so that whoever looks then finds its tools
         return begun.server
 
     async def sign_out(self, who: Principal, name: str) -> bool:
@@ -93,7 +97,7 @@ class McpServerSignIns:
 
         removed = await self._store.remove(place_of(name))
         server.tokens.forget()
-        await server.end_session()
+        server.end_session()
         return removed
 
     async def _view(self, state: ServerState) -> McpServerView:

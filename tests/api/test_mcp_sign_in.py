@@ -119,7 +119,7 @@ async def test_a_program_on_loopback_brings_the_code_of_its_own_user(tmp_path: P
 
 @pytest.mark.parametrize(
     "redirect_uri",
-    ["https://evil.example", "http://evil.example", "http://127.0.0.1.evil.example", "http://a@127.0.0.1/", "x"],
+    ["https://evil.example", "http://evil.test", "http://127.0.0.1.evil.example", "http://a@127.0.0.1/", "x"],
 )  # fmt: skip
 async def test_nobody_is_sent_back_elsewhere(tmp_path: Path, redirect_uri: str) -> None:
     async with gateway(tmp_path) as (client, it):

@@ -139,7 +139,13 @@ class Server:
             self._become("connecting", None)
         self._woken.set()
 
-    async def end_session(self) -> None:
+    async def connected(self, within: float) -> bool:
+        """Whether it is connected, at the latest after so many seconds."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._connected.wait(), within)
+        return self._connected.is_set()
+
+    def end_session(self) -> None:
         """Has it connect anew: who was signed out, is not served on."""
         if (connection := self._connection) is not None:
             connection.end()
