@@ -139,7 +139,7 @@ async def come_back(request: ApiRequest) -> Response:
         text = f"<title>Chat Gateway</title><p>{escape(error.message)}<p><a href=/>Chat Gateway</a>"
         response: Response = HTMLResponse(f"<!doctype html>{text}", status_of(error))
     else:
-        response = RedirectResponse(f"{urlsplit(page).path}/#/skills", 303)
+        response = RedirectResponse(f"{urlsplit(page).path}/#p=skills", 303)
     set_browser_value(response, page, BEGUN, "", 0)
     response.headers["cache-control"] = "no-store"
     return response

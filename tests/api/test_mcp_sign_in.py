@@ -87,7 +87,7 @@ async def test_the_browser_that_began_comes_back_and_the_gateway_is_signed_in(tm
         begun = await client.post(SIGN_IN, headers=ADA, json={})
         came = await gone_through(begun.json()["url"])
         back = await client.get("/auth/mcp/callback", params=came)
-        assert (back.status_code, back.headers["location"]) == (303, "/#/skills")
+        assert (back.status_code, back.headers["location"]) == (303, "/#p=skills")
         row = await until(client, "connected")
         assert row["is_signed_in"]
         assert row["tools"] == 1

@@ -48,12 +48,12 @@ def test_the_operator_signs_the_gateway_in_to_an_mcp_server(browser: Browser, tm
     """A button beside what needs it, to the server's own page, and back to the skills with its tools."""
     with (
         gateway_with_server(tmp_path) as (gateway, _),
-        opened(browser, f"{gateway.url}/#/skills") as page,
+        opened(browser, f"{gateway.url}/#p=skills") as page,
     ):
         button = page.get_by_role("button", name="Sign in it")
         expect(button).to_be_visible()
         assert findings(page) == []
         button.click()
-        page.wait_for_url(f"{gateway.url}/#/skills")
+        page.wait_for_url(f"{gateway.url}/#p=skills")
         expect(page.get_by_text("mcp__it__who").first).to_be_visible()
         expect(button).to_have_count(0)
