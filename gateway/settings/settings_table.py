@@ -327,7 +327,7 @@ class Settings(BaseSettings):
     )
     mcp_servers: McpServers = Field(
         {},
-        description="MCP servers by name: {command, args, env, cwd} or {url, headers, oauth}. JSON or a table.",
+        description="MCP servers by name: {command, args, env, cwd} or {url, headers, oauth}. JSON, or a table.",
     )
     http_fetch: bool = Field(False, description="Whether the model may fetch public web pages.")
     admins: Names = Field(
