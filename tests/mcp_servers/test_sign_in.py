@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import Any
 
 import pytest
@@ -38,7 +38,10 @@ class InMemory:
 
     def __init__(self) -> None:
         self.texts: dict[str, str] = {}
-        self.exclusive = LocalExclusive().hold
+        self._exclusive = LocalExclusive()
+
+    def exclusive(self, key: str) -> AbstractAsyncContextManager[None]:
+        return self._exclusive.hold(key)
 
     async def put(self, key: str, secret: str, expires_at: int | None = None) -> None:
         self.texts[key] = secret
