@@ -240,6 +240,20 @@ def as_error(status: int, words: str, code: int = -32000) -> Refuse:
     return refuse
 
 
+def plainly(status: int, text: str = "", kind: str | None = None) -> Refuse:
+    def refuse(message: dict[str, Any]) -> Response:
+        return Response(text, status, media_type=kind)
+
+    return refuse
+
+
+class Nobody(set[str]):
+    """Sessions of which none is known."""
+
+    def __contains__(self, session: object) -> bool:
+        return False
+
+
 @pytest.mark.parametrize(
     "refuse",
     [
@@ -248,9 +262,9 @@ def as_error(status: int, words: str, code: int = -32000) -> Refuse:
         as_error(401, "Session not found", -32001),
         as_error(503, "unknown session"),
         as_error(200, "Session not found", -32001),
-        lambda _: Response("Invalid session", 400, media_type="text/plain"),
-        lambda _: Response(json.dumps({"error": "session expired"}), 401, media_type="application/json"),
-        lambda _: Response(status_code=404),
+        plainly(400, "Invalid session", "text/plain"),
+        plainly(401, '{"error": "session expired"}', "application/json"),
+        plainly(404),
     ],
     ids=["404", "400", "401", "503", "200", "text", "other error", "bare 404"],
 )
@@ -267,7 +281,7 @@ async def test_a_forgotten_session_is_begun_anew_and_the_call_sent_again(refuse:
 @pytest.mark.parametrize("status", [400, 401, 403, 500, 503])
 async def test_a_status_without_words_begins_a_new_session_and_repeats_no_call(status: int) -> None:
     """It may have another reason, and the call may have run: whoever called decides."""
-    async with forgetful(lambda _: Response(status_code=status)) as (it, servers):
+    async with forgetful(plainly(status)) as (it, servers):
         it.known = set()
         first = await servers.call("it")
         assert first.is_error
@@ -288,9 +302,7 @@ async def test_a_server_that_keeps_no_session_is_not_asked_for_ever() -> None:
             return as_error(404, "Session not found")(message)
 
         it.refuse = refuse
-        it.known = type(
-            "Nobody", (set,), {"add": lambda self, _: None, "__contains__": lambda self, _: False}
-        )()
+        it.known = Nobody()
         with pytest.raises(ServerUnreachable, match="Nothing was done"):
             await servers.call("it")
         assert calls <= 2
@@ -464,10 +476,12 @@ NAMES = (
 KINDS = st.sampled_from(["text", "image", "audio", "resource", "resource_link", "tool_use"])
 
 
+def _part(kind: str, more: dict[str, Any]) -> dict[str, Any]:
+    return more | {"type": kind}
+
+
 def _parts(inner: "st.SearchStrategy[Any]") -> "st.SearchStrategy[Any]":
-    return st.builds(
-        lambda kind, more: more | {"type": kind}, KINDS, st.dictionaries(st.sampled_from(NAMES), inner)
-    )
+    return st.builds(_part, KINDS, st.dictionaries(st.sampled_from(NAMES), inner))
 
 
 JSON = st.recursive(
