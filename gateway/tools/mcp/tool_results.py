@@ -19,6 +19,7 @@ from mcp_types import (
     TextContent,
     TextResourceContents,
 )
+from pydantic_core import to_json
 
 from gateway.messages import clean_text
 from gateway.tools.base import File, ToolOutput
@@ -75,7 +76,7 @@ def _values(structured: Any) -> Iterator[str]:
     elif isinstance(structured, str):
         yield next(iter(structured.splitlines()), "")[: bounds.LINE]
     elif structured is not None:
-        yield orjson.dumps(structured, default=str).decode()
+        yield to_json(structured, serialize_unknown=True).decode()
 
 
 def _structured(structured: Any, *, is_beside: bool) -> str:
@@ -132,7 +133,4 @@ def _last_part(uri: str) -> str:
 
 
 def _json(value: Any) -> str:
-    try:
-        return orjson.dumps(value).decode()
-    except TypeError:
-        return "[a structured result that cannot be told as JSON]"
+    return to_json(value, serialize_unknown=True).decode()

@@ -4,7 +4,6 @@ SDK drops what is not well formed, and a call would wait for it until its time i
 import re
 from typing import Any, Final
 
-import orjson
 from mcp_types import (
     INTERNAL_ERROR,
     JSONRPCError,
@@ -138,7 +137,7 @@ def _error(value: Any) -> dict[str, Any]:
 
 
 def _as_json(value: Any) -> str:
-    return shortened(orjson.dumps(value, default=str).decode(), bounds.LINE)
+    return shortened(to_json(value, serialize_unknown=True).decode(), bounds.LINE)
 
 
 def _result(value: Any) -> dict[str, Any]:
