@@ -209,6 +209,12 @@ class DuplicateMemory(Conflict):
     code = "memory_duplicate"
 
 
+class McpSignInFailed(RequestRefused):
+    """A sign-in to an MCP server came to nothing; the message says why, without secrets."""
+
+    code = "mcp_sign_in_failed"
+
+
 class EncryptionOff(RequestRefused):
     code = "encryption_off"
 

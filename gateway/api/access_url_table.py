@@ -1,11 +1,21 @@
 """The routes of who may ask, and of whom they share with: stored keys, sign-in on the page, projects."""
 
 from gateway.api import keys_routes as keys
+from gateway.api import mcp_servers_routes as mcp_servers
 from gateway.api import projects_routes as projects
 from gateway.api import provider_keys_routes as provider_keys
 from gateway.api import secrets_routes as secrets
 from gateway.api import sign_in_routes as sign_in
 from gateway.api.keys_routes import KeyBody, KeyList, KeysQuery, NewKey
+from gateway.api.mcp_servers_routes import (
+    COME_BACK,
+    BeginMcpSignInBody,
+    BegunMcpSignIn,
+    FinishMcpSignInBody,
+    McpCallbackQuery,
+    McpServerList,
+    SignedInMcpServer,
+)
 from gateway.api.projects_routes import (
     InvitationList,
     ProjectBody,
@@ -26,6 +36,8 @@ PROJECTS = "/api/projects"
 PROJECT = PROJECTS + "/{project_id}"
 MEMBER = PROJECT + "/members/{user}"
 INVITATIONS = "/api/invitations"
+MCP_SERVERS, MCP_SIGN_INS = "/api/mcp/servers", "/api/mcp/sign-ins"
+MCP_SIGN_IN = MCP_SERVERS + "/{name}/sign-in"
 PROVIDER_KEY, TENANTS_PROVIDER_KEY = "/api/provider-key", "/api/tenant/provider-key"
 
 ACCESS = (
@@ -55,6 +67,44 @@ ACCESS = (
         keys.revoke,
         {204: (None,)},
         refusals=(404,),
+    ),
+    Endpoint(
+        "GET", MCP_SERVERS, "mcp_server.list", mcp_servers.find, {200: (McpServerList,)}, refusals=(403,)
+    ),
+    Endpoint(
+        "POST",
+        MCP_SIGN_IN,
+        "mcp_server.sign_in",
+        mcp_servers.begin,
+        {200: (BegunMcpSignIn,)},
+        BeginMcpSignInBody,
+        refusals=(403, 404, 409, 413),
+    ),
+    Endpoint(
+        "DELETE",
+        MCP_SIGN_IN,
+        "mcp_server.sign_out",
+        mcp_servers.sign_out,
+        {204: (None,)},
+        refusals=(403, 404),
+    ),
+    Endpoint(
+        "POST",
+        MCP_SIGN_INS,
+        "mcp_server.sign_in",
+        mcp_servers.finish,
+        {200: (SignedInMcpServer,)},
+        FinishMcpSignInBody,
+        refusals=(403, 409, 413),
+    ),
+    Endpoint(
+        "GET",
+        COME_BACK,
+        "mcp_server.come_back",
+        mcp_servers.come_back,
+        {303: (None,)},
+        query=McpCallbackQuery,
+        refusals=(403, 409),
     ),
     Endpoint("GET", PROVIDER_KEY, "provider_key.read", provider_keys.show_own, {200: (ProviderKeyReply,)}),
     Endpoint(

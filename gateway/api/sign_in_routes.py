@@ -46,16 +46,16 @@ class SignedOut(Reply):
 async def begin(request: ApiRequest) -> Response:
     """Sends the browser to the identity provider."""
     asked = await request.read_query(SignInQuery)
-    page = _page(request)
+    page = page_of(request)
     url, begun = await _ways(request).flow.begin(asked.to, page + CALLBACK)
     response = _leaving(RedirectResponse(url, 303))
-    _set_cookie(response, page, BEGUN, begun.text, BEGUN_FOR)
+    set_browser_value(response, page, BEGUN, begun.text, BEGUN_FOR)
     return response
 
 
 async def finish(request: ApiRequest) -> Response:
     """Signs the browser in that comes back, and sends it to the page."""
-    asked, ways, page = await request.read_query(CallbackQuery), _ways(request), _page(request)
+    asked, ways, page = await request.read_query(CallbackQuery), _ways(request), page_of(request)
     kept = named_in(request.headers.get("cookie", ""), _named(page, BEGUN)) or ""
     try:
         who, to = await ways.flow.finish(
@@ -71,19 +71,19 @@ async def finish(request: ApiRequest) -> Response:
     else:
         request.scope["principal"] = who
         response = RedirectResponse(urlsplit(page).path + to, 303)
-        _set_cookie(response, page, COOKIE, value, int(request.settings.sign_in_lifetime))
-    _set_cookie(response, page, BEGUN, "", 0)
+        set_browser_value(response, page, COOKIE, value, int(request.settings.sign_in_lifetime))
+    set_browser_value(response, page, BEGUN, "", 0)
     return _leaving(response)
 
 
 async def end(request: ApiRequest) -> Response:
     """Signs this browser out, and says where it can sign out at the identity provider."""
-    ways, page = _ways(request), _page(request)
+    ways, page = _ways(request), page_of(request)
     if (value := cookie_in(request.headers, request.settings)) is not None:
         await _end(request, ways, value)
     url = await ways.flow.signed_out_url(page + "/")
     response = json_reply(SignedOut(url=url or "/"))
-    _set_cookie(response, page, COOKIE, "", 0)
+    set_browser_value(response, page, COOKIE, "", 0)
     return response
 
 
@@ -100,7 +100,7 @@ def _ways(request: ApiRequest) -> PageSignIn:
     return ways
 
 
-def _page(request: ApiRequest) -> str:
+def page_of(request: ApiRequest) -> str:
     """The page's address as browsers see it: the setting's, else that on loopback. What a request says of
     another host is not believed: the provider would send the code there."""
     if request.settings.page_url:
@@ -115,7 +115,13 @@ def _named(page: str, name: str) -> str:
     return f"__Host-{name}" if page.startswith("https:") else name
 
 
-def _set_cookie(response: Response, page: str, name: str, value: str, seconds: int) -> None:
+def browser_value(request: ApiRequest, page: str, name: str) -> str | None:
+    """What `set_browser_value` has this browser keep."""
+    return named_in(request.headers.get("cookie", ""), _named(page, name))
+
+
+def set_browser_value(response: Response, page: str, name: str, value: str, seconds: int) -> None:
+    """Has the browser keep a value, out of reach of scripts; for no seconds: forget it."""
     is_secure = page.startswith("https:")
     response.set_cookie(
         _named(page, name), value, max_age=seconds, path="/", secure=is_secure, httponly=True, samesite="lax"

@@ -72,7 +72,8 @@ _ADMINS_ON_OTHERS = (
     *("other_person.erase", "other_person.export", "tenant_provider_key.remove", "tenant_provider_key.set"),
 )
 _OF_THE_OPERATOR = (
-    *("document.deprecate", "document.restore", "secret.rotate", "skill.refresh", "skill.switch"),
+    *("document.deprecate", "document.restore", "mcp_server.sign_in", "mcp_server.sign_out"),
+    *("secret.rotate", "skill.refresh", "skill.switch"),
 )
 
 
@@ -92,6 +93,7 @@ def _operations() -> Iterator[Operation]:
     )
     yield from (Operation(name, "admin", name, is_operators=True) for name in _OF_THE_OPERATOR)
     yield Operation("prompt.try_edits", "admin", is_operators=True)
+    yield Operation("mcp_server.list", "admin", is_operators=True)
     yield Operation("metrics.read", "metrics", is_operators=True)
     # What a message of these protocols does is an operation of its own.
     yield from (Operation(name, None) for name in ("a2a.call", "mcp.call"))
@@ -100,6 +102,7 @@ def _operations() -> Iterator[Operation]:
         for name in ("a2a.read_card", "health.read", "schema.read", "sign_in.begin")
     )
     yield Operation("sign_in.create", None, "sign_in.create", is_open=True)
+    yield Operation("mcp_server.come_back", None, "mcp_server.sign_in", is_open=True)
 
 
 OPERATIONS: Mapping[str, Operation] = MappingProxyType({each.name: each for each in _operations()})

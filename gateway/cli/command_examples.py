@@ -43,7 +43,11 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     ),
     "doctor": ("gateway doctor", "gateway doctor https://chat.example.org --key …"),
     "eval": ("gateway eval", "gateway eval claude-sonnet-4-6 --only language"),
-    "mcp": ("gateway mcp", "gateway mcp --url http://127.0.0.1:8000"),
+    "mcp": ("gateway mcp", "gateway mcp login tickets"),
+    "mcp serve": ("gateway mcp serve", "gateway mcp serve --url http://127.0.0.1:8000"),
+    "mcp list": ("gateway mcp list",),
+    "mcp login": ("gateway mcp login tickets", "gateway mcp login tickets --paste"),
+    "mcp logout": ("gateway mcp logout tickets",),
     "slack": (
         "SLACK_BOT_TOKEN=xoxb-… SLACK_APP_TOKEN=xapp-… gateway slack",
         "gateway slack --http 0.0.0.0:3000 --url https://chat.example.org --key …",

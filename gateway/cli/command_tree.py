@@ -19,6 +19,8 @@ def command_tree() -> typer.Typer:
     from gateway.cli import approval_commands as approvals
     from gateway.cli import document_commands as documents
     from gateway.cli import key_commands as keys
+    from gateway.cli import mcp
+    from gateway.cli import mcp_server_commands as mcp_servers
     from gateway.cli import memory_commands as memory
     from gateway.cli import project_commands as projects
     from gateway.cli import provider_key_commands as provider_keys
@@ -36,7 +38,6 @@ def command_tree() -> typer.Typer:
     from gateway.cli.dev import dev
     from gateway.cli.doctor import doctor
     from gateway.cli.eval import eval_
-    from gateway.cli.mcp import mcp
     from gateway.cli.migrate import migrate
     from gateway.cli.move import move
     from gateway.cli.profile_command import profile
@@ -61,7 +62,6 @@ def command_tree() -> typer.Typer:
             restore,
             doctor,
             eval_,
-            mcp,
             slack,
         ),
     )
@@ -105,6 +105,10 @@ def command_tree() -> typer.Typer:
         "provider-keys": (
             "Provider keys: your own key of the model's provider.",
             (provider_keys.show, provider_keys.set_, provider_keys.remove),
+        ),
+        "mcp": (
+            "MCP: serve the memory, sign in to servers.",
+            (mcp.serve, mcp_servers.list_, mcp_servers.login, mcp_servers.logout),
         ),
         "secrets": (
             "Keys that encrypt what is stored.",
@@ -164,13 +168,13 @@ def gateway(
 
 
 class Commands(TyperGroup):
-    """Commands under one name; without one of them, what can be listed is. They end as others do when nobody
-    reads their output any more."""
+    """Commands under one name; without one of them, what can be listed is, and `gateway mcp` serves. They end
+    as others do when nobody reads their output any more."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         is_left_out = not args or (args[0].startswith("-") and args[0] not in ctx.help_option_names)
         if "list" in self.commands and is_left_out and not ctx.resilient_parsing:
-            args = ["list", *args]
+            args = ["serve" if "serve" in self.commands else "list", *args]
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:

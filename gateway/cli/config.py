@@ -138,6 +138,10 @@ def _masked_server(server: "McpServer") -> dict[str, Any]:
         shown["args"] = [_masked_argument(*pair) for pair in pairwise(("", *server.args))]
     if server.url is not None:
         shown["url"] = _masked_address(server.url)
+    if server.oauth is not None:
+        shown["oauth"] = {
+            name: _masked(getattr(server.oauth, name)) for name in sorted(server.oauth.model_fields_set)
+        }
     return shown
 
 

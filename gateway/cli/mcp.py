@@ -1,4 +1,4 @@
-"""`gateway mcp`: the memory as an MCP server, for other programs with a model in them."""
+"""`gateway mcp serve`, or `gateway mcp`: the memory as an MCP server, for programs with a model in them."""
 
 import asyncio
 from typing import TYPE_CHECKING, Annotated
@@ -21,7 +21,7 @@ Role = Annotated[str | None, typer.Option(help="The role, or interface, that ask
 Project = Annotated[str | None, typer.Option(help="The project that is worked in.")]
 
 
-def mcp(
+def serve(
     *,
     user: Annotated[
         str | None, typer.Option(help="Whose memory it is. [default: local, or whoever the key names]")

@@ -231,6 +231,24 @@ class Verbs(ABC, Generic[Answer]):
         """One slice; its `after`, where there is one, is that of the next."""
         return self.ask("POST", "/api/secrets/rotate", {"after": after} if after else {}, is_repeatable=True)
 
+    # MCP servers
+
+    def mcp_servers(self) -> Answer:
+        return self.ask("GET", "/api/mcp/servers")
+
+    def begin_mcp_sign_in(self, name: str, redirect_uri: str) -> Answer:
+        """Its `url` is for a browser, which comes back to `redirect_uri`, an address on loopback."""
+        return self.ask(
+            "POST", f"/api/mcp/servers/{quote(name, safe='')}/sign-in", {"redirect_uri": redirect_uri}
+        )
+
+    def finish_mcp_sign_in(self, **came_back: Any) -> Answer:
+        """`state`, `code`, `iss`, `error`: what the browser came back with."""
+        return self.ask("POST", "/api/mcp/sign-ins", came_back)
+
+    def end_mcp_sign_in(self, name: str) -> Answer:
+        return self.ask("DELETE", f"/api/mcp/servers/{quote(name, safe='')}/sign-in", is_repeatable=True)
+
     # Webhooks
 
     def webhooks(self) -> Answer:

@@ -28,6 +28,7 @@ STATUS: tuple[tuple[type[GatewayError], int], ...] = (
     (errors.LimitsUnavailable, 503),
     (errors.Draining, 503),
     (errors.ProviderUnavailable, 503),
+    (errors.McpSignInFailed, 409),
     (errors.RequestRefused, 400),
     (errors.ArchiveDamaged, 500),
     (errors.ArtifactDamaged, 500),

@@ -30,6 +30,7 @@ from gateway.service.key_rotation import SecretRotation
 from gateway.service.learning_worker import LearningWorker
 from gateway.service.legal_holds import UserHolds
 from gateway.service.limits import UserLimits
+from gateway.service.mcp_servers import McpServerSignIns
 from gateway.service.memory import UserMemories
 from gateway.service.memory_learning_import import LearningAndImport
 from gateway.service.open_access import OpenAccess
@@ -134,6 +135,7 @@ async def open_service(process: Process, abilities: Abilities) -> Service:
             process.settings,
             has_model=state.demo or process.settings.has_model,
         ),
+        mcp_servers=McpServerSignIns(abilities.servers, storage.mcp_sign_ins, keys),
         limits=limits,
         audit=audit,
         access_ending=access_ending,

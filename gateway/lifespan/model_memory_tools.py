@@ -148,7 +148,12 @@ async def _open_skills(
     def changed() -> None:
         skills.changed()
 
-    servers = McpServers(settings.mcp_servers, changed=changed, supervisor=process.supervisor)
+    servers = McpServers(
+        settings.mcp_servers,
+        changed=changed,
+        supervisor=process.supervisor,
+        store=process.storage.mcp_sign_ins,
+    )
     window = await window_in_force(settings, settings.model)
     functions = [*own, *process.app.state.functions]
     if memory is not None:

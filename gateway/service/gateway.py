@@ -16,6 +16,7 @@ from gateway.service.ended_access import AccessEnding
 from gateway.service.key_rotation import SecretRotation
 from gateway.service.legal_holds import UserHolds
 from gateway.service.limits import UserLimits
+from gateway.service.mcp_servers import McpServerSignIns
 from gateway.service.memory import UserMemories
 from gateway.service.memory_learning_import import LearningAndImport
 from gateway.service.projects import UserProjects
@@ -65,6 +66,7 @@ class Gateway:
     projects: UserProjects
     keys: ApiKeys
     provider_keys: UserProviderKeys
+    mcp_servers: McpServerSignIns
     limits: UserLimits
     audit: UserAudit
     access_ending: AccessEnding

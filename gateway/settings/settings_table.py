@@ -361,7 +361,7 @@ class Settings(BaseSettings):
         3600, gt=0, le=31_536_000, description="Time that a client has to give the result of its own tool."
     )
     mcp_servers: McpServers = Field(
-        {}, description="MCP servers by name: {command, args, env, cwd} or {url, headers}. JSON or a table."
+        {}, description="MCP servers by name: {command, args, env} or {url, headers, oauth}; JSON or a table."
     )
     http_fetch: bool = Field(False, description="Whether the model may fetch public web pages.")
     admins: Names = Field(

@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -76,6 +76,32 @@ TrustRules = Annotated[Names, AfterValidator(_check_globs)]
 LimitRules = Annotated[Names, AfterValidator(check_rules)]
 
 
+class McpOAuth(BaseModel):
+    """How the gateway signs in to an MCP server, where what the server says of itself does not do."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    grant: Literal["authorization_code", "client_credentials"] = Field(
+        "authorization_code", description="Whether a person signs in, or the gateway for itself."
+    )
+    client_id: str | None = Field(None, description="As which the gateway is registered.", max_length=2048)
+    client_secret: SecretStr | None = Field(None, description="The secret of that client.")
+    issuer: str | None = Field(
+        None, description="The one authorization server that gets them, by its address."
+    )
+    scopes: tuple[str, ...] = Field((), description="What is asked for, in place of what the server names.")
+
+    @model_validator(mode="after")
+    def _goes_together(self) -> Self:
+        if self.client_secret is not None and (self.client_id is None or self.issuer is None):
+            raise ValueError("`client_secret` needs `client_id`, and `issuer`: who may be given it")
+        if self.grant == "client_credentials" and self.client_secret is None:
+            raise ValueError("the grant client_credentials needs `client_id`, `client_secret` and `issuer`")
+        if self.issuer is not None and not self.issuer.startswith(("http://", "https://")):
+            raise ValueError("`issuer` must be an http(s) address")
+        return self
+
+
 class McpServer(BaseModel):
     """An MCP server: a program that is started and spoken to over its standard streams, or an address."""
 
@@ -85,7 +111,11 @@ class McpServer(BaseModel):
     args: tuple[str, ...] = Field((), description="Its arguments.")
     env: dict[str, SecretStr] = Field({}, description="Its environment, beside PATH, HOME and the like.")
     cwd: Path | None = Field(None, description="Its working directory.")
-    url: str | None = Field(None, description="The address of a streamable HTTP server.")
+    url: str | None = Field(None, description="The address of a server over HTTP.")
+    transport: Literal["auto", "http", "sse"] = Field(
+        "auto", description="Streamable HTTP, or the older HTTP with SSE; auto finds out."
+    )
+    oauth: McpOAuth | None = Field(None, description="How the gateway signs in to `url`.")
     headers: dict[str, SecretStr] = Field({}, description="Sent with every request to `url`.")
     timeout: float = Field(60, gt=0, description="Longest wait for the answer to one call.")
     connect_timeout: float = Field(30, gt=0, description="Longest wait until it is ready.")

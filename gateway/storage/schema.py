@@ -862,6 +862,15 @@ provider_keys = Table(
     Column("set_by", Text, nullable=False),
 )
 
+# Sign-ins of the gateway to MCP servers, as `server:NAME`; begun ones as `begun:DIGEST`, until they expire.
+mcp_sign_ins = Table(
+    "mcp_sign_ins",
+    metadata,
+    Column("id", Text, primary_key=True, nullable=False),
+    Column("secret", Text, nullable=False),
+    Column("expires_at", BigInteger),
+)
+
 # Ids of the keys with which something may be encrypted, here or in the blobs, and since when.
 encryption_keys = Table(
     "encryption_keys",

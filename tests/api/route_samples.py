@@ -128,6 +128,7 @@ REQUIRED: Mapping[str, Any] = {
     "key": "sk-ant-sample-0123456789",
     "message": "/say hi",
     "messages": [MESSAGE],
+    "state": "of no sign-in",
     "method": "tasks/get",
     "name": "n",
     "rating": "up",

@@ -67,7 +67,7 @@ def call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         case "odd", "checked":
             return {"content": [], "structuredContent": {"a": "a" * 60 + "!"}, "tools": ["no list of tools"]}
         case "result", "echo":
-            return {"content": "no list"}
+            return {"content": [], "resultType": "who knows"}
         case _, "pid":
             text = str(os.getpid())
         case _, "child":

@@ -143,7 +143,8 @@ def test_all_schemas_together_are_bounded() -> None:
     ("schema", "reason"),
     [
         ({"type": "string"}, "its schema is not of type object"),
-        ({}, "its schema is not of type object"),
+        ({"type": ["string", "null"]}, "its schema is not of type object"),
+        ({"$ref": "#/$defs/a", "$defs": {"a": OBJECT}}, "its schema is not of type object"),
         ({**OBJECT, "description": "x" * 65_536}, "its schema has "),
         (
             {**OBJECT, "properties": {"a": {"type": "texte"}}},

@@ -106,6 +106,7 @@ async def test_what_is_no_text_is_a_file(trial: Attached) -> None:
         "# 备忘",
         "[image: its data is no base64, so it cannot be read]",
         "[resource: https://example.org/r.pdf, application/pdf, 7 bytes]",
+        '{"said":"twice"}',
     ]
     assert list(output.files) == [
         File(b"\x89PNG" * 25, "image/png"),

@@ -399,6 +399,7 @@ def test_blocks_that_all_end_with_the_message_are_shown_while_they_come() -> Non
     (last,) = feed(stream, [stop(0), stop(1), stop(2), *end("tool_use")])
     assert isinstance(last, Answer)
     assert last.content == [
+        {"type": "thinking", "thinking": "hm"},
         {"type": "text", "text": "Paris."},
         {"type": "tool_use", "id": "t", "name": "n", "input": {"q": 1}},
     ]

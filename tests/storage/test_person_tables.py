@@ -22,6 +22,7 @@ NOBODY = {
     "audit_removals": "times",
     "encryption_keys": "the gateway's own",
     "installation_secrets": "the gateway's own",
+    "mcp_sign_ins": "the gateway's own",
 }
 OF_MEMORIES = {
     "memories.user_id": "erased, or renamed where it is a household's",

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, expect
 
+from tests.cli.test_mcp_login import gateway_with_server
 from tests.identity_provider import provider_process
 from tests.running import gateway_process
 from tests.ui.axe import findings
@@ -41,3 +42,18 @@ def test_somebody_signs_in_chats_and_signs_out(browser: Browser, tmp_path: Path)
             assert [each.get("name") for each in page.context.cookies(gateway.url)] == []
             page.goto(gateway.url)
             expect(page.get_by_role("dialog", name="Sign in")).to_be_visible()
+
+
+def test_the_operator_signs_the_gateway_in_to_an_mcp_server(browser: Browser, tmp_path: Path) -> None:
+    """A button beside what needs it, to the server's own page, and back to the skills with its tools."""
+    with (
+        gateway_with_server(tmp_path) as (gateway, _),
+        opened(browser, f"{gateway.url}/#p=skills") as page,
+    ):
+        button = page.get_by_role("button", name="Sign in it")
+        expect(button).to_be_visible()
+        assert findings(page) == []
+        button.click()
+        page.wait_for_url(f"{gateway.url}/#p=skills")
+        expect(page.get_by_text("mcp__it__who").first).to_be_visible()
+        expect(button).to_have_count(0)

@@ -40,6 +40,7 @@ NOBODY = McpUser("")
 
 ACCEPTED = b"application/json, text/event-stream"
 """What clients have to accept. Those that do not say so are answered all the same."""
+_STREAMS = (b"text/event-stream", b"text/*", b"*/*")
 
 
 class McpResponse:
@@ -59,8 +60,13 @@ class McpResponse:
             is_read = True
             return {"type": "http.request", "body": self._body, "more_body": False}
 
+        accepts = b",".join(value for name, value in scope["headers"] if name == b"accept").lower()
         manager = StreamableHTTPSessionManager(
-            _SERVER, stateless=True, max_request_body_size=max(1, len(self._body))
+            _SERVER,
+            # Who names JSON alone reads no stream: what is told before the answer is left out.
+            json_response=b"application/json" in accepts and not any(each in accepts for each in _STREAMS),
+            stateless=True,
+            max_request_body_size=max(1, len(self._body)),
         )
         own = {b"accept": ACCEPTED, b"content-length": b"%d" % len(self._body)}
         headers = [*(each for each in scope["headers"] if each[0] not in own), *own.items()]

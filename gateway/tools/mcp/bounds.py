@@ -29,3 +29,9 @@ STDERR_LINES = 1000
 """Lines of a program's standard error that are logged."""
 LINE = 500
 """Characters of such a line, and of anything else from a server that is logged."""
+COMPARED = 200
+"""Values of a structured result that are looked for in the text beside it."""
+STRUCTURED = 262_144
+"""Characters of a structured result that is told beside a text."""
+ASKED = 1000
+"""Requests to a program whose answers are awaited, as far as an error without an id may be meant for them."""

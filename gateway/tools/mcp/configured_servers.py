@@ -3,11 +3,15 @@
 import asyncio
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from gateway.settings.value_types import McpServer
 from gateway.supervisor import Supervisor
 from gateway.tools.mcp.reconnecting_server import Server, ServerState
 from gateway.tools.mcp.remote_tools import RemoteTool
+
+if TYPE_CHECKING:
+    from gateway.tools.mcp.oauth_tokens import SignInStore
 
 
 class McpServers:
@@ -21,11 +25,13 @@ class McpServers:
         *,
         changed: Callable[[], None],
         supervisor: Supervisor | None = None,
+        store: "SignInStore | None" = None,
     ) -> None:
+        """`store` keeps the sign-ins to servers; None: none is kept."""
         self._tools: tuple[RemoteTool, ...] = ()
         self._changed = changed
         self._supervisor = supervisor or Supervisor()
-        self._servers = [Server(name, servers[name], self._gather) for name in sorted(servers)]
+        self._servers = [Server(name, servers[name], self._gather, store) for name in sorted(servers)]
 
     @property
     def tools(self) -> tuple[RemoteTool, ...]:
@@ -36,6 +42,10 @@ class McpServers:
     def states(self) -> tuple[ServerState, ...]:
         """How each server is doing, by name."""
         return tuple(server.state for server in self._servers)
+
+    def server(self, name: str) -> Server | None:
+        """The server of that name."""
+        return next((each for each in self._servers if each.name == name), None)
 
     async def run(self) -> None:
         """Keeps every server connected until it is cancelled; then each program that was started has ended,

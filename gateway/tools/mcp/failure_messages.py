@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from gateway.errors import ServerUnreachable
 from gateway.messages import shortened
 from gateway.settings.value_types import McpServer
 from gateway.tools.mcp import bounds
@@ -12,15 +13,28 @@ _SHORTEST_SECRET = 6  # what is shorter would be found in innocent words
 @dataclass(slots=True)
 class ConnectionEnding:
     """What is known of how a connection ended. `detail` is the server's own last word: for the log, not for
-    the model. `status` is the last HTTP status of an error."""
+    the model. `status` is the last HTTP status of an error. `forgotten`: the server does not know the session
+    any more. `needs_sign_in`: it asks for a token, and there is none, or none that it takes;
+    `sign_in_trouble` is why none could be got."""
 
     reason: str | None = None
     detail: str | None = None
     status: int | None = None
+    forgotten: bool = False
+    needs_sign_in: bool = False
+    sign_in_trouble: str | None = None
 
     def because(self, reason: str) -> None:
         """The first reason counts: what follows from it is none."""
         self.reason = self.reason or reason
+
+
+class SessionForgotten(ServerUnreachable):
+    """The server did not know the session of a call, and did nothing."""
+
+
+class SignInNeeded(ServerUnreachable):
+    """Nobody has signed in to the server, or the sign-in has ended."""
 
 
 def scrubbed(text: str, server: McpServer) -> str:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from random import uniform
 from time import monotonic
@@ -13,11 +14,12 @@ from gateway.errors import ServerUnreachable
 from gateway.ids import now_ms
 from gateway.settings.value_types import McpServer
 from gateway.tools.base import ToolContext, ToolOutput
-from gateway.tools.mcp.failure_messages import scrubbed
+from gateway.tools.mcp.failure_messages import SessionForgotten, SignInNeeded, scrubbed
 from gateway.tools.mcp.remote_tools import LeftOutTool, ListedTool, RemoteTool, offer
 from gateway.tools.mcp.task_ending import put_to_end
 
 if TYPE_CHECKING:
+    from gateway.tools.mcp.oauth_tokens import ServerTokens, SignInStore
     from gateway.tools.mcp.sdk_session import McpConnection
 
 PAUSES = (1.0, 2.0, 5.0, 15.0, 30.0)
@@ -33,13 +35,16 @@ _UNKNOWN_OUTCOME = "It may or may not have taken effect: verify before trying ag
 log = structlog.get_logger(__name__)
 
 
+ServerStatus = Literal["connecting", "connected", "failed", "needs_sign_in"]
+
+
 @dataclass(frozen=True, slots=True)
 class ServerState:
     """How a server is doing. `tools` is how many are offered, `error` why it is not connected (no secrets, no
     paths), `since` when that began in Unix milliseconds."""
 
     name: str
-    status: Literal["connecting", "connected", "failed"]
+    status: ServerStatus
     tools: int
     error: str | None
     since: int
@@ -49,14 +54,24 @@ class Server:
     """`changed` is called when `tools` is another tuple than before. It stays the same while the server is
     away: the prompt names the tools, and calls fail with the reason."""
 
-    def __init__(self, name: str, settings: McpServer, changed: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        name: str,
+        settings: McpServer,
+        changed: Callable[[], None],
+        store: "SignInStore | None" = None,
+    ) -> None:
         self.name = name
         self.tools: tuple[RemoteTool, ...] = ()
         self.state = ServerState(name, "connecting", 0, None, now_ms())
         self.tried = asyncio.Event()
-        self._settings = settings
+        self.settings = self._settings = settings
+        self._store = store
+        self._tokens: ServerTokens | None = None
+        self._woken = asyncio.Event()
         self._changed = changed
         self._connection: McpConnection | None = None
+        self._connected = asyncio.Event()
         self._listed: tuple[list[ListedTool], list[LeftOutTool]] | None = None
         self._left_out: list[LeftOutTool] = []
         self._is_reported = False
@@ -77,10 +92,18 @@ class Server:
                 # A mistake of ours: a caller of the server or its tools must not wait for it.
                 self.failed("the gateway made a mistake: see its log")
                 raise
-            self.failed(lost.message, **(lost.details or {}))
             if monotonic() - began > STEADY:
                 attempts = 0
-            await asyncio.sleep(PAUSES[min(attempts, len(PAUSES) - 1)] * uniform(0.5, 1.5))  # noqa: S311 - no secret
+            if isinstance(lost, SessionForgotten) and attempts == 0:
+                log.info("mcp_session_begun_anew", server=self.name)
+            else:
+                self.failed(
+                    lost.message, needs_sign_in=isinstance(lost, SignInNeeded), **(lost.details or {})
+                )
+                pause = PAUSES[min(attempts, len(PAUSES) - 1)] * uniform(0.5, 1.5)  # noqa: S311 - no secret
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._woken.wait(), pause)
+                self._woken.clear()
             attempts += 1
 
     async def _session(self) -> ServerUnreachable:
@@ -88,21 +111,57 @@ class Server:
         from gateway.tools.mcp.sdk_session import open_connection  # noqa: PLC0415 - imports the SDK
 
         try:
-            async with open_connection(self.name, self._settings, self._log_stderr) as connection:
+            tokens = self.tokens if self.takes_sign_in else None
+            async with open_connection(self.name, self._settings, self._log_stderr, tokens) as connection:
                 await self._follow(connection)
         except ServerUnreachable as lost:
             return lost
 
-    def failed(self, error: str, **details: Any) -> None:
+    @property
+    def takes_sign_in(self) -> bool:
+        """Whether somebody can sign in to it: it is at an address, and the settings give it no token."""
+        return self._settings.url is not None and not any(
+            name.lower() == "authorization" for name in self._settings.headers
+        )
+
+    @property
+    def tokens(self) -> "ServerTokens":
+        """Those of the sign-in to it. The first time imports the SDK."""
+        if self._tokens is None:
+            from gateway.tools.mcp.oauth_tokens import ServerTokens  # noqa: PLC0415 - imports the SDK
+
+            self._tokens = ServerTokens(self.name, self._settings, self._store)
+        return self._tokens
+
+    def wake(self) -> None:
+        """Has it try to connect now, as somebody has signed in, or out."""
+        if self.state.status == "needs_sign_in":
+            self._become("connecting", None)
+        self._woken.set()
+
+    async def connected(self, within: float) -> bool:
+        """Whether it is connected, at the latest after so many seconds."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._connected.wait(), within)
+        return self._connected.is_set()
+
+    def end_session(self) -> None:
+        """Has it connect anew: who was signed out, is not served on."""
+        if (connection := self._connection) is not None:
+            connection.end()
+        self.wake()
+
+    def failed(self, error: str, *, needs_sign_in: bool = False, **details: Any) -> None:
         """Logs once that the server is not there."""
         if not self._is_reported:
             log.warning("mcp_server_unreachable", server=self.name, error=error, **details)
             self._is_reported = True
-        self._become("failed", error)
+        self._become("needs_sign_in" if needs_sign_in else "failed", error)
 
     async def _follow(self, connection: "McpConnection") -> NoReturn:
         await self._take_list(connection)
         self._connection = connection
+        self._connected.set()
         self._become("connected", None)
         self._is_reported = False
         log.info("mcp_server_connected", server=self.name, tools=len(self.tools), protocol=connection.version)
@@ -114,6 +173,7 @@ class Server:
                 self._become("connected", None)
         finally:
             self._connection = None
+            self._connected.clear()
             self._become("failed", "the connection was lost")  # why, is known when its program has ended
 
     async def _take_list(self, connection: "McpConnection") -> None:
@@ -136,12 +196,41 @@ class Server:
             )
         try:
             return await connection.call(tool.remote_name, arguments, context)
+        except SessionForgotten:
+            return await self._call_again(connection, tool, arguments, context)
         except ServerUnreachable as error:
-            lost = f"The connection to the MCP server {self.name!r} was lost in the call: {error.message}."
-            is_harmless = tool.effect == "read_only"
-            raise ServerUnreachable(lost if is_harmless else f"{lost} {_UNKNOWN_OUTCOME}") from None
+            raise self._lost(tool, error) from None
 
-    def _become(self, status: Literal["connected", "failed"], error: str | None) -> None:
+    async def _call_again(
+        self, former: "McpConnection", tool: RemoteTool, arguments: dict[str, Any], context: ToolContext
+    ) -> ToolOutput:
+        """Once, in the next session: the server refused the call before it did anything."""
+        if self._connection is former:
+            self._connection = None
+            self._connected.clear()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._settings.connect_timeout):
+                await self._connected.wait()
+        if (connection := self._connection) is None:
+            raise ServerUnreachable(
+                f"The MCP server {self.name!r} has ended the session, and a new one cannot be begun: "
+                f"{self.state.error}. Nothing was done."
+            )
+        try:
+            return await connection.call(tool.remote_name, arguments, context)
+        except SessionForgotten:
+            raise ServerUnreachable(
+                f"The MCP server {self.name!r} does not keep its sessions: it did not know a new one either. "
+                "Nothing was done."
+            ) from None
+        except ServerUnreachable as error:
+            raise self._lost(tool, error) from None
+
+    def _lost(self, tool: RemoteTool, error: ServerUnreachable) -> ServerUnreachable:
+        lost = f"The connection to the MCP server {self.name!r} was lost in the call: {error.message}."
+        return ServerUnreachable(lost if tool.effect == "read_only" else f"{lost} {_UNKNOWN_OUTCOME}")
+
+    def _become(self, status: ServerStatus, error: str | None) -> None:
         since = self.state.since if self.state.status == status else now_ms()
         self.state = ServerState(self.name, status, len(self.tools), error, since)
         self.tried.set()

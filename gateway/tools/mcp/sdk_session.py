@@ -26,10 +26,14 @@ from gateway.errors import ServerUnreachable, ToolError, plain_words, problems_o
 from gateway.settings.value_types import McpServer
 from gateway.tools.base import ToolContext, ToolOutput
 from gateway.tools.mcp import bounds
-from gateway.tools.mcp.failure_messages import ConnectionEnding, scrubbed
+from gateway.tools.mcp.call_results import mended_result
+from gateway.tools.mcp.failure_messages import ConnectionEnding, SessionForgotten, SignInNeeded, scrubbed
+from gateway.tools.mcp.http_answers import Refusal
 from gateway.tools.mcp.http_transport import http_client
+from gateway.tools.mcp.oauth_tokens import NEEDS_SIGN_IN, BearerAuth, ServerTokens
 from gateway.tools.mcp.remote_tools import LeftOutTool, ListedTool
 from gateway.tools.mcp.sdk_failures import has_broken_off, reason_of
+from gateway.tools.mcp.sse_transport import sse_transport
 from gateway.tools.mcp.stdio_transport import stdio_transport
 from gateway.tools.mcp.task_ending import put_to_end
 from gateway.tools.mcp.tool_results import output_of, outside_output
@@ -40,6 +44,8 @@ IDEMPOTENCY_KEY = "chat-gateway/idempotency-key"
 _PROGRESS_PAUSE = 0.2  # seconds between two reports of progress that are passed on
 _LISTEN_AGAIN = 5.0  # seconds after the stream of notices broke off
 _USED = ("name", "title", "description", "inputSchema", "annotations")  # of a tool; the rest is not looked at
+_OLDER = frozenset({400, 404, 405})  # HTTP status of a POST
+_HANDSHAKE = frozenset({"protocolVersion", "supportedVersions"})  # in results that are no call's
 _PAGE = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}  # what a list must have, since 2026
 
 log = structlog.get_logger(__name__)
@@ -47,30 +53,56 @@ log = structlog.get_logger(__name__)
 
 @asynccontextmanager
 async def open_connection(
-    name: str, server: McpServer, on_stderr: Callable[[str], None]
+    name: str,
+    server: McpServer,
+    on_stderr: Callable[[str], None],
+    tokens: ServerTokens | None = None,
 ) -> AsyncGenerator["McpConnection"]:
-    """A session that is ready. When the context is left, a program that was started for it has ended.
+    """A session that is ready, by the transport that the settings name, else by what the server takes. When
+    the context is left, a program that was started for it has ended.
 
     Raises:
         ServerUnreachable: at any time, also from within: there is no session, or no more; the message has the
             reason, without secrets.
     """
-    connection = McpConnection(name, server)
+    connection = McpConnection(name, server, tokens)
     try:
         async with AsyncExitStack() as stack:
             async with asyncio.timeout(server.connect_timeout):
-                await connection.open(stack, on_stderr)
+                connection = await _opened(connection, stack, on_stderr)
             yield connection
     except Exception as error:  # noqa: BLE001 - all that the SDK and what is under it raise means the same here
-        raise ServerUnreachable(connection.why(error), details=connection.detail) from None
+        raise connection.lost(error) from None
+
+
+async def _opened(
+    first: "McpConnection", stack: AsyncExitStack, on_stderr: Callable[[str], None]
+) -> "McpConnection":
+    """The connection, or one by the older transport in its place."""
+    async with AsyncExitStack() as tried:
+        try:
+            await first.open(tried, on_stderr)
+        except Exception:
+            if not first.may_be_older:
+                raise
+        else:
+            stack.push_async_exit(tried.pop_all())
+            return first
+    older = first.by_older_transport()
+    try:
+        await older.open(stack, on_stderr)
+    except Exception as error:  # noqa: BLE001 - as in open_connection
+        raise ServerUnreachable(first.lost(error).message) from None
+    return older
 
 
 class McpConnection:
     """Made by `open_connection`."""
 
-    def __init__(self, name: str, server: McpServer) -> None:
+    def __init__(self, name: str, server: McpServer, tokens: ServerTokens | None = None) -> None:
         self._name = name
         self._server = server
+        self._tokens = tokens
         self._ending = ConnectionEnding()
         self._changed = asyncio.Event()
         self._is_open = False
@@ -82,13 +114,7 @@ class McpConnection:
         self._client: Client
 
     async def open(self, stack: AsyncExitStack, on_stderr: Callable[[str], None]) -> None:
-        if self._server.command is not None:
-            transport = stdio_transport(self._server, self._ending, on_stderr)
-        else:
-            http = await stack.enter_async_context(http_client(self._server, self._ending, self._over))
-            transport = streamable_http_client(
-                self._server.url or "", http_client=http, max_sse_event_size=bounds.MESSAGE
-            )
+        transport = await self._transport(stack, on_stderr)
         self._client = await stack.enter_async_context(
             Client(
                 self._watched(transport),
@@ -102,6 +128,29 @@ class McpConnection:
         if self._client.protocol_version in MODERN_PROTOCOL_VERSIONS:
             subscribing = asyncio.create_task(self._subscribe())
             stack.push_async_callback(put_to_end, subscribing)
+
+    async def _transport(
+        self, stack: AsyncExitStack, on_stderr: Callable[[str], None]
+    ) -> AbstractAsyncContextManager[Any]:
+        if self._server.command is not None:
+            return stdio_transport(self._server, self._ending, on_stderr)
+        auth = BearerAuth(self._tokens, self._ending, self._name) if self._tokens is not None else None
+        http = await stack.enter_async_context(http_client(self._server, self._ending, auth))
+        url = self._server.url or ""
+        if self._server.transport == "sse":
+            return sse_transport(url, http, self._ending)
+        return streamable_http_client(url, http_client=http, max_sse_event_size=bounds.MESSAGE)
+
+    @property
+    def may_be_older(self) -> bool:
+        """Whether the server refused as one does that knows the older transport alone. (MCP specification,
+        "Backwards Compatibility" of transports)"""
+        return self._server.transport == "auto" and self._ending.status in _OLDER
+
+    def by_older_transport(self) -> "McpConnection":
+        """A connection to the same server by HTTP with SSE."""
+        server = self._server.model_copy(update={"transport": "sse"})
+        return McpConnection(self._name, server, self._tokens)
 
     @property
     def version(self) -> str:
@@ -132,13 +181,20 @@ class McpConnection:
         if self._client.server_capabilities.tools is None:
             return listed, self._left_out
         cursor: str | None = None
+        seen: set[str | None] = set()
         async with asyncio.timeout(self._server.connect_timeout):
             for _ in range(bounds.PAGES):
                 page = await self._client.list_tools(cursor=cursor)
                 listed += [_listed(tool) for tool in page.tools]
                 cursor = page.next_cursor
-                if cursor is None or len(listed) > bounds.TOOLS or self._looked_at >= bounds.LISTED:
+                if (
+                    cursor is None
+                    or cursor in seen
+                    or len(listed) > bounds.TOOLS
+                    or self._looked_at >= bounds.LISTED
+                ):
                     break
+                seen.add(cursor)
         return listed, self._left_out
 
     async def call(self, tool: str, arguments: dict[str, Any], context: ToolContext) -> ToolOutput:
@@ -146,7 +202,8 @@ class McpConnection:
         long as a call may take to answer a question, or the session is over.
 
         Raises:
-            ServerUnreachable: the session ended before the answer came.
+            ServerUnreachable: the session ended before the answer came; SessionForgotten: it had before the
+                call came.
             ToolError: the answer is no result of a tool.
         """
         meta = {**context.trace_headers, IDEMPOTENCY_KEY: context.idempotency_key}
@@ -156,14 +213,12 @@ class McpConnection:
                 tool, arguments, progress_callback=_report_to(progress), meta=cast("RequestParamsMeta", meta)
             )
         except asyncio.CancelledError:
-            if self._is_open and (self._check is None or self._check.done()):
-                self._check = asyncio.create_task(self._check_answers())
+            self._start_check()
             raise
         except MCPError as error:
-            if self._is_over or has_broken_off(error):
-                raise ServerUnreachable(self.why(error)) from None
-            message = f"The server refused the call: {error.message[: bounds.LINE]}"
-            return outside_output(message, self._name, is_error=True)
+            if Refusal.of(error.error.data) == Refusal() and (self._is_over or has_broken_off(error)):
+                raise ServerUnreachable(self.lost(error).message) from None
+            return self._refused(error)
         except (ValidationError, RuntimeError):
             raise ToolError(
                 f"The MCP server {self._name!r} answered with what is no result of a tool."
@@ -172,12 +227,55 @@ class McpConnection:
             progress.close()
         return output_of(result, self._name)
 
-    def why(self, error: BaseException) -> str:
+    def lost(self, error: BaseException) -> ServerUnreachable:
         """Why the session is over, or never began."""
-        return reason_of(error, self._ending, self._server)
+        ending = self._ending
+        reason = reason_of(error, ending, self._server)
+        if ending.needs_sign_in:
+            return SignInNeeded(NEEDS_SIGN_IN.format(name=self._name), details=self.detail)
+        if ending.sign_in_trouble is not None:
+            reason = f"no token could be got for it: {ending.sign_in_trouble}"
+        return (SessionForgotten if ending.forgotten else ServerUnreachable)(reason, details=self.detail)
+
+    def _refused(self, error: MCPError) -> ToolOutput:
+        """What the model reads of an error. Raises SessionForgotten: the server did nothing, as it does not
+        know the session."""
+        refusal = Refusal.of(error.error.data)
+        text = error.message[: bounds.LINE]
+        if refusal.status is not None or refusal.forgotten:
+            log.warning(
+                "mcp_call_refused",
+                server=self._name,
+                status=refusal.status,
+                error=scrubbed(text, self._server),
+            )
+        if refusal.forgotten:
+            self._forget()
+            raise SessionForgotten("it did not know the session any more")
+        if self._ending.needs_sign_in or self._ending.sign_in_trouble is not None:
+            self._over()
+            text = f"{text}; {self.lost(error).message}"
+        elif refusal.doubtful:
+            self._start_check()
+        return outside_output(f"The server refused the call: {text}", self._name, is_error=True)
+
+    def end(self) -> None:
+        """Ends the session, so that another one is begun."""
+        self._ending.because("it was signed out of")
+        self._over()
+
+    def _forget(self) -> None:
+        self._ending.forgotten = True
+        self._ending.because("it has ended the session")
+        self._over()
+
+    def _start_check(self) -> None:
+        if self._is_open and (self._check is None or self._check.done()):
+            self._check = asyncio.create_task(self._check_answers())
 
     async def _check_answers(self) -> None:
-        """Ends the session when the server hangs: also what it does not know, it would answer."""
+        """Ends the session when the server hangs: also what it does not know, it would answer. And when it
+        refuses even this, as for a session that it does not know."""
         session = self._client.session
         is_modern = self.version in MODERN_PROTOCOL_VERSIONS  # they have no ping
         with suppress(Exception):  # a refusal is an answer too, and who ended meanwhile is noticed elsewhere
@@ -187,6 +285,10 @@ class McpConnection:
             except TimeoutError:
                 self._ending.because("it does not answer any more")
                 self._over()
+            except MCPError as error:
+                refusal = Refusal.of(error.error.data)
+                if refusal.forgotten or refusal.doubtful:
+                    self._forget()
 
     async def _end_check(self) -> None:
         self._is_open = False
@@ -245,12 +347,15 @@ class McpConnection:
         if not isinstance(message, SessionMessage) or not isinstance(message.message, JSONRPCResponse):
             return message
         result = message.message.result
-        if self._is_open and isinstance(tools := result.get("tools"), list):
+        if self._is_open and "content" not in result and isinstance(tools := result.get("tools"), list):
             entries = [self._checked(tool) for tool in tools[: max(0, bounds.LISTED - self._looked_at)]]
             self._looked_at += len(entries)
             result["tools"] = [kept for kept in entries if kept is not None]
-            if "content" not in result:  # otherwise it is a call's
-                result.pop("_meta", None)
+            result.pop("_meta", None)
+            if (cursor := result.get("nextCursor")) is not None and not isinstance(cursor, str):
+                result["nextCursor"] = str(cursor)
+        elif self._is_open and not result.keys() & _HANDSHAKE:
+            message.message.result = mended_result(result)
         return message
 
     def _checked(self, tool: Any) -> dict[str, Any] | None:

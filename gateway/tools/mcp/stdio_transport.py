@@ -12,7 +12,7 @@ import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.client.stdio import get_default_environment
 from mcp.shared.message import SessionMessage
-from mcp_types import jsonrpc_message_adapter
+from mcp_types import JSONRPCError, JSONRPCRequest, JSONRPCResponse, RequestId
 
 from gateway.cancellation_shield import finish
 from gateway.child_process import ChildProcess, start_child
@@ -20,6 +20,7 @@ from gateway.json_parts import PartCounter
 from gateway.settings.value_types import McpServer
 from gateway.tools.mcp import bounds
 from gateway.tools.mcp.failure_messages import ConnectionEnding
+from gateway.tools.mcp.wire_messages import read_messages
 
 GRACE = 2.0
 """Seconds that a program gets to end after its input was closed, and again after SIGTERM. (MCP
@@ -45,10 +46,11 @@ async def stdio_transport(
     process = await _start(server)
     inbox, messages = anyio.create_memory_object_stream[SessionMessage | Exception]()
     answers, outbox = anyio.create_memory_object_stream[SessionMessage]()
+    asked: dict[RequestId, None] = {}
     tasks = [
         asyncio.create_task(_read_stderr(process, ending, on_line)),
-        asyncio.create_task(_read(process, inbox, ending)),
-        asyncio.create_task(_write(process, outbox, inbox)),
+        asyncio.create_task(_read(process, inbox, ending, asked)),
+        asyncio.create_task(_write(process, outbox, inbox, asked)),
     ]
     try:
         yield messages, answers
@@ -77,8 +79,12 @@ async def _start(server: McpServer) -> ChildProcess:
     )
 
 
-async def _read(process: ChildProcess, inbox: Inbox, ending: ConnectionEnding) -> None:
-    """Every line of standard output is a message. Closing the inbox is how the session learns of the end."""
+async def _read(
+    process: ChildProcess, inbox: Inbox, ending: ConnectionEnding, asked: dict[RequestId, None]
+) -> None:
+    """Every line of standard output is a message. Closing the inbox is how the session learns of the end.
+    Of the requests that are `asked` and not answered, an error without an id is that of the last one: a
+    program that could not read a line says so at once."""
     strange = 0
     with inbox, suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
         while strange < bounds.STRANGE_LINES:
@@ -94,18 +100,32 @@ async def _read(process: ChildProcess, inbox: Inbox, ending: ConnectionEnding) -
                 ending.because(f"it sent a message of more than {bounds.PARTS} objects and lists")
                 return
             try:
-                message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+                messages = read_messages(line, next(reversed(asked), None))
             except ValueError:
                 strange += 1
                 continue
             strange = 0
-            await inbox.send(SessionMessage(message))
+            for message in messages:
+                if isinstance(message, JSONRPCResponse | JSONRPCError):
+                    for request in (message.id, _number(message.id)):
+                        if request is not None:
+                            asked.pop(request, None)
+                await inbox.send(SessionMessage(message))
         ending.because("it writes something else than messages to its standard output")
 
 
-async def _write(process: ChildProcess, outbox: Outbox, inbox: Inbox) -> None:
+def _number(request: RequestId | None) -> int | None:
+    """An id that a program has made a string."""
+    return int(request) if isinstance(request, str) and request.isdecimal() else None
+
+
+async def _write(process: ChildProcess, outbox: Outbox, inbox: Inbox, asked: dict[RequestId, None]) -> None:
     with inbox, outbox, suppress(OSError):  # what cannot be sent any more will not be answered either
         async for message in outbox:
+            if isinstance(message.message, JSONRPCRequest):
+                asked[message.message.id] = None
+                while len(asked) > bounds.ASKED:
+                    del asked[next(iter(asked))]
             line = message.message.model_dump_json(by_alias=True, exclude_unset=True)
             process.stdin.write(line.encode() + b"\n")
             await process.stdin.drain()

@@ -1,7 +1,10 @@
 """The result of a server's tool: text for the model, and files."""
 
 import binascii
-from base64 import b64decode
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import islice
 from typing import Any
 
 import orjson
@@ -16,16 +19,19 @@ from mcp_types import (
     TextContent,
     TextResourceContents,
 )
+from pydantic_core import to_json
 
 from gateway.messages import clean_text
 from gateway.tools.base import File, ToolOutput
+from gateway.tools.mcp import bounds
+from gateway.tools.mcp.call_results import UNKNOWN_TYPE, decoded
 
 _MAX_TYPE_LENGTH = 100  # characters of a declared type that are looked at
 
 
 def output_of(result: CallToolResult, server: str) -> ToolOutput:
-    """Text as it is; what is no text as files; the structured result as JSON when there is no text, since
-    servers that have both repeat themselves. A message has bounds.MESSAGE bytes, so all of it is bounded."""
+    """Text as it is; what is no text as files; the structured result as JSON, unless the text has all of it
+    already. A message has bounds.MESSAGE bytes, so all of it is bounded."""
     parts: list[str] = []
     files: list[File] = []
     for block in result.content:
@@ -36,13 +42,48 @@ def output_of(result: CallToolResult, server: str) -> ToolOutput:
             continue
         if file is not None:
             files.append(file)
-        else:
-            parts.append(_block_text(block))
-    has_text = any(isinstance(block, TextContent) for block in result.content)
-    if result.structured_content is not None and not has_text:
-        parts.append(_json(result.structured_content))
+        elif text := _block_text(block):
+            parts.append(text)
+    written = "\n".join(block.text for block in result.content if isinstance(block, TextContent))
+    if result.structured_content is not None and not _has_all(written, result.structured_content):
+        parts.append(_structured(result.structured_content, is_beside=bool(written.strip())))
     text = "\n".join(parts) or ("" if files else "(no output)")
     return outside_output(text, server, is_error=result.is_error, files=files)
+
+
+def _has_all(text: str, structured: Any) -> bool:
+    """Whether the text has every value of the structured result: as JSON, or told in other words. Of a large
+    one the first bounds.COMPARED values are looked for."""
+    if not text.strip():
+        return False
+    with suppress(ValueError):
+        told = orjson.loads(text)
+        return structured in (told, {"result": told})
+    return all(_says(text, value) for value in islice(_values(structured), bounds.COMPARED))
+
+
+def _says(text: str, value: str) -> bool:
+    if not value[-1:].isdecimal():
+        return value in text
+    return re.search(rf"(?<![\w.]){re.escape(value)}(?![\w])", text) is not None  # 1 is not in 12
+
+
+def _values(structured: Any) -> Iterator[str]:
+    """The values in it as a text would have them; of a long text its beginning."""
+    if isinstance(structured, dict | list):
+        for each in structured.values() if isinstance(structured, dict) else structured:
+            yield from _values(each)
+    elif isinstance(structured, str):
+        yield next(iter(structured.splitlines()), "")[: bounds.LINE]
+    elif structured is not None:
+        yield to_json(structured, serialize_unknown=True).decode()
+
+
+def _structured(structured: Any, *, is_beside: bool) -> str:
+    text = _json(structured)
+    if is_beside and len(text) > bounds.STRUCTURED:
+        return f"[a structured result of {len(text)} characters, left out beside the text]"
+    return text
 
 
 def outside_output(text: str, server: str, *, is_error: bool, files: list[File] | None = None) -> ToolOutput:
@@ -55,12 +96,15 @@ def _file(block: ContentBlock) -> File | None:
     """What is no text. Raises binascii.Error when it is no base64."""
     match block:
         case ImageContent() | AudioContent():
-            return File(b64decode(block.data, validate=True), block.mime_type[:_MAX_TYPE_LENGTH])
+            return File(decoded(block.data), _type(block.mime_type))
         case EmbeddedResource(resource=BlobResourceContents() as resource):
-            mime = resource.mime_type and resource.mime_type[:_MAX_TYPE_LENGTH]
-            return File(b64decode(resource.blob, validate=True), mime, _last_part(resource.uri))
+            return File(decoded(resource.blob), _type(resource.mime_type), _last_part(resource.uri))
         case _:
             return None
+
+
+def _type(declared: str | None) -> str | None:
+    return declared[:_MAX_TYPE_LENGTH] if declared and declared != UNKNOWN_TYPE else None
 
 
 def _block_text(block: ContentBlock) -> str:
@@ -89,7 +133,4 @@ def _last_part(uri: str) -> str:
 
 
 def _json(value: Any) -> str:
-    try:
-        return orjson.dumps(value).decode()
-    except TypeError:
-        return "[a structured result that cannot be told as JSON]"
+    return to_json(value, serialize_unknown=True).decode()

@@ -43,9 +43,7 @@ def usable_schema(schema: dict[str, Any]) -> dict[str, Any]:
             f"its schema has more than {bounds.OBJECTS} objects: name fewer properties and alternatives, "
             "and constants in an enum"
         )
-    if schema.get("type") != "object":
-        raise ValueError("its schema is not of type object")
-    usable = _repaired(_folded(schema))
+    usable = _repaired(_folded(_of_object(schema)))
     try:
         _check(usable)
     except SchemaError as error:
@@ -54,6 +52,15 @@ def usable_schema(schema: dict[str, Any]) -> dict[str, Any]:
     except RecursionError:
         raise ValueError("its schema is nested too deeply") from None
     return usable
+
+
+def _of_object(schema: dict[str, Any]) -> dict[str, Any]:
+    """Arguments are an object, whether a schema says so, leaves it out, or allows more. Raises ValueError
+    where it does not allow that."""
+    kind = schema.get("type", None if "$ref" in schema else "object")
+    if kind != "object" and not (isinstance(kind, list) and "object" in kind):
+        raise ValueError("its schema is not of type object")
+    return schema | {"type": "object"}
 
 
 def _check(schema: dict[str, Any]) -> None:

@@ -53,6 +53,7 @@ export default function SkillsPage() {
       </div>
       <p className="faint">{inARow(words.forEverybody, words.howToAdd)}</p>
       <StatusLine status={status} />
+      {isOperator && <SignIns attempt={attempt} />}
       {list && list.warnings.length > 0 && (
         <details className="card" open>
           <summary>{common.warnings}</summary>
@@ -67,6 +68,34 @@ export default function SkillsPage() {
       </ul>
       {tried && <TryOut skill={tried} onClose={() => setTried(null)} />}
     </section>
+  );
+}
+
+/** The MCP servers that ask for a sign-in, each with a button that leads to it. */
+function SignIns({ attempt }: { readonly attempt: PageStatus["attempt"] }) {
+  const { skills: words } = useWords(table);
+  const [servers, setServers] = useState<readonly api.McpServerRow[]>([]);
+  useEffect(() => void attempt(async () => {
+    setServers((await client.mcpServers()).servers);
+    return undefined;
+  }), [attempt]);
+  const wanted = servers.filter(({ status }) => status === "needs_sign_in");
+  const signIn = (name: string) => attempt(async () => {
+    window.location.assign((await client.beginMcpSignIn(name)).url);
+    return undefined;
+  });
+  return wanted.length === 0 ? null : (
+    <ul className="cards">
+      {wanted.map(({ name }) => (
+        <li key={name} className="card">
+          <div className="card-head">
+            <b className="name">{name}</b>
+            <small>{words.needsSignIn}</small>
+            <button type="button" className="small" onClick={() => void signIn(name)}>{words.signIn}<span className="unseen"> {name}</span></button>
+          </div>
+        </li>
+      ))}
+    </ul>
   );
 }
 

@@ -35,7 +35,7 @@ export const words = table(
       search: "Search the skills", kind: "Kind", kinds: { all: "Every kind", function: "Functions", markdown: "Written", mcp: "MCP" },
       types: { function: "function", markdown: "written", mcp: "MCP" }, builtIn: "built-in", none: "There are none",
       forEverybody: "A switch holds for everybody, from the next turn on.", enabled: (name: string) => `Offer ${name} to the model`,
-      parameters: "Parameters", required: "required", location: "Where", more: "Details",
+      needsSignIn: "MCP · needs sign-in", signIn: "Sign in", parameters: "Parameters", required: "required", location: "Where", more: "Details",
       tryOut: "Try it", tryHint: "A new chat asks for it, with all that belongs to a turn: the model, approvals, the log.",
       argumentsLabel: "Arguments (JSON)", message: "Message", start: "Start", notJson: (reason: string) => `This is not JSON: ${reason}`,
       notAnObject: "The arguments must be a JSON object: {…}", openChat: "Open as a chat", trying: (name: string) => `Trying ${name}`,
@@ -98,7 +98,7 @@ export const words = table(
       imported: (count: number) => `已导入 ${count} 条记忆`, importFile: "导出的记忆文件", secret: "列表中会隐去其中的敏感部分。",
     },
     skills: {
-      search: "搜索技能", kind: "类型", kinds: { all: "全部类型", function: "函数", markdown: "文档", mcp: "MCP" },
+      needsSignIn: "MCP · 需要登录", signIn: "登录", search: "搜索技能", kind: "类型", kinds: { all: "全部类型", function: "函数", markdown: "文档", mcp: "MCP" },
       types: { function: "函数", markdown: "文档", mcp: "MCP" }, builtIn: "内置", none: "没有技能",
       forEverybody: "开关对所有人生效，从下一轮开始。", enabled: (name: string) => `向模型提供 ${name}`,
       parameters: "参数", required: "必填", location: "位置", more: "详情",
@@ -164,7 +164,7 @@ export const words = table(
       imported: (count: number) => `已匯入 ${count} 筆記憶`, importFile: "匯出的記憶檔案", secret: "列表中會隱去其中的敏感部分。",
     },
     skills: {
-      search: "搜尋技能", kind: "類型", kinds: { all: "全部類型", function: "函式", markdown: "文件", mcp: "MCP" },
+      needsSignIn: "MCP · 需要登入", signIn: "登入", search: "搜尋技能", kind: "類型", kinds: { all: "全部類型", function: "函式", markdown: "文件", mcp: "MCP" },
       types: { function: "函式", markdown: "文件", mcp: "MCP" }, builtIn: "內建", none: "沒有技能",
       forEverybody: "開關對所有人生效，從下一輪開始。", enabled: (name: string) => `向模型提供 ${name}`,
       parameters: "參數", required: "必填", location: "位置", more: "詳細資料",

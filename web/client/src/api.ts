@@ -224,6 +224,20 @@ export interface AuditQuery {
   readonly until?: number;
 }
 
+/** Where the person comes back to. */
+export interface BeginMcpSignInBody {
+  /** `page`: to this gateway, in the browser that asks; else an http address on loopback, where a program waits that then asks POST /api/mcp/sign-ins. */
+  readonly redirect_uri?: "page" | string;
+}
+
+/** Where to sign in. */
+export interface BegunMcpSignIn {
+  /** The authorization server's page, for a browser. */
+  readonly url: string;
+  /** Seconds in which one must come back. */
+  readonly expires_in: number;
+}
+
 export interface BranchList {
   /** The branch in which turns go on. */
   readonly active: number;
@@ -712,6 +726,14 @@ export interface FileBlock {
   readonly name?: string;
 }
 
+/** What the authorization server has added to the address where the person came back. */
+export interface FinishMcpSignInBody {
+  readonly state: string;
+  readonly code?: string;
+  readonly iss?: string;
+  readonly error?: string;
+}
+
 /** Where the words of a search stand, in pieces that make one text. */
 export interface FoundReply {
   /** All of it; absent: none of them is in it. */
@@ -930,6 +952,35 @@ export interface ListedSession {
   readonly retention?: SessionRetention;
   /** With `q`: why it is here. */
   readonly found?: FoundReply;
+}
+
+/** What the authorization server sends the browser back with. */
+export interface McpCallbackQuery {
+  readonly code?: string;
+  readonly state?: string;
+  readonly iss?: string;
+  readonly error?: string;
+}
+
+/** The MCP servers of the settings, by name. */
+export interface McpServerList {
+  readonly servers: readonly McpServerRow[];
+}
+
+/** An MCP server of the settings. */
+export interface McpServerRow {
+  readonly name: string;
+  readonly status: "connecting" | "connected" | "failed" | "needs_sign_in";
+  /** How many are offered. */
+  readonly tools: number;
+  /** Why it is not connected. */
+  readonly error?: string;
+  /** Since when its status is what it is, in Unix milliseconds. */
+  readonly since: number;
+  /** Whether the gateway can sign in to it. */
+  readonly takes_sign_in: boolean;
+  /** Whether it is signed in. */
+  readonly is_signed_in: boolean;
 }
 
 export interface MemberReply {
@@ -1906,6 +1957,11 @@ export interface SideUsageReply {
 export interface SignInQuery {
   /** A path of the page. */
   readonly to?: string;
+}
+
+/** The server that the gateway is signed in to now. */
+export interface SignedInMcpServer {
+  readonly name: string;
 }
 
 /** Where the browser goes now. */

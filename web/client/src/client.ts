@@ -448,6 +448,15 @@ export class GatewayClient {
     return this.connection.ask("PATCH", `/api/skills/${encodeURIComponent(name)}`, { body: { enabled } });
   }
 
+  mcpServers(): Promise<api.McpServerList> {
+    return this.connection.ask("GET", "/api/mcp/servers");
+  }
+
+  /** The address at which this browser signs the gateway in to a server; it comes back to the page. */
+  beginMcpSignIn(name: string): Promise<api.BegunMcpSignIn> {
+    return this.connection.ask("POST", `/api/mcp/servers/${encodeURIComponent(name)}/sign-in`, { body: { redirect_uri: "page" } });
+  }
+
   prompts(): Promise<api.PromptReport> {
     return this.connection.ask("GET", "/api/prompts");
   }

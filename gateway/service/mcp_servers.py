@@ -1,0 +1,134 @@
+"""MCP servers as their operator sees them: how each is doing, and the gateway's sign-in to it."""
+
+import asyncio
+import hashlib
+from dataclasses import dataclass
+from importlib import import_module
+
+from gateway.auth import Principal
+from gateway.errors import EncryptionOff, McpSignInFailed, NotFound
+from gateway.service.api_keys import ApiKeys
+from gateway.storage.mcp_sign_ins import McpSignIns
+from gateway.tools.mcp.configured_servers import McpServers
+from gateway.tools.mcp.reconnecting_server import Server, ServerState
+
+CONNECTED_WITHIN = 5.0
+"""Seconds that somebody who has signed in waits at most for the server to be connected."""
+
+
+@dataclass(frozen=True, slots=True)
+class McpServerView:
+    """A server, and whether the gateway can be signed in to it, and is."""
+
+    state: ServerState
+    takes_sign_in: bool
+    is_signed_in: bool
+
+
+class McpServerSignIns:
+    """One per process. A sign-in is the gateway's, not its user's: it serves the calls of everybody."""
+
+    def __init__(self, servers: McpServers, store: McpSignIns, api_keys: ApiKeys) -> None:
+        self._servers, self._store, self._api_keys = servers, store, api_keys
+
+    async def list(self) -> list[McpServerView]:
+        """By name. Raises errors.StorageError."""
+        return [await self._view(state) for state in self._servers.states]
+
+    async def begin(self, who: Principal | None, name: str, redirect_uri: str, browser: str | None) -> str:
+        """The address at which a person signs in to the server. They come back with what the authorization
+        server adds to `redirect_uri`: to `finish` in the `browser` that has this secret, or without one with
+        the user who began it.
+
+        Raises:
+            NotFound: there is no such server, or none that one signs in to.
+            EncryptionOff: nothing could be stored.
+            McpSignInFailed: why it cannot be begun.
+            Forbidden: not with the key that they came with.
+        """
+        if who is not None:
+            await self._api_keys.check_in_person(who)
+        server = self._server(name)
+        if not self._store.can_store:
+            raise EncryptionOff()
+        await _load()
+        from gateway.tools.mcp.oauth_sign_in import begin  # noqa: PLC0415 - imports the SDK
+
+        return await begin(
+            name,
+            server.settings,
+            server.tokens,
+            self._store,
+            redirect_uri=redirect_uri,
+            bound_to=_bound_to(who, browser),
+        )
+
+    async def finish(
+        self,
+        who: Principal | None,
+        browser: str | None,
+        *,
+        state: str,
+        code: str,
+        issuer: str | None,
+        error: str | None,
+    ) -> str:
+        """The name of the server that the gateway is signed in to now. Raises McpSignInFailed, which says
+        why it is not."""
+        await _load()
+        from gateway.tools.mcp.oauth_sign_in import finish, taken_up  # noqa: PLC0415 - imports the SDK
+
+        begun = await taken_up(self._store, state, _bound_to(who, browser))
+        server = self._servers.server(begun.server)
+        if server is None or server.settings.url != begun.known.url:
+            raise McpSignInFailed("The settings do not have this server any more.")
+        await finish(begun, server.tokens, code, issuer, error)
+        server.wake()
+        await server.connected(CONNECTED_WITHIN)  # so that whoever looks then finds its tools
+        return begun.server
+
+    async def sign_out(self, who: Principal, name: str) -> bool:
+        """Forgets the tokens, and as what the gateway is registered; whether there was something. Raises
+        NotFound, Forbidden."""
+        await self._api_keys.check_in_person(who)
+        server = self._server(name)
+        await _load()
+        from gateway.tools.mcp.oauth_tokens import place_of  # noqa: PLC0415 - imports the SDK
+
+        removed = await self._store.remove(place_of(name))
+        server.tokens.forget()
+        server.end_session()
+        return removed
+
+    async def _view(self, state: ServerState) -> McpServerView:
+        server = self._servers.server(state.name)
+        takes = server is not None and server.takes_sign_in
+        signed_in = await self._store.get(f"server:{state.name}") if takes and self._store.can_store else None
+        return McpServerView(state, takes, signed_in is not None and state.status != "needs_sign_in")
+
+    def _server(self, name: str) -> Server:
+        server = self._servers.server(name)
+        if server is None or not server.takes_sign_in:
+            raise NotFound("There is no MCP server of that name to sign in to.")
+        return server
+
+
+async def _load() -> None:
+    """Imports the SDK beside the event loop, as it takes a second of CPU. Raises McpSignInFailed: there is
+    none."""
+    try:
+        await asyncio.to_thread(import_module, "gateway.tools.mcp.oauth_sign_in")
+    except ImportError:
+        raise McpSignInFailed("The MCP SDK is not installed: pip install 'mcp>=2.3,<3'") from None
+
+
+def _bound_to(who: Principal | None, browser: str | None) -> str:
+    """Who may come back, as it is stored: a digest."""
+    text = (
+        f"browser {browser}"
+        if browser is not None
+        else f"user {who.tenant}/{who.user_id}"
+        if who
+        else "nobody"
+    )
+    return hashlib.sha256(text.encode()).hexdigest()

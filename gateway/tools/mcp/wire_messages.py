@@ -1,0 +1,149 @@
+"""What a server has written, as messages that the SDK reads: forgiving where the meaning is plain, since the
+SDK drops what is not well formed, and a call would wait for it until its time is over."""
+
+import re
+from typing import Any, Final
+
+from mcp_types import (
+    INTERNAL_ERROR,
+    JSONRPCError,
+    JSONRPCMessage,
+    JSONRPCResponse,
+    RequestId,
+    jsonrpc_message_adapter,
+)
+from pydantic_core import from_json, to_json
+
+from gateway.messages import shortened
+from gateway.tools.mcp import bounds
+
+_ESCAPE = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[dD][89a-fA-F][0-9a-fA-F]{2}|.)",
+    re.DOTALL,
+)
+_LONE = 6  # bytes of an escape of one half; of a pair twice that
+_BOM = b"\xef\xbb\xbf"
+_WORDS: Final = ("message", "error_description", "detail", "msg", "title", "error", "reason")
+"""Names under which servers and their proxies say in words what went wrong, the most telling one first."""
+
+
+def whole_characters(text: bytes) -> bytes:
+    """JSON with U+FFFD in the place of each escaped half of a surrogate pair, which JavaScript writes where
+    it cuts a text within an emoji (RFC 8259, 8.2), and of bytes that are no UTF-8."""
+    text = text.removeprefix(_BOM)
+    if b"\\u" in text:
+        text = _ESCAPE.sub(_whole, text)
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return text.decode(errors="replace").encode()
+    return text
+
+
+def read_messages(text: bytes, unanswered: RequestId | None) -> list[JSONRPCMessage]:
+    """The messages of a line or a body: one, or each of a batch (JSON-RPC 2.0, 6). `unanswered` is the
+    request that an answer without an id is taken for. Raises ValueError: it is no message."""
+    try:
+        message = jsonrpc_message_adapter.validate_json(text, by_name=False)
+    except ValueError:
+        value = _parsed(text)
+        values = value if isinstance(value, list) else [value]
+        return [_message(each, unanswered) for each in values[: bounds.LISTED]]
+    if isinstance(message, JSONRPCError) and message.id is None:
+        message.id = unanswered
+    return [message]
+
+
+def answer_to(text: bytes, request: RequestId) -> JSONRPCResponse | JSONRPCError:
+    """The one message of a body that answers the request, by its id or because nothing else can be
+    meant. Raises ValueError: there is none."""
+    messages = read_messages(text, request)
+    answers = [each for each in messages if isinstance(each, JSONRPCResponse | JSONRPCError)]
+    found = next((each for each in answers if str(each.id) == str(request)), answers[0] if answers else None)
+    if found is None:
+        raise ValueError("no answer")
+    found.id = request
+    return found
+
+
+def as_bytes(message: JSONRPCMessage) -> bytes:
+    """The message as it goes over a wire."""
+    return to_json(message.model_dump(by_alias=True, exclude_unset=True))
+
+
+def words_of(value: Any) -> str:
+    """What a body of an error says in words, on one line; empty: nothing."""
+    for _ in range(4):
+        if isinstance(value, list) and value:
+            value = value[0]
+        elif isinstance(value, dict):
+            value = next((value[name] for name in _WORDS if value.get(name)), None)
+    text = value if isinstance(value, str) else ""
+    return shortened(" ".join(text.split()), bounds.LINE)
+
+
+def _whole(match: re.Match[bytes]) -> bytes:
+    found = match[0]
+    return b"\\ufffd" if len(found) == _LONE and found[2:3] in b"dD" else found
+
+
+def _parsed(text: bytes) -> Any:
+    try:
+        return from_json(text, allow_inf_nan=True)
+    except ValueError:
+        return from_json(whole_characters(text), allow_inf_nan=True)
+
+
+def _message(value: Any, unanswered: RequestId | None) -> JSONRPCMessage:
+    """Raises ValueError."""
+    if not isinstance(value, dict):
+        raise ValueError("no object")
+    if isinstance(value.get("method"), str):
+        params = value.get("params")
+        kept = {key: value[key] for key in ("id", "method") if value.get(key) is not None}
+        given = {"params": params} if isinstance(params, dict) else {}
+        return jsonrpc_message_adapter.validate_python({"jsonrpc": "2.0", **kept, **given}, by_name=False)
+    request = _id(value.get("id"), unanswered)
+    if value.get("error") is not None:
+        return JSONRPCError.model_validate({"jsonrpc": "2.0", "id": request, "error": _error(value["error"])})
+    if request is None:
+        raise ValueError("no message")
+    if "result" in value:
+        return JSONRPCResponse(jsonrpc="2.0", id=request, result=_result(value["result"]))
+    if "id" not in value:
+        raise ValueError("no message")
+    return JSONRPCError.model_validate(
+        {"jsonrpc": "2.0", "id": request, "error": _error("its answer has neither a result nor an error")}
+    )
+
+
+def _id(value: Any, unanswered: RequestId | None) -> RequestId | None:
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value if isinstance(value, int | str) and not isinstance(value, bool) else unanswered
+
+
+def _error(value: Any) -> dict[str, Any]:
+    """An error of any form, as one with a code and a message."""
+    code, data = INTERNAL_ERROR, None
+    if isinstance(value, dict):
+        written, data = value.get("code"), value.get("data")
+        if isinstance(written, int | float | str) and str(written).removeprefix("-").isdecimal():
+            code = int(written)
+    message = value.get("message") if isinstance(value, dict) else value
+    if not isinstance(message, str):
+        message = words_of(value) or _as_json(value)
+    return {"code": code, "message": message, **({"data": data} if data is not None else {})}
+
+
+def _as_json(value: Any) -> str:
+    return shortened(to_json(value, serialize_unknown=True).decode(), bounds.LINE)
+
+
+def _result(value: Any) -> dict[str, Any]:
+    """A result that is no object is what a call gave."""
+    if isinstance(value, dict):
+        return value
+    if value is None:
+        return {}
+    return {"content": value if isinstance(value, list) else [value]}
