@@ -1,7 +1,7 @@
 """A program: llama.cpp's own server with a small real model, on one port of 127.0.0.1.
 
-It is run by the Python of `.venv-real-model` and imports nothing of the project. What it serves is llama.cpp's
-HTTP server (`/v1/messages`, `/props`, `/slots`, …), which xllamacpp has as a library, built for any CPU.
+It is run by the Python of `.venv-real-model` and imports nothing of the project. What it serves is the HTTP
+server of llama.cpp (`/v1/messages`, `/props`, `/slots`, …), which xllamacpp has as a library for any CPU.
 """
 
 import argparse

@@ -1,5 +1,5 @@
-"""`python -m tests.real_model.record`: keeps in tests/endpoints/llama.cpp what the real server answers, byte for
-byte but for the frames of its chunks, which are made anew when it is played."""
+"""`python -m tests.real_model.record`: keeps in tests/endpoints/llama.cpp what the real server answers, byte
+for byte but for the frames of its chunks, which are made anew when it is played."""
 
 import http.client
 import json
