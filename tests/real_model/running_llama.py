@@ -19,6 +19,8 @@ ENVIRONMENT = HERE.parents[1] / ".venv-real-model"
 PYTHON = ENVIRONMENT / "bin" / "python"
 TEMPLATE = HERE / "chat_template.jinja"
 MODEL = "smollm2-135m"
+WITHOUT = "GATEWAY_TEST_WITHOUT_REAL_MODEL"
+LONG = "GATEWAY_TEST_REAL_MODEL"
 START_TIMEOUT = 120.0
 """Seconds for 98 MB of weights, on a machine that does other things as well."""
 
