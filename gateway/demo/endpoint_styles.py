@@ -18,9 +18,9 @@ class EndpointStyle:
     """One kind of server. `models` are those that it has (None: it takes any name); `error` makes the JSON of
     a status, a type and a message; `overflow` says that SIZE tokens are more than its WINDOW.
 
-    `signs`: what ends a thinking block, a signature, an empty one, the message's id, or nothing. `stops_last`:
-    blocks stay open until the message ends. `first` is the index of the first block, `around` are bytes before
-    and after the events, `call_id` is filled with letters and the place of the call.
+    `signs`: what ends a thinking block, a signature, an empty one, the message's id, or nothing. With
+    `stops_last` blocks stay open until the message ends. `first` is the index of the first block. `around`
+    are bytes before and after the events; `call_id` is filled with letters and the place of the call.
     """
 
     overflow: str

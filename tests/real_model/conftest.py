@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests import harness
 from tests.harness import Client, running_gateway, settings_for
 from tests.real_model.running_llama import LONG, PYTHON, TEMPLATE, WITHOUT, RunningLlama, running_llama
 
@@ -17,9 +18,19 @@ BRIEF: dict[str, Any] = {
     "max_schedules": 0,
     "bundled_skills": False,
     "skills_in_prompt": False,
+    "tool_policy": ["calculate=allow", "*=deny"],
     "max_tokens": 200,
 }
 """A prompt that a core reads within seconds, and answers that end: most tests are about neither."""
+
+
+PATIENCE = 360.0
+"""Seconds for one answer. On a busy machine a core reads twenty tokens in a second."""
+
+
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(harness, "TIMEOUT", PATIENCE)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

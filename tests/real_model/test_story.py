@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from tests.harness import Frame, text_of, the
-from tests.loopback import TIMEOUT
-from tests.real_model.conftest import Gateways
+from tests.real_model.conftest import PATIENCE, Gateways
 from tests.real_model.running_llama import MODEL, TEMPLATE, RunningLlama, running_llama
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real_model, pytest.mark.long]
@@ -77,7 +76,7 @@ async def test_cancel_frees_the_slot(llama: RunningLlama, gateways: Gateways) ->
         session = await client.session()
         turn = await client.begin(session, STORY)
         async with (
-            asyncio.timeout(TIMEOUT),
+            asyncio.timeout(PATIENCE),
             client.frames(f"/api/sessions/{session}/events?after=0") as frames,
         ):
             await until(frames, "text")
@@ -132,7 +131,7 @@ async def test_a_server_that_restarts_in_mid_answer(tmp_path: Any, gateways: Gat
             session = await client.session()
             await client.begin(session, STORY)
             async with (
-                asyncio.timeout(TIMEOUT),
+                asyncio.timeout(PATIENCE),
                 client.frames(f"/api/sessions/{session}/events?after=0") as frames,
             ):
                 await until(frames, "text")
