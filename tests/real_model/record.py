@@ -73,6 +73,8 @@ def _record(log: Path) -> None:
         for path in ("health", "props", "slots", "v1/models"):
             _keep(path.replace("/", "_"), plain.port, "GET", f"/{path}")
         _message("text", plain.port, "What is the capital of France?")
+        # The first token is a piece of a character, which the server holds back, and with it message_start.
+        _message("no_message_start", plain.port, "你好", tools=[_CALCULATE])
         _message("chinese_tool", plain.port, "计算17*23。", tools=[_CALCULATE])
         _message(
             "text_and_tool",
