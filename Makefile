@@ -13,7 +13,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 BACKENDS ?= .venv-observability
 ADVISORIES ?= .venv-advisories
-REAL_MODEL ?= .venv-real-model
+REAL_MODEL := .venv-real-model
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
 	--no-emit-index-url --no-emit-find-links $(if $(UPGRADE),--upgrade)

@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator
 from typing import Any
 
 import httpx2
+import orjson
 import pytest
 
 from gateway.demo.endpoint_styles import STYLES
@@ -157,3 +158,44 @@ async def test_it_says_of_itself_what_llama_cpp_does() -> None:
         assert props["total_slots"] == 1
         assert (await http.get("/slots")).json()[0]["is_processing"] is False
         assert (await http.get("/health")).json() == {"status": "ok"}
+
+
+def shape(body: bytes) -> list[tuple[Any, ...]]:
+    """The events of a stream by type, block and kind of delta, with runs of the same told once."""
+    told: list[tuple[Any, ...]] = []
+    for line in body.split(b"\n"):
+        if line.startswith(b"data: "):
+            event = orjson.loads(line[6:])
+            found = event["type"], event.get("index"), event.get("delta", {}).get("type")
+            if not told or told[-1] != found:
+                told.append(found)
+    return told
+
+
+@pytest.mark.parametrize(
+    ("case", "script"),
+    [
+        ("thinking_and_text", "/think Well.\n/say Hello!"),
+        ("two_tools", '/call calculate {"expression": "1"}\n/call calculate {"expression": "2"}'),
+        ("text_and_tool", '/say I calculate.\n/call calculate {"expression": "1"}'),
+    ],
+)
+async def test_the_order_of_events_is_that_of_the_real_llama_cpp(case: str, script: str) -> None:
+    """Block by block as it was recorded."""
+    (llama,) = [each for each in endpoints() if each.name == "llama.cpp"]
+    recorded = next(each for each in llama.cases if each.name == case)
+    async with (
+        serve_demo(pace=0, style="llama.cpp") as url,
+        httpx2.AsyncClient(base_url=url, trust_env=False) as http,
+    ):
+        body = {
+            "model": "m",
+            "max_tokens": 4000,
+            "stream": True,
+            "messages": [{"role": "user", "content": script}],
+        }
+        played = await http.post(
+            "/v1/messages",
+            json={**body, "tools": [{"name": "calculate", "input_schema": {"type": "object"}}]},
+        )
+    assert shape(played.content) == shape(recorded.response.body)

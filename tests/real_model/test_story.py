@@ -6,7 +6,8 @@ template make that sure, and what the gateway makes of it everywhere.
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Generator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +19,13 @@ from tests.real_model.running_llama import MODEL, TEMPLATE, RunningLlama, runnin
 pytestmark = [pytest.mark.anyio, pytest.mark.real_model, pytest.mark.long]
 STORY = "Tell me a story about a river."
 CHINESE = re.compile(r"[\u4e00-\u9fff]")
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Generator[RunningLlama]:
+    """A server that reads 2048 tokens, some 700 of which are the examples of its template."""
+    with running_llama(tmp_path / "log", "--context", "2048", "--template", str(TEMPLATE)) as started:
+        yield started
 
 
 def completed(found: list[dict[str, Any]]) -> bool:
@@ -101,30 +109,30 @@ async def test_two_chats_share_one_slot(llama: RunningLlama, gateways: Gateways)
 
 @pytest.mark.long_form
 async def test_a_message_that_is_too_long_leaves_the_session_usable(
-    llama: RunningLlama, gateways: Gateways
+    small: RunningLlama, gateways: Gateways
 ) -> None:
     """It is refused as that, in the server's own words, and the next message is answered."""
-    async with gateways(llama.url, model=MODEL) as client:
+    async with gateways(small.url, model=MODEL) as client:
         session = await client.session()
         assert completed(await client.chat("Hello", session_id=session))
-        refused = await client.chat("The river is long. " * 3000, session_id=session)
+        refused = await client.chat("The river is long. " * 600, session_id=session)
         assert the(refused, "error")["code"] == "context_overflow"
-        assert "8192" in the(refused, "error")["message"]
+        assert "2048" in the(refused, "error")["message"]
         assert completed(await client.chat("Hello again", session_id=session))
 
 
 @pytest.mark.long_form
-async def test_a_long_session_goes_on(llama: RunningLlama, gateways: Gateways) -> None:
+async def test_a_long_session_goes_on(small: RunningLlama, gateways: Gateways) -> None:
     """When it has filled the window, older messages give way, with whatever summary such a model can make."""
-    async with gateways(llama.url, model=MODEL) as client:
+    async with gateways(small.url, model=MODEL, max_tokens=100) as client:
         session = await client.session()
-        for number in range(6):
-            told = f"Message {number}. " + "The river flows by the old mill. " * 110
+        for number in range(5):
+            told = f"Message {number}. " + "The river flows by the old mill. " * 40
             assert completed(await client.chat(told, session_id=session)), number
 
 
 @pytest.mark.long_form
-async def test_a_server_that_restarts_in_mid_answer(tmp_path: Any, gateways: Gateways) -> None:
+async def test_a_server_that_restarts_in_mid_answer(tmp_path: Path, gateways: Gateways) -> None:
     """It is waited for while it loads, and the turn ends with an answer."""
     with running_llama(tmp_path / "log", "--context", "8192", "--template", str(TEMPLATE)) as own:
         async with gateways(own.url, model=MODEL) as client:
@@ -144,7 +152,7 @@ async def test_a_server_that_restarts_in_mid_answer(tmp_path: Any, gateways: Gat
 
 @pytest.mark.long_form
 async def test_a_context_that_fills_while_it_writes_is_told_as_that(
-    tmp_path: Any, gateways: Gateways
+    tmp_path: Path, gateways: Gateways
 ) -> None:
     """The warning does not send the reader to a limit that was not reached."""
     with running_llama(tmp_path / "log", "--context", "1024") as own:
@@ -156,7 +164,7 @@ async def test_a_context_that_fills_while_it_writes_is_told_as_that(
 
 
 @pytest.mark.long_form
-async def test_a_first_hello_needs_no_setting(tmp_path: Any, gateways: Gateways) -> None:
+async def test_a_first_hello_needs_no_setting(tmp_path: Path, gateways: Gateways) -> None:
     """Before a server with 4096 tokens, as Ollama's old default, with all that a gateway does switched on."""
     everything = {"memory": True, "max_schedules": 10, "bundled_skills": True, "skills_in_prompt": True}
     with running_llama(tmp_path / "log", "--context", "4096") as own:
