@@ -5,7 +5,7 @@ import re
 import socket
 import struct
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 
 from tests.endpoints.collection import Response
@@ -22,6 +22,7 @@ class Player:
         self.cut: int | None = None
         self.resets = self.slowly = False
         self.url = ""
+        self.open = set[asyncio.Task[object]]()
 
     def wire(self) -> bytes:
         """The bytes of the whole response: a stream in a chunk for each event, else with its length."""
@@ -40,6 +41,19 @@ class Player:
         return "\r\n".join([*lines, "connection: close", "", ""]).encode() + body
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self.open.add(task)
+        try:
+            with suppress(OSError, asyncio.IncompleteReadError):  # the client may leave at any time
+                await self._answer(reader, writer)
+        finally:
+            writer.close()
+            with suppress(OSError):
+                await writer.wait_closed()
+            self.open.discard(task)
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = (await reader.readuntil(b"\r\n\r\n")).lower()
         length = re.search(rb"content-length: (\d+)", head)
         await reader.readexactly(int(length[1]) if length else 0)
@@ -55,7 +69,6 @@ class Player:
             await asyncio.sleep(0.005)  # or what was sent is thrown away with it
             own: socket.socket = writer.get_extra_info("socket")
             own.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        writer.close()
 
     def with_headers(self, **headers: str) -> None:
         assert self.response is not None
@@ -73,3 +86,4 @@ async def playing(response: Response | None = None) -> AsyncGenerator[Player]:
         yield player
     finally:
         server.close()
+        await asyncio.gather(*player.open, return_exceptions=True)
