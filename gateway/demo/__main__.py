@@ -8,6 +8,7 @@ import sys
 import orjson
 
 from gateway.demo.api_versions import VERSIONS
+from gateway.demo.endpoint_styles import STYLES
 from gateway.demo.reply_plan import DEFAULT_PACE
 from gateway.demo.server import serve_demo
 
@@ -20,6 +21,7 @@ async def _serve(given: argparse.Namespace) -> None:
         window=given.window,
         version=given.version,
         key_header=given.key_header,
+        style=given.style,
     ) as url:
         sys.stdout.write(orjson.dumps({"url": url}).decode() + "\n")
         sys.stdout.flush()
@@ -40,6 +42,9 @@ def main() -> None:
     parser.add_argument("--version", choices=VERSIONS, help="refuse requests for other versions of the API")
     parser.add_argument(
         "--key-header", choices=("bearer", "x-api-key"), help="refuse requests without a key in it"
+    )
+    parser.add_argument(
+        "--as", dest="style", choices=STYLES, help="behave as another server of the Messages API does"
     )
     try:
         asyncio.run(_serve(parser.parse_args()))

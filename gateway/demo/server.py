@@ -24,13 +24,17 @@ from gateway.demo.api_versions import (
 from gateway.demo.connection import Act, ClientConnection, ConnectionCounts, Pacer, Request, Script, whole
 from gateway.demo.demo_models import model_info, model_list
 from gateway.demo.directives import BadDirective, ScriptedStep, parse
+from gateway.demo.endpoint_styles import STYLES
 from gateway.demo.faults import FOR_ALL_REQUESTS, FOR_STREAMS, Case
 from gateway.demo.record import Record
 from gateway.demo.reply_plan import DEFAULT_PACE, Plan, plan
 from gateway.demo.strictness import RejectedRequest, check
+from gateway.demo.styled_streams import self_description, styled_stream, without_thinking
 from gateway.demo.usage import PromptCache, count
 
 MODELS = "/v1/models/"
+WINDOW = 32_768
+"""Tokens that another server says it reads, where `window` is not set."""
 MAX_SCRIPTS = 100
 """Summaries that can be scripted in advance."""
 _ERROR_TYPES = {
@@ -57,7 +61,10 @@ class Demo:
         version: str | None = None,
         key_header: KeyHeader | None = None,
         refuses_pages: bool = False,
+        style: str | None = None,
     ) -> None:
+        self._played = style
+        self._style = None if style is None else STYLES[style]
         self.counters = ConnectionCounts()
         self._refuses_pages = refuses_pages
         self._versions = VERSIONS if version is None else (version,)
@@ -88,15 +95,18 @@ class Demo:
                 _check_no_page(request.headers)
             if where in open_to_all:
                 return Script(open_to_all[where](request))
+            if self._style is not None and (answer := self._described(where)) is not None:
+                return Script(reply_json(200, answer))
             if request.method == "GET" and request.path.startswith(MODELS):
                 check_key(request.headers, self._key_header)
                 return Script(self._model(unquote(request.path.removeprefix(MODELS))))
             if where not in with_key:
                 raise RejectedRequest(f"There is no {' '.join(where)} here.", status=404)
-            check_key(request.headers, self._key_header)
+            if self._style is None or self._style.needs_key:
+                check_key(request.headers, self._key_header)
             return Script(with_key[where](request), is_call)
         except RejectedRequest as refused:
-            return Script(_error(refused), is_call)
+            return Script(self._error(refused), is_call)
         except Exception:  # an own bug: the client gets an answer that it can name, not a lost connection
             log.exception("The demo failed at %s %s", *where)
             failed = RejectedRequest(
@@ -104,10 +114,34 @@ class Demo:
             )
             return Script(_error(failed), is_call)
 
+    def _described(self, where: tuple[str, str]) -> Any | None:
+        """What the server that is played says of itself there."""
+        assert self._style is not None
+        assert self._played is not None
+        window = self._window or WINDOW
+        return self_description(self._played, self._style, where, window, self.counters.streams)
+
+    def _error(self, refused: RejectedRequest) -> list[Act]:
+        if self._style is None:
+            return _error(refused)
+        kind = refused.kind or _ERROR_TYPES.get(refused.status, "invalid_request_error")
+        return reply_json(refused.status, self._style.error(refused.status, kind, refused.message))
+
+    def _checked(self, request: Request) -> dict[str, Any]:
+        """The body, where the API, or the server that is played, would take it."""
+        if self._style is None:
+            body = checked_body(request, self._versions)
+            _fit(body, self._window)
+            return body
+        self._style.check(given := parsed_json(request.body))
+        body = check(without_thinking(given))
+        if self._window is not None and (size := count(body)) > self._window:
+            raise self._style.too_long(size, self._window)
+        return body
+
     def _messages(self, request: Request) -> list[Act]:
         self._record.add(request)
-        body = checked_body(request, self._versions)
-        _fit(body, self._window)
+        body = self._checked(request)
         script = request.headers.get("x-demo")
         if self._next_summaries and side_requests.wants_summary(body):
             script = self._next_summaries.popleft().replace("\n", ";;")
@@ -120,6 +154,8 @@ class Demo:
         if planned.fault and not (planned.fault.once and self._record.seen_before(planned.seed)):
             return _misbehave(planned, streams)
         headers = {"request-id": f"req_{planned.seed[:24]}"}
+        if streams and self._style is not None:
+            return styled_stream(planned.reply, self._style)
         if streams:
             return wire.stream(planned.reply, headers=headers)
         return reply_json(200, wire.message(planned.reply), headers)
@@ -242,17 +278,20 @@ async def serve_demo(
     window: int | None = None,
     version: str | None = None,
     key_header: KeyHeader | None = None,
+    style: str | None = None,
 ) -> AsyncGenerator[str]:
     """Serves the demo in the current event loop and yields its base URL; leaving the context ends it at once.
     `pace` is in seconds between pieces; a request of more than `window` tokens is refused as too long, one
     that has not the API's `version` or its key in `key_header` as well (None: any will do). On loopback no
-    page in a browser is answered. Installs no signal handlers.
+    page in a browser is answered. `style` is the name of another server that it plays (endpoint_styles.py).
+    Installs no signal handlers.
 
     Raises:
         OSError: the port is taken.
+        KeyError: there is no such style.
     """
     is_loopback = _LOOPBACK_HOST.fullmatch(f"[{host}]" if ":" in host else host) is not None
-    demo = Demo(pace, window, version=version, key_header=key_header, refuses_pages=is_loopback)
+    demo = Demo(pace, window, version=version, key_header=key_header, refuses_pages=is_loopback, style=style)
     async with serve(demo.answer, demo.counters, host, port) as url:
         yield url
 

@@ -21,11 +21,12 @@ THOUGHT_FIRST = "toolu_thought_"
 
 
 class RejectedRequest(Exception):
-    """A request the API would not accept: the HTTP status and the message of its answer."""
+    """A request the API would not accept: the HTTP status, the message and, where the status does not say it,
+    the type of its answer."""
 
-    def __init__(self, message: str, *, status: int = 400) -> None:
+    def __init__(self, message: str, *, status: int = 400, kind: str | None = None) -> None:
         super().__init__(message)
-        self.status, self.message = status, message
+        self.status, self.message, self.kind = status, message, kind
 
 
 def check(body: Any, *, counting: bool = False) -> dict[str, Any]:
