@@ -292,7 +292,7 @@ class Timed:
 
     def __init__(self, model: Model) -> None:
         self._model = model
-        self.facts = model.facts
+        self.facts, self.queue = model.facts, model.queue
         self.seconds = 0.0
 
     @asynccontextmanager
@@ -305,6 +305,9 @@ class Timed:
                 yield chunks
         finally:
             self.seconds += perf_counter() - began
+
+    async def started(self, seconds: float) -> None:
+        await self._model.started(seconds)
 
     async def inquire(self) -> None:
         """There is nothing to ask."""

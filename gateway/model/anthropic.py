@@ -124,7 +124,7 @@ class AnthropicModel:
             self._wire,
             base_url,
             self._own.key,
-            version=lambda: self._endpoint.way("", None, thinks=False).version,
+            version=lambda: self._endpoint.way("", NONE, thinks=False).version,
             key_headers=lambda: self._key_headers(key_header),
         )
         self._inquiry = EndpointInquiry(
@@ -212,7 +212,7 @@ class AnthropicModel:
 
     def _key_headers(self, key_header: Literal["auto", "bearer", "x-api-key"]) -> tuple[str, ...]:
         """The headers to try the key in, that of the calls first."""
-        first = self._endpoint.way("", None, thinks=False).key_header
+        first = self._endpoint.way("", NONE, thinks=False).key_header
         other = "x-api-key" if first == "bearer" else "bearer"
         return (first, other) if key_header == "auto" else (first,)
 

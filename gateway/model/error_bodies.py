@@ -19,7 +19,7 @@ _MAX_ITEMS = 3
 _INNER = ("error", "errors", "base_resp", "response")
 """Fields that hold an error, or several."""
 _WORDS = (
-    *("message", "msg", "error_msg", "error_message", "errorMessage", "errmsg", "status_msg"),
+    *("message", "Message", "msg", "error_msg", "error_message", "errorMessage", "errmsg", "status_msg"),
     *("detail", "details", "error_description", "title", "reason"),
 )
 """Fields with the words, the best first."""

@@ -190,7 +190,8 @@ class MessageStream:
     # Blocks
 
     def _on_block_start(self, event: dict[str, Any], size: int) -> None:
-        self._expect_started(event)
+        if not self.started:  # llama.cpp leaves it out where an answer begins with a piece of a character
+            self._on_start({"type": "message_start", "message": {}})
         start = object_in(event, "content_block")
         kind = start.get("type")
         if not isinstance(kind, str):

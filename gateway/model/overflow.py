@@ -24,6 +24,8 @@ def overflow_in(message: str) -> Overflow | None:
     text = " ".join(message[:_READ_MOST].lower().replace("_", " ").split())
     if _OTHER_LIMIT.search(text):
         return None
+    if _CANNOT_KEEP.search(text):
+        return Overflow()
     plain = _OUTPUT.sub(" ", text)
     if not any(_says_too_long(sentence) for sentence in _SENTENCE_END.split(plain)):
         return None
@@ -50,6 +52,9 @@ def _number(pattern: re.Pattern[str], text: str, least: int = 0) -> int | None:
             return number
     return None
 
+
+_CANNOT_KEEP = re.compile(r"\bn keep\b.{0,20}>= ?n ctx\b")
+"""LM Studio's words for a prompt that alone is over the window."""
 
 _SENTENCE_END = re.compile(r"[.!?;](?=\s|$)|[。！？；\n]")
 
