@@ -39,4 +39,4 @@ def test_a_turn_lasts_as_long_as_it_took(monkeypatch: pytest.MonkeyPatch, jump: 
     set_by(monkeypatch, jump)
 
     assert progress.started_at is not None
-    assert 0 <= progress.clock.of(now_ms()) - progress.started_at < HOUR / 60
+    assert -1 <= progress.clock.of(now_ms()) - progress.started_at < HOUR / 60  # of rounding
