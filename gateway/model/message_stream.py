@@ -158,6 +158,12 @@ class MessageStream:
         self._usage.take(message)
         self._blocks.chunks.append(Started(self._response_id, self._model, self._usage.now(), self._key_of))
 
+    def _begin(self) -> None:
+        """Content begins a message whose start did not come: llama.cpp leaves it out where the first token is a
+        piece of a character."""
+        if not self.started:
+            self._on_start({"type": "message_start", "message": {}})
+
     def _on_message_delta(self, event: dict[str, Any]) -> None:
         self._expect_started(event)
         delta = event.get("delta")
@@ -190,8 +196,7 @@ class MessageStream:
     # Blocks
 
     def _on_block_start(self, event: dict[str, Any], size: int) -> None:
-        if not self.started:  # llama.cpp leaves it out where an answer begins with a piece of a character
-            self._on_start({"type": "message_start", "message": {}})
+        self._begin()
         start = object_in(event, "content_block")
         kind = start.get("type")
         if not isinstance(kind, str):
@@ -201,7 +206,7 @@ class MessageStream:
         self.progress = True
 
     def _on_delta(self, event: dict[str, Any], size: int) -> None:
-        self._expect_started(event)
+        self._begin()
         delta = event.get("delta")
         if type(delta) is not dict:
             raise protocol_failure("a delta that is not an object")

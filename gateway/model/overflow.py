@@ -24,8 +24,6 @@ def overflow_in(message: str) -> Overflow | None:
     text = " ".join(message[:_READ_MOST].lower().replace("_", " ").split())
     if _OTHER_LIMIT.search(text):
         return None
-    if _CANNOT_KEEP.search(text):
-        return Overflow()
     plain = _OUTPUT.sub(" ", text)
     if not any(_says_too_long(sentence) for sentence in _SENTENCE_END.split(plain)):
         return None
@@ -52,9 +50,6 @@ def _number(pattern: re.Pattern[str], text: str, least: int = 0) -> int | None:
             return number
     return None
 
-
-_CANNOT_KEEP = re.compile(r"\bn keep\b.{0,20}>= ?n ctx\b")
-"""LM Studio's words for a prompt that alone is over the window."""
 
 _SENTENCE_END = re.compile(r"[.!?;](?=\s|$)|[。！？；\n]")
 
@@ -110,7 +105,7 @@ _TOO_LONG = re.compile(
       |of[ ]only)
     | {_OVER}\b.{{0,60}}?\bcontext[ -]?(?:window|length|limit|size|len)?\b
     | maximum[ ]context[ ]length[ ](?:is|of) | context[ ](?:overflow|is[ ]full)
-      | n[ ]ctx\b.{{0,20}}?{_OVER} | \bfits?\b.{{0,30}}\bcontext\b
+      | n[ ]ctx\b.{{0,20}}?{_OVER} | n[ ]keep\b.{{0,20}}>=[ ]?n[ ]ctx\b | \bfits?\b.{{0,30}}\bcontext\b
     | (?:ran|run|running)[ ]out[ ]of[ ]context
     # what is read is too long, or has more tokens than it may have
     | \b(?:prompts?|inputs?|messages|conversation|chat[ ]history|history|sequence

@@ -244,6 +244,19 @@ def test_a_tool_input_is_read_when_it_is_complete(parts: Sequence[str], input: d
     assert found.bad_inputs == {}
 
 
+@pytest.mark.parametrize("block", [[TEXT], []])
+def test_an_answer_may_come_without_its_message_start(block: list[Event]) -> None:
+    """llama.cpp leaves it out where the first token is a piece of a character; whose answer it is stays unknown."""
+    stream = MessageStream()
+    started, first = feed(stream, [*block, text(0, "é")])
+    assert isinstance(started, Started)
+    assert (started.response_id, started.model) == (None, None)
+    assert first == Delta("text", "é")
+    (last,) = feed(stream, [stop(0), *end(usage={"output_tokens": 2})])
+    assert isinstance(last, Answer)
+    assert (last.content, last.usage.output_tokens) == ([{"type": "text", "text": "é"}], 2)
+
+
 def test_a_tool_input_may_come_with_the_start_of_its_block() -> None:
     """Some endpoints send it whole."""
     whole = opened(0, {"type": "tool_use", "id": "t", "name": "n", "input": {"a": 1}})
@@ -308,8 +321,6 @@ TWICE = opened(1, {"type": "tool_use", "id": "toolu_1", "name": "search", "input
         [b'{"type":"ping","x":"\xff"}'],
         [b"[1]"],
         [b"null"],
-        [text(0, "early")],
-        [TEXT],
         [stop(0)],
         end(),
         [{"type": "message_start"}],
