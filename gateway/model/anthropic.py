@@ -48,8 +48,12 @@ if TYPE_CHECKING:
 _MESSAGES, _COUNT = "/v1/messages", "/v1/messages/count_tokens"
 _NAME = 8  # hex digits of the name of an endpoint
 _NEVER = 1e9
-_NO_TOOLS = re.compile(r"does not support tools", re.IGNORECASE)
-"""Ollama's words about a model that calls none."""
+_NO_TOOLS = re.compile(
+    r"not support (tools|tool (use|calling|calls)|function calling)|no endpoints found that support tool use"
+    r"|requires? --(enable-auto-tool-choice|jinja)|不支持(工具|函数)",
+    re.IGNORECASE,
+)
+"""The words of Ollama, OpenRouter, vLLM and llama.cpp about a model that calls none as it is served."""
 END_TIMEOUT = 0.02
 """Seconds that the response of a complete message gets to end, so that its connection serves the next."""
 

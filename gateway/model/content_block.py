@@ -14,9 +14,8 @@ TEXT_OF = {"text": "text", "thinking": "thinking"}
 class OpenBlock:
     """A block between its start and its stop, and after that its `content` (None: nothing goes back).
 
-    `fresh` is text that no delta carries yet, `shown` all that left `fresh`, in UTF-8, `held` what of it has
-    to wait for the end of another block, `delta_head` how an event with more of it usually begins (see
-    text_deltas.py)."""
+    `fresh` is text that no delta carries yet, `shown` all that left `fresh`, in UTF-8, `delta_head` how an
+    event with more of it usually begins (see text_deltas.py)."""
 
     index: object
     type: str
@@ -25,7 +24,6 @@ class OpenBlock:
     delta_head: bytes | None = None
     fresh: list[str] = field(default_factory=list[str])
     shown: bytearray = field(default_factory=bytearray)
-    held: list[str] = field(default_factory=list[str])
     written: list[str] = field(default_factory=list[str])
     signature: list[str] = field(default_factory=list[str])
     citations: list[Any] = field(default_factory=list[Any])

@@ -16,14 +16,14 @@ _MAX_DEPTH = 5
 _MAX_ITEMS = 3
 """Entries of a list of errors that are told."""
 
-_INNER = ("error", "errors", "base_resp", "response")
-"""Fields that hold an error, or several."""
+_INNER = ("error", "errors", "err", "fault", "base_resp", "response", "responsestatus", "header")
+"""Fields that hold an error, or several. These names and the following are compared in lower case."""
 _WORDS = (
-    *("message", "Message", "msg", "error_msg", "error_message", "errorMessage", "errmsg", "status_msg"),
-    *("detail", "details", "error_description", "title", "reason"),
+    *("message", "msg", "error_msg", "error_message", "errormessage", "errmsg", "status_msg", "faultstring"),
+    *("detail", "details", "error_description", "title", "reason", "exception"),
 )
 """Fields with the words, the best first."""
-_CODES = ("code", "status_code", "error_code", "errorCode", "statusCode", "status")
+_CODES = ("code", "status_code", "error_code", "errorcode", "statuscode", "status")
 
 _PAGE = re.compile(r"<(!doctype|html|head|body|title|\?xml)\b", re.IGNORECASE)
 _TITLE = re.compile(r"<title\b[^>]*>([^<]*)", re.IGNORECASE)
@@ -45,6 +45,11 @@ class ErrorWords(NamedTuple):
 def error_words(body: object) -> ErrorWords:
     """What decoded JSON, or a text, says of the error that it is."""
     return _read(body, 0)
+
+
+def excerpt_of(body: object) -> str:
+    """The beginning of JSON that has no words of an error: all that its sender says; "" for nothing."""
+    return json.dumps(body, ensure_ascii=False)[:MAX_READ] if body else ""
 
 
 def is_error(event: Mapping[str, Any]) -> bool:
@@ -82,7 +87,8 @@ def _read(body: object, depth: int) -> ErrorWords:
     return ErrorWords()
 
 
-def _in_object(body: Mapping[str, Any], depth: int) -> ErrorWords:
+def _in_object(given: Mapping[str, Any], depth: int) -> ErrorWords:
+    body = {name.lower(): value for name, value in reversed(given.items())}
     kind = body.get("type")
     own = ErrorWords(
         kind if isinstance(kind, str) and kind != "error" else "",
@@ -99,6 +105,12 @@ def _in_object(body: Mapping[str, Any], depth: int) -> ErrorWords:
             )
             if own.words:
                 break
+    metadata = body.get("metadata")
+    if isinstance(metadata, Mapping) and (raw := _read(metadata.get("raw"), depth + 1)).words:
+        # What OpenRouter was told by the provider that it asked.
+        own = ErrorWords(
+            raw.type or own.type, own.code, f"{own.words}: {raw.words}" if own.words else raw.words
+        )
     return own
 
 

@@ -92,7 +92,10 @@ _PLAIN_WORDS = (
         QUOTA,
         r"insufficient[ _](user[ _])?(quota|balance|funds|credit)"
         r"|quota[ _]?(has |is |was )?(been )?(exhausted|exceeded|used up|reached)"
-        r"|(exceed|exhaust)\w*( \w+){0,3} quota|\b(no|low|out of|more) credits?\b"
+        r"|(exceed|exhaust)\w*( \w+){0,3} quota|\busage limits?\b|overdue|in good standing|\barrear"
+        r"|\bbudget (has |is |was )?(been )?exceeded|(hourly|daily|weekly|monthly) (request |token )?limit"
+        r"|free (tier|allocation)\b.{0,40}exhausted|used up\b.{0,30}(free|allocation|quota)"
+        r"|\b(no|low|out of|more) credits?\b"
         r"|\bcredits? (balance |limit )?(is |are |has |have )?(been )?"
         r"(too low|exhausted|depleted|used up|insufficient)"
         r"|\bbalance (is )?(too low|not enough|insufficient|exhausted)|\bbilling\b|payment required"
@@ -103,6 +106,13 @@ _PLAIN_WORDS = (
         r"\boverloaded?\b|\b(server|service|model|system|engine)s?( is| are)?( currently| too)? busy\b"
         r"|\b(at|over|no|insufficient|out of) capacity\b|capacity (exceeded|reached|constraints?)"
         r"|(high|heavy) (demand|load|traffic)|繁忙|忙碌|过载|過載|负载过|負載過|访问量过大|算力不足",
+    ),
+    (
+        AUTH,
+        r"\b(invalid|incorrect|wrong|missing|expired) (x-)?api[ _-]?key\b|\bapi[ _-]?key (is )?(not valid"
+        r"|invalid|incorrect|missing|expired)|\bauthentication (error|failed|failure)|\blogin fail"
+        r"|(密钥|密鑰|令牌|api ?key)(无效|無效|错误|錯誤|不正确|已过期|過期)|无效的(api|密钥|令牌)"
+        r"|(鉴权|鑑權|认证|認證|身份验证)失败",
     ),
 )
 """Words that say plainly what is wrong, whatever the status, in the order in which they are looked for."""

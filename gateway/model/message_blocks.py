@@ -1,8 +1,9 @@
 """The content blocks of a message that is read: known by their index, open side by side, shown in order.
 
-Text is shown as it arrives. Of several blocks of one type that are open at the same time only the first is;
-what comes for the others is shown when the blocks before them have ended. So the deltas of a type concatenate
-to the text of its blocks, which stay in the order in which they began.
+Text is shown as it arrives. Of one type only one block of text is open: servers that stop all blocks with the
+message write nothing more to one after the next has begun, and what came all the same would be a block of its
+own. So the deltas of a type concatenate to the text of its blocks, which stay in the order in which they
+began.
 """
 
 from collections import Counter
@@ -46,7 +47,6 @@ class MessageBlocks:
         self._all: list[OpenBlock] = []
         self._open: list[OpenBlock] = []
         self._at: dict[object, OpenBlock] = {}
-        self._holds_text = False
         self._tool_ids: set[str] = set()
 
     @property
@@ -68,6 +68,8 @@ class MessageBlocks:
             start = self._new_tool(start)
         if not is_beside:
             self.end_at(index)
+        if kind in TEXT_OF and (before := next((each for each in self._open if each.type == kind), None)):
+            self._end(before)
         block = OpenBlock(index, kind, start)
         self._all.append(block)
         self._open.append(block)
@@ -114,7 +116,6 @@ class MessageBlocks:
     def _end(self, block: OpenBlock) -> None:
         self._show(block, last=True)
         self.check_size()  # before anything is parsed
-        is_first = self._is_first(block)
         block.is_open = False
         self._open.remove(block)
         self.current = None if self.current is block else self.current
@@ -129,8 +130,6 @@ class MessageBlocks:
                     self.bad_inputs[block.content["id"]] = problem
             case _:
                 block.content = unknown_block_of(block)
-        if is_first:
-            self.show_held(block.type)
 
     def end_all(self, cut: str | None) -> None:
         """Ends what is open, as the message does. A call that nothing was written for before the message was
@@ -153,34 +152,12 @@ class MessageBlocks:
         if not (text := block.show(last)):
             return
         self._size += len(text) if text.isascii() else bytes_of(text)
-        if block is not self._open[0] and not self._is_first(block):
-            block.held.append(text)
-            self._holds_text = True
-        elif len(text) <= MAX_DELTA:
-            self.chunks.append(Delta("thinking" if block.type == "thinking" else "text", text))
+        shown = "thinking" if block.type == "thinking" else "text"
+        if len(text) <= MAX_DELTA:
+            self.chunks.append(Delta(shown, text))
         else:
-            self._add_deltas(block.type, text)
-
-    def _is_first(self, block: OpenBlock) -> bool:
-        """Whether no other block of its type that began before is open."""
-        return next(each for each in self._open if each.type == block.type) is block
-
-    def show_held(self, kind: str | None = None) -> None:
-        """Shows what waits behind a block of that type that has ended; None: all that waits."""
-        if not self._holds_text:
-            return
-        for block in self._all:
-            if kind is None or block.type == kind:
-                if block.held:
-                    self._add_deltas(block.type, "".join(block.held))
-                    block.held.clear()
-                if kind is not None and block.is_open:
-                    break
-        self._holds_text = any(block.held for block in self._all)
-
-    def _add_deltas(self, kind: str, text: str) -> None:
-        shown = "thinking" if kind == "thinking" else "text"
-        self.chunks += [Delta(shown, text[at : at + MAX_DELTA]) for at in range(0, len(text), MAX_DELTA)]
+            parts = range(0, len(text), MAX_DELTA)
+            self.chunks += [Delta(shown, text[at : at + MAX_DELTA]) for at in parts]
 
     def check_size(self) -> None:
         """What is over its bound ends the stream: once for all that arrived together, not for each delta."""

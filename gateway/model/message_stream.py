@@ -19,7 +19,12 @@ from gateway.model.message_blocks import MessageBlocks, bytes_of
 from gateway.model.sse import DONE, ErrorData
 from gateway.model.strict_json import parse_event
 from gateway.model.text_deltas import text_in
-from gateway.model.upstream_failures import failure_in_event, failure_of_event, protocol_failure
+from gateway.model.upstream_failures import (
+    failure_in_event,
+    failure_of_event,
+    failure_of_other_api,
+    protocol_failure,
+)
 from gateway.model.usage import ReportedUsage
 
 _TEXT_DELTAS = {"text_delta": "text", "thinking_delta": "thinking"}
@@ -83,7 +88,6 @@ class MessageStream:
             blocks.check_size()
         except ModelError as failure:
             blocks.show_text()
-            blocks.show_held()
             self.failure = failure.with_traceback(None)  # which would hold this stream
         chunks, blocks.chunks = blocks.chunks, []
         return chunks
@@ -121,10 +125,13 @@ class MessageStream:
         elif kind == "message_stop":
             self._expect_started(event)
             self._on_stop()
-        elif (failure := failure_in_event(event)) is not None:
+        elif (failure := failure_in_event(event) or self._other_api(event)) is not None:
             raise failure
         elif kind is None and self.notice is None and error_words(event).words:
             self.notice = failure_of_event(event)
+
+    def _other_api(self, event: dict[str, Any]) -> ModelError | None:
+        return None if self.started else failure_of_other_api(event)
 
     def feed_whole(self, message: dict[str, Any]) -> list[Chunk]:
         """The chunks of a message that came whole, as an endpoint sends it that does not stream."""
@@ -158,6 +165,12 @@ class MessageStream:
         self._usage.take(message)
         self._blocks.chunks.append(Started(self._response_id, self._model, self._usage.now(), self._key_of))
 
+    def _begin(self) -> None:
+        """Content begins a message whose start did not come: llama.cpp leaves it out where the first token is
+        a piece of a character."""
+        if not self.started:
+            self._on_start({"type": "message_start", "message": {}})
+
     def _on_message_delta(self, event: dict[str, Any]) -> None:
         self._expect_started(event)
         delta = event.get("delta")
@@ -190,8 +203,7 @@ class MessageStream:
     # Blocks
 
     def _on_block_start(self, event: dict[str, Any], size: int) -> None:
-        if not self.started:  # llama.cpp leaves it out where an answer begins with a piece of a character
-            self._on_start({"type": "message_start", "message": {}})
+        self._begin()
         start = object_in(event, "content_block")
         kind = start.get("type")
         if not isinstance(kind, str):
@@ -201,7 +213,7 @@ class MessageStream:
         self.progress = True
 
     def _on_delta(self, event: dict[str, Any], size: int) -> None:
-        self._expect_started(event)
+        self._begin()
         delta = event.get("delta")
         if type(delta) is not dict:
             raise protocol_failure("a delta that is not an object")
@@ -220,8 +232,8 @@ class MessageStream:
                 self.progress = True
 
     def _on_text(self, index: object, kind: str, delta: dict[str, Any]) -> None:
-        """Text for the block of that index. Where that is of another type, or there is none, the text begins
-        a block of its own."""
+        """Text for the block of that index. Where that is of another type, has ended, or was none, the text
+        begins a block of its own."""
         text = None if delta.get(kind) is None else string_in(delta, kind)
         if not text:
             return

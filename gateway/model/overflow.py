@@ -24,8 +24,6 @@ def overflow_in(message: str) -> Overflow | None:
     text = " ".join(message[:_READ_MOST].lower().replace("_", " ").split())
     if _OTHER_LIMIT.search(text):
         return None
-    if _CANNOT_KEEP.search(text):
-        return Overflow()
     plain = _OUTPUT.sub(" ", text)
     if not any(_says_too_long(sentence) for sentence in _SENTENCE_END.split(plain)):
         return None
@@ -53,15 +51,12 @@ def _number(pattern: re.Pattern[str], text: str, least: int = 0) -> int | None:
     return None
 
 
-_CANNOT_KEEP = re.compile(r"\bn keep\b.{0,20}>= ?n ctx\b")
-"""LM Studio's words for a prompt that alone is over the window."""
-
 _SENTENCE_END = re.compile(r"[.!?;](?=\s|$)|[。！？；\n]")
 
 _OTHER_LIMIT = re.compile(
     r"""\b(?:tpm|rpm|tpd|rpd|throttl\w*|quota\w*|credits?|balance|billing|insufficient|concurren\w+|afford)\b
-    | \b(?:rate|usage|spending|spend|budget|daily|monthly)[ -]?limit | per[ -](?:minute|second|hour|day
-      |month)\b
+    | \b(?:rate|usage|spending|spend|budget|hourly|daily|weekly|monthly|free|api)[ -]?(?:tokens?[ ])?limit
+    | per[ -](?:minute|second|hour|day|week|month|user|key)\b
     | please\ wait | timed?[ ]?out | deadline | out\ of\ memory
     | 余额 | 餘額 | 配额 | 配額 | 额度 | 額度 | 欠费 | 欠費 | 限流
     | 频率 | 頻率 | 速率 | 并发 | 並發 | 次数 | 次數 | 超时 | 逾時""",
@@ -73,24 +68,25 @@ _OUTPUT = re.compile(
     r"""[`'"]?\bmax[ ](?:new[ ]|output[ ]|completion[ ]|generation[ ])?tokens\b[`'"]?
     | \b(?:maximum[ ](?:number[ ]of[ ])?)?(?:output|completion|generated|reasoning|thinking|response|answer)
       [ ](?:tokens?|length|size|limit)\b
-    | \bbudget[ ]tokens\b""",
+    | \bbudget[ ]tokens\b | \b(?:produced|generated|wrote|written)[ ]too[ ]many[ ]tokens
+    | (?:输出|輸出|生成|回答|回复|回覆)的?(?:内容|內容|文本)?的?(?:长度|長度)?""",
     re.VERBOSE,
 )
 """Names of the answer's length: a limit of that alone is met by asking for less."""
 
 _CONTEXT = re.compile(
     r"context[ -]?(?:window|length|limit|size)|(?:total|input|prompt|message)[ ]tokens?|token[ ]count"
-    r"|tokens[ ]of|上下文|提示词|提示詞"
+    r"|tokens[ ]of|\bkv[ ](?:slot|cache)|上下文|提示词|提示詞"
 )
 """What makes a sentence one about the prompt, although it names something else too."""
 
 _OTHER_THING = re.compile(
     r"""\b(?:images?|pictures?|photos?|files?|pdfs?|documents?|attachments?|audio|video|pages|pixels?
-      |dimensions?
+      |dimensions?|fields?
     | resolution|bytes|[kmg]i?b|[\d.]+[ ]?[kmg]i?b|tools?|functions?|schema|names?|description
       |identifiers?|(?<!input[ ])ids?
     | headers?|urls?|uri|metadata|title|stop[ ]sequences?|temperature|top[ ][pkn]|user[ ]agent|api[ ]?key
-    | batch(?:es)?|depth|nesting|properties|cache[ ]control|password|model[ ]name)\b
+    | batch(?:es)?|depth|nesting|properties|cache[ ](?:control|key)|password|model[ ]name)\b
     | 图片 | 圖片 | 图像 | 圖像 | 文件 | 檔案 | 工具 | 函数 | 函式 | 名称 | 名稱""",
     re.VERBOSE,
 )
@@ -109,20 +105,25 @@ _TOO_LONG = re.compile(
       context[ -]?(?:window|length|limit|size)\b.{{0,60}}?\b(?:{_OVER}|overflow|full|reached|is[ ]only
       |of[ ]only)
     | {_OVER}\b.{{0,60}}?\bcontext[ -]?(?:window|length|limit|size|len)?\b
+    | \btokens\b.{{0,40}}?\bcontext[ ](?:window|length|size)[ ]is[ ]\d
     | maximum[ ]context[ ]length[ ](?:is|of) | context[ ](?:overflow|is[ ]full)
-      | n[ ]ctx\b.{{0,20}}?{_OVER} | \bfits?\b.{{0,30}}\bcontext\b
+      | n[ ]ctx\b.{{0,20}}?{_OVER} | n[ ]keep\b.{{0,20}}>=[ ]?n[ ]ctx\b | \bfits?\b.{{0,30}}\bcontext\b
     | (?:ran|run|running)[ ]out[ ]of[ ]context
+    | \bno[ ]?kv[ ]?(?:cache[ ]?)?slot | \bkv[ ]slot[ ]for\b | \bspace[ ]in[ ]the[ ]kv[ ]cache
+      | \bkv[ ]cache[ ]is[ ]full
     # what is read is too long, or has more tokens than it may have
     | \b(?:prompts?|inputs?|messages|conversation|chat[ ]history|history|sequence
       |query)\b[^.]{{0,60}}?\b(?:is|are|was|were)?[ ]?
-      too[ ](?:long|large|many[ ]tokens)\b
-    | \b(?:prompt|input)[ ]too[ ](?:long|large)\b | \bmessages\[\d+\]\.content\b.{{0,20}}too[ ]long
+      too[ ](?:long|large|big|many[ ]tokens)\b
+    | \b(?:prompt|input)[ ]too[ ](?:long|large|big)\b | too[ ]much[ ](?:text|input|context)\b
+    | \bmessages\[\d+\]\.content\b.{{0,20}}too[ ]long
     | \b(?:prompt|input)\b.{{0,40}}\bonly[ ]supports\b
     | \b{_READ}.{{0,80}}?\b{_LONG}.{{0,60}}?{_OVER}
     | \b{_READ}.{{0,80}}?{_OVER}.{{0,80}}?\b{_LONG}
     | \b{_LONG}.{{0,40}}?\b(?:of|in)\b.{{0,30}}?\b{_READ}.{{0,60}}?{_OVER}
     | too[ ]many[ ](?:input[ ]|prompt[ ]|total[ ])?tokens | too[ ]long.{{0,30}}\b(?:prompt|input|context)\b
-    | token[ ]limit[ ](?:is[ ]|was[ ]|has[ ]been[ ])?(?:exceeded|reached) | exceed\w*.{{0,40}}token[ ]limit
+    | tokens?[ ]limit[ ](?:is[ ]|was[ ]|has[ ]been[ ])?(?:exceeded|reached) | exceed\w*.{{0,40}}token[ ]limit
+    | total[ ]tokens\b.{{0,60}}?{_OVER} | \bmax(?:imum)?[ ]size[ :]*\d+[ ]tokens
     | \b(?:number|count|sum)[ ]of[ ](?:\w+[ ])?tokens\b.{{0,60}}?{_OVER}
     | \b(?:prompt|input|sequence|tokens?)\b.{{0,40}}?\d[ ]?>=?[ ](?:max\w*[ ])?\d
     # it says what a prompt may have at most
@@ -134,7 +135,9 @@ _TOO_LONG = re.compile(
     # Chinese, simplified and traditional
     | (?:超出|超过|超過|大于|大於|超长|超長|过长|過長|太长|太長|过大|過大).{{0,30}}?
       (?:上下文|最大长度|最大長度|长度限制|長度限制|最大输入|最大輸入|窗口|視窗|token)
-    | (?:上下文|提示词|提示詞|提示|输入|輸入|消息|訊息|对话|對話|内容|內容|token|prompt|文本).{{0,30}}?
+    | (?:上下文|窗口|視窗).{{0,20}}?(?:满|滿)
+    | (?:上下文|提示词|提示詞|提示|输入|輸入|消息|訊息|对话|對話|内容|內容|token|prompt|messages|文本|问题
+      |問題|最大长度|最大長度).{{0,30}}?
       (?:超出|超过|超過|大于|大於|超长|超長|过长|過長|太长|太長|过大|過大|超限)
     """,
     re.VERBOSE,
@@ -145,7 +148,8 @@ _WINDOW = re.compile(
     rf"""n[ ]ctx["']?[ ]?[:=][ ]?{_N}
     | (?:maximum|max)[ ](?:allowed[ ])?(?:context|prompt|input|sequence|total)[ ](?:length|size|len
       |tokens)(?:[ ](?:is|of|limit))?[ :=]*\(?{_N}
-    | context[ -]?(?:size|length|window|limit)(?:[ ](?:is|of|limit))?(?:[ ]only)?[ :=]*\(?{_N}(?![ ]\+)
+    | (?:context[ -]?(?:size|length|window|limit)|max[ ]size)(?:[ ](?:is|of|limit))?(?:[ ]only)?[ :=]*\(?{_N}
+      (?![ ]\+)
     | {_N}[ ](?:tokens?[ ])?(?:maximum[ ]context|context[ ](?:length|window|size))
     | \d[ ]\+[ ]\d+[ ]>[ ]{_N} | [ ]>[ ]{_N}(?:[ ]maximum)?
     | (?:<=?|less[ ]than|fewer[ ]than|at[ ]most|exceed\w*)[ ]{_N}
@@ -161,6 +165,8 @@ _PROMPT = re.compile(
     | {_N}[ ](?:tokens?[ ])?(?:in|from|of)[ ](?:the[ ]|your[ ])?(?:input[ ]|text[ ])?(?:messages|prompt|input)
     | {_N}[ ][`'"]?(?:inputs?|prompt)[`'"]?[ ]tokens
     | (?:too[ ]long|input|request|prompt|length)[ :]*\(?{_N}[ ]?(?:tokens)
+    | tokens[ ]in[ ](?:the[ ]|your[ ])?(?:prompt|input|request)[ ]\(?{_N}
+    | \bprompt[ ](?:is|has)[ ]{_N}[ ]tokens
     | limit:[ ]{_N}[ ]\+[ ]\d | resulted[ ]in[ ]{_N}
     | request[ ]contains[ ]{_N} | prompt[ ]\(length[ ]{_N}
     | (?<!maximum[ ])(?<!max[ ])(?:prompt|input)[ ](?:token[ ]count|length|tokens)(?:[ ](?:is

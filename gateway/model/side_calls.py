@@ -38,8 +38,11 @@ _PROBLEMS: dict[str | None, Problem] = {
     "refusal": "refused",
     "max_tokens": "truncated",
     "model_context_window_exceeded": "truncated",
+    "pause_turn": "invalid",
+    "tool_use": "invalid",
 }
-_FINISHED = frozenset({"end_turn", "stop_sequence"})
+"""By the stop reason. With another one, or none, a message that has its end is whole: servers disagree on what
+to call it, as with the answer of a turn."""
 _FENCE = "```"
 
 log = structlog.get_logger(__name__)
@@ -371,6 +374,4 @@ def _completion(answer: Answer) -> Completion:
     blocks: Sequence[dict[str, Any]] = [block for block in answer.content if block["type"] == "text"]
     written = "".join(block["text"] for block in blocks).strip()
     problem = _PROBLEMS.get(answer.stop_reason)
-    if problem is None and answer.stop_reason not in _FINISHED:
-        problem = "invalid"
     return Completion(written, answer.stop_reason, problem or (None if written else "empty"))

@@ -14,7 +14,7 @@ from typing import Any
 
 from gateway.errors import ModelError
 from gateway.messages import clean_text, shortened
-from gateway.model.error_bodies import ErrorWords, error_words, is_error
+from gateway.model.error_bodies import ErrorWords, error_words, excerpt_of, is_error
 from gateway.model.failure_kinds import (
     AUTH,
     CODES,
@@ -60,7 +60,7 @@ def failure_of_status(status: int, headers: Mapping[str, str], body: object) -> 
     return _failure(
         kind,
         f"HTTP {status}",
-        error.words,
+        error.words or excerpt_of(body),
         retryable={"true": True, "false": False}.get(should_retry or ""),
         retry_after=retry_after,
     )
@@ -95,9 +95,24 @@ def failure_of_body(status: int, content_type: str, body: object) -> ModelError:
     error = error_words(body)
     if not isinstance(body, str) and error.words:
         return _failure(_kind_of(error, None), f"HTTP {status} with {content_type:.40}", error.words)
-    words = f": {_one_line(error.words)}" if error.words else ""
+    if (failure := failure_of_other_api(body)) is not None:
+        return failure
+    words = _one_line(error.words or excerpt_of(body))
+    words = f": {words}" if words else ""
     return protocol_failure(
         f"it sent {content_type:.40} instead of a stream (check ANTHROPIC_BASE_URL){words}"
+    )
+
+
+def failure_of_other_api(body: object) -> ModelError | None:
+    """The failure of what is an answer, and none of the Messages API; None if it is not of OpenAI's."""
+    if not (isinstance(body, Mapping) and isinstance(body.get("choices"), list)):
+        return None
+    return ModelError(
+        "The model's endpoint answers as OpenAI's chat completions do, and not as the Messages API: set "
+        "ANTHROPIC_BASE_URL to a server, or a proxy, that has /v1/messages.",
+        code="upstream_error",
+        retryable=False,
     )
 
 
@@ -195,6 +210,8 @@ def _kind_of(error: ErrorWords, status: int | None) -> Kind:
     by_words, words = kind_of_words(error.words), error.words
     if status is None:
         return _of_words(kind or FAILED, by_words, words)
+    if status == 401 and by_words is QUOTA:
+        return QUOTA
     if status == 403:
         return _kind_of_403(error, kind, by_words)
     if status == 429 and QUOTA in (kind, by_words):

@@ -23,6 +23,9 @@ from gateway.turn.tool_calls import run_tool_calls
 
 MAX_TOKENS, WINDOW_FULL = "max_tokens", "model_context_window_exceeded"
 ALL_WRITTEN = "The answer reached the most tokens one model call may write (GATEWAY_MAX_TOKENS)."
+NO_ROOM = (
+    "The model's context is full: beside what it had read there was room for {asked} tokens of an answer."
+)
 CLEARLY_LESS = 0.95
 """The share of a limit below which it was not reached: servers count a little differently."""
 SMALLEST_WINDOW = 1024
@@ -42,10 +45,10 @@ async def run_agent_loop(turn: TurnContext) -> Ending | None:
         asyncio.CancelledError: the turn was stopped; open calls are in `turn.progress`.
     """
     progress, lease = turn.progress, turn.deps.replicas.lease
-    asked = turn.settings.max_tokens
+    asked = limit = turn.settings.max_tokens
     while True:
         if not progress.calls and progress.stop_reason is not None and progress.stop_reason != "pause_turn":
-            return _end(turn, progress.stop_reason, asked)
+            return _end(turn, progress.stop_reason, asked, limit)
         if lease.handing_over or (progress.calls and not await _answer_calls(turn)) or lease.handing_over:
             return None
         repeats = progress.iteration > 0 and progress.stop_reason is None
@@ -56,7 +59,7 @@ async def run_agent_loop(turn: TurnContext) -> Ending | None:
         request = next_request(turn)
         if await make_room(turn, request):
             request = next_request(turn)
-        request = within_window(turn, request)
+        limit, request = request.max_tokens, within_window(turn, request)
         if (ending := await reserve_budget(turn, request)) is not None:
             return ending
         shown, asked = await with_files(turn, request), request.max_tokens
@@ -112,21 +115,22 @@ async def _answer_calls(turn: TurnContext) -> bool:
     return answers is not None
 
 
-def is_wished(turn: TurnContext, stop_reason: str) -> bool:
-    """Whether the answer ends where its client wanted it to: at its own limit, or at one of its texts."""
+def is_wished(turn: TurnContext, stop_reason: str, asked: int) -> bool:
+    """Whether the answer ends where its client wanted it to: at its own limit, if the endpoint was `asked` for
+    that and the context had room for it, or at one of its texts."""
     wanted = turn.row.sampling
-    if stop_reason == "max_tokens":
-        return wanted.max_tokens is not None and wanted.max_tokens < turn.settings.max_tokens
+    if stop_reason == MAX_TOKENS:
+        return wanted.max_tokens == asked and not _fills_window(turn)
     return stop_reason == "stop_sequence" and bool(wanted.stop_sequences)
 
 
-def _end(turn: TurnContext, stop_reason: str, asked: int) -> Ending:
+def _end(turn: TurnContext, stop_reason: str, asked: int, limit: int) -> Ending:
     if stop_reason == "refusal":
         return failed("content_refused", "The model declined to answer this.", retryable=False)
-    if is_wished(turn, stop_reason):
+    if is_wished(turn, stop_reason, asked):
         return COMPLETED
     if stop_reason == MAX_TOKENS:
-        return _cut_short(turn, asked)
+        return _cut_short(turn, asked, limit)
     if stop_reason == WINDOW_FULL:
         return ended_with_warning(
             "completed", WINDOW_FULL, "The answer reached the end of the model's context."
@@ -136,16 +140,19 @@ def _end(turn: TurnContext, stop_reason: str, asked: int) -> Ending:
     return COMPLETED
 
 
-def _cut_short(turn: TurnContext, asked: int) -> Ending:
+def _cut_short(turn: TurnContext, asked: int, limit: int) -> Ending:
     """The ending of an answer that was cut. Local servers name a full context, and a limit of their own, as
-    they name the tokens that it was `asked` to have at most: what was counted tells which it was."""
+    they name the tokens that it was `asked` to have at most: what was counted tells which it was. Less than
+    its `limit` was asked for where the context has room for no more."""
     usage = turn.progress.attempt_usage
     if usage is None or not 0 < usage.output_tokens < asked * CLEARLY_LESS:
+        if asked < limit:
+            return ended_with_warning("completed", WINDOW_FULL, NO_ROOM.format(asked=asked))
         return ended_with_warning("completed", MAX_TOKENS, ALL_WRITTEN)
+    window = _window(turn)
     read = usage.total - usage.output_tokens
-    window = turn.deps.model.facts.of(turn.row.model).context_window or turn.settings.context_window
     written = f"it wrote {usage.output_tokens} of at most {asked} tokens after {read} that it had read"
-    if window is not None and usage.total >= window * CLEARLY_LESS:
+    if _fills_window(turn):
         why = f"The model's context of {window} tokens is full: {written}."
         return ended_with_warning("completed", WINDOW_FULL, why)
     if window is None and usage.total >= SMALLEST_WINDOW:
@@ -154,3 +161,13 @@ def _cut_short(turn: TurnContext, asked: int) -> Ending:
         )
     why = f"The model's endpoint ended the answer at a limit of its own: {written}."
     return ended_with_warning("completed", MAX_TOKENS, why)
+
+
+def _window(turn: TurnContext) -> int | None:
+    return turn.settings.context_window or turn.deps.model.facts.of(turn.row.model).context_window
+
+
+def _fills_window(turn: TurnContext) -> bool:
+    """Whether what was read and written last is as much as the model's context holds."""
+    usage, window = turn.progress.attempt_usage, _window(turn)
+    return usage is not None and window is not None and usage.total >= window * CLEARLY_LESS

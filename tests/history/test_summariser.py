@@ -109,7 +109,6 @@ MISBEHAVIOURS: list[tuple[Scripted, str]] = [
     (summary() + " Anything else?", "summary_invalid"),
     ('{"decisions": [{"what": "nothing else"}]}', "summary_invalid"),
     (answer(summary(), "tool_use"), "summary_invalid"),
-    (answer(summary(), None), "summary_invalid"),
     (answer(summary(), "max_tokens"), "summary_truncated"),
     (answer(summary(), "model_context_window_exceeded"), "summary_truncated"),
     (LONG, "summary_too_long"),

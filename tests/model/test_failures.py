@@ -140,7 +140,7 @@ def test_hostile_bodies_are_read_in_time() -> None:
         (500, "该模型不支持工具调用", "upstream_error", False),
         (500, "model runner has unexpectedly stopped", "upstream_error", True),
         (429, "Please slow down", "upstream_rate_limited", True),
-        (401, "quota exhausted", "upstream_auth", False),
+        (401, "Insufficient balance. Manage your billing here: https://x.example/b", "upstream_quota", False),
         (403, "Request not allowed", "upstream_error", False),
         (403, "Your API key does not have permission to use the specified resource", "upstream_auth", False),
         (403, "", "upstream_auth", False),
@@ -327,3 +327,160 @@ def test_a_key_is_masked_in_whatever_form_an_endpoint_repeats_it(echo: str) -> N
     assert "[key]" in shown
     assert "is not known; send another x-api-key." in shown
     assert not any(form[at : at + 8] in left for at in range(8, len(form) - 8))
+
+
+REPORTED: list[tuple[int, object, str, str]] = [
+    # status, body, code, words that must be told
+    (
+        401,
+        {"message": "Insufficient balance. See https://x.example", "type": "CreditsError"},
+        "upstream_quota",
+        "balance",
+    ),
+    (
+        403,
+        {"code": 30011, "message": "Your paid balance is insufficient.", "data": None},
+        "upstream_quota",
+        "paid",
+    ),
+    (
+        429,
+        {"error": {"http_code": "429", "message": "insufficient balance (1008)"}},
+        "upstream_quota",
+        "1008",
+    ),
+    (
+        500,
+        {"type": "error", "error": {"type": "api_error", "message": "insufficient balance (1008)"}},
+        "upstream_quota",
+        "1008",
+    ),
+    (401, {"error": {"message": "该令牌额度已用尽", "type": "new_api_error"}}, "upstream_quota", "额度"),
+    (
+        400,
+        {"code": "Arrearage", "message": "Please make sure your account is in good standing."},
+        "upstream_quota",
+        "account",
+    ),
+    (
+        403,
+        {"code": "AllocationQuota.FreeTierOnly", "message": "The free tier of the model has been exhausted."},
+        "upstream_quota",
+        "free",
+    ),
+    (
+        403,
+        {"error": {"code": "AccountOverdueError", "message": "Your account has an overdue balance."}},
+        "upstream_quota",
+        "overdue",
+    ),
+    (
+        429,
+        {"error": {"message": "usage limit exceeded, 5-hour usage limit reached for Token Plan (2056)"}},
+        "upstream_quota",
+        "2056",
+    ),
+    (
+        400,
+        {"error": {"message": "You have reached your specified API usage limits."}},
+        "upstream_quota",
+        "limits",
+    ),
+    (
+        400,
+        {"error": {"message": "Budget has been exceeded! Current cost: 10.1, Max budget: 10.0"}},
+        "upstream_quota",
+        "10.1",
+    ),
+    (
+        429,
+        {"errors": [{"message": "you have used up your daily free allocation of 10,000 neurons"}]},
+        "upstream_quota",
+        "neurons",
+    ),
+    (
+        400,
+        {"error": {"code": 400, "message": "API key not valid. Please pass a valid API key."}},
+        "upstream_auth",
+        "key",
+    ),
+    (200, {"base_resp": {"status_code": 2049, "status_msg": "invalid api key"}}, "upstream_auth", "invalid"),
+    (
+        200,
+        {"base_resp": {"status_code": 1004, "status_msg": "login fail: Please carry the API secret key"}},
+        "upstream_auth",
+        "login",
+    ),
+    (
+        200,
+        {"errors": [{"code": 10000, "message": "Authentication error"}], "success": False},
+        "upstream_auth",
+        "Authentication",
+    ),
+    (
+        200,
+        {"error_code": 336501, "error_msg": "Rate limit reached for requests"},
+        "upstream_rate_limited",
+        "Rate",
+    ),
+    (
+        200,
+        {"Response": {"Error": {"Code": "LimitExceeded", "Message": "请求的次数超过了频率限制。"}}},
+        "upstream_rate_limited",
+        "频率",
+    ),
+    (
+        200,
+        {"ResponseStatus": {"Error": {"Code": "X", "Message": "引擎层请求失败"}}},
+        "upstream_error",
+        "引擎层",
+    ),
+    (200, {"header": {"code": 11200, "message": "AppIdNoAuthError"}}, "upstream_error", "AppIdNoAuthError"),
+    (200, {"fault": {"faultstring": "Policy violation.", "detail": {}}}, "upstream_error", "Policy"),
+    (200, {"exception": "org.x.TimeoutException: read timed out"}, "upstream_timeout", "timed out"),
+    (200, {"status": "error", "result": {"note": "no workers"}}, "upstream_error", "no workers"),
+    (500, {"outcome": ["nothing", "works"]}, "upstream_error", "works"),
+    (
+        400,
+        {
+            "error": {
+                "message": "Provider returned error",
+                "metadata": {"raw": '{"error":{"message":"prompt is too long: 9 tokens"}}'},
+            }
+        },
+        "context_overflow",
+        "prompt is too long",
+    ),
+    (
+        429,
+        {
+            "error": {
+                "message": "Provider returned error",
+                "code": 429,
+                "metadata": {"raw": "x:free is rate-limited upstream"},
+            }
+        },
+        "upstream_rate_limited",
+        "rate-limited upstream",
+    ),
+    (
+        200,
+        {"object": "chat.completion", "choices": [{"message": {"content": "Hi"}}]},
+        "upstream_error",
+        "OpenAI's chat completions",
+    ),
+]
+
+
+@pytest.mark.parametrize(("status", "body", "code", "words"), REPORTED)
+def test_bodies_as_providers_were_reported_to_send_them(
+    status: int, body: object, code: str, words: str
+) -> None:
+    """Each has the code that its words mean, and the words are told."""
+    failed = (
+        failure_of_status(status, {}, body)
+        if status != 200
+        else failure_of_body(200, "application/json", body)
+    )
+    assert failed.code == code
+    assert words in failed.message

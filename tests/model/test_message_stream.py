@@ -244,6 +244,19 @@ def test_a_tool_input_is_read_when_it_is_complete(parts: Sequence[str], input: d
     assert found.bad_inputs == {}
 
 
+@pytest.mark.parametrize("block", [[TEXT], []])
+def test_an_answer_may_come_without_its_message_start(block: list[Event]) -> None:
+    """llama.cpp leaves it out where the first token is a piece of a character; what it tells is unknown."""
+    stream = MessageStream()
+    started, first = feed(stream, [*block, text(0, "é")])
+    assert isinstance(started, Started)
+    assert (started.response_id, started.model) == (None, None)
+    assert first == Delta("text", "é")
+    (last,) = feed(stream, [stop(0), *end(usage={"output_tokens": 2})])
+    assert isinstance(last, Answer)
+    assert (last.content, last.usage) == ([{"type": "text", "text": "é"}], None)
+
+
 def test_a_tool_input_may_come_with_the_start_of_its_block() -> None:
     """Some endpoints send it whole."""
     whole = opened(0, {"type": "tool_use", "id": "t", "name": "n", "input": {"a": 1}})
@@ -308,8 +321,6 @@ TWICE = opened(1, {"type": "tool_use", "id": "toolu_1", "name": "search", "input
         [b'{"type":"ping","x":"\xff"}'],
         [b"[1]"],
         [b"null"],
-        [text(0, "early")],
-        [TEXT],
         [stop(0)],
         end(),
         [{"type": "message_start"}],
@@ -405,21 +416,23 @@ def test_blocks_that_all_end_with_the_message_are_shown_while_they_come() -> Non
     ]
 
 
-def test_of_two_open_texts_the_later_is_shown_when_the_first_has_ended() -> None:
-    """So the deltas are the stored text, whatever still comes for the first; and at a failure nothing that
-    came is lost."""
+def test_texts_that_only_end_with_the_message_are_shown_while_they_come() -> None:
+    """Text, thinking, text and more of each, without a stop: nothing waits for the end of the answer. What
+    comes for a text after the next has begun is a text of its own, so that what was shown is what is kept."""
     stream = MessageStream()
-    feed(stream, [start(), TEXT, TEXT_AT_1])
-    assert feed(stream, [text(1, "three ")]) == []
-    assert feed(stream, [text(0, "one ")]) == [Delta("text", "one ")]
-    assert feed(stream, [stop(1), text(0, "two ")]) == [Delta("text", "two ")]
-    assert feed(stream, [stop(0)]) == [Delta("text", "three ")]
-    stream = MessageStream()
-    feed(stream, [start(), TEXT, TEXT_AT_1, text(1, "later")])
-    assert feed(stream, [text(0, "sooner "), {"type": "error", "error": {}}]) == [
-        Delta("text", "sooner "),
-        Delta("text", "later"),
-    ]
+    written = [("text", "One."), ("thinking", "hm"), ("text", "Two."), ("thinking", "so"), ("text", "Three.")]
+    feed(stream, [start()])
+    for index, (kind, said) in enumerate(written):
+        for part in (said[:2], said[2:]):
+            events = [delta(index, f"{kind}_delta", kind, part)] if part else []
+            begins = [opened(index, {"type": kind, kind: ""})] if part == said[:2] else []
+            shown = feed(stream, [*begins, *events])
+            assert shown == ([Delta(kind, part)] if part else [])  # type: ignore[arg-type]
+    assert feed(stream, [text(0, " Late.")]) == [Delta("text", " Late.")]
+    (last,) = feed(stream, [*map(stop, range(5)), *end()])
+    assert isinstance(last, Answer)
+    content = [{"type": kind, kind: said} for kind, said in written]
+    assert last.content == [*content, {"type": "text", "text": " Late."}]
 
 
 @pytest.mark.parametrize("own", [None, "", 0])
@@ -511,14 +524,20 @@ def block_of(kind: str, index: int, parts: list[str]) -> tuple[Event, list[Event
 def test_however_blocks_are_interleaved_the_message_is_the_same(
     blocks: list[tuple[str, list[str]]], first_index: int, stops: bool, data: st.DataObject
 ) -> None:
-    """Blocks begin in their order; all else may come in any order that keeps that of each block, in any
-    chunks, with stops or without, from any index on: one answer, and the deltas of its texts are its text."""
+    """Blocks begin in their order; all else may come in any order that keeps that of each block, and of the
+    text of one type, in any chunks, with stops or without, from any index on: one answer, and the deltas of
+    its texts are its text."""
     written = [block_of(kind, n, parts) for n, (kind, parts) in enumerate(blocks)]
     ordered = [[begin, *deltas, stop(n)] for n, (begin, deltas) in enumerate(written)]
     whole = read_in(([start()], *ordered, end("tool_use")), None)
     left, mixed, begun = [list(each) for each in ordered], [start()], 0
     while any(left):
-        open_ones = [n for n, each in enumerate(left) if each and n <= begun]
+        waits = (
+            any(of_one_type(blocks[begun][0], blocks[n][0], left[n]) for n in range(begun))
+            if begun < len(blocks)
+            else False
+        )
+        open_ones = [n for n, each in enumerate(left) if each and n < begun + (not waits)]
         n = data.draw(st.sampled_from(open_ones))
         event = left[n].pop(0)
         begun = max(begun, n + 1)
@@ -526,6 +545,12 @@ def test_however_blocks_are_interleaved_the_message_is_the_same(
             mixed.append({**event, "index": event["index"] + first_index})
     found = read_in((mixed, end("tool_use")), data)
     assert found == whole
+
+
+def of_one_type(kind: str, other: str, left: list[Event]) -> bool:
+    """Whether both are text of one type, and some of the other's is `left`."""
+    is_text = kind == other and kind != "tool_use"
+    return is_text and any(kind in event.get("delta", ()) for event in left)
 
 
 def read_in(parts: Iterable[list[Event]], data: st.DataObject | None) -> Answer:

@@ -129,6 +129,26 @@ TOO_LONG: dict[str, tuple[int | None, int | None]] = {
     "对话内容超过了最大上下文长度，请新建会话": (None, None),
     "请求token长度大于模型最大token长度": (None, None),
     "消息总长度超限": (None, None),
+    "Prompt too long: 41911 tokens exceeds max context window of 32768 tokens": (32_768, 41_911),
+    "Prompt too long: 5152 tokens exceeds max_seq_len 2048 (leave room for output tokens)": (None, 5152),
+    "input prompt is too big compared to KV size, please increase KV size": (None, None),
+    "Input prompt is too big compared to KV size. Please try increasing KV size.": (None, None),
+    "Prompt is 11543 tokens but the model context window is 4096 tokens.": (4096, 11_543),
+    "Execution error: Prefill decode failed: Decode Error 1: NoKvCacheSlot": (None, None),
+    "could not find a KV slot for the batch (try reducing the size of the batch or increase the context)": (
+        None,
+        None,
+    ),
+    "Request body too large for gpt-4o model. Max size: 8000 tokens.": (8000, None),
+    "Input length (265330) exceeds model's maximum context length (262144).": (262_144, 265_330),
+    "Input length 131393 exceeds the maximum allowed input length of 131040 tokens.": (131_040, 131_393),
+    "tokens in request more than max tokens allowed": (None, None),
+    "[Local Message] Input (or history) is too long, please reduce input or clear history by refreshing this page.": (
+        None,
+        None,
+    ),
+    "CONTENT_LENGTH_EXCEEDS_THRESHOLD: Input is too long.": (None, None),
+    "内容过长，请分段提问。": (None, None),
 }
 
 
@@ -170,6 +190,17 @@ SHORT = [
     "Error: prompt too long (570 tokens, max 508)",
     "content length exceeds the model's context",
     "Query or prefix prompt is too long, you can reduce the prefix prompt",
+    "tokens_limit_reached",
+    "total tokens (prompt + max_tokens) 9000 exceed the limit 8192",
+    "Too much text: the model can only read 8192 tokens",
+    "The number of tokens in the prompt (8200) is larger than the context size (8192)",
+    "KV cache is full",
+    "上下文窗口已满",
+    "上下文長度已滿",
+    "問題過長，請縮短",
+    "messages 参数过长",
+    "模型最大长度超限",
+    "输入加输出长度超过限制",
 ]
 """Wordings of others, or of none yet, which mean the same."""
 
@@ -278,6 +309,26 @@ OTHERWISE = [
     "Your input was blocked",
     "The system prompt is required",
     "the length of tool_choice exceeds",
+    "max_tokens (384000) exceeds model's maximum output tokens (65536) for model deepseek-v4-flash:0731",
+    "input is too long for this field",
+    "Request body too large. Max 50KB allowed.",
+    "prompt_cache_key too long",
+    "The model produced too many tokens without a stop",
+    "The organization has exceeded its monthly token limit",
+    "Daily token limit reached",
+    "You have exceeded your free token limit",
+    "API token limit exceeded",
+    "Token limit per user exceeded, upgrade your plan",
+    "You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC.",
+    "输出内容过长",
+    "输出长度超过限制",
+    "该令牌额度已用尽 TokenStatusExhausted[sk-x]",
+    "用户 token 已过期",
+    "用户名过长",
+    "model runner has unexpectedly stopped, this may be due to resource limitations",
+    "CUDA out of memory while processing the prompt",
+    "many-image requests: image dimensions exceed max allowed size: 2000 pixels",
+    "json schema exceeds the limit of 5000 characters",
 ]
 
 

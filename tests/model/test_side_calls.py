@@ -261,7 +261,7 @@ async def test_a_mistake_of_ours_is_reported_as_one() -> None:
         (answer(""), "empty"),
         (answer(" \n"), "empty"),
         (answer("Yes.", "tool_use"), "invalid"),
-        (answer("Yes.", None), "invalid"),
+        (answer("Yes.", "pause_turn"), "invalid"),
     ],
 )
 async def test_an_answer_that_is_none_is_named_and_paid_for(given: Answer, problem: str) -> None:
@@ -277,6 +277,14 @@ async def test_an_answer_that_is_none_is_named_and_paid_for(given: Answer, probl
         completion.json()
     assert asked.call.error == f"answer_{problem}"
     assert asked.call.cost is not None
+
+
+@pytest.mark.parametrize("stop_reason", [None, "stop", "eos_token", "stop_sequence", "end_turn"])
+async def test_a_message_that_has_its_end_is_whole_whatever_its_reason(stop_reason: str | None) -> None:
+    """Titles, summaries and memories of servers that tell none, or one of their own."""
+    completion = await asking(answer("Yes.", stop_reason)).ask()
+
+    assert (completion.text(), completion.problem) == ("Yes.", None)
 
 
 OBJECT = '{"goal": "a ```b``` c", "n": 1}'

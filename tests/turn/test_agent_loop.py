@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from gateway.errors import ModelError
-from gateway.messages import Block, ToolSpec, Usage, text_block
+from gateway.errors import ModelError, Overflow
+from gateway.messages import Block, Sampling, ToolSpec, Usage, text_block
 from gateway.model.base import Answer
 from gateway.model.endpoint_facts import ModelFacts
 from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
@@ -272,3 +272,30 @@ async def test_a_full_context_is_not_told_as_the_most_tokens_of_a_call(
     assert ending.outcome == "completed"
     assert f"{ending.warning.code}: {ending.warning.message}".startswith(says)
     assert ("GATEWAY_MAX_TOKENS" in ending.warning.message) == (written > 8000)
+
+
+@pytest.mark.parametrize(
+    ("written", "wanted", "code"),
+    [
+        (300, None, "model_context_window_exceeded"),  # all that there was room for
+        (300, 2000, "model_context_window_exceeded"),  # a client's limit that was lowered
+        (20, 20, None),  # the client's own end
+        (3800, None, "model_context_window_exceeded"),
+    ],
+)
+async def test_a_limit_that_was_lowered_for_the_window_is_told_as_a_full_context(
+    tmp_path: Path, written: int, wanted: int | None, code: str | None
+) -> None:
+    """What an answer has no room for is no question of GATEWAY_MAX_TOKENS, nor what its client wanted."""
+    usage = Usage(input_tokens=200, output_tokens=written)
+    cut = replace(answer("half an", "max_tokens"), usage=usage)
+    full = ModelError("too long", code="context_overflow", retryable=False)
+    full.overflow = Overflow(window=4096, prompt=3796)
+    script = [full, cut] if written == 300 else [cut]
+    async with turn_at_work(tmp_path, *script, max_tokens=8192) as turn:
+        turn.deps.model.facts.models["model"] = ModelFacts(context_window=4096)
+        turn.emitter.turn = replace(turn.emitter.turn, sampling=Sampling(max_tokens=wanted))
+        ending = await run_turn(turn.deps, turn.emitter, LIMITS)
+
+    assert ending is not None
+    assert (ending.warning.code if ending.warning is not None else None) == code
