@@ -118,7 +118,8 @@ def is_wished(turn: TurnContext, stop_reason: str, asked: int) -> bool:
     that was `asked` for fewer tokens, or wrote fewer, met another limit first."""
     wanted = turn.row.sampling
     if stop_reason == "max_tokens":
-        return asked == wanted.max_tokens < turn.settings.max_tokens and _wrote_all(turn, asked)
+        own = wanted.max_tokens is not None and wanted.max_tokens < turn.settings.max_tokens
+        return own and asked == wanted.max_tokens and _wrote_all(turn, asked)
     return stop_reason == "stop_sequence" and bool(wanted.stop_sequences)
 
 
