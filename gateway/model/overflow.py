@@ -3,7 +3,8 @@
 There is no list of endpoints: what counts is the meaning. A sentence says it when it names what the model
 reads (prompt, input, messages, context, the tokens of a request) and says of its length that it is over a
 limit. Limits of the rate, of money, of files, of the answer alone, and of anything else in a request are
-other failures. Sources: the wordings in tests/model/test_overflow.py, each from a report of its endpoint.
+other failures. The wordings that it is held to, from documentation and reports or made after them, are in
+tests/model/test_overflow.py.
 """
 
 import re

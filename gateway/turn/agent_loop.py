@@ -5,6 +5,7 @@ import re
 from gateway.errors import ModelError
 from gateway.messages import Message
 from gateway.model.base import ModelRequest
+from gateway.model.model_limits import output_limit
 from gateway.turn.budget import reserve_budget
 from gateway.turn.context import TurnContext
 from gateway.turn.context_limits import (
@@ -14,7 +15,7 @@ from gateway.turn.context_limits import (
     meet_overflow,
     within_window,
 )
-from gateway.turn.model_call import ask, next_request
+from gateway.turn.model_call import ask, most_tokens, next_request
 from gateway.turn.model_call_files import remember_withheld, with_files, withhold_files
 from gateway.turn.progress import TurnProgress
 from gateway.turn.start_and_end import COMPLETED, Ending, TurnBounds, ended_with_warning, failed
@@ -22,10 +23,7 @@ from gateway.turn.thinking_refusals import change_form, remember_form
 from gateway.turn.tool_calls import run_tool_calls
 
 MAX_TOKENS, WINDOW_FULL = "max_tokens", "model_context_window_exceeded"
-ALL_WRITTEN = "The answer reached the most tokens one model call may write (GATEWAY_MAX_TOKENS)."
-NO_ROOM = (
-    "The model's context is full: beside what it had read there was room for {asked} tokens of an answer."
-)
+ALL_WRITTEN = "The answer reached the most tokens one model call may write ({})."
 CLEARLY_LESS = 0.95
 """The share of a limit below which it was not reached: servers count a little differently."""
 SMALLEST_WINDOW = 1024
@@ -45,10 +43,10 @@ async def run_agent_loop(turn: TurnContext) -> Ending | None:
         asyncio.CancelledError: the turn was stopped; open calls are in `turn.progress`.
     """
     progress, lease = turn.progress, turn.deps.replicas.lease
-    asked = limit = turn.settings.max_tokens
+    asked = most_tokens(turn)
     while True:
         if not progress.calls and progress.stop_reason is not None and progress.stop_reason != "pause_turn":
-            return _end(turn, progress.stop_reason, asked, limit)
+            return _end(turn, progress.stop_reason, asked)
         if lease.handing_over or (progress.calls and not await _answer_calls(turn)) or lease.handing_over:
             return None
         repeats = progress.iteration > 0 and progress.stop_reason is None
@@ -59,7 +57,7 @@ async def run_agent_loop(turn: TurnContext) -> Ending | None:
         request = next_request(turn)
         if await make_room(turn, request):
             request = next_request(turn)
-        limit, request = request.max_tokens, within_window(turn, request)
+        request = within_window(turn, request)
         if (ending := await reserve_budget(turn, request)) is not None:
             return ending
         shown, asked = await with_files(turn, request), request.max_tokens
@@ -116,21 +114,22 @@ async def _answer_calls(turn: TurnContext) -> bool:
 
 
 def is_wished(turn: TurnContext, stop_reason: str, asked: int) -> bool:
-    """Whether the answer ends where its client wanted it to: at its own limit, if the endpoint was `asked` for
-    that and the context had room for it, or at one of its texts."""
+    """Whether the answer ends where its client wanted it to: at its own limit, or at one of its texts. A call
+    that was `asked` for fewer tokens, or wrote fewer, met another limit first."""
     wanted = turn.row.sampling
-    if stop_reason == MAX_TOKENS:
-        return wanted.max_tokens == asked and not _fills_window(turn)
+    if stop_reason == "max_tokens":
+        own = wanted.max_tokens is not None and wanted.max_tokens < turn.settings.max_tokens
+        return own and asked == wanted.max_tokens and _wrote_all(turn, asked)
     return stop_reason == "stop_sequence" and bool(wanted.stop_sequences)
 
 
-def _end(turn: TurnContext, stop_reason: str, asked: int, limit: int) -> Ending:
+def _end(turn: TurnContext, stop_reason: str, asked: int) -> Ending:
     if stop_reason == "refusal":
         return failed("content_refused", "The model declined to answer this.", retryable=False)
     if is_wished(turn, stop_reason, asked):
         return COMPLETED
     if stop_reason == MAX_TOKENS:
-        return _cut_short(turn, asked, limit)
+        return _cut_short(turn, asked)
     if stop_reason == WINDOW_FULL:
         return ended_with_warning(
             "completed", WINDOW_FULL, "The answer reached the end of the model's context."
@@ -140,34 +139,41 @@ def _end(turn: TurnContext, stop_reason: str, asked: int, limit: int) -> Ending:
     return COMPLETED
 
 
-def _cut_short(turn: TurnContext, asked: int, limit: int) -> Ending:
+def _cut_short(turn: TurnContext, asked: int) -> Ending:
     """The ending of an answer that was cut. Local servers name a full context, and a limit of their own, as
-    they name the tokens that it was `asked` to have at most: what was counted tells which it was. Less than
-    its `limit` was asked for where the context has room for no more."""
+    they name the tokens that it was `asked` to have at most: what was counted tells which it was."""
+    usage, facts = turn.progress.attempt_usage, turn.deps.model.facts.of(turn.row.model)
+    window = turn.settings.context_window or facts.context_window
+    limit = output_limit(turn.settings, facts)
+    if usage is None or _wrote_all(turn, asked):
+        if asked >= limit.tokens or turn.row.sampling.max_tokens == asked:
+            own = limit.source == "endpoint"
+            why = (
+                f"{limit.tokens} for this model; GATEWAY_MAX_TOKENS sets another"
+                if own
+                else "GATEWAY_MAX_TOKENS"
+            )
+            return ended_with_warning("completed", MAX_TOKENS, ALL_WRITTEN.format(why))
+        # It was asked for no more than there was room for.
+        written = f"{asked} tokens were left for this answer"
+    else:
+        read = usage.total - usage.output_tokens
+        written = f"it wrote {usage.output_tokens} of at most {asked} tokens after {read} that it had read"
+        if window is None and usage.total >= SMALLEST_WINDOW:
+            why = f"The model's context is most likely full: {written}."
+            return ended_with_warning("completed", MAX_TOKENS, why)
+        if window is None or usage.total < window * CLEARLY_LESS:
+            why = f"The model's endpoint ended the answer at a limit of its own: {written}."
+            return ended_with_warning("completed", MAX_TOKENS, why)
+    full = (
+        f"The model's context of {window} tokens is full"
+        if window is not None
+        else "The model's context is full"
+    )
+    return ended_with_warning("completed", WINDOW_FULL, f"{full}: {written}.")
+
+
+def _wrote_all(turn: TurnContext, asked: int) -> bool:
+    """Whether the last answer has all tokens that it was `asked` to have at most, or was not counted."""
     usage = turn.progress.attempt_usage
-    if usage is None or not 0 < usage.output_tokens < asked * CLEARLY_LESS:
-        if asked < limit:
-            return ended_with_warning("completed", WINDOW_FULL, NO_ROOM.format(asked=asked))
-        return ended_with_warning("completed", MAX_TOKENS, ALL_WRITTEN)
-    window = _window(turn)
-    read = usage.total - usage.output_tokens
-    written = f"it wrote {usage.output_tokens} of at most {asked} tokens after {read} that it had read"
-    if _fills_window(turn):
-        why = f"The model's context of {window} tokens is full: {written}."
-        return ended_with_warning("completed", WINDOW_FULL, why)
-    if window is None and usage.total >= SMALLEST_WINDOW:
-        return ended_with_warning(
-            "completed", MAX_TOKENS, f"The model's context is most likely full: {written}."
-        )
-    why = f"The model's endpoint ended the answer at a limit of its own: {written}."
-    return ended_with_warning("completed", MAX_TOKENS, why)
-
-
-def _window(turn: TurnContext) -> int | None:
-    return turn.settings.context_window or turn.deps.model.facts.of(turn.row.model).context_window
-
-
-def _fills_window(turn: TurnContext) -> bool:
-    """Whether what was read and written last is as much as the model's context holds."""
-    usage, window = turn.progress.attempt_usage, _window(turn)
-    return usage is not None and window is not None and usage.total >= window * CLEARLY_LESS
+    return usage is None or usage.output_tokens <= 0 or usage.output_tokens >= asked * CLEARLY_LESS

@@ -55,8 +55,7 @@ def next_request(turn: TurnContext) -> ModelRequest:
         and may_think(turn.history, turn.reader)
     )
     wanted = turn.row.sampling
-    limit = output_limit(settings, turn.deps.model.facts.of(turn.row.model)).tokens
-    max_tokens = min(limit, wanted.max_tokens or limit)
+    max_tokens = most_tokens(turn)
     return ModelRequest(
         model=turn.row.model,
         max_tokens=max_tokens,
@@ -71,6 +70,12 @@ def next_request(turn: TurnContext) -> ModelRequest:
         top_k=wanted.top_k,
         stop_sequences=wanted.stop_sequences,
     )
+
+
+def most_tokens(turn: TurnContext) -> int:
+    """The most tokens of an answer of this turn: the model's limit, or what its client wants, if less."""
+    limit = output_limit(turn.settings, turn.deps.model.facts.of(turn.row.model)).tokens
+    return min(limit, turn.row.sampling.max_tokens or limit)
 
 
 def budget_within(max_tokens: int, budget: int | None) -> int | None:

@@ -10,6 +10,8 @@ from gateway import errors
 from gateway.events.lifecycle import ErrorCode
 from gateway.http.error_responses import HTTP_CODES
 from gateway.http.error_status_codes import status_of
+from gateway.turn.agent_loop import MAX_TOKENS, WINDOW_FULL
+from gateway.turn.model_slot import BUSY, STARTING
 from tests.documents.blocks import ROOT
 
 ROW = re.compile(r"^\| ((?:`[a-z_]+`(?:, |、)?)+) \| ([0-9, ]*) \| .+ \|$", re.MULTILINE)
@@ -19,8 +21,8 @@ ELSEWHERE = {
     "range_not_satisfiable": {416},
     "export_incomplete": set[int](),
     "database_pooled": {503},
-}
-"""`f"{whose}_busy"`, and errors whose modules have them for themselves."""
+} | {code: set[int]() for code in (MAX_TOKENS, WINDOW_FULL, BUSY, STARTING)}
+"""`f"{whose}_busy"`, errors whose modules have them for themselves, and warnings whose codes have names."""
 
 
 def written(page: str = "docs/troubleshooting.md") -> dict[str, set[int]]:

@@ -299,3 +299,47 @@ async def test_a_limit_that_was_lowered_for_the_window_is_told_as_a_full_context
 
     assert ending is not None
     assert (ending.warning.code if ending.warning is not None else None) == code
+
+
+@pytest.mark.parametrize(
+    ("window", "written", "given", "says"),
+    [
+        # It was asked for what there was room for, and writes that: the setting was not reached.
+        (
+            2048,
+            2000,
+            {"max_tokens": 4000},
+            "model_context_window_exceeded: The model's context of 2048 tokens is full",
+        ),
+        # Nobody has set GATEWAY_MAX_TOKENS: the limit that comes of the window has its own number.
+        (
+            4096,
+            1024,
+            {},
+            "max_tokens: The answer reached the most tokens one model call may write (1024 for this",
+        ),
+        # A client that wants few tokens has them.
+        (4096, 100, {"wanted": 100}, "none"),
+        # One that wants more than there is room for is told.
+        (4096, 1024, {"wanted": 2000}, "max_tokens: The answer reached"),
+        (
+            4096,
+            50,
+            {"wanted": 100},
+            "max_tokens: The model's endpoint ended the answer at a limit of its own",
+        ),
+    ],
+)
+async def test_a_limit_that_comes_of_the_window_is_told_as_that(
+    tmp_path: Path, window: int, written: int, given: dict[str, Any], says: str
+) -> None:
+    wanted = given.get("wanted")
+    cut = replace(answer("half an", "max_tokens"), usage=Usage(input_tokens=100, output_tokens=written))
+    async with turn_at_work(tmp_path, cut, **{key: given[key] for key in given if key != "wanted"}) as turn:
+        turn.deps.model.facts.models["model"] = ModelFacts(context_window=window)
+        turn.emitter.turn = replace(turn.row, sampling=Sampling(max_tokens=wanted))
+        ending = await run_turn(turn.deps, turn.emitter, LIMITS)
+
+    assert ending is not None
+    told = "none" if ending.warning is None else f"{ending.warning.code}: {ending.warning.message}"
+    assert told.startswith(says)
