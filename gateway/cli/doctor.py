@@ -10,11 +10,11 @@ from gateway.cli.options import Key
 
 def doctor(
     url: Annotated[
-        str | None, typer.Argument(help="A running gateway; checks that its streams arrive unbuffered.")
+        str | None, typer.Argument(help="A running gateway; checks its streams and its MCP servers.")
     ] = None,
     key: Key = None,
 ) -> None:
-    """Check settings, storage, models and telemetry. With a URL, that its streams arrive."""
+    """Check settings, storage, models and telemetry. With a URL, its streams and MCP servers."""
     import asyncio
 
     from gateway.cli.file_checks import check_files
@@ -27,6 +27,7 @@ def doctor(
         check_settings,
         check_storage,
     )
+    from gateway.cli.mcp_server_commands import check_mcp_servers
     from gateway.cli.server_checks import check_server
     from gateway.cli.stream_check import check_streaming
     from gateway.cli.telemetry_check import check_telemetry
@@ -51,6 +52,7 @@ def doctor(
         lambda: check_documents(settings),
         check_telemetry,
         lambda: check_streaming(url, key) if url else [],
+        lambda: check_mcp_servers(url, key) if url else [],
     ):
         healthy = show_findings(check()) and healthy
     sys.exit(0 if healthy else 1)

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from gateway.cli.findings import Finding
 from gateway.cli.options import LOCAL_URL, AsJson, Key, Url
 
 PATH = "/callback"
@@ -66,6 +67,23 @@ def logout(name: Name, *, url: Url = LOCAL_URL, key: Key = None) -> None:
     with GatewayClient(url, key) as client:
         client.end_mcp_sign_in(name)
     print(f"The gateway is signed out of {name}.")
+
+
+def check_mcp_servers(url: str, key: str | None) -> list[Finding]:
+    """For `gateway doctor URL`: how the MCP servers of that gateway are doing, and which need a sign-in.
+    Nothing where it is not this key's to see."""
+    from gateway.client import GatewayClient
+    from gateway.errors import GatewayError
+
+    try:
+        with GatewayClient(url, key) as client:
+            servers = client.mcp_servers()["servers"]
+    except GatewayError:  # the check of its streams says so, or it is of a version without them
+        return []
+    return [
+        Finding("good" if server["status"] == "connected" else "warning", "MCP server", _line(server))
+        for server in servers
+    ]
 
 
 def _line(server: dict[str, Any]) -> str:

@@ -14,6 +14,7 @@ from gateway.settings import Settings, load_settings
 from gateway.skills.catalog import Catalog
 from gateway.telemetry.lines.logs import LogLevel, configure_logging
 from gateway.tools.mcp.configured_servers import McpServers
+from gateway.tools.mcp.reconnecting_server import ServerState
 
 if TYPE_CHECKING:
     from gateway.memory.services import MemoryServices
@@ -111,7 +112,17 @@ async def _connected(
             with suppress(TimeoutError):
                 await asyncio.wait_for(servers.tried(), patience)
         away = [state for state in servers.states if state.status != "connected"]
-        yield servers, {state.name: state.error or "it is not ready yet" for state in away}
+        yield servers, {state.name: _why(state) for state in away}
     finally:
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
+
+
+def _why(state: ServerState) -> str:
+    """A token is renewed by the gateway alone, whose former one is void then."""
+    if state.status == "needs_sign_in":
+        return (
+            "it asks for a sign-in, which the running gateway alone has: "
+            "`gateway mcp list` and GET /api/skills show what it offers there"
+        )
+    return state.error or "it is not ready yet"

@@ -43,7 +43,7 @@ def openai(session: str, text: str, _message_id: str) -> Request:
 def anthropic(session: str, text: str, message_id: str) -> Request:
     """Likewise."""
     _, body, headers = openai(session, text, message_id)
-    return Request("/v1/messages", {"max_tokens": 100, **body}, headers)
+    return Request("/v1/messages", {"max_tokens": 8192, **body}, headers)
 
 
 ASKING = {

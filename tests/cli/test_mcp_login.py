@@ -33,6 +33,7 @@ def test_an_operator_signs_in_with_a_browser_on_their_machine(command: Command, 
         at = ("--url", gateway.url)
         before = command("mcp", "list", *at)
         assert before.out == "it  needs sign-in: gateway mcp login it\n"
+        assert "MCP server: it  needs sign-in: gateway mcp login it" in command("doctor", gateway.url).out
         login = subprocess.Popen(
             command_line("mcp", "login", "it", *at),
             stdout=subprocess.PIPE,
@@ -56,3 +57,11 @@ def test_a_server_that_is_not_there_cannot_be_signed_in_to(command: Command, tmp
         refused = command("mcp", "login", "other", "--url", gateway.url)
     assert refused.code == 1
     assert "no MCP server of that name" in refused.err
+
+
+def test_a_catalog_says_that_sign_ins_are_the_running_gateways(command: Command, tmp_path: Path) -> None:
+    """Two processes that renew one token void each other's."""
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(guarded()) as it:
+        listed = command("skills", "list", "--mcp", GATEWAY_MCP_SERVERS__it__url=f"{it.url}/mcp")
+    assert listed.code == 0
+    assert "it asks for a sign-in, which the running gateway alone has: `gateway mcp list`" in listed.err

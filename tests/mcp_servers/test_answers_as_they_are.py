@@ -20,6 +20,8 @@ from structlog.testing import capture_logs
 from gateway.errors import ServerUnreachable
 from gateway.tools.mcp import reconnecting_server
 from gateway.tools.mcp.call_results import mended_result
+from gateway.tools.mcp.handshake_results import mended_handshake
+from gateway.tools.mcp.tool_list import ToolList
 from gateway.tools.mcp.wire_messages import read_messages, whole_characters
 from tests.loopback import served
 from tests.mcp_servers.serving import Attached, address, attached, body, program
@@ -519,3 +521,103 @@ def test_whole_texts_stay_as_they_are(text: str) -> None:
     """What is well formed is not touched."""
     for written in (json.dumps(text), json.dumps(text, ensure_ascii=False)):
         assert json.loads(whole_characters(written.encode())) == text
+
+
+def listing(*tools: Any, **page: Any) -> dict[str, Any]:
+    return {"initialize": INITIALIZED, "tools/list": {"tools": tools, **page}}
+
+
+def beginning(**own: Any) -> dict[str, Any]:
+    given = {key: value for key, value in {**INITIALIZED, **own}.items() if value != "absent"}
+    return {"initialize": given, "tools/list": LISTED}
+
+
+@pytest.mark.parametrize(
+    "known",
+    [
+        beginning(serverInfo="absent"),
+        beginning(serverInfo={"name": "x", "version": 1}),
+        beginning(serverInfo={"name": "x"}, instructions=["a"], _meta=[]),
+        beginning(serverInfo="x"),
+        beginning(capabilities="absent"),
+        beginning(capabilities=[]),
+        beginning(capabilities={"tools": [], "logging": [], "experimental": []}),
+        beginning(capabilities={"tools": True}),
+        beginning(capabilities={"tools": {"listChanged": "perhaps"}}),
+        beginning(protocolVersion="absent"),
+        beginning(protocolVersion="2024-10-07"),
+        listing({"name": "it"}),
+        listing({"name": "it", "inputSchema": None, "annotations": [], "icons": [{"src": 1}]}),
+        listing({"name": "it", "inputSchema": [], "description": 5, "title": {}}),
+        listing({"name": "it", "inputSchema": '{"type": "object"}', "execution": 1}),
+        listing({"name": "it", "input_schema": {"type": "object"}}, nextCursor={}),
+        listing(None, 1, {"name": 5}, {"name": "it", "inputSchema": {"properties": []}}),
+        {"initialize": INITIALIZED, "tools/list": {"tools": {"it": {"description": "by name"}}}},
+    ],
+)
+async def test_a_server_that_says_of_itself_what_it_can_is_used(known: dict[str, Any]) -> None:
+    """Servers in languages without types leave fields out, or write an empty object as an empty list."""
+    answer = json.dumps(result(content=[{"type": "text", "text": "here"}]))
+    async with attached(it=program("-c", PROGRAM, answer, json.dumps(known))) as servers:
+        assert body(await servers.call("it")) == "here"
+
+
+@pytest.mark.parametrize("listed", [{}, {"tools": None}, {"tools": "none"}, {"tools": []}])
+async def test_a_server_without_tools_is_connected(listed: dict[str, Any]) -> None:
+    known = {"initialize": INITIALIZED, "tools/list": listed}
+    async with attached(it=program("-c", PROGRAM, json.dumps(""), json.dumps(known))) as servers:
+        assert servers.state.status == "connected"
+        assert servers.names() == []
+
+
+async def test_a_page_that_comes_again_is_nothing_that_is_left_out() -> None:
+    """Also under a cursor that is no cursor."""
+    with capture_logs() as lines:
+        async with attached(
+            it=program("-c", PROGRAM, json.dumps(""), json.dumps(listing({"name": "it"}, nextCursor="")))
+        ) as servers:
+            assert servers.names() == ["mcp__it__it"]
+
+    assert not [line for line in lines if line["event"] == "mcp_tools_left_out"]
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=3),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(
+                st.sampled_from(("name", "description", "inputSchema", "properties", "type", "annotations")),
+                inner,
+                max_size=4,
+            )
+        ),
+    )
+)
+def test_any_list_becomes_one_that_can_be_read(tools: Any) -> None:
+    """Of whatever a server calls its tools."""
+    reading = ToolList()
+    page = reading.mended({"tools": tools})
+    validate_server_result("tools/list", "2025-06-18", page)
+    validate_server_result("tools/list", "2026-07-28", page)
+    reading.take(tool["name"] for tool in page["tools"])
+    assert len(reading.tools) == len(page["tools"])
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(("protocolVersion", "capabilities", "serverInfo", "tools", "_meta")),
+        st.none()
+        | st.text(max_size=3)
+        | st.lists(st.none(), max_size=1)
+        | st.dictionaries(
+            st.sampled_from(("tools", "name", "version")),
+            st.none() | st.booleans() | st.lists(st.none(), max_size=1) | st.integers(),
+        ),
+    )
+)
+def test_any_beginning_becomes_one_that_can_be_read(found: dict[str, Any]) -> None:
+    """Whatever is in it."""
+    validate_server_result("initialize", "2025-06-18", mended_handshake(found))
+    discovered = mended_handshake({**found, "supportedVersions": ["2026-07-28"]})
+    validate_server_result("server/discover", "2026-07-28", discovered)

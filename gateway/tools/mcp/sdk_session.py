@@ -15,19 +15,18 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.client.subscriptions import SubscriptionLost
 from mcp.shared.dispatcher import ProgressFnT
 from mcp.shared.message import SessionMessage
-from mcp_types import Implementation, JSONRPCResponse, RequestParamsMeta, Tool, ToolListChangedNotification
-from mcp_types.methods import validate_server_result
+from mcp_types import Implementation, JSONRPCResponse, RequestParamsMeta, ToolListChangedNotification
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
-from pydantic_core import to_json
 
 from gateway import __version__
-from gateway.errors import ServerUnreachable, ToolError, plain_words, problems_of
+from gateway.errors import ServerUnreachable, ToolError
 from gateway.settings.value_types import McpServer
 from gateway.tools.base import ToolContext, ToolOutput
 from gateway.tools.mcp import bounds
 from gateway.tools.mcp.call_results import mended_result
 from gateway.tools.mcp.failure_messages import ConnectionEnding, SessionForgotten, SignInNeeded, scrubbed
+from gateway.tools.mcp.handshake_results import is_handshake, mended_handshake
 from gateway.tools.mcp.http_answers import Refusal
 from gateway.tools.mcp.http_transport import http_client
 from gateway.tools.mcp.oauth_tokens import NEEDS_SIGN_IN, BearerAuth, ServerTokens
@@ -36,6 +35,7 @@ from gateway.tools.mcp.sdk_failures import has_broken_off, reason_of
 from gateway.tools.mcp.sse_transport import sse_transport
 from gateway.tools.mcp.stdio_transport import stdio_transport
 from gateway.tools.mcp.task_ending import put_to_end
+from gateway.tools.mcp.tool_list import ToolList
 from gateway.tools.mcp.tool_results import output_of, outside_output
 from gateway.tools.progress import Progress
 
@@ -43,10 +43,8 @@ IDEMPOTENCY_KEY = "chat-gateway/idempotency-key"
 """The key in `_meta` under which a server finds the idempotency key of a call."""
 _PROGRESS_PAUSE = 0.2  # seconds between two reports of progress that are passed on
 _LISTEN_AGAIN = 5.0  # seconds after the stream of notices broke off
-_USED = ("name", "title", "description", "inputSchema", "annotations")  # of a tool; the rest is not looked at
 _OLDER = frozenset({400, 404, 405})  # HTTP status of a POST
-_HANDSHAKE = frozenset({"protocolVersion", "supportedVersions"})  # in results that are no call's
-_PAGE = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}  # what a list must have, since 2026
+_OF_CALLS = frozenset({"content", "structuredContent"})
 
 log = structlog.get_logger(__name__)
 
@@ -107,9 +105,7 @@ class McpConnection:
         self._changed = asyncio.Event()
         self._is_open = False
         self._is_over = False
-        self._left_out: list[LeftOutTool] = []
-        self._looked_at = 0
-        self._budget = bounds.LIST
+        self._list: ToolList | None = None
         self._check: asyncio.Task[None] | None = None
         self._client: Client
 
@@ -176,26 +172,24 @@ class McpConnection:
 
     async def list_tools(self) -> tuple[list[ListedTool], list[LeftOutTool]]:
         """What the server offers, in its own order, and what of it is no tool."""
-        listed: list[ListedTool] = []
-        self._left_out, self._looked_at, self._budget = [], 0, bounds.LIST
-        if self._client.server_capabilities.tools is None:
-            return listed, self._left_out
+        reading = ToolList()
         cursor: str | None = None
         seen: set[str | None] = set()
-        async with asyncio.timeout(self._server.connect_timeout):
-            for _ in range(bounds.PAGES):
-                page = await self._client.list_tools(cursor=cursor)
-                listed += [_listed(tool) for tool in page.tools]
-                cursor = page.next_cursor
-                if (
-                    cursor is None
-                    or cursor in seen
-                    or len(listed) > bounds.TOOLS
-                    or self._looked_at >= bounds.LISTED
-                ):
-                    break
-                seen.add(cursor)
-        return listed, self._left_out
+        if self._client.server_capabilities.tools is None:
+            return reading.tools, reading.left_out
+        self._list = reading
+        try:
+            async with asyncio.timeout(self._server.connect_timeout):
+                for _ in range(bounds.PAGES):
+                    page = await self._client.list_tools(cursor=cursor)
+                    reading.take(tool.name for tool in page.tools)
+                    cursor = page.next_cursor
+                    if cursor is None or cursor in seen or reading.is_full:
+                        break
+                    seen.add(cursor)
+        finally:
+            self._list = None
+        return reading.tools, reading.left_out
 
     async def call(self, tool: str, arguments: dict[str, Any], context: ToolContext) -> ToolOutput:
         """Calls a tool by the server's own name for it. Cancelling notifies the server, which then has as
@@ -342,50 +336,20 @@ class McpConnection:
                 await put_to_end(passing)
 
     def _repaired(self, message: SessionMessage | Exception) -> SessionMessage | Exception:
-        """A list of tools without those that are none, for which the SDK would refuse the others too. Nothing
-        is kept of results' schemas: the SDK would check each result against the server's own patterns."""
+        """A result as the SDK takes it. In a session that is open, only those of a list and of calls are
+        looked at."""
         if not isinstance(message, SessionMessage) or not isinstance(message.message, JSONRPCResponse):
             return message
         result = message.message.result
-        if self._is_open and "content" not in result and isinstance(tools := result.get("tools"), list):
-            entries = [self._checked(tool) for tool in tools[: max(0, bounds.LISTED - self._looked_at)]]
-            self._looked_at += len(entries)
-            result["tools"] = [kept for kept in entries if kept is not None]
-            result.pop("_meta", None)
-            if (cursor := result.get("nextCursor")) is not None and not isinstance(cursor, str):
-                result["nextCursor"] = str(cursor)
-        elif self._is_open and not result.keys() & _HANDSHAKE:
+        if not result.keys().isdisjoint(_OF_CALLS):
+            message.message.result = mended_result(result)
+        elif is_handshake(result):
+            message.message.result = mended_handshake(result)
+        elif self._list is not None:
+            message.message.result = self._list.mended(result)
+        elif self._is_open:
             message.message.result = mended_result(result)
         return message
-
-    def _checked(self, tool: Any) -> dict[str, Any] | None:
-        kept = {key: tool[key] for key in _USED if key in tool} if isinstance(tool, dict) else {}
-        try:
-            self._budget -= len(to_json(kept)) if self._budget > 0 else 0
-            if self._budget <= 0:
-                raise ValueError(f"the list has more than {bounds.LIST} bytes")
-            validate_server_result("tools/list", self.version, {**_PAGE, "tools": [kept]})
-        except ValidationError as error:
-            problem = problems_of(error)[0]
-            where = ".".join(str(part) for part in problem["loc"][2:])
-            reason = f"{where}: {plain_words(problem['type'], problem['msg'], unknown='unknown name')}"
-        except ValueError as error:
-            reason = str(error)
-        else:
-            return kept
-        self._left_out.append(LeftOutTool(str(kept.get("name", "?"))[: bounds.LINE], reason[: bounds.LINE]))
-        return None
-
-
-def _listed(tool: Tool) -> ListedTool:
-    hints = tool.annotations
-    return ListedTool(
-        tool.name,
-        tool.description or tool.title or "",
-        tool.input_schema,
-        is_read_only=hints is not None and hints.read_only_hint is True,
-        is_idempotent=hints is not None and hints.idempotent_hint is True,
-    )
 
 
 def _report_to(show: Progress) -> ProgressFnT:

@@ -8,6 +8,7 @@ import orjson
 
 from gateway.messages import clean_text
 from gateway.tools.mcp import bounds
+from gateway.tools.mcp.schema_mending import mended_schema
 from gateway.tools.mcp.schema_references import check_references
 from gateway.tools.wrapping import defuse, visible
 
@@ -30,8 +31,6 @@ def usable_schema(schema: dict[str, Any]) -> dict[str, Any]:
     Raises:
         ValueError: it cannot be used; the message has the reason.
     """
-    from jsonschema.exceptions import SchemaError  # noqa: PLC0415 - 0.1 s, and only servers' tools need it
-
     try:
         written = orjson.dumps(schema)
     except TypeError as error:
@@ -43,12 +42,9 @@ def usable_schema(schema: dict[str, Any]) -> dict[str, Any]:
             f"its schema has more than {bounds.OBJECTS} objects: name fewer properties and alternatives, "
             "and constants in an enum"
         )
-    usable = _repaired(_folded(_of_object(schema)))
     try:
+        usable = _repaired(_folded(_of_object(mended_schema(schema))))
         _check(usable)
-    except SchemaError as error:
-        where = "/".join(str(part) for part in error.absolute_path) or "the top"
-        raise ValueError(f"its schema is no JSON Schema (2020-12), at {where[:100]}") from None
     except RecursionError:
         raise ValueError("its schema is nested too deeply") from None
     return usable
@@ -64,9 +60,8 @@ def _of_object(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check(schema: dict[str, Any]) -> None:
-    from jsonschema import Draft202012Validator  # noqa: PLC0415 - see usable_schema
+    from jsonschema import Draft202012Validator  # noqa: PLC0415 - 0.1 s, and only servers' tools need it
 
-    Draft202012Validator.check_schema(schema)
     check_references(schema)
     Draft202012Validator(schema).is_valid({})  # RecursionError where it refers to itself without end
     for name in _properties(schema):
