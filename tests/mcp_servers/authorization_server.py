@@ -95,11 +95,8 @@ class AuthorizationServer:
         form = dict(parse_qsl((await request.body()).decode()))
         self.asked.append(form)
         self.authorizations.append(request.headers.get("authorization", ""))
-        if self.fault == "token-500":
-            return Response("out of order", 500)
-        if self.fault in ("repeat", "repeat-token"):
-            said = "&".join([*form.values(), *self.authorizations[-1:], urlencode(form)])
-            return JSONResponse({"error": said[:90], "error_description": f"bad: {said}"}, 400)
+        if self.fault in ("token-500", "repeat", "repeat-token"):
+            return self._failing(form)
         if self.fault == "slow-refresh":
             await asyncio.sleep(0.2)
         client = form.get("client_id", "configured")
@@ -134,6 +131,12 @@ class AuthorizationServer:
             self.refresh.add(f"refresh-{number}")
             given["refresh_token"] = f"refresh-{number}"
         return JSONResponse(given)
+
+    def _failing(self, form: dict[str, str]) -> Response:
+        if self.fault == "token-500":
+            return Response("out of order", 500)
+        said = "&".join([*form.values(), *self.authorizations[-1:], urlencode(form)])
+        return JSONResponse({"error": said[:90], "error_description": f"bad: {said}"}, 400)
 
     async def mcp(self, request: Request) -> Response:
         token = request.headers.get("authorization", "").removeprefix("Bearer ")
