@@ -3,8 +3,9 @@
 import asyncio
 import logging
 import socket
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager, suppress
+from typing import Any
 
 import httpx2
 import pytest
@@ -12,6 +13,7 @@ from slack_bolt.response import BoltResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
 from examples.home.slack_workspace import SECRET, TOKEN, signed
+from gateway.adapters.messengers.base import Received
 from gateway.adapters.slack.slack_events import Bot
 from gateway.adapters.slack.slack_receivers import bolt_app, serve
 from gateway.request_heads import MAX_HEAD
@@ -28,10 +30,14 @@ async def events_at() -> AsyncGenerator[int]:
     async def answer(_: object) -> BoltResponse | None:
         return None
 
+    def keep(_: Received) -> bool:
+        return True
+
+    def is_ours(_place: object, _person: str) -> bool:
+        return False
+
     client = AsyncWebClient(token=TOKEN, base_url="http://127.0.0.1:1/api/")
-    app = bolt_app(
-        client, Bot("U", "T"), lambda _: None, is_ours=lambda *_: False, answer=answer, signing_secret=SECRET
-    )
+    app = bolt_app(client, Bot("U", "T"), keep, is_ours=is_ours, answer=answer, signing_secret=SECRET)
     port = free_port()
     serving = asyncio.create_task(serve(app, f"127.0.0.1:{port}", SECRET))
     try:
@@ -54,7 +60,7 @@ async def test_what_slack_has_not_signed_is_refused_and_written_nowhere(
     """Whatever it is: no failure, and nothing in the log, which a stranger would fill otherwise."""
     right = signed(CONTENT)
     stamp, signature = right["x-slack-request-timestamp"], right["x-slack-signature"]
-    asked = [
+    asked: list[tuple[bytes, Mapping[str, Any]]] = [
         (CONTENT.encode(), {}),
         (CONTENT.encode(), {**right, "x-slack-request-timestamp": "nan"}),
         (CONTENT.encode(), {**right, "x-slack-request-timestamp": f"{stamp}.5"}),
@@ -68,7 +74,7 @@ async def test_what_slack_has_not_signed_is_refused_and_written_nowhere(
         url = f"http://127.0.0.1:{port}/slack/events"
         with caplog.at_level(logging.INFO):
             for content, headers in asked:
-                answer = await client.post(url, content=content, headers=headers)
+                answer = await client.post(url, content=content, headers=dict(headers))
                 assert answer.status_code == 401, (content[:50], headers)
         check = await client.post(url, content=b"ssl_check=1&token=t")
         taken = await client.post(url, content=CONTENT, headers={"content-type": "application/json", **right})
