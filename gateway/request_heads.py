@@ -13,6 +13,8 @@ from typing import Any
 import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
+MAX_HEAD = 65_536
+"""Bytes of a request's head, and of all its header fields and trailers together; httptools has no bound."""
 OFFERS = frozenset({b"upgrade", b"http2-settings"})
 """Fields of a head that say to which protocol the client would change."""
 PREFACE = "Pause on PRI/Upgrade"
@@ -20,19 +22,30 @@ PREFACE = "Pause on PRI/Upgrade"
 
 
 class RequestHeads(HttpToolsProtocol):
-    """One connection, on which trailers are read and dropped (RFC 9110, 6.5.1), and offers passed over."""
+    """One connection, on which trailers are read and dropped (RFC 9110, 6.5.1), offers passed over, and heads
+    that do not end refused."""
 
     # beside the dictionary that all of uvicorn's connections share the names of
-    __slots__ = ("_offer", "is_head")
+    __slots__ = ("_fields_size", "_head_size", "_offer", "is_head")
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.is_head = False
         """Whether the head of a request is being read."""
         self._offer: bytes | None = None
+        self._head_size = 0
+        self._fields_size = 0
 
     def data_received(self, data: bytes) -> None:
+        was_head = self.is_head
         self._unset_keepalive_if_required()
+        self._read(data)
+        if was_head and self.is_head:
+            self._head_size += len(data)
+            if self._head_size > MAX_HEAD and not self.transport.is_closing():
+                self.send_400_response(f"The head of the request is larger than {MAX_HEAD} bytes.")
+
+    def _read(self, data: bytes) -> None:
         pieces = [memoryview(data)]
         try:
             while pieces:
@@ -54,10 +67,14 @@ class RequestHeads(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self.is_head = True
+        self._head_size = self._fields_size = 0
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if self.is_head:
             super().on_header(name, value)
+        self._fields_size += len(name) + len(value)
+        if self._fields_size > MAX_HEAD:
+            raise ValueError("too many header fields")  # httptools makes a 400 of it
 
     def on_headers_complete(self) -> None:
         if self.parser.should_upgrade():

@@ -164,6 +164,10 @@ def _is_loopback(url: str) -> bool:
     try:
         parts = urlsplit(url)
         is_here = parts.hostname == "localhost" or ip_address(parts.hostname or "").is_loopback
-        return parts.scheme == "http" and is_here and not (parts.username or parts.fragment or parts.query)
+        is_plain = (
+            url.isprintable() and " " not in url and parts.port != 0
+        )  # .port raises for none that is one
+        is_bare = not (parts.username or parts.fragment or parts.query)
+        return parts.scheme == "http" and is_here and is_plain and is_bare
     except ValueError:
         return False

@@ -29,9 +29,6 @@ from gateway.ids import new_request_id
 from gateway.request_heads import RequestHeads
 from gateway.settings import Settings
 
-MAX_HEAD = 65_536
-"""Bytes of a request's head, and of all its header fields and trailers together; httptools has no bound."""
-
 MIN_RATE = 4096
 """Bytes a second: so fast a client must take what is left of an answer when its connection is closed."""
 
@@ -86,9 +83,7 @@ class HttpConnection(RequestHeads):
         "_app",
         "_earlier",
         "_end",
-        "_fields_size",
         "_half_closed",
-        "_head_size",
         "_is_spare",
         "_left",
         "_shared",
@@ -103,8 +98,6 @@ class HttpConnection(RequestHeads):
         self.app = self._answer
         self._timer: asyncio.TimerHandle | None = None
         self._is_spare = False
-        self._head_size = 0
-        self._fields_size = 0
         self._left = 0
         self._end = math.inf
         self._half_closed: HalfClosed | None = None
@@ -147,24 +140,6 @@ class HttpConnection(RequestHeads):
         """The request that is being answered."""
         cycles = (*self._earlier, self.cycle)
         return next((each for each in cycles if each and not each.response_complete), None)
-
-    def data_received(self, data: bytes) -> None:
-        was_head = self.is_head
-        super().data_received(data)
-        if was_head and self.is_head:
-            self._head_size += len(data)
-            if self._head_size > MAX_HEAD and not self.transport.is_closing():
-                self.send_400_response(f"The head of the request is larger than {MAX_HEAD} bytes.")
-
-    def on_message_begin(self) -> None:
-        super().on_message_begin()
-        self._head_size = self._fields_size = 0
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        super().on_header(name, value)
-        self._fields_size += len(name) + len(value)
-        if self._fields_size > MAX_HEAD:
-            raise ValueError("too many header fields")  # httptools makes a 400 of it
 
     def on_headers_complete(self) -> None:
         if self.parser.should_upgrade():

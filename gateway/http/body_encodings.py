@@ -151,6 +151,7 @@ async def stepwise(chunks: AsyncGenerator[bytes], step: Step) -> AsyncGenerator[
     size = 0
     async with aclosing(chunks):
         async for chunk in chunks:
+            size += len(chunk)  # blocks of deflate that have nothing in them take their time too
             pieces = step(chunk)
             while (
                 piece := next(pieces, None)

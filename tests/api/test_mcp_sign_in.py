@@ -119,7 +119,8 @@ async def test_a_program_on_loopback_brings_the_code_of_its_own_user(tmp_path: P
 
 @pytest.mark.parametrize(
     "redirect_uri",
-    ["https://evil.example", "http://evil.test", "http://127.0.0.1.evil.example", "http://a@127.0.0.1/", "x"],
+    ["https://evil.example", "http://evil.test", "http://127.0.0.1.evil.example", "http://a@127.0.0.1/", "x",
+     "http://127.0.0.1:99999/", "http://127.0.0.1:1/a b", "http://127.0.0.1:1/a\n"],
 )  # fmt: skip
 async def test_nobody_is_sent_back_elsewhere(tmp_path: Path, redirect_uri: str) -> None:
     async with gateway(tmp_path) as (client, it):

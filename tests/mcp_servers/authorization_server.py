@@ -23,7 +23,8 @@ OBJECT = {"type": "object"}
 class AuthorizationServer:
     """`asked` are the forms of token requests, `calls` the MCP calls that were let in. `fault` is what goes
     wrong: `metadata`, `resource`, `issuer`, `redirect`, `huge`, `hang`, `html`, `elsewhere`, `no-pkce`,
-    `no-registration`, `token-500`, `refuse`, `slow-refresh`."""
+    `no-registration`, `token-500`, `refuse`, `slow-refresh`, `repeat` and, to the
+    authorization server alone, `repeat-token`: it says again what it was sent."""
 
     def __init__(self) -> None:
         self.url = ""
@@ -94,8 +95,8 @@ class AuthorizationServer:
         form = dict(parse_qsl((await request.body()).decode()))
         self.asked.append(form)
         self.authorizations.append(request.headers.get("authorization", ""))
-        if self.fault == "token-500":
-            return Response("out of order", 500)
+        if self.fault in ("token-500", "repeat", "repeat-token"):
+            return self._failing(form)
         if self.fault == "slow-refresh":
             await asyncio.sleep(0.2)
         client = form.get("client_id", "configured")
@@ -131,8 +132,16 @@ class AuthorizationServer:
             given["refresh_token"] = f"refresh-{number}"
         return JSONResponse(given)
 
+    def _failing(self, form: dict[str, str]) -> Response:
+        if self.fault == "token-500":
+            return Response("out of order", 500)
+        said = "&".join([*form.values(), *self.authorizations[-1:], urlencode(form)])
+        return JSONResponse({"error": said[:90], "error_description": f"bad: {said}"}, 400)
+
     async def mcp(self, request: Request) -> Response:
         token = request.headers.get("authorization", "").removeprefix("Bearer ")
+        if self.fault == "repeat":
+            return JSONResponse({"error": f"Bearer {token} may not do that"}, 403)
         if token not in self.access:
             where = f"{self.url}/.well-known/oauth-protected-resource/mcp"
             return Response("no", 401, {"www-authenticate": f'Bearer resource_metadata="{where}"'})

@@ -13,6 +13,8 @@ from gateway.settings.value_types import McpServer
 from gateway.storage.exclusive import LocalExclusive
 from gateway.tools.mcp import oauth_requests, reconnecting_server
 from gateway.tools.mcp.configured_servers import McpServers
+from gateway.tools.mcp.oauth_grants import refresh
+from gateway.tools.mcp.oauth_requests import GrantRefused
 from gateway.tools.mcp.oauth_sign_in import begin, finish, taken_up
 from gateway.tools.mcp.reconnecting_server import Server
 from tests.harness import TIMEOUT
@@ -319,6 +321,33 @@ async def test_no_secret_is_in_a_log_or_an_answer(caplog: pytest.LogCaptureFixtu
             state = attached.state
     written = repr(lines) + caplog.text + repr(output) + repr(state) + repr(server_of(attached).tokens)
     assert not [word for word in ("access-", "refresh-", "code_verifier") if word in written]
+
+
+async def test_a_server_that_repeats_what_it_was_sent_tells_nobody() -> None:
+    """The code, the verifier and the tokens stand neither in a log, nor in what the operator or a member
+    reads."""
+    store = InMemory()
+    with capture_logs() as lines:
+        async with guarded() as it, gateway(store, it.url) as attached:
+            came = await gone_through(await begun(attached, store))
+            taken, it.fault = await taken_up(store, came["state"], "ada"), "repeat"
+            with pytest.raises(GrantRefused) as refused:
+                await finish(taken, server_of(attached).tokens, came["code"], came["iss"], None)
+            it.fault = ""
+            await signed_in(attached, store)
+            it.fault = "repeat"
+            output = await attached.call("who")
+            it.fault, known = "", await server_of(attached).tokens.stored()
+            assert known is not None
+            it.access, it.fault = set(), "repeat-token"
+            with pytest.raises(McpSignInFailed) as not_renewed:
+                await refresh(known, server_of(attached).tokens.requests)
+    told = [refused.value.message, refused.value.error, not_renewed.value.message, repr(output), repr(lines)]
+    assert "[redacted]" in told[0]
+    assert "[redacted]" in told[2]
+    assert "may not do that" in told[3]
+    secrets = [came["code"], taken.verifier, known.access_token, known.refresh_token]
+    assert not [secret for secret in secrets if secret is None or secret in "".join(told)]
 
 
 def test_settings_that_do_not_go_together_are_refused() -> None:

@@ -77,7 +77,7 @@ async def connect(program: SlackProgram) -> None:
                 signing_secret=program.signing_secret,
             )
             if program.http is not None:
-                await serve(app, program.http)
+                await serve(app, program.http, program.signing_secret or "")
             else:
                 assert program.app_token is not None
                 await over_socket(app, program.app_token)

@@ -2,8 +2,11 @@
 (Events API). Both go through slack-bolt; what came is kept before Slack is told so."""
 
 import asyncio
+import hashlib
+import hmac
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from time import time
 from typing import Any
 
 import structlog
@@ -16,7 +19,7 @@ from slack_bolt.response import BoltResponse
 from slack_sdk.web.async_client import AsyncWebClient
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from gateway.adapters.messengers.base import Keep
@@ -27,6 +30,10 @@ from gateway.request_heads import RequestHeads
 PATH = "/slack/events"
 MAX_BODY = 1_048_576
 """Bytes of a request of Slack's."""
+BODY_TIMEOUT = 10.0
+"""Seconds in which it comes; Slack itself waits three for the answer."""
+MAX_AGE = 300
+"""Seconds between its signature and its coming."""
 Answer = Callable[[Mapping[str, Any]], Awaitable[BoltResponse | None]]
 """What else answers a request, such as a command; None: nothing does."""
 
@@ -78,24 +85,42 @@ async def over_socket(app: AsyncApp, app_token: str) -> None:
         await handler.close_async()
 
 
-def http_app(app: AsyncApp) -> Starlette:
-    """The route of the Events API, which also takes what people press, and commands."""
+def http_app(app: AsyncApp, signing_secret: str) -> Starlette:
+    """The route of the Events API, which also takes what people press, and commands. What Slack has not
+    signed goes no further: slack-bolt would write the body of each such request into the log."""
     handler = AsyncSlackRequestHandler(app)
 
     async def events(request: Request) -> Response:
         size = request.headers.get("content-length", "")
         if not size.isdigit() or int(size) > MAX_BODY:
             return PlainTextResponse("Too large.", 413)
+        try:
+            async with asyncio.timeout(BODY_TIMEOUT):
+                body = await request.body()
+        except TimeoutError:
+            return PlainTextResponse("Too slow.", 408)
+        if not is_signed(body, request.headers, signing_secret):
+            is_check = b"ssl_check=1" in body.split(b"&")  # of the certificate alone: Slack looks for a 200
+            return PlainTextResponse("", 200) if is_check else JSONResponse({"error": "invalid request"}, 401)
         return await handler.handle(request)
 
     return Starlette(routes=[Route(PATH, events, methods=["POST"])])
 
 
-async def serve(app: AsyncApp, address: str) -> None:
+def is_signed(body: bytes, headers: Mapping[str, str], signing_secret: str) -> bool:
+    """Whether Slack sent that in the last minutes (docs.slack.dev, "Verifying requests from Slack")."""
+    stamp, given = headers.get("x-slack-request-timestamp", ""), headers.get("x-slack-signature", "")
+    if not (stamp.isascii() and stamp.isdigit() and len(stamp) <= 12 and abs(time() - int(stamp)) <= MAX_AGE):
+        return False
+    signed = hmac.new(signing_secret.encode(), b"v0:%b:%b" % (stamp.encode(), body), hashlib.sha256)
+    return hmac.compare_digest(f"v0={signed.hexdigest()}".encode(), given.encode())
+
+
+async def serve(app: AsyncApp, address: str, signing_secret: str) -> None:
     """Serves `http_app` at HOST:PORT until it is cancelled. Raises GatewayError: the port cannot be had."""
     host, _, port = address.rpartition(":")
     config = uvicorn.Config(
-        http_app(app),
+        http_app(app, signing_secret),
         host=host.strip("[]") or "127.0.0.1",
         port=int(port) if port.isdigit() else 0,
         lifespan="off",

@@ -1,6 +1,9 @@
 """Why a server cannot be reached, in words that neither name a secret nor a path of this machine."""
 
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from urllib.parse import quote_plus
 
 from gateway.errors import ServerUnreachable
 from gateway.messages import shortened
@@ -8,6 +11,7 @@ from gateway.settings.value_types import McpServer
 from gateway.tools.mcp import bounds
 
 _SHORTEST_SECRET = 6  # what is shorter would be found in innocent words
+_MAX_TOKENS = 4
 
 
 @dataclass(slots=True)
@@ -15,7 +19,7 @@ class ConnectionEnding:
     """What is known of how a connection ended. `detail` is the server's own last word: for the log, not for
     the model. `status` is the last HTTP status of an error. `forgotten`: the server does not know the session
     any more. `needs_sign_in`: it asks for a token, and there is none, or none that it takes;
-    `sign_in_trouble` is why none could be got."""
+    `sign_in_trouble` is why none could be got. `tokens` are those that were sent last."""
 
     reason: str | None = None
     detail: str | None = None
@@ -23,6 +27,7 @@ class ConnectionEnding:
     forgotten: bool = False
     needs_sign_in: bool = False
     sign_in_trouble: str | None = None
+    tokens: deque[str] = field(default_factory=lambda: deque(maxlen=_MAX_TOKENS), repr=False)
 
     def because(self, reason: str) -> None:
         """The first reason counts: what follows from it is none."""
@@ -37,12 +42,26 @@ class SignInNeeded(ServerUnreachable):
     """Nobody has signed in to the server, or the sign-in has ended."""
 
 
-def scrubbed(text: str, server: McpServer) -> str:
+def scrubbed(text: str, server: McpServer, tokens: Iterable[str] = ()) -> str:
     """`text` on one line, cut, and without the values that the server was given as its environment or is sent
-    as headers."""
-    for value in (*server.env.values(), *server.headers.values()):
-        secret = value.get_secret_value()
-        for part in (secret, secret.rpartition(" ")[2]):  # a server repeats the token without its "Bearer"
-            if len(part) >= _SHORTEST_SECRET:
-                text = text.replace(part, "[redacted]")
+    as headers, and the `tokens`."""
+    environment = (value.get_secret_value() for value in server.env.values())
+    text = redacted(text, (*environment, *credentials_of(server, tokens)))
     return shortened(" ".join(text.split()), bounds.LINE)
+
+
+def credentials_of(server: McpServer, tokens: Iterable[str]) -> Iterator[str]:
+    """What is sent to the server that says who asks; it repeats a token without its "Bearer"."""
+    for value in server.headers.values():
+        secret = value.get_secret_value()
+        yield from (secret, secret.rpartition(" ")[2])
+    yield from tokens
+
+
+def redacted(text: str, secrets: Iterable[str]) -> str:
+    """`text` without the secrets, as they are and as a form has them."""
+    for secret in secrets:
+        for part in (secret, quote_plus(secret)):
+            if len(secret) >= _SHORTEST_SECRET:
+                text = text.replace(part, "[redacted]")
+    return text

@@ -1,7 +1,7 @@
 """What is asked of an authorization server: to know us as a client, and for tokens (RFC 6749, 7591, 8707)."""
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import quote
@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from pydantic_core import to_json
 
 from gateway.ids import now_ms
+from gateway.tools.mcp.failure_messages import redacted
 from gateway.tools.mcp.oauth_discovery import SignInPlace
 from gateway.tools.mcp.oauth_requests import (
     GrantRefused,
@@ -22,6 +23,8 @@ from gateway.tools.mcp.oauth_requests import (
 
 CLIENT_NAME = "Chat Gateway"
 _DEFAULT_METHOD = "client_secret_basic"
+_SECRET = frozenset({"code", "code_verifier", "refresh_token", "client_secret"})
+"""Parameters of a request for tokens that nobody is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +135,9 @@ async def _tokens(known: SignedIn, form: Mapping[str, str], requests: OAuthReque
             sent["client_secret"] = client.secret
     answer = await requests.post_form(known.token_endpoint, sent, headers)
     if answer.status not in (200, 201) or answer.error:
-        raise _refused(answer)
+        raise _refused(
+            answer, [value for key, value in sent.items() if key in _SECRET] + [client.secret or ""]
+        )
     try:
         token = OAuthToken.model_validate(_mended(answer.body))
     except ValidationError:
@@ -160,10 +165,11 @@ def _mended(body: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _refused(answer: OAuthAnswer) -> McpSignInFailed:
+def _refused(answer: OAuthAnswer, secrets: Collection[str]) -> McpSignInFailed:
+    words = answer.words_without(secrets)
     if answer.status >= 500 or answer.status in (408, 429):
-        return NotAnswering(f"The authorization server fails: {answer.words}.")
-    return GrantRefused(f"The authorization server refuses: {answer.words}.", answer.error)
+        return NotAnswering(f"The authorization server fails: {words}.")
+    return GrantRefused(f"The authorization server refuses: {words}.", redacted(answer.error, secrets))
 
 
 def _method(metadata: OAuthMetadata, secret: str | None) -> str:

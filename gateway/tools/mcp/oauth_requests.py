@@ -2,7 +2,7 @@
 bounded in time and size, and no redirect is followed, since they carry secrets."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -14,6 +14,7 @@ from gateway.errors import McpSignInFailed, ToolError
 from gateway.settings.value_types import McpServer
 from gateway.tools.fetch.addresses import ListedHosts, checked, host_of, literal
 from gateway.tools.fetch.guarded_requests import GuardedRequests, way_out
+from gateway.tools.mcp.failure_messages import redacted
 from gateway.tools.mcp.http_transport import certificates
 from gateway.tools.mcp.wire_messages import words_of
 
@@ -54,7 +55,16 @@ class OAuthAnswer:
     @property
     def words(self) -> str:
         """What the server says of a refusal, for people."""
-        says = words_of({key: self.body.get(key) for key in ("error_description", "error")})
+        return self.words_without(())
+
+    def words_without(self, secrets: Collection[str]) -> str:
+        """The same without what was sent, which servers like to repeat: others read it than its owner."""
+        given = {key: self.body.get(key) for key in ("error_description", "error")}
+        # before it is cut, as a part of a secret would not be found
+        whole = {
+            key: redacted(value, secrets) if isinstance(value, str) else value for key, value in given.items()
+        }
+        says = redacted(words_of(whole), secrets)
         return f"HTTP status {self.status}{f', {says[:200]}' if says else ''}"
 
 

@@ -193,4 +193,6 @@ class BearerAuth(httpx2.Auth):
             log.warning("mcp_token_not_renewed", server=self._name, error=error.message)
             return None
         self._ending.sign_in_trouble = None
+        if found is not None and found not in self._ending.tokens:
+            self._ending.tokens.append(found)
         return found

@@ -25,7 +25,14 @@ from gateway.settings.value_types import McpServer
 from gateway.tools.base import ToolContext, ToolOutput
 from gateway.tools.mcp import bounds
 from gateway.tools.mcp.call_results import mended_result
-from gateway.tools.mcp.failure_messages import ConnectionEnding, SessionForgotten, SignInNeeded, scrubbed
+from gateway.tools.mcp.failure_messages import (
+    ConnectionEnding,
+    SessionForgotten,
+    SignInNeeded,
+    credentials_of,
+    redacted,
+    scrubbed,
+)
 from gateway.tools.mcp.handshake_results import is_handshake, mended_handshake
 from gateway.tools.mcp.http_answers import Refusal
 from gateway.tools.mcp.http_transport import http_client
@@ -157,7 +164,7 @@ class McpConnection:
     def detail(self) -> dict[str, Any] | None:
         """The server's own last word, for the log."""
         text = self._ending.detail
-        return {"detail": scrubbed(text, self._server)} if text is not None else None
+        return {"detail": self._scrubbed(text)} if text is not None else None
 
     async def list_changed(self) -> None:
         """Returns when the list of tools may have changed.
@@ -235,13 +242,14 @@ class McpConnection:
         """What the model reads of an error. Raises SessionForgotten: the server did nothing, as it does not
         know the session."""
         refusal = Refusal.of(error.error.data)
-        text = error.message[: bounds.LINE]
+        sent = credentials_of(self._server, self._ending.tokens)
+        text = redacted(error.message, sent)[: bounds.LINE]  # everybody reads what a call answers
         if refusal.status is not None or refusal.forgotten:
             log.warning(
                 "mcp_call_refused",
                 server=self._name,
                 status=refusal.status,
-                error=scrubbed(text, self._server),
+                error=self._scrubbed(text),
             )
         if refusal.forgotten:
             self._forget()
@@ -252,6 +260,9 @@ class McpConnection:
         elif refusal.doubtful:
             self._start_check()
         return outside_output(f"The server refused the call: {text}", self._name, is_error=True)
+
+    def _scrubbed(self, text: str) -> str:
+        return scrubbed(text, self._server, self._ending.tokens)
 
     def end(self) -> None:
         """Ends the session, so that another one is begun."""
