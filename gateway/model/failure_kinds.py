@@ -92,7 +92,7 @@ _PLAIN_WORDS = (
         QUOTA,
         r"insufficient[ _](user[ _])?(quota|balance|funds|credit)"
         r"|quota[ _]?(has |is |was )?(been )?(exhausted|exceeded|used up|reached)"
-        r"|(exceed|exhaust)\w*( \w+){0,3} quota|\b(no|low|out of|more) credits?\b"
+        r"|(exceed|exhaust)\w{0,8}( \w{1,40}){0,3} quota|\b(no|low|out of|more) credits?\b"
         r"|\bcredits? (balance |limit )?(is |are |has |have )?(been )?"
         r"(too low|exhausted|depleted|used up|insufficient)"
         r"|\bbalance (is )?(too low|not enough|insufficient|exhausted)|\bbilling\b|payment required"

@@ -3,6 +3,7 @@
 import base64
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from time import thread_time
 from urllib.parse import quote
 
 import pytest
@@ -327,3 +328,12 @@ def test_a_key_is_masked_in_whatever_form_an_endpoint_repeats_it(echo: str) -> N
     assert "[key]" in shown
     assert "is not known; send another x-api-key." in shown
     assert not any(form[at : at + 8] in left for at in range(8, len(form) - 8))
+
+def test_work_for_an_error() -> None:
+    """Words in which a pattern could begin anywhere, in a body with very many."""
+    long = "exceed" * 680
+    body: object = [[[[long] * 3] * 3] * 3] * 3
+    before = thread_time()
+    failure_of_status(400, {}, body)
+    failure_of_status(400, {}, {"error": {"message": long}})
+    assert thread_time() - before < 0.1
