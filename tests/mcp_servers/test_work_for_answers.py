@@ -62,7 +62,13 @@ def test_values_that_are_looked_for(text: str, values: list[Any]) -> None:
 
 @pytest.mark.parametrize(
     ("text", "value", "is_there"),
-    [("is 12", 1, False), ("1 of 2", 1, True), ("11 1", 1, True), ("x1 2.1 10", 1, False), ("at -1", 1, True)],
+    [
+        ("is 12", 1, False),
+        ("1 of 2", 1, True),
+        ("11 1", 1, True),
+        ("x1 2.1 10", 1, False),
+        ("at -1", 1, True),
+    ],
 )
 def test_a_number_that_stands_alone(text: str, value: int, is_there: bool) -> None:
     told = output_of(result_of(text, [value]), "s").content
@@ -84,7 +90,8 @@ async def test_a_long_line_in_small_pieces() -> None:
     before = thread_time()
     read = await read_through([*pieces, b"\n\n"])
     assert thread_time() - before < 4 * MOST  # 100,000 pieces, each of which is looked at
-    assert read.startswith(b"data: {") and b"no message of the protocol" in read
+    assert read.startswith(b"data: {")
+    assert b"no message of the protocol" in read
 
 
 async def read_through(pieces: Sequence[bytes]) -> bytes:

@@ -329,6 +329,7 @@ def test_a_key_is_masked_in_whatever_form_an_endpoint_repeats_it(echo: str) -> N
     assert "is not known; send another x-api-key." in shown
     assert not any(form[at : at + 8] in left for at in range(8, len(form) - 8))
 
+
 def test_work_for_an_error() -> None:
     """Words in which a pattern could begin anywhere, in a body with very many."""
     long = "exceed" * 680

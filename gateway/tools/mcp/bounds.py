@@ -36,6 +36,6 @@ COMPARED = 200
 STRUCTURED = 262_144
 """Characters of a structured result that is told beside a text, and of a text that it is looked for in."""
 TRIES = 50
-"""Places of a text where a number of a structured result is looked for: in longer ones it may stand within."""
+"""Places of a text where a number of a structured result is looked for: it may stand within longer ones."""
 ASKED = 1000
 """Requests to a program whose answers are awaited, as far as an error without an id may be meant for them."""

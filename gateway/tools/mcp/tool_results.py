@@ -60,7 +60,9 @@ def _has_all(text: str, structured: Any) -> bool:
     with suppress(ValueError):
         told = orjson.loads(text)
         return structured in (told, {"result": told})
-    return len(text) <= bounds.STRUCTURED and all(_says(text, value) for value in islice(_values(structured), bounds.COMPARED))
+    return len(text) <= bounds.STRUCTURED and all(
+        _says(text, value) for value in islice(_values(structured), bounds.COMPARED)
+    )
 
 
 def _says(text: str, value: str) -> bool:
