@@ -20,6 +20,8 @@ from gateway.model.endpoint_facts import EndpointFacts
 
 MAX_WAITING = 1000
 """Turns in the line, and as many background calls."""
+MAX_OF_ONE = MAX_WAITING // 2
+"""Of these, as many of one user's, who cannot take the places of all."""
 QUIET = 2.0
 """Seconds without the call of a turn before the one slot of an endpoint is given to a background call: the
 next message may follow at once, and the endpoint still has the conversation in its cache."""
@@ -100,7 +102,7 @@ class EndpointQueue:
         Raises:
             ModelError: too many wait already (upstream_overloaded).
         """
-        self._check_length(self._turns)
+        self._check_length(self._turns, owner)
         if rank is None:
             last = self._last_round.get(owner, -1)
             rank = max(self._round, last + 1), self._next_number()
@@ -112,7 +114,7 @@ class EndpointQueue:
 
     def join_background(self, owner: str | None) -> Ticket:
         """A ticket of a call that nobody waits for. Raises ModelError as `join` does."""
-        self._check_length(self._background)
+        self._check_length(self._background, owner)
         ticket = Ticket("background", (0, self._next_number()), owner, _now())
         self._background.append(ticket)
         self._look()
@@ -183,9 +185,12 @@ class EndpointQueue:
         return self._number
 
     @staticmethod
-    def _check_length(line: list[Ticket]) -> None:
+    def _check_length(line: list[Ticket], owner: str | None) -> None:
         if len(line) >= MAX_WAITING:
             raise _overloaded(f"has {len(line)} requests waiting for it")
+        own = sum(each.owner == owner for each in line) if len(line) >= MAX_OF_ONE else 0
+        if own >= MAX_OF_ONE:
+            raise _overloaded(f"has {own} requests of this user waiting for it")
 
     def _look(self) -> None:
         """Gives free slots away, and asks background calls to end where a turn waits for one."""

@@ -43,8 +43,10 @@ class ErrorWords(NamedTuple):
 
 
 def error_words(body: object) -> ErrorWords:
-    """What decoded JSON, or a text, says of the error that it is."""
-    return _read(body, 0)
+    """What decoded JSON, or a text, says of the error that it is: at most MAX_READ characters, as what is
+    looked for in them takes time."""
+    found = _read(body, 0)
+    return found._replace(words=found.words[:MAX_READ])
 
 
 def excerpt_of(body: object) -> str:

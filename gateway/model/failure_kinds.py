@@ -92,7 +92,7 @@ _PLAIN_WORDS = (
         QUOTA,
         r"insufficient[ _](user[ _])?(quota|balance|funds|credit)"
         r"|quota[ _]?(has |is |was )?(been )?(exhausted|exceeded|used up|reached)"
-        r"|(exceed|exhaust)\w*( \w+){0,3} quota|\busage limits?\b|overdue|in good standing|\barrear"
+        r"|(exceed|exhaust)\w{0,8}( \w{1,40}){0,3} quota|\busage limits?\b|overdue|in good standing|\barrear"
         r"|\bbudget (has |is |was )?(been )?exceeded|(hourly|daily|weekly|monthly) (request |token )?limit"
         r"|free (tier|allocation)\b.{0,40}exhausted|used up\b.{0,30}(free|allocation|quota)"
         r"|\b(no|low|out of|more) credits?\b"

@@ -48,10 +48,14 @@ class MessageBlocks:
         self._open: list[OpenBlock] = []
         self._at: dict[object, OpenBlock] = {}
         self._tool_ids: set[str] = set()
+        self._signed_late: dict[OpenBlock, None] = {}
 
     @property
     def content(self) -> list[Block]:
         """What goes back to the model, in the order in which the blocks began."""
+        for block in self._signed_late:
+            block.content = thinking_block_of(block)
+        self._signed_late.clear()
         return [block.content for block in self._all if block.content is not None]
 
     def count(self, size: int, *, is_argument: bool = False) -> None:
@@ -130,6 +134,10 @@ class MessageBlocks:
                     self.bad_inputs[block.content["id"]] = problem
             case _:
                 block.content = unknown_block_of(block)
+
+    def signed_late(self, block: OpenBlock) -> None:
+        """Thinking that had ended has got more of its signature, maybe not the last of it."""
+        self._signed_late[block] = None
 
     def end_all(self, cut: str | None) -> None:
         """Ends what is open, as the message does. A call that nothing was written for before the message was

@@ -12,7 +12,7 @@ from typing import Any
 from gateway.errors import ModelError
 from gateway.model.base import Answer, Chunk, KeyOwner, Started
 from gateway.model.bounds import Bounds
-from gateway.model.content_block import TEXT_OF, thinking_block_of
+from gateway.model.content_block import TEXT_OF
 from gateway.model.error_bodies import error_words
 from gateway.model.event_fields import cleaned, object_in, string_in, text_or_none
 from gateway.model.message_blocks import MessageBlocks, bytes_of
@@ -24,9 +24,12 @@ from gateway.model.upstream_failures import (
     failure_of_event,
     failure_of_other_api,
     protocol_failure,
+    too_large,
 )
 from gateway.model.usage import ReportedUsage
 
+MAX_PARTS = 100_000
+"""Objects and lists in one event, with brackets in its texts: each takes far more work than a character."""
 _TEXT_DELTAS = {"text_delta": "text", "thinking_delta": "thinking"}
 """The block type, and the field with the text, of a delta that is shown."""
 _MEANS = {
@@ -94,6 +97,8 @@ class MessageStream:
 
     def _take(self, data: bytes) -> None:
         is_error = type(data) is ErrorData
+        if len(data) > MAX_PARTS and data.count(b"{") + data.count(b"[") > MAX_PARTS:
+            raise too_large(f"an event has over {MAX_PARTS} objects and lists")
         try:
             event = parse_event(bytes(data))
         except ValueError:
@@ -208,8 +213,9 @@ class MessageStream:
         kind = start.get("type")
         if not isinstance(kind, str):
             raise protocol_failure("a content block without a type")
-        self._blocks.begin(_index_in(event), kind, cleaned(start))
         self._blocks.count(size)
+        self._blocks.check_size()  # before it is looked through
+        self._blocks.begin(_index_in(event), kind, cleaned(start))
         self.progress = True
 
     def _on_delta(self, event: dict[str, Any], size: int) -> None:
@@ -272,7 +278,7 @@ class MessageStream:
         self._blocks.count(bytes_of(signature))
         self.progress = True
         if not block.is_open:
-            block.content = thinking_block_of(block)
+            self._blocks.signed_late(block)
 
     def _on_block_stop(self, event: dict[str, Any]) -> None:
         self._expect_started(event)

@@ -94,7 +94,8 @@ _OTHER_THING = re.compile(
 
 _READ = r"""(?:prompts?|inputs?|input[ ]ids|context|messages?|conversation|chat[ ]history|history|requests?
     |query|sequence|tokens?|text)\b"""
-_OVER = r"""(?:exceed\w*|surpass\w*|over(?:flow\w*|[ ]the|[ ]its|[ ]limit)|too[ ](?:long|large|many|big)
+_OVER = r"""(?:exceed\w{0,8}|surpass\w{0,8}|over(?:flow\w{0,8}|[ ]the|[ ]its|[ ]limit)
+    |too[ ](?:long|large|many|big)
     |longer[ ]than|larger[ ]than|greater[ ]than|bigger[ ]than|more[ ](?:tokens[ ])?than|beyond
     |(?:must|should)[ ](?:be|have|contain)[ ](?:at[ ]most|less[ ]than|fewer[ ]than|smaller|shorter|<=?
     |no[ ]more))"""
@@ -123,7 +124,8 @@ _TOO_LONG = re.compile(
     | \b{_READ}.{{0,80}}?{_OVER}.{{0,80}}?\b{_LONG}
     | \b{_LONG}.{{0,40}}?\b(?:of|in)\b.{{0,30}}?\b{_READ}.{{0,60}}?{_OVER}
     | too[ ]many[ ](?:input[ ]|prompt[ ]|total[ ])?tokens | too[ ]long.{{0,30}}\b(?:prompt|input|context)\b
-    | tokens?[ ]limit[ ](?:is[ ]|was[ ]|has[ ]been[ ])?(?:exceeded|reached) | exceed\w*.{{0,40}}token[ ]limit
+    | tokens?[ ]limit[ ](?:is[ ]|was[ ]|has[ ]been[ ])?(?:exceeded|reached)
+    | exceed\w{{0,8}}.{{0,40}}token[ ]limit
     | total[ ]tokens\b.{{0,60}}?{_OVER} | \bmax(?:imum)?[ ]size[ :]*\d+[ ]tokens
     | \b(?:number|count|sum)[ ]of[ ](?:\w+[ ])?tokens\b.{{0,60}}?{_OVER}
     | \b(?:prompt|input|sequence|tokens?)\b.{{0,40}}?\d[ ]?>=?[ ](?:max\w*[ ])?\d
@@ -153,7 +155,7 @@ _WINDOW = re.compile(
       (?![ ]\+)
     | {_N}[ ](?:tokens?[ ])?(?:maximum[ ]context|context[ ](?:length|window|size))
     | \d[ ]\+[ ]\d+[ ]>[ ]{_N} | [ ]>[ ]{_N}(?:[ ]maximum)?
-    | (?:<=?|less[ ]than|fewer[ ]than|at[ ]most|exceed\w*)[ ]{_N}
+    | (?:<=?|less[ ]than|fewer[ ]than|at[ ]most|exceed\w{{0,8}})[ ]{_N}
     | input[ ]length[ ]should[ ]be[ ]\[1,[ ]?{_N}\]
     | token[ ]limit[ :]*{_N} | supports[ ]up[ ]to[ ]{_N} | limit[ ](?:of|is|for[ ]this[ ]model[ ]is)[ :]*{_N}
     | (?:allowed|maximum[ ](?:allowed[ ])?length|maximum[ ](?:input|model|sequence)[ ]length(?:[ ]of)?

@@ -157,6 +157,21 @@ async def test_the_line_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert refused.value.code == "upstream_overloaded"
 
 
+async def test_one_user_cannot_take_all_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(endpoint_queue, "MAX_OF_ONE", 2)
+    queue = line(1)
+    for _ in range(3):
+        queue.join("ada")
+    with pytest.raises(ModelError) as refused:
+        queue.join("ada")
+    assert refused.value.code == "upstream_overloaded"
+    assert not queue.join("bea").granted
+    for _ in range(2):
+        queue.join_background("ada")
+    with pytest.raises(ModelError):
+        queue.join_background("ada")
+
+
 async def test_the_number_of_slots_follows_what_the_endpoint_says(monkeypatch: pytest.MonkeyPatch) -> None:
     """More, fewer, none known, nonsense; a setting wins over all of it."""
     monkeypatch.setattr(endpoint_queue, "LOOK_EVERY", 0.01)

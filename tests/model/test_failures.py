@@ -3,6 +3,7 @@
 import base64
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from time import thread_time
 from urllib.parse import quote
 
 import pytest
@@ -484,3 +485,13 @@ def test_bodies_as_providers_were_reported_to_send_them(
     )
     assert failed.code == code
     assert words in failed.message
+
+
+def test_work_for_an_error() -> None:
+    """Words in which a pattern could begin anywhere, in a body with very many."""
+    long = "exceed" * 680
+    body: object = [[[[long] * 3] * 3] * 3] * 3
+    before = thread_time()
+    failure_of_status(400, {}, body)
+    failure_of_status(400, {}, {"error": {"message": long}})
+    assert thread_time() - before < 0.1

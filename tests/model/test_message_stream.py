@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from collections.abc import Iterable, Sequence
+from time import thread_time
 from typing import Any
 
 import orjson
@@ -806,3 +807,34 @@ def test_a_number_is_the_same_whatever_else_its_event_holds() -> None:
             kept = last.content[0]["number"]
             assert kept == (number if -(2**63) <= number < 2**64 else float(number))
             assert orjson.dumps(kept)
+
+
+def message_of(*events: Event | bytes) -> str:
+    stream = MessageStream()
+    stream.feed([event if isinstance(event, bytes) else orjson.dumps(event) for event in events])
+    assert stream.failure is not None
+    return stream.failure.message
+
+
+def test_work_for_a_signature_in_very_small_pieces_that_comes_late() -> None:
+    pieces = [delta(0, "signature_delta", "signature", "a" * 20) for _ in range(10_000)]
+    before = thread_time()
+    found = answer(opened(0, {"type": "thinking", "thinking": "x"}), stop(0), *pieces)
+    assert thread_time() - before < 0.5
+    assert found.content[0]["signature"] == "a" * 200_000
+
+
+@pytest.mark.parametrize("kind", ["content_block_start", "unknown"])
+def test_work_for_an_event_of_very_many_parts(kind: str) -> None:
+    event = b'{"type":"%b","index":0,"content_block":{"type":"x","x":[%b{}]}}' % (
+        kind.encode(),
+        b"[]," * 4_000_000,
+    )
+    before = thread_time()
+    assert "objects and lists" in message_of(start(), event)
+    assert thread_time() - before < 0.2
+
+
+def test_a_block_is_measured_before_it_is_looked_through() -> None:
+    block = {"type": "x", "x": ["a" * 1000] * 2000}
+    assert "GATEWAY_MAX_ANSWER_SIZE" in message_of(start(), opened(0, block))

@@ -29,9 +29,13 @@ STDERR_LINES = 1000
 """Lines of a program's standard error that are logged."""
 LINE = 500
 """Characters of such a line, and of anything else from a server that is logged."""
+CONTENT = 1000
+"""Parts of a result that are looked at one by one: what is wrong with one takes 15 microseconds to find."""
 COMPARED = 200
 """Values of a structured result that are looked for in the text beside it."""
 STRUCTURED = 262_144
-"""Characters of a structured result that is told beside a text."""
+"""Characters of a structured result that is told beside a text, and of a text that it is looked for in."""
+TRIES = 50
+"""Places of a text where a number of a structured result is looked for: it may stand within longer ones."""
 ASKED = 1000
 """Requests to a program whose answers are awaited, as far as an error without an id may be meant for them."""

@@ -2,6 +2,7 @@
 
 import binascii
 from base64 import b64decode
+from collections.abc import Iterator
 from typing import Any, Final
 
 from mcp_types import ContentBlock
@@ -9,6 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_json
 
 from gateway.messages import shortened
+from gateway.tools.mcp import bounds
 
 UNKNOWN_TYPE: Final = "application/octet-stream"
 """The type of data of which a server gives none: its first bytes decide."""
@@ -27,7 +29,7 @@ def mended_result(result: dict[str, Any]) -> dict[str, Any]:
     parts = content if isinstance(content, list) else []
     mended = {
         **result,
-        "content": [_block(part) for part in parts],
+        "content": [*map(_block, parts[: bounds.CONTENT]), *_rest_of(parts)],
         "isError": result.get("isError") in (True, "true", 1),
     }
     structured = result.get("structuredContent")
@@ -38,6 +40,22 @@ def mended_result(result: dict[str, Any]) -> dict[str, Any]:
     if "_meta" in mended and not isinstance(mended["_meta"], dict):
         del mended["_meta"]
     return mended
+
+
+def _rest_of(parts: list[Any]) -> Iterator[dict[str, Any]]:
+    """The parts after the first bounds.CONTENT: their text, which is one anyway for the model, and how many
+    others there were."""
+    rest = parts[bounds.CONTENT :]
+    texts = [words for each in rest if (words := _words(each)) is not None]
+    if texts:
+        yield _text("\n".join(texts))
+    if len(texts) < len(rest):
+        yield _text(f"[{len(rest) - len(texts)} more parts that are no text, left out]")
+
+
+def _words(part: Any) -> str | None:
+    words = part.get("text") if isinstance(part, dict) else part
+    return words if isinstance(words, str) else None
 
 
 def _block(part: Any) -> dict[str, Any]:

@@ -155,25 +155,29 @@ class _Events(httpx2.AsyncByteStream):
         self._has_session = has_session
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        rest, lines, size, ends_in_return = b"", list[bytes](), 0, False
+        # Of a line that has not ended the pieces are kept as they came: to join them each time would copy a
+        # long one that comes in small pieces over and over.
+        rest, lines, size, ends_in_return = list[bytes](), list[bytes](), 0, False
         async for chunk in self._stream:
             if ends_in_return and chunk.startswith(b"\n"):  # of one line end, cut in two
                 chunk = chunk[1:]  # noqa: PLW2901
             ends_in_return = chunk.endswith(b"\r")
             *whole, tail = _LINE_END.split(chunk)
             if whole:
-                whole[0], rest = rest + whole[0], b""
-            rest += tail
+                whole[0] = b"".join([*rest, whole[0]])
+                rest.clear()
+            if tail:
+                rest.append(tail)
             size += len(chunk)
             for line in whole:
                 lines.append(line)
                 if not line:
                     yield self._event(lines)
-                    lines, size = [], len(rest)
+                    lines, size = [], 0
             if size > bounds.MESSAGE:
-                yield b"".join(b"%b\n" % line for line in lines) + rest
-                lines, rest, size = [], b"", 0
-        yield b"".join(b"%b\n" % line for line in lines) + rest
+                yield b"".join([*(b"%b\n" % line for line in lines), *rest])
+                lines, rest, size = [], [], 0
+        yield b"".join([*(b"%b\n" % line for line in lines), *rest])
 
     async def aclose(self) -> None:
         await self._stream.aclose()

@@ -26,6 +26,7 @@ from gateway.tools.base import File, ToolOutput
 from gateway.tools.mcp import bounds
 from gateway.tools.mcp.call_results import UNKNOWN_TYPE, decoded
 
+_IN_NUMBER, _IN_WORD = re.compile(r"[\w.]"), re.compile(r"\w")
 _MAX_TYPE_LENGTH = 100  # characters of a declared type that are looked at
 
 
@@ -53,19 +54,28 @@ def output_of(result: CallToolResult, server: str) -> ToolOutput:
 
 def _has_all(text: str, structured: Any) -> bool:
     """Whether the text has every value of the structured result: as JSON, or told in other words. Of a large
-    one the first bounds.COMPARED values are looked for."""
+    one the first bounds.COMPARED values are looked for, and in a long text none."""
     if not text.strip():
         return False
     with suppress(ValueError):
         told = orjson.loads(text)
         return structured in (told, {"result": told})
-    return all(_says(text, value) for value in islice(_values(structured), bounds.COMPARED))
+    return len(text) <= bounds.STRUCTURED and all(
+        _says(text, value) for value in islice(_values(structured), bounds.COMPARED)
+    )
 
 
 def _says(text: str, value: str) -> bool:
     if not value[-1:].isdecimal():
         return value in text
-    return re.search(rf"(?<![\w.]){re.escape(value)}(?![\w])", text) is not None  # 1 is not in 12
+    at = -1
+    for _ in range(bounds.TRIES):
+        if (at := text.find(value, at + 1)) < 0:
+            return False
+        before, after = text[max(0, at - 1) : at], text[at + len(value) : at + len(value) + 1]
+        if not (_IN_NUMBER.match(before) or _IN_WORD.match(after)):  # 1 is not in 12
+            return True
+    return False
 
 
 def _values(structured: Any) -> Iterator[str]:

@@ -17,11 +17,11 @@ from pydantic_core import from_json, to_json
 from gateway.messages import shortened
 from gateway.tools.mcp import bounds
 
-_ESCAPE = re.compile(
-    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[dD][89a-fA-F][0-9a-fA-F]{2}|.)",
-    re.DOTALL,
-)
-_LONE = 6  # bytes of an escape of one half; of a pair twice that
+_FIRST, _SECOND = rb"\\u[dD][89abAB][0-9a-fA-F]{2}", rb"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+_LONE = re.compile(rb"%b(?!%b)|(?<!%b)%b" % (_FIRST, _SECOND, _FIRST, _SECOND))
+"""The escape of one half of a surrogate pair, without the other half."""
+_BACKSLASH = rb"\\"
+"""The escape of a backslash: what follows it is none."""
 _BOM = b"\xef\xbb\xbf"
 _WORDS: Final = ("message", "error_description", "detail", "msg", "title", "error", "reason")
 """Names under which servers and their proxies say in words what went wrong, the most telling one first."""
@@ -32,7 +32,7 @@ def whole_characters(text: bytes) -> bytes:
     it cuts a text within an emoji (RFC 8259, 8.2), and of bytes that are no UTF-8."""
     text = text.removeprefix(_BOM)
     if b"\\u" in text:
-        text = _ESCAPE.sub(_whole, text)
+        text = _BACKSLASH.join([_LONE.sub(rb"\\ufffd", part) for part in text.split(_BACKSLASH)])
     try:
         text.decode()
     except UnicodeDecodeError:
@@ -80,11 +80,6 @@ def words_of(value: Any) -> str:
             value = next((value[name] for name in _WORDS if value.get(name)), None)
     text = value if isinstance(value, str) else ""
     return shortened(" ".join(text.split()), bounds.LINE)
-
-
-def _whole(match: re.Match[bytes]) -> bytes:
-    found = match[0]
-    return b"\\ufffd" if len(found) == _LONE and found[2:3] in b"dD" else found
 
 
 def _parsed(text: bytes) -> Any:
