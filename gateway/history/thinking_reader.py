@@ -2,8 +2,9 @@
 it; what is not signed is for the rest of its turn, but for endpoints that ask for more. Pure.
 
 An answer that thinks is stored with `made_by`: the `model` that was asked, the `answered` one where the
-endpoint named another, and the `endpoint`. It stands in a `recalled` block without memories, of which versions
-before send nothing: a field of the thinking itself they would send, and be refused. Nothing of it is sent.
+endpoint named another, and the `endpoint`. It stands in a `recalled` block without memories, of which
+versions before send nothing: a field of the thinking itself they would send, and be refused. Nothing of it is
+sent.
 Thinking of which it is not known is sent to every model, and where that is refused the turn goes on without
 (gateway/turn/thinking_refusals.py).
 
@@ -42,8 +43,8 @@ class ThinkingReader:
     answered: str | None = None
 
     def reads(self, block: Block, answer: Message, *, in_turn: bool, signed_before: bool) -> bool:
-        """Whether a block of thinking in an answer is sent: of the turn that is answered (`in_turn`), or one that was
-        signed for the prefix of a former generation (`signed_before`)."""
+        """Whether a block of thinking in an answer is sent: of the turn that is answered (`in_turn`), or one
+        that was signed for the prefix of a former generation (`signed_before`)."""
         if not self.keeps(block):
             return False
         if self.form == "all":

@@ -40,8 +40,8 @@ OUTSIDE = (
     DESCRIPTIONS,
 )
 """Tools that bring in what others wrote, unless a rule trusts them, and the names that the user's files, the
-client's instructions and tools, the endpoint's tools and other members go by among them. What was offloaded or archived may be of
-any tool, and of a file."""
+client's instructions and tools, the endpoint's tools and other members go by among them. What was offloaded
+or archived may be of any tool, and of a file."""
 
 
 def speaker(tool: str, tool_call_id: str) -> str:

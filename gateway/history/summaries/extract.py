@@ -29,6 +29,7 @@ _SHARE = 0.75
 MIN_EXTRACT = 60
 """Tokens that such a summary has room for at least: one excerpt and the note."""
 _SAVES = frozenset({"save", "update"})
+_QUOTES = str.maketrans("“”", "''")
 _MEMORY = re.compile(r"\bm_[0-9a-f]{16}\b")
 _SAID = 0.5
 """The share of a memory's words that a message of the user has to have, for it to be theirs."""
@@ -132,7 +133,8 @@ def _within(summary: SessionSummary, most_tokens: int) -> SessionSummary:
 
 
 def _excerpt(item: StoredMessage) -> str:
-    """A message in one line: its first words and, of a long one, its last."""
+    """A message in one line: its first words and, of a long one, its last. They stand between quotation marks
+    that they have none of, so that nothing in them can pass for what somebody else said."""
     lines = [line.strip() for text in _texts(item) for line in text.splitlines() if line.strip()]
     if not lines:
         return ""
@@ -143,7 +145,7 @@ def _excerpt(item: StoredMessage) -> str:
         words += f" … {_first_line(last, _LINE // 2)}"
     elif len(first) > _LINE:
         words += first[-_LINE // 4 :].strip()
-    return f"[{item.position}] {who}: {words}"
+    return f"[{item.position}] {who}: “{words.translate(_QUOTES)}”"
 
 
 def _first_line(text: str, most: int) -> str:
@@ -174,8 +176,9 @@ def _saved_in(messages: Sequence[StoredMessage], forgotten: Collection[str]) -> 
             elif block["type"] == "tool_result" and not block.get("is_error"):
                 action, given = asked.pop(block["tool_use_id"], ("", ""))
                 told = block.get("content")
-                found = _MEMORY.search(told) if isinstance(told, str) else None
-                if found is None or told.startswith(KEPT_ASIDE):
+                if not isinstance(told, str) or told.startswith(KEPT_ASIDE):
+                    continue
+                if (found := _MEMORY.search(told)) is None:
                     continue
                 if action == "delete":
                     saved.pop(found[0], None)
