@@ -228,8 +228,8 @@ def tools_read_in(history: History) -> set[str]:
     """The names of the tools that were called in what is in the view, word for word or in a summary, and
     FILE_READ where a file was attached in it: that brings in what others wrote as a tool does, and so do the
     tools that the endpoint runs itself (SERVER_TOOL), a client's instructions (CLIENT_INSTRUCTIONS), and the
-    turns of the session that did not run here (BROUGHT_ALONG). Of a summary that does not name its sources, as
-    it is older, nothing is known."""
+    turns of the session that did not run here (BROUGHT_ALONG). Of a summary that does not name its sources,
+    as it is older, nothing is known."""
     heard = {
         name
         for item in history.messages
