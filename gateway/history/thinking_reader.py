@@ -1,9 +1,12 @@
 """Which thinking of a history goes back to which model. What is signed can be read by the model that signed
 it; what is not signed is for the rest of its turn, but for endpoints that ask for more. Pure.
 
-A thinking block is stored with `made_by`: the `model` that was asked, the `answered` one where the endpoint
-named another, and the `endpoint`. Nothing of it is sent. Blocks from before there was this are sent to every
-model, and where that is refused the turn goes on without them (gateway/turn/thinking_refusals.py).
+An answer that thinks is stored with `made_by`: the `model` that was asked, the `answered` one where the
+endpoint named another, and the `endpoint`. It stands in a `recalled` block without memories, of which
+versions before send nothing: a field of the thinking itself they would send, and be refused. Nothing of it is
+sent.
+Thinking of which it is not known is sent to every model, and where that is refused the turn goes on without
+(gateway/turn/thinking_refusals.py).
 
 Source: platform.claude.com "Preserved thinking": a signature is checked for the model and for all that stands
 before the block.
@@ -16,7 +19,7 @@ from operator import is_
 from typing import Any, Literal
 
 from gateway.errors import ModelError
-from gateway.messages import Block, Message
+from gateway.messages import RECALLED, Block, Message
 from gateway.storage.messages import History, StoredMessage
 
 MADE_BY = "made_by"
@@ -39,16 +42,16 @@ class ThinkingReader:
     takes_unsigned: bool = True
     answered: str | None = None
 
-    def reads(self, block: Block, *, in_turn: bool, signed_before: bool) -> bool:
-        """Whether a block of thinking is sent: of the turn that is answered (`in_turn`), or one that was
-        signed for the prefix of a former generation (`signed_before`)."""
+    def reads(self, block: Block, answer: Message, *, in_turn: bool, signed_before: bool) -> bool:
+        """Whether a block of thinking in an answer is sent: of the turn that is answered (`in_turn`), or one
+        that was signed for the prefix of a former generation (`signed_before`)."""
         if not self.keeps(block):
             return False
         if self.form == "all":
             return True
         if signed_before or not (is_signed(block) or in_turn):
             return False
-        return self._is_own(_maker_of(block))
+        return self._is_own(_maker_of(block, answer))
 
     def keeps(self, block: Block) -> bool:
         """Whether a thought of the turn that is answered goes back in its further calls: it came just now."""
@@ -88,7 +91,7 @@ def signed_off(content: Sequence[Block], maker: dict[str, str]) -> Sequence[Bloc
     """The content of an answer as it is stored, with the maker of its thinking."""
     if not any(is_thinking(block) for block in content):
         return content
-    return [{**block, MADE_BY: maker} if is_thinking(block) else block for block in content]
+    return [*content, {"type": RECALLED, "memories": [], MADE_BY: maker}]
 
 
 def is_thinking(block: Block) -> bool:
@@ -114,7 +117,7 @@ def with_thinking_for(
         if not is_thinking(block):
             kept.append(block)
         elif (everyone and is_signed(block) and not before) or (
-            not everyone and reader.reads(block, in_turn=in_turn, signed_before=before)
+            not everyone and reader.reads(block, item.message, in_turn=in_turn, signed_before=before)
         ):
             kept.append(unmarked(block))
     is_same = len(kept) == len(message.content) and all(map(is_, kept, message.content))
@@ -131,7 +134,11 @@ def as_sent(reader: ThinkingReader, message: Message) -> Message:
     same object when there is none."""
     if message.role != "assistant" or not any(is_thinking(block) for block in message.content):
         return message
-    kept = [unmarked(block) for block in message.content if not is_thinking(block) or reader.keeps(block)]
+    kept = [
+        unmarked(block)
+        for block in message.content
+        if block["type"] != RECALLED and (not is_thinking(block) or reader.keeps(block))
+    ]
     return Message(message.role, kept)
 
 
@@ -141,9 +148,10 @@ def last_answered(history: History, model: str, endpoint: str | None) -> str | N
     for item in reversed(history.messages):
         for block in reversed(item.message.content):
             if item.message.role == "assistant" and is_thinking(block):
-                maker = _maker_of(block)
+                maker = _maker_of(block, item.message)
                 if maker.get("model") == model and maker.get("endpoint", endpoint) == endpoint:
-                    return maker.get("answered")
+                    answered = maker.get("answered")
+                    return answered if isinstance(answered, str) else None
     return None
 
 
@@ -157,7 +165,7 @@ def may_think(history: History, reader: ThinkingReader) -> bool:
         if before and reader.form != "all":
             return False
         if not all(
-            reader.reads(block, in_turn=True, signed_before=before)
+            reader.reads(block, item.message, in_turn=True, signed_before=before)
             for block in item.message.content
             if is_thinking(block) and is_signed(block)
         ):
@@ -165,7 +173,10 @@ def may_think(history: History, reader: ThinkingReader) -> bool:
     return True
 
 
-def _maker_of(block: Block) -> dict[str, Any]:
-    """Nothing where it is not known: a file may hold whatever was put there."""
-    maker = block.get(MADE_BY)
-    return maker if isinstance(maker, dict) else {}
+def _maker_of(block: Block, answer: Message) -> dict[str, Any]:
+    """Nothing where it is not known: a file may hold whatever was put there. A block may have it itself."""
+    for each in (block, *answer.content):
+        maker = each.get(MADE_BY) if each is block or each["type"] == RECALLED else None
+        if isinstance(maker, dict):
+            return maker
+    return {}

@@ -27,7 +27,7 @@ from gateway.messages import (
     tool_result_block,
 )
 from gateway.storage.messages import History, PromptMemories, StoredMessage
-from gateway.tools.policy import BROUGHT_ALONG, CLIENT_INSTRUCTIONS, FILE_READ, speaker
+from gateway.tools.policy import BROUGHT_ALONG, CLIENT_INSTRUCTIONS, heard_in
 from gateway.tools.wrapping import wrap
 
 _WISHES = (
@@ -226,20 +226,20 @@ def _answer(calls: Sequence[str], blocks: Sequence[Block]) -> list[Block]:
 
 def tools_read_in(history: History) -> set[str]:
     """The names of the tools that were called in what is in the view, word for word or in a summary, and
-    FILE_READ where a file was attached in it: that brings in what others wrote as a tool does, and so do a
-    client's instructions (CLIENT_INSTRUCTIONS), and the turns of the session that did not run here
-    (BROUGHT_ALONG). Of a summary that does not name its sources, as it is older, nothing is known."""
-    blocks = [(item.message.role, block) for item in history.messages for block in item.message.content]
-    called = {
-        speaker(block["name"], block["id"])
-        for role, block in blocks
-        if role == "assistant" and block["type"] == "tool_use"
+    FILE_READ where a file was attached in it: that brings in what others wrote as a tool does, and so do the
+    tools that the endpoint runs itself (SERVER_TOOL), a client's instructions (CLIENT_INSTRUCTIONS), and the
+    turns of the session that did not run here (BROUGHT_ALONG). Of a summary that does not name its sources,
+    as it is older, nothing is known."""
+    heard = {
+        name
+        for item in history.messages
+        for block in item.message.content
+        if (name := heard_in(item.message.role, block)) is not None
     }
-    files = {FILE_READ for _, block in blocks if block["type"] == ATTACHED}
     others = {CLIENT_INSTRUCTIONS: history.instructions, BROUGHT_ALONG: history.was_brought}
     summed = history.compression.summary.get("sources", ()) if history.compression is not None else ()
     carried = sources_of(history.carried) if history.carried else set[str]()
-    return called | files | carried | {*summed} | {name for name, is_there in others.items() if is_there}
+    return heard | carried | {*summed} | {name for name, is_there in others.items() if is_there}
 
 
 def user_message(text: str) -> Message:

@@ -20,7 +20,7 @@ from gateway.memory.search.searcher import Searcher
 from gateway.memory.secret_detection import masked_row
 from gateway.memory.validation import NewMemory, checked_content, checked_tags, digest_of
 from gateway.storage.memories import ELSEWHERE, MAX_TOOLS, Filter, MemoryRow, MemoryType, Scope
-from gateway.tools.base import LastingChange, ToolContext
+from gateway.tools.base import KEPT_ASIDE, LastingChange, ToolContext
 from gateway.tools.wrapping import wrap
 
 LISTED = 30
@@ -105,9 +105,9 @@ class MemoryCall:
             return f"That is remembered already, as {_at(saved.row)}: it counts more now."
         if saved.row.quarantined:
             return (
-                f"Kept as {_at(saved.row)}, but not recalled before the user confirms it, since they did not "
-                "say it and a tool or a file may have. Show them this sentence word for word and ask whether "
-                "to remember it."
+                f"{KEPT_ASIDE} {_at(saved.row)}, but not recalled before the user confirms it, since they "
+                "did not say it and a tool or a file may have. Show them this sentence word for word and ask "
+                "whether to remember it."
             )
         return f"Remembered as {_at(saved.row)}{_replacing(others)}."
 

@@ -349,7 +349,8 @@ class Settings(BaseSettings):
     trusted_tools: TrustRules = Field(
         (),
         description="Globs of tools whose output counts as yours, or ! and a glob of such as do not; the "
-        "first that fits counts. Without one, all but http_fetch, MCP servers, what reads files, "
+        "first that fits counts. Without one, all but http_fetch, MCP servers, what reads files, server_tool "
+        "(tools that the model's endpoint runs itself), "
         "client_instructions, brought_along (conversations that did not take place here), shared_session "
         "(other members), tool_descriptions (of MCP servers and clients) and client_tool, which stands for "
         "all tools of clients.",

@@ -17,6 +17,8 @@ READ_ARTIFACT = "read_artifact"
 """The built-in tool that reads artifacts."""
 MANAGE_MEMORY = "manage_memory"
 """The built-in tool that keeps memories."""
+KEPT_ASIDE = "Kept as"
+"""How it begins to tell of a memory that waits for the user to confirm it."""
 
 
 class UserMessage(NamedTuple):

@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple, cast
 
 from gateway.events.tool_calls import Effect
 from gateway.ids import is_client_call
+from gateway.messages import ATTACHED, Block
 
 PolicyVerdict = Literal["allow", "ask", "deny"]
 
@@ -19,6 +20,8 @@ BROUGHT_ALONG = "brought_along"
 CLIENT_TOOL = "client_tool"
 """The name, among them, of a call that the user's client ran. The tool's own name does not count: the client
 chooses it."""
+SERVER_TOOL = "server_tool"
+"""The name, among them, of a tool that the model's endpoint ran itself: a search of the web, mostly."""
 MEMBER = "shared_session"
 """The name, among them, of what other members said in the session, as long as it is or was shared."""
 DESCRIPTIONS = "tool_descriptions"
@@ -31,18 +34,29 @@ OUTSIDE = (
     FILE_READ,
     CLIENT_INSTRUCTIONS,
     CLIENT_TOOL,
+    SERVER_TOOL,
     BROUGHT_ALONG,
     MEMBER,
     DESCRIPTIONS,
 )
 """Tools that bring in what others wrote, unless a rule trusts them, and the names that the user's files, the
-client's instructions and tools, and other members go by among them. What was offloaded or archived may be of
-any tool, and of a file."""
+client's instructions and tools, the endpoint's tools and other members go by among them. What was offloaded
+or archived may be of any tool, and of a file."""
 
 
 def speaker(tool: str, tool_call_id: str) -> str:
     """The name of a call's tool among those whose output the model has read."""
     return CLIENT_TOOL if is_client_call(tool_call_id) else tool
+
+
+def heard_in(role: str, block: Block) -> str | None:
+    """The name, among those whose output the model has read, that a block of a message brings in."""
+    kind = block["type"]
+    if role != "assistant":
+        return FILE_READ if kind == ATTACHED else None
+    if kind == "tool_use":
+        return speaker(block["name"], block["id"])
+    return SERVER_TOOL if kind.endswith("_tool_result") else None
 
 
 class Ruling(NamedTuple):

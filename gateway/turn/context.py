@@ -18,7 +18,7 @@ from gateway.storage.memories import MemoryRow
 from gateway.storage.messages import History, StoredMessage
 from gateway.storage.turns import OwnedTurn
 from gateway.tools.base import Exchange, UserMessage
-from gateway.tools.policy import MEMBER
+from gateway.tools.policy import MEMBER, SERVER_TOOL, heard_in
 from gateway.tools.registry import Tools
 from gateway.turn.dependencies import TurnDependencies
 from gateway.turn.emitter import Emitter
@@ -135,6 +135,8 @@ class TurnContext:
         """Adds an answer of the model (`usage` is of that call), or the results of tools, to the history."""
         if (shown := as_sent(self.reader, message)).content:
             self.messages.append(shown)
+        if SERVER_TOOL in {heard_in(message.role, block) for block in message.content}:
+            self.progress.tools_read.add(SERVER_TOOL)  # other calls count once they are answered
         position = self.history.next_position(self._stored)
         self._stored.append(StoredMessage(position, self.row.id, message, usage))
 

@@ -72,6 +72,31 @@ def is_usable(*contents: list[Any]) -> bool:
     return problems(fold([*view(history), after])) == []
 
 
+@pytest.mark.parametrize(
+    ("maker", "is_taken"),
+    [
+        ({"model": "a", "answered": "b", "endpoint": "http://127.0.0.1:1"}, True),
+        ({"model": "a", "of_later": 1}, True),
+        ({"model": ["a"]}, False),
+        ({"model": "a", "answered": {"x": 1}}, False),
+        ({}, False),
+        ("a", False),
+    ],
+)
+def test_who_is_said_to_have_thought_has_a_name(
+    lines: list[dict[str, Any]], maker: object, is_taken: bool
+) -> None:
+    """What a file says of it decides at most what is sent to which model."""
+    said = {"type": "recalled", "memories": [], "made_by": maker}
+    contents = [text_block("hi")], [{"type": "thinking", "thinking": "hm"}, text_block("yes"), said]
+    if is_taken:
+        checked(lines, *contents)
+        assert is_usable(*contents)
+    else:
+        with pytest.raises(BadImport):
+            checked(lines, *contents)
+
+
 WORDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=6)
 ODD = st.one_of(st.none(), st.booleans(), st.integers(0, 9), WORDS, st.just([]), st.just({}))
 MEMORIES = st.lists(

@@ -21,7 +21,15 @@ from gateway.history.thinking_reader import (
     signed_off,
 )
 from gateway.history.transcript import fold, problems, view
-from gateway.messages import Block, Message, text_block, tool_result_block
+from gateway.messages import (
+    ATTACHED,
+    RECALLED,
+    Block,
+    Message,
+    recalled_in,
+    text_block,
+    tool_result_block,
+)
 from gateway.storage.messages import History, StoredMessage
 
 HERE = "e1"
@@ -127,8 +135,29 @@ def test_an_answer_is_marked_where_it_thinks_and_goes_back_without_the_mark() ->
     message = Message("assistant", plain)
     assert as_sent(READER, message) is message
     marked = signed_off([thought("hm"), *plain], by("a"))
-    assert marked == [thought("hm", maker=by("a")), *plain]
+    assert marked[:-1] == [thought("hm"), *plain]
     assert as_sent(READER, Message("assistant", marked)).content == [thought("hm"), *plain]
+
+
+def test_versions_before_send_nothing_of_the_mark() -> None:
+    """Replicas of two versions share a database while one takes the place of the other. What those before
+    send of an answer is all but the blocks for what was recalled and attached."""
+    marked = signed_off([thought("hm"), text_block("hi")], by("a"))
+    assert [block for block in marked if block["type"] not in {RECALLED, ATTACHED}] == [
+        thought("hm"),
+        text_block("hi"),
+    ]
+    assert [memory for block in marked for memory in recalled_in(block)] == []
+
+
+@pytest.mark.parametrize(("maker", "reads"), [("a", True), ("b", False)])
+def test_the_mark_of_an_answer_is_that_of_all_its_thinking(maker: str, reads: bool) -> None:
+    """And what a file has in its place tells nothing."""
+    answer = signed_off([thought("one"), thought("two"), text_block("x")], by(maker))
+    assert thoughts(view(history([*answer]), READER)) == (["one", "two"] if reads else [])
+    odd = [thought("one", maker={"model": "a", "endpoint": HERE, "answered": ["x"]}), text_block("x")]
+    assert last_answered(history(odd), "a", HERE) is None
+    assert view(history([*answer]), READER)[-1].content[-1] == text_block("x")
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.history.transcript import CLIENT_INSTRUCTIONS, FILE_READ, fold, problems, tools_read_in, view
+from gateway.history.transcript import fold, problems, tools_read_in, view
 from gateway.messages import ARTIFACT, Attached, Message, attached_block, text_block, tool_result_block
 from gateway.storage.messages import History, StoredMessage
+from gateway.tools.policy import CLIENT_INSTRUCTIONS, FILE_READ, SERVER_TOOL, is_trusted
 from gateway.tools.wrapping import wrap
 from tests.history.conversations import conversations, version
 from tests.history.scripted import call, says, stored, thought, user
@@ -209,3 +210,13 @@ def test_what_is_attached_is_heard_as_a_tool_is(shown: Literal["text", "compact"
         CLIENT_INSTRUCTIONS,
     }
     assert tools_read_in(History(stored(user("hi"), called))) == {"clock"}
+
+
+@pytest.mark.parametrize("kind", ["web_search_tool_result", "mcp_tool_result", "web_fetch_tool_result"])
+def test_what_the_endpoint_s_own_tools_bring_in_is_heard_as_a_tool_is(kind: str) -> None:
+    """A page that the endpoint read is a page: nothing of it is the user's word, or the operator's."""
+    found = {"type": kind, "tool_use_id": "srvtoolu_1", "content": []}
+    call_of_it = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
+    history = History(stored(user("hi"), Message("assistant", [call_of_it, found])))
+    assert tools_read_in(history) == {SERVER_TOOL}
+    assert not is_trusted((), SERVER_TOOL)

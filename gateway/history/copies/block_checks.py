@@ -30,12 +30,19 @@ class _ToolResult(_Form):
     content: str | list[Any] | None = None
 
 
+class _Maker(_Form):
+    model: str
+    answered: str = ""
+    endpoint: str = ""
+
+
 class _Recalled(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     type: str
     memories: list[Recalled]
     changes: int = Field(default=0, ge=0)
+    made_by: _Maker | None = None
 
 
 class _Attached(Attachment):

@@ -5,15 +5,16 @@ It takes the place of one that no model could write, so that a session never end
 by it is in the archive, and read_archive reads it.
 """
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from gateway.history.summaries.kept_facts import complete
 from gateway.history.summaries.summary import Reference, SessionSummary, to_markdown
-from gateway.lexical import estimate_tokens
+from gateway.lexical import estimate_tokens, tokens
 from gateway.messages import Block, shortened
 from gateway.storage.messages import StoredMessage
-from gateway.tools.base import MANAGE_MEMORY
+from gateway.tools.base import KEPT_ASIDE, MANAGE_MEMORY
 
 NOTED = (
     "Made without a model: of what was archived it has only first and last lines. read_archive has the rest."
@@ -28,6 +29,12 @@ _SHARE = 0.75
 MIN_EXTRACT = 60
 """Tokens that such a summary has room for at least: one excerpt and the note."""
 _SAVES = frozenset({"save", "update"})
+_QUOTES = str.maketrans("“”", "''")
+_MEMORY = re.compile(r"\bm_[0-9a-f]{16}\b")
+_SAID = 0.5
+"""The share of a memory's words that a message of the user has to have, for it to be theirs."""
+_ABOUT = frozenset({"user", "users", "the", "is", "has", "用户", "用", "户"})
+"""Words by which a model tells of the user what they said of themselves."""
 
 _GIVES_WAY = (
     "identifiers",
@@ -49,14 +56,16 @@ def extracted(
     previous: SessionSummary | None,
     questions: Sequence[str] = (),
     artifacts: Sequence[Reference] = (),
+    forgotten: Collection[str] = (),
     most_tokens: int,
 ) -> SessionSummary:
     """The summary of `messages`, in at most `most_tokens` (of its text, estimated) where that is 60 or more:
-    what `previous` has, the summary of those before them; what the model saved in the memory meanwhile; the
-    first lines of the first message and of the newest ones; failed tools, `questions` that were open,
-    `artifacts` and names, as every summary has them."""
+    what `previous` has, the summary of those before them; what the model saved in the memory meanwhile as the
+    user had said it, but for memories that were `forgotten` (ids); the first lines of the first message and
+    of the newest ones; failed tools, `questions` that were open, `artifacts` and names, as every summary has
+    them."""
     most = max(most_tokens, MIN_EXTRACT)
-    saved = [*dict.fromkeys(_saved_in(messages))]
+    saved = [*dict.fromkeys(_saved_in(messages, forgotten))]
     excerpts = [(item.message.role == "user", each) for item in messages if (each := _excerpt(item))]
     kept = previous or SessionSummary()
     goal = kept.goal or next((_first_line(text, _GOAL) for text in _texts_of(messages, "user")), "")
@@ -124,7 +133,8 @@ def _within(summary: SessionSummary, most_tokens: int) -> SessionSummary:
 
 
 def _excerpt(item: StoredMessage) -> str:
-    """A message in one line: its first words and, of a long one, its last."""
+    """A message in one line: its first words and, of a long one, its last. They stand between quotation marks
+    that they have none of, so that nothing in them can pass for what somebody else said."""
     lines = [line.strip() for text in _texts(item) for line in text.splitlines() if line.strip()]
     if not lines:
         return ""
@@ -135,7 +145,7 @@ def _excerpt(item: StoredMessage) -> str:
         words += f" … {_first_line(last, _LINE // 2)}"
     elif len(first) > _LINE:
         words += first[-_LINE // 4 :].strip()
-    return f"[{item.position}] {who}: {words}"
+    return f"[{item.position}] {who}: “{words.translate(_QUOTES)}”"
 
 
 def _first_line(text: str, most: int) -> str:
@@ -154,19 +164,36 @@ def _texts(item: StoredMessage) -> Iterator[str]:
             yield block["text"]
 
 
-def _saved_in(messages: Sequence[StoredMessage]) -> Iterator[str]:
-    """What the model saved in the memory, and did not delete, in its words."""
+def _saved_in(messages: Sequence[StoredMessage], forgotten: Collection[str]) -> Iterator[str]:
+    """What the model saved in the memory as the user had said it. Nothing that failed, that waits for the
+    user to confirm it, as a page may have said it, or that was deleted again or `forgotten`."""
+    asked: dict[str, tuple[str, str]] = {}
+    saved: dict[str, str] = {}
     for item in messages:
         for block in item.message.content:
-            if (saved := _saved(block)) is not None:
-                yield saved
+            if block["type"] == "tool_use" and block.get("name") == MANAGE_MEMORY:
+                asked[block["id"]] = _asked_of(block)
+            elif block["type"] == "tool_result" and not block.get("is_error"):
+                action, given = asked.pop(block["tool_use_id"], ("", ""))
+                told = block.get("content")
+                if not isinstance(told, str) or told.startswith(KEPT_ASIDE):
+                    continue
+                if (found := _MEMORY.search(told)) is None:
+                    continue
+                if action == "delete":
+                    saved.pop(found[0], None)
+                elif given and action in _SAVES:
+                    saved[found[0]] = given
+    theirs = [set(tokens(text)) for text in _texts_of(messages, "user")]
+    for memory_id, content in saved.items():
+        words = set(tokens(content)) - _ABOUT
+        if memory_id not in forgotten and any(len(words & said) >= _SAID * len(words) for said in theirs):
+            yield content
 
 
-def _saved(block: Block) -> str | None:
-    if block["type"] != "tool_use" or block.get("name") != MANAGE_MEMORY:
-        return None
+def _asked_of(block: Block) -> tuple[str, str]:
+    """The action and the content of a call."""
     given: Any = block.get("input")
-    if not isinstance(given, dict) or given.get("action") not in _SAVES:
-        return None
-    content = given.get("content")
-    return _first_line(content, _GOAL) if isinstance(content, str) and content.strip() else None
+    action, content = (given.get("action"), given.get("content")) if isinstance(given, dict) else ("", "")
+    text = _first_line(content, _GOAL) if isinstance(content, str) else ""
+    return (action, text) if isinstance(action, str) else ("", "")

@@ -127,6 +127,7 @@ class SessionSummariser:
             previous=previous,
             questions=previous.open_questions if previous else (),
             artifacts=listed(refs, rows, previous, most_tokens=most),
+            forgotten=history.memories.forgotten if history.memories is not None else (),
             most_tokens=most,
         )
         read = tools_read_in(replace(history, messages=since))

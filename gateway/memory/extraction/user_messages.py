@@ -8,9 +8,9 @@ from typing import NamedTuple
 from gateway.lexical import estimate_tokens
 from gateway.memory.assents import is_assent
 from gateway.memory.validation import clean
-from gateway.messages import ATTACHED, Message
+from gateway.messages import Message
 from gateway.storage.messages import StoredMessage
-from gateway.tools.policy import FILE_READ, speaker
+from gateway.tools.policy import heard_in
 from gateway.tools.wrapping import WRAPPER_TAGS
 
 MAX_TEXT = 16_000
@@ -137,10 +137,8 @@ def _tools_before(messages: Sequence[StoredMessage]) -> dict[int, frozenset[str]
         if user_text(stored.message):
             found[stored.position], spoke = frozenset(spoke), set()
         for block in stored.message.content:
-            if block["type"] == "tool_use":
-                spoke.add(speaker(block["name"], block["id"]))
-            elif block["type"] == ATTACHED:
-                spoke.add(FILE_READ)
+            if (name := heard_in(stored.message.role, block)) is not None:
+                spoke.add(name)
     return found
 
 
