@@ -116,8 +116,8 @@ async def _answer_calls(turn: TurnContext) -> bool:
 
 
 def is_wished(turn: TurnContext, stop_reason: str, asked: int) -> bool:
-    """Whether the answer ends where its client wanted it to: at its own limit, if the endpoint was `asked` for
-    that and the context had room for it, or at one of its texts."""
+    """Whether the answer ends where its client wanted it to: at its own limit, if the endpoint was `asked`
+    for that and the context had room for it, or at one of its texts."""
     wanted = turn.row.sampling
     if stop_reason == MAX_TOKENS:
         return wanted.max_tokens == asked and not _fills_window(turn)
