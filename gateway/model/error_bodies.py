@@ -90,7 +90,7 @@ def _read(body: object, depth: int) -> ErrorWords:
 
 
 def _in_object(given: Mapping[str, Any], depth: int) -> ErrorWords:
-    body = {name.lower(): value for name, value in reversed(given.items())}
+    body = {name.lower(): value for name, value in reversed([*given.items()])}
     kind = body.get("type")
     own = ErrorWords(
         kind if isinstance(kind, str) and kind != "error" else "",

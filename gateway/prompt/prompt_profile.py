@@ -7,6 +7,7 @@ skills alone, and leaves out optional tools until prompt and tools fit in a quar
 
 from collections.abc import Mapping, Sequence, Set
 from functools import lru_cache
+from operator import attrgetter
 from typing import Literal, NamedTuple
 
 from gateway.history.tokens import START, overhead_of
@@ -58,7 +59,7 @@ class Offered(NamedTuple):
     left_out: tuple[LeftOut, ...]
 
     def has(self, name: str) -> bool:
-        return any(spec.name == name for spec in self.specs)
+        return name in map(attrgetter("name"), self.specs)
 
 
 def small_window(settings: Settings, facts: EndpointFacts, model: str) -> int | None:

@@ -136,7 +136,9 @@ async def _shorten_prompt(turn: TurnContext) -> bool:
         return False
     _supersede(turn)
     turn.prompt = prompt
-    history = await begin_generation(turn, turn.history, [SHORTENED])
+    # Before the first answer there is nothing that would change for anybody.
+    is_told = turn.history.compression is not None or any(each.role == "assistant" for each in turn.messages)
+    history = await begin_generation(turn, turn.history, [SHORTENED] if is_told else ())
     turn.set_history(await render_in_prompt(turn, history))
     return True
 

@@ -36,6 +36,10 @@ async def endpoint(*answers: bytes) -> AsyncGenerator[tuple[str, list[dict[str, 
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = await reader.readuntil(b"\r\n\r\n")
+        if not head.startswith(b"POST /v1/messages HTTP/1.1"):  # what the gateway asks about the endpoint
+            writer.write(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+            writer.close()
+            return
         body = await reader.readexactly(int(head.lower().partition(b"content-length:")[2].split(b"\r\n")[0]))
         asked.append(orjson.loads(body))
         writer.write(left.pop(0) if len(left) > 1 else left[0])
