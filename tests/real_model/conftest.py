@@ -19,7 +19,7 @@ BRIEF: dict[str, Any] = {
     "bundled_skills": False,
     "skills_in_prompt": False,
     "tool_policy": ["calculate=allow", "*=deny"],
-    "max_tokens": 200,
+    "max_tokens": 100,
 }
 """A prompt that a core reads within seconds, and answers that end: most tests are about neither."""
 

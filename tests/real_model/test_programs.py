@@ -15,6 +15,8 @@ from tests.ui.page import ask, in_a_browser, opened
 
 pytestmark = [pytest.mark.real_model, pytest.mark.long_form, pytest.mark.long]
 WAIT = PATIENCE * 1000
+LONG_ENOUGH = {"GATEWAY_MAX_TOKENS": "400"}
+"""A story that is not over before a person finds Stop."""
 
 
 def environment(llama: RunningLlama) -> dict[str, str]:
@@ -22,7 +24,7 @@ def environment(llama: RunningLlama) -> dict[str, str]:
     named = {f"GATEWAY_{name.upper()}": value for name, value in BRIEF.items() if name != "tool_policy"}
     written = {name: str(value).lower() for name, value in named.items()}
     policy = {"GATEWAY_TOOL_POLICY": ",".join(BRIEF["tool_policy"])}
-    return {**written, **policy, "ANTHROPIC_BASE_URL": llama.url, "GATEWAY_MODEL": MODEL}
+    return {**written, **policy, "ANTHROPIC_BASE_URL": llama.url, "GATEWAY_MODEL": MODEL} | LONG_ENOUGH
 
 
 class TestPage:
