@@ -1,6 +1,6 @@
 /**
  * Markdown of a model, as elements. What it says becomes text and elements of the kinds below, never markup: HTML in it
- * is shown as it was written, links lead to http, https and mail addresses alone, and no image is loaded.
+ * is shown as it was written, but for a few tags without attributes (marks.ts), links lead to http, https and mail addresses alone, and no image is loaded.
  */
 
 import type { Definition, FootnoteDefinition, ListItem, Nodes, PhrasingContent, RootContent, Table } from "mdast";
@@ -13,6 +13,7 @@ import { cut, Definitions, footnotes, topHeading, type Block, type Cut } from ".
 import { CodeBlock } from "./CodeBlock";
 import { Formula } from "./Formula";
 import { linkTo } from "./links";
+import type { Details as DetailsNode } from "./nodes";
 import { type Tree, useTree } from "./trees";
 
 interface Notes {
@@ -99,6 +100,7 @@ function Flow({ node }: { node: RootContent }): ReactNode {
     case "code": return <CodeBlock code={node.value} language={node.lang ?? ""} />;
     case "math": return <Formula source={node.value} isBlock />;
     case "html": return <p className="html" dir="auto">{node.value}</p>;
+    case "details": return <Details node={node} />;
     case "table": return <TableView node={node} />;
     case "footnoteDefinition": return <Footnote node={node} />;
     case "list": {
@@ -117,6 +119,18 @@ function Flow({ node }: { node: RootContent }): ReactNode {
     }
     default: return <Phrase node={node as PhrasingContent | Definition} />;
   }
+}
+
+function Details({ node }: { node: DetailsNode }) {
+  const [first, ...rest] = node.children;
+  const summary = first?.type === "paragraph" && first.children.length === 1 && first.children[0]?.type === "element" && first.children[0].tag === "summary"
+    ? first.children[0] : null;
+  return (
+    <details className="folded" dir={directionOf(node)}>
+      {summary !== null && <summary>{phrasing(summary.children)}</summary>}
+      {flow(summary === null ? node.children : rest)}
+    </details>
+  );
 }
 
 function Heading({ depth, children }: { depth: number; children: ReactNode }) {
@@ -149,6 +163,7 @@ function Phrase({ node }: { node: PhrasingContent | Definition }): ReactNode {
     case "delete": return <del>{phrasing(node.children)}</del>;
     case "inlineCode": return <code dir="ltr">{node.value}</code>;
     case "inlineMath": return <Formula source={node.value} isBlock={false} />;
+    case "element": return node.tag === "summary" ? <b>{phrasing(node.children)}</b> : <node.tag>{phrasing(node.children)}</node.tag>;
     case "break": return <br />;
     case "html": return node.value;
     case "link": return <Link url={node.url} title={node.title}>{phrasing(node.children)}</Link>;
