@@ -1,6 +1,7 @@
 /** A formula: as it was written until it is set, or where it cannot be. */
 
 import { createElement, memo, type ReactNode, useEffect, useState } from "react";
+import "./copy-as-tex";
 import type { Figure, FigureChild } from "./figure";
 import { TextCache, WorkerQueue } from "./worker-queue";
 

@@ -57,12 +57,15 @@ class Lifting {
     return { text: this.out, marks: this.marks };
   }
 
-  private copy(to: number): void {
+  // These return where they have come to.
+
+  private copy(to: number): number {
     this.out += this.source.slice(this.at, to);
     this.at = to;
+    return to;
   }
 
-  private put(mark: Mark, to: number): void {
+  private put(mark: Mark, to: number): number {
     const key = `${mark.kind}${mark.kind === "formula" && mark.isBlock ? "$" : ""}${mark.raw}`;
     let place = this.places.get(key);
     if (place === undefined) {
@@ -71,6 +74,7 @@ class Lifting {
     }
     this.out += place;
     this.at = to;
+    return to;
   }
 
   private beginLine(): void {
@@ -97,7 +101,7 @@ class Lifting {
     this.underline = this.at + title.length + 1;
   }
 
-  private read(found: string): void {
+  private read(found: string): number {
     const { source, at } = this;
     if (found === "\n") return this.copy(at + 1);
     if (found === OPEN || found === CLOSE) return this.put({ kind: "letter", raw: found }, at + found.length);
@@ -110,34 +114,34 @@ class Lifting {
     return source[at + 1] === "(" ? this.readParentheses() : this.copy(source[at + 1] === "\n" ? at + 1 : at + 2);
   }
 
-  private readCode(): void {
+  private readCode(): number {
     const { source, at } = this;
     const ticks = sticky(/`+/y, source, at)[0] ?? "`";
     const from = at + ticks.length;
     const within = source.slice(from, Math.min(this.endOfParagraph(), from + MAX_CODE));
     const found = within.search(new RegExp(`(?<!\`)${ticks}(?!\`)`));
-    this.copy(found < 0 ? from : from + found + ticks.length);
+    return this.copy(found < 0 ? from : from + found + ticks.length);
   }
 
-  private readDollar(): void {
+  private readDollar(): number {
     const { source, at } = this;
     const run = sticky(/\$+/y, source, at)[0] ?? "$";
     const end = run.length > 1 ? -1 : endOfDollars(source, at, this.endOfParagraph());
     if (end < 0) return this.copy(at + run.length);
-    this.put({ kind: "formula", raw: source.slice(at, end), source: source.slice(at + 1, end - 1), isBlock: false }, end);
+    return this.put({ kind: "formula", raw: source.slice(at, end), source: source.slice(at + 1, end - 1), isBlock: false }, end);
   }
 
-  private readParentheses(): void {
+  private readParentheses(): number {
     const { source, at } = this;
     const within = source.slice(at + 2, Math.min(this.endOfParagraph(), at + MAX_FORMULA));
     const length = within.search(/(?<!\\)(?:\\\\)*\\\)/);
     const end = length < 0 ? -1 : source.indexOf("\\)", at + 2 + length) + 2;
     const said = source.slice(at + 2, end - 2);
     if (end < 0 || said.trim() === "" || NEW_BLOCK.test(said) || isWords(said)) return this.copy(at + 2);
-    this.put({ kind: "formula", raw: source.slice(at, end), source: withoutQuotes(said, this.containers()).trim(), isBlock: false }, end);
+    return this.put({ kind: "formula", raw: source.slice(at, end), source: withoutQuotes(said, this.containers()).trim(), isBlock: false }, end);
   }
 
-  private readDisplay(opening: Opening): void {
+  private readDisplay(opening: Opening): number {
     const { source, at } = this;
     if (opening.kind === "details") return this.copy(at + 1);
     const close = endOf(source, at, opening);
@@ -151,7 +155,7 @@ class Lifting {
     const isAlone = isFirst && /^[ \t]*[.,;:。，；：、]?[ \t]*$/.test(source.slice(end, endOfLine(source, end)));
     if (inner.trim() === "" || (opening.kind === "bracket" && !isAlone && isBracket(inner, source[at - 1] ?? "", source[end] ?? ""))) return this.copy(at + 2);
     const isBlock = isAlone || raw.includes("\n") || opening.kind === "environment" || inner.includes("\\tag");
-    this.put({ kind: "formula", raw, source: withoutQuotes(inner, this.containers()).trim(), isBlock }, end);
+    return this.put({ kind: "formula", raw, source: withoutQuotes(inner, this.containers()).trim(), isBlock }, end);
   }
 
   /** Of one that is not closed, as while it is written. */
@@ -161,7 +165,7 @@ class Lifting {
     return kind === "environment" || line.trim() === "" || (kind === "dollars" && line.includes("\\"));
   }
 
-  private readTag(): void {
+  private readTag(): number {
     const { source, at } = this;
     const opening = openingAt(source, at);
     if (opening?.kind === "comment") return this.readDisplay(opening);
@@ -176,16 +180,17 @@ class Lifting {
     const isFirst = beginsLine(source, at);
     if ((mark.tag === "details" || !mark.isEnd) && !(isFirst && /[^ \t>]/.test(containers))) this.out += apart;
     this.put(mark, at + raw.length);
-    if (mark.tag !== "details" && !mark.isEnd) return;
+    if (mark.tag !== "details" && !mark.isEnd) return this.at;
     this.out += apart;
     this.at += sticky(/[ \t]*/y, source, this.at)[0]?.length ?? 0;
+    return this.at;
   }
 
-  private readAddress(): void {
+  private readAddress(): number {
     const { source, at } = this;
     const raw = /[<\\]|\]\($/.test(source.slice(Math.max(0, at - 2), at).slice(source[at - 1] === "(" ? 0 : -1)) ? "" : addressAt(source, at);
     if (raw === "") return this.copy(at + 4);
-    this.put({ kind: "address", raw, url: /^w/i.test(raw) ? `http://${raw}` : raw }, at + raw.length);
+    return this.put({ kind: "address", raw, url: /^w/i.test(raw) ? `http://${raw}` : raw }, at + raw.length);
   }
 
   /** The marks of lists and quotes that this line begins with. */

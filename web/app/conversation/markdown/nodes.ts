@@ -23,7 +23,18 @@ export interface Details extends Node {
   children: RootContent[];
 }
 
+/** The rows of a long table or list that are not drawn at once, as JSON: a page takes 40,000 objects of a worker too slowly. */
+export interface Packed {
+  packed?: readonly string[];
+  /** Rows in them. */
+  left?: number;
+}
+
+export const ROWS = 150; // that are drawn at once
+
 declare module "mdast" {
+  interface Table extends Packed { type: "table" }
+  interface List extends Packed { type: "list" }
   interface PhrasingContentMap {
     inlineMath: InlineMath;
     element: Element;

@@ -9,6 +9,7 @@ import { gfmStrikethroughCjkFriendly } from "micromark-extension-cjk-friendly-gf
 
 import { STUB } from "./blocks";
 import { lift } from "./marks";
+import { ROWS } from "./nodes";
 import { putBack } from "./places";
 
 /** What is deeper or wider is shown as it was written: drawing it would stop the page. */
@@ -33,7 +34,16 @@ export function parse(source: string, context = ""): RootContent[] | null {
   const root = fromMarkdown(context === "" ? text : `${text}\n\n${context}`, options);
   if (!simplified(root)) return null;
   putBack(root, marks);
-  return root.children.filter((node) => node.type !== "definition" && !isStub(node));
+  const nodes = root.children.filter((node) => node.type !== "definition" && !isStub(node));
+  for (const node of nodes) pack(node);
+  return nodes;
+}
+
+function pack(node: RootContent): void {
+  if ((node.type !== "table" && node.type !== "list") || node.children.length <= ROWS + 1) return;
+  const rest: unknown[] = node.children.splice(ROWS + 1);
+  node.left = rest.length;
+  node.packed = Array.from({ length: Math.ceil(rest.length / ROWS) }, (_, part) => JSON.stringify(rest.slice(part * ROWS, (part + 1) * ROWS)));
 }
 
 /** What was only added so that references to it are found. */
