@@ -24,7 +24,7 @@ const texts = fc.array(fc.oneof({ weight: 3, arbitrary: fc.constantFrom(...MARKS
   return parts.map((part) => part ?? String.fromCodePoint(0x4e00 + (count += 1)) + (count % 3 === 0 ? "a" : "")).join("");
 });
 
-const words = (text: string) => [...text].filter((letter) => /[\u4e00-\u4eff]/.test(letter));
+const words = (text: string): string[] => text.match(/[\u4e00-\u4eff]/g) ?? [];
 
 /** All that is drawn of a tree, or stands in an address. */
 function said(node: Nodes): string {

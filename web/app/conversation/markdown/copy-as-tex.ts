@@ -14,7 +14,7 @@ function copyAsTex(event: ClipboardEvent): void {
   copied.append(range.cloneContents());
   const formulas = copied.querySelectorAll<HTMLElement>("[data-tex]");
   if (formulas.length === 0) return;
-  const html = copied.innerHTML;
+  const html = new XMLSerializer().serializeToString(copied);
   for (const formula of formulas) {
     const tex = formula.dataset.tex ?? "";
     formula.textContent = formula.tagName === "DIV" ? `$$\n${tex}\n$$` : `$${tex}$`;
