@@ -21,6 +21,7 @@ import { openTurnId, useOpenTurnId } from "./running";
 import { OutcomeLine } from "./OutcomeLine";
 import { RetrievalView } from "./RetrievalView";
 import { ScheduleLine } from "./ScheduleLine";
+import { passages, withoutThinking } from "./thinking";
 import { UnknownView } from "./UnknownView";
 
 interface Props {
@@ -61,7 +62,7 @@ export function AnswerView({ session, turn }: Props) {
       {outcome && <OutcomeLine turn={turn} outcome={outcome} />}
       {isOver && (
         <div className="actions">
-          {parts.some(({ kind }) => kind === "text") && <CopyButton text={() => answer(turn)} label={words.copyAnswer} />}
+          {parts.some(({ kind }) => kind === "text") && <CopyButton text={() => withoutThinking(answer(turn))} label={words.copyAnswer} />}
           {!isReplay && turn.start !== undefined && turn.error?.retryable !== true && <Regenerate session={session} turn={turn} />}
           {!isReplay && <Feedback session={session} turn={turn} />}
         </div>
@@ -138,7 +139,7 @@ interface PartProps {
 
 const PartView = memo(function PartView({ session, turn, part, isOver }: PartProps) {
   switch (part.kind) {
-    case "text": return <div className={part.open && !isOver ? "prose growing" : "prose"}><Markdown text={part.text} /></div>;
+    case "text": return <Said text={part.text} isGrowing={part.open && !isOver} />;
     case "thinking": return <Thinking text={part.text} isRunning={part.open && !isOver} />;
     case "call": return <CallView session={session} turn={turn} call={part.call} isOver={isOver} />;
     case "retrieval": return <RetrievalView data={part.data} />;
@@ -156,6 +157,12 @@ function RunningCompression({ session, part }: { readonly session: string; reado
   const isRunning = useApp(({ conversation }) => conversation.compressing === part.seq);
   // One made by hand may end in a later turn, which tells it then.
   return part.data.phase === "started" && !isRunning ? null : <CompressionCard session={session} data={part.data} isRunning={isRunning} />;
+}
+
+function Said({ text, isGrowing }: { readonly text: string; readonly isGrowing: boolean }) {
+  return passages(text).map(({ kind, text: said, isOpen }, place) => kind === "thinking"
+    ? <Thinking key={place} text={said} isRunning={isOpen && isGrowing} />
+    : <div key={place} className={isOpen && isGrowing ? "prose growing" : "prose"}><Markdown text={said} /></div>);
 }
 
 function Thinking({ text, isRunning }: { readonly text: string; readonly isRunning: boolean }) {

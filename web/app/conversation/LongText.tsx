@@ -3,6 +3,8 @@
 
 import type { ReactNode } from "react";
 
+import { GrowingText } from "./GrowingText";
+
 const WHOLE = 20_000; // characters that are laid out at once: as usual texts are, a reload does not change how tall they are
 const PART = 2_000; // characters, and what is left of a line
 const COLUMNS = 90; // of a line on the screen, about
@@ -18,9 +20,9 @@ interface Props {
 export function LongText({ text, wraps = false, grows = false }: Props): ReactNode {
   if (!grows && text.length <= WHOLE) return text;
   const parts = partsOf(text, wraps);
-  if (parts.length < 2) return text;
+  if (parts.length < 2) return grows ? <GrowingText value={text} /> : text;
   return parts.map((part, place) => (
-    <span key={place} className="text-part" style={{ containIntrinsicBlockSize: `auto ${linesOf(part, wraps)}lh` }}>{part}</span>
+    <span key={place} className="text-part" style={{ containIntrinsicBlockSize: `auto ${linesOf(part, wraps)}lh` }}>{grows && place === parts.length - 1 ? <GrowingText value={part} /> : part}</span>
   ));
 }
 

@@ -24,13 +24,18 @@ const painter = new WorkerQueue<Asked, FigureChild[]>(
 );
 const known = new TextCache<FigureChild[] | null>(MAX_CACHED);
 
-export const CodeBlock = memo(function CodeBlock({ code, language }: Asked) {
+interface Props extends Asked {
+  /** What else stands behind the language, as a file's name. */
+  more?: string;
+}
+
+export const CodeBlock = memo(function CodeBlock({ code, language, more = "" }: Props) {
   const words = useWords(table);
   const highlighting = useHighlighting(code, language.toLowerCase());
   return (
     <div className="code">
       <div className="code-head">
-        <span className="language" dir="ltr">{language}</span>
+        <span className="language" dir="ltr">{more === "" ? language : `${language} ${more}`}</span>
         <CopyButton text={() => code} label={words.copyCode} />
       </div>
       <pre tabIndex={0} dir="ltr"><code>{highlighting === null ? <LongText text={code} grows /> : highlighting.map(draw)}</code></pre>

@@ -1,4 +1,4 @@
-import { render, waitFor } from "@testing-library/react";
+import { fireEvent, render, waitFor } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
 
 import { Markdown } from "./Markdown";
@@ -97,5 +97,49 @@ describe("Markdown", () => {
     const root = await drawn(`|a|\n|-|\n${"|b|\n".repeat(400)}`);
     expect(root.querySelectorAll("tbody tr")).toHaveLength(150);
     expect(root.querySelector("button")?.textContent).toContain("250");
+  });
+
+  it("keeps what is selected in a text that grows", async () => {
+    const { container, rerender } = render(<Markdown text="先说第一句话" />);
+    await waitFor(() => expect(container.querySelector(".plain")).toBeNull());
+    const node = container.querySelector("p")?.firstChild;
+    for (const text of ["先说第一句话，再说", "先说第一句话，再说**第二", "先说第一句话，再说**第二**句。\n\n以后"]) {
+      rerender(<Markdown text={text} />);
+      await waitFor(() => expect(container.textContent).toContain(text.replaceAll(/\*\*|\n/g, "").slice(-2)));
+      expect([container.querySelector("p")?.firstChild === node, node?.nodeValue]).toEqual([true, "先说第一句话"]);
+    }
+  });
+
+  it("folds details, and draws the few tags that have a meaning", async () => {
+    const root = await drawn("<details><summary>更多</summary>\n\n**內容**\n</details>\n\nH<sub>2</sub>O<br>x <kbd>Ctrl</kbd>");
+    expect(root.querySelector("details > summary")?.textContent).toBe("更多");
+    expect(root.querySelector("details strong")?.textContent).toBe("內容");
+    expect([...root.querySelectorAll("sub, br, kbd")].map(({ localName }) => localName)).toEqual(["sub", "br", "kbd"]);
+  });
+
+  it("sets chemistry", async () => {
+    const root = await drawn("$\\ce{H2SO4 + 2NaOH -> Na2SO4}$ $\\pu{5 kg}$", (each) => each.querySelectorAll("math").length === 2);
+    expect(root.querySelector("math")?.textContent).toContain("SO");
+  });
+
+  it("sets environments and numbers of equations", async () => {
+    const root = await drawn("\\begin{align}\na &= b \\\\\nc &= d\n\\end{align}\n\n$$x = 1 \\tag{1}$$", (each) => each.querySelectorAll("div.formula math").length === 2);
+    expect(root.querySelector(".formula")?.getAttribute("data-tex")).toContain("\\begin{align}");
+  });
+
+  it("gives a column of Chinese the room of some letters", async () => {
+    const root = await drawn("| 名 | 說明 |\n|-|-|\n| a | 這是一段很長的說明文字，會換行 |");
+    expect([...root.querySelectorAll("th")].map(({ style }) => style.minWidth)).toEqual(["", "11em"]);
+  });
+
+  it("reads a block of any length, and draws it in parts", async () => {
+    const rows = await drawn(`|a|b|\n|-|-|\n${"|**b**|c d e f g h i j|\n".repeat(5_000)}`);
+    expect([rows.querySelectorAll("tbody tr").length, rows.querySelector("td strong")?.textContent]).toEqual([150, "b"]);
+    fireEvent.click(rows.querySelector("button") as HTMLElement);
+    expect(rows.querySelectorAll("tbody tr")).toHaveLength(300);
+    expect(rows.querySelector("button")?.textContent).toContain("4700");
+    const line = await drawn("**a** b ".repeat(9_000));
+    expect(line.querySelectorAll("strong").length).toBeLessThan(1_500);
+    expect(line.querySelector("button")).not.toBeNull();
   });
 });

@@ -1,18 +1,20 @@
 /**
  * Markdown of a model, as elements. What it says becomes text and elements of the kinds below, never markup: HTML in it
- * is shown as it was written, links lead to http, https and mail addresses alone, and no image is loaded.
+ * is shown as it was written, but for a few tags without attributes (marks.ts), links lead to http, https and mail addresses alone, and no image is loaded.
  */
 
 import type { Definition, FootnoteDefinition, ListItem, Nodes, PhrasingContent, RootContent, Table } from "mdast";
 import { createContext, memo, type ReactNode, use, useId, useMemo, useState } from "react";
 import { useWords } from "../../state";
 import { MOST, LeftOut } from "../LeftOut";
+import { GrowingText } from "../GrowingText";
 import { LongText } from "../LongText";
 import { words as table } from "../conversation-words";
 import { cut, Definitions, footnotes, topHeading, type Block, type Cut } from "./blocks";
 import { CodeBlock } from "./CodeBlock";
 import { Formula } from "./Formula";
 import { linkTo } from "./links";
+import { type Details as DetailsNode, ROWS } from "./nodes";
 import { type Tree, useTree } from "./trees";
 
 interface Notes {
@@ -69,25 +71,26 @@ const BlockView = memo(function BlockView({ block, fence, context }: BlockViewPr
   return fence ? <Fence source={block} /> : <ParsedBlock source={block} context={context} />;
 });
 
-const FENCE = /^(`{3,}|~{3,})[ \t]*([^\s`]*)[^\n]*\n?/;
+const FENCE = /^(`{3,}|~{3,})[ \t]*([^\s`]*)([^\n]*)\n?/;
 
 /** A fenced code block, which is read without a parser, however long it is. */
 function Fence({ source }: { source: string }) {
-  const [head = "", mark = "", language = ""] = FENCE.exec(source) ?? [];
+  const [head = "", mark = "", language = "", more = ""] = FENCE.exec(source) ?? [];
   const last = source.lastIndexOf("\n");
   const end = source.slice(last + 1).trim();
   const isClosed = last >= head.length - 1 && end.length >= mark.length && end === (mark[0] ?? "").repeat(end.length);
-  return <CodeBlock code={source.slice(head.length, isClosed ? Math.max(head.length, last) : undefined)} language={language} />;
+  return <CodeBlock code={source.slice(head.length, isClosed ? Math.max(head.length, last) : undefined)} language={language} more={more.trim()} />;
 }
 
 function ParsedBlock({ source, context }: { source: string; context: string }) {
   const tree: Tree | undefined = useTree(source, context);
   if (tree === undefined || tree === null) return <p className="plain" dir="auto"><LongText text={source} wraps grows /></p>;
-  return tree.map((node, index) => <Flow key={index} node={node} />);
+  return flow(tree);
 }
 
 function flow(nodes: readonly RootContent[]): ReactNode {
-  return nodes.map((node, index) => <Flow key={index} node={node} />);
+  const draw = (node: RootContent, index: number) => <Flow key={index} node={node} />;
+  return nodes.length === 1 ? nodes.map(draw) : <InParts rows={nodes} draw={draw}>{(drawn) => drawn}</InParts>;
 }
 
 function Flow({ node }: { node: RootContent }): ReactNode {
@@ -96,9 +99,10 @@ function Flow({ node }: { node: RootContent }): ReactNode {
     case "heading": return <Heading depth={node.depth}>{phrasing(node.children)}</Heading>;
     case "thematicBreak": return <hr />;
     case "blockquote": return <blockquote dir={directionOf(node)}>{flow(node.children)}</blockquote>;
-    case "code": return <CodeBlock code={node.value} language={node.lang ?? ""} />;
+    case "code": return <CodeBlock code={node.value} language={node.lang ?? ""} more={node.meta ?? ""} />;
     case "math": return <Formula source={node.value} isBlock />;
     case "html": return <p className="html" dir="auto">{node.value}</p>;
+    case "details": return <Details node={node} />;
     case "table": return <TableView node={node} />;
     case "footnoteDefinition": return <Footnote node={node} />;
     case "list": {
@@ -110,13 +114,25 @@ function Flow({ node }: { node: RootContent }): ReactNode {
         </li>
       );
       return (
-        <InParts rows={node.children} draw={drawItem}>
+        <InParts rows={node.children} packed={node.packed} left={node.left} draw={drawItem}>
           {(items) => node.ordered === true ? <ol start={node.start ?? 1} dir={directionOf(node)}>{items}</ol> : <ul dir={directionOf(node)}>{items}</ul>}
         </InParts>
       );
     }
     default: return <Phrase node={node as PhrasingContent | Definition} />;
   }
+}
+
+function Details({ node }: { node: DetailsNode }) {
+  const [first, ...rest] = node.children;
+  const summary = first?.type === "paragraph" && first.children.length === 1 && first.children[0]?.type === "element" && first.children[0].tag === "summary"
+    ? first.children[0] : null;
+  return (
+    <details className="folded" dir={directionOf(node)}>
+      {summary !== null && <summary>{phrasing(summary.children)}</summary>}
+      {flow(summary === null ? node.children : rest)}
+    </details>
+  );
 }
 
 function Heading({ depth, children }: { depth: number; children: ReactNode }) {
@@ -131,7 +147,18 @@ function Task({ isDone }: { isDone: boolean }) {
 }
 
 function phrasing(nodes: readonly PhrasingContent[]): ReactNode {
-  return nodes.map((node, index) => (node.type === "text" ? node.value : <Phrase key={index} node={node} />));
+  if (nodes.length <= MANY) return nodes.map(phrase);
+  const groups = Array.from({ length: Math.ceil(nodes.length / PART) }, (_, place) => nodes.slice(place * PART, (place + 1) * PART));
+  return (
+    <InParts rows={groups} draw={(group, place) => <span key={place} className="text-part">{group.map(phrase)}</span>}>
+      {(drawn) => drawn}
+    </InParts>
+  );
+}
+
+function phrase(node: PhrasingContent, index: number): ReactNode {
+  if (node.type !== "text") return <Phrase key={index} node={node} />;
+  return node.value.length > LONG ? <LongText key={index} text={node.value} wraps /> : <GrowingText key={index} value={node.value} />;
 }
 
 function Phrases({ nodes }: { nodes: readonly PhrasingContent[] }) {
@@ -149,6 +176,7 @@ function Phrase({ node }: { node: PhrasingContent | Definition }): ReactNode {
     case "delete": return <del>{phrasing(node.children)}</del>;
     case "inlineCode": return <code dir="ltr">{node.value}</code>;
     case "inlineMath": return <Formula source={node.value} isBlock={false} />;
+    case "element": return node.tag === "summary" ? <b>{phrasing(node.children)}</b> : <node.tag>{phrasing(node.children)}</node.tag>;
     case "break": return <br />;
     case "html": return node.value;
     case "link": return <Link url={node.url} title={node.title}>{phrasing(node.children)}</Link>;
@@ -190,13 +218,14 @@ function Footnote({ node }: { node: FootnoteDefinition }) {
 
 function TableView({ node }: { node: Table }) {
   const [head, ...rows] = node.children;
+  const widths = useMemo(() => widthsOf(node), [node]);
   const cells = (row: Table["children"][number], Cell: "th" | "td") => row.children.map((cell, index) => (
-    <Cell key={index} className={node.align?.[index] ?? undefined} scope={Cell === "th" ? "col" : undefined}>
+    <Cell key={index} className={node.align?.[index] ?? undefined} scope={Cell === "th" ? "col" : undefined} style={Cell === "th" ? widths[index] : undefined}>
       {phrasing(cell.children)}
     </Cell>
   ));
   return (
-    <InParts rows={rows} draw={(row, index) => <tr key={index}>{cells(row, "td")}</tr>}>
+    <InParts rows={rows} packed={node.packed} left={node.left} draw={(row, index) => <tr key={index}>{cells(row, "td")}</tr>}>
       {(drawn) => (
         <div className="table" tabIndex={0} role="group" dir={directionOf(node)}>
           <table>
@@ -209,24 +238,66 @@ function TableView({ node }: { node: Table }) {
   );
 }
 
-const ROWS = 150; // that are drawn at once
+const CHINESE_LETTERS = /[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]/g;
+const MOST_WIDE = 10; // letters of Chinese that a column has room for, at least
+
+/** How wide columns are at least. Chinese may be broken behind each letter, and a browser does that before it lets a table scroll. */
+function widthsOf(node: Table): ({ minWidth: string } | undefined)[] {
+  const widths: number[] = [];
+  for (const row of node.children.slice(0, 50)) {
+    row.children.forEach((cell, index) => {
+      widths[index] = Math.max(widths[index] ?? 0, textOf(cell).match(CHINESE_LETTERS)?.length ?? 0);
+    });
+  }
+  return widths.map((width) => width > 3 ? { minWidth: `${Math.min(width, MOST_WIDE) + 1}em` } : undefined);
+}
+
+const HEAVY = 2_000; // nodes that are drawn at once: laying out 4,000 in a line takes 40 ms
+const MANY = 400; // nodes of a line that are drawn without parts
+const PART = 100;
+const LONG = 20_000; // characters of a text that is laid out at once
 
 interface InPartsProps<Row> {
   rows: readonly Row[];
+  packed?: readonly string[] | undefined;
+  left?: number | undefined;
   draw: (row: Row, index: number) => ReactNode;
   children: (drawn: ReactNode[]) => ReactNode;
 }
 
-/** The first rows of a long table or list, and a button that shows more. */
-function InParts<Row>({ rows, draw, children }: InPartsProps<Row>) {
+/** The first rows of what has many, and a button that shows more. */
+function InParts<Row extends Nodes | readonly Nodes[]>({ rows, packed, left = 0, draw, children }: InPartsProps<Row>) {
   const words = useWords(table);
-  const [count, setCount] = useState(ROWS);
+  const [turns, setTurns] = useState(0); // how often more was asked for
+  const all = useMemo(() => [...rows, ...(packed ?? []).slice(0, turns).flatMap((part) => JSON.parse(part) as Row[])], [rows, packed, turns]);
+  const count = useMemo(() => countOf(all, turns + 1), [all, turns]);
+  const hidden = rows.length + left - count;
   return (
     <>
-      {children(rows.slice(0, count).map(draw))}
-      {rows.length > count && <button type="button" className="small" onClick={() => setCount(count + ROWS)}>{words.showMore} ({rows.length - count})</button>}
+      {children(all.slice(0, count).map(draw))}
+      {hidden > 0 && <button type="button" className="small" onClick={() => setTurns(turns + 1)}>{words.showMore} ({hidden})</button>}
     </>
   );
+}
+
+/** How many rows are drawn after so many turns: of each one, as many as are light enough together. */
+function countOf(rows: readonly (Nodes | readonly Nodes[])[], turns: number): number {
+  let count = 0;
+  for (let turn = 0; turn < turns; turn += 1) {
+    let weight = 0;
+    const end = Math.min(rows.length, count + ROWS);
+    for (const first = count; count < end; count += 1) {
+      weight += weightOf(rows[count]);
+      if (weight > HEAVY && count > first) break;
+    }
+  }
+  return count;
+}
+
+function weightOf(node: Nodes | readonly Nodes[] | undefined): number {
+  if (node === undefined) return 0;
+  const children: readonly Nodes[] = "children" in node ? node.children : "length" in node ? node : [];
+  return children.reduce((sum, child) => sum + weightOf(child), 1);
 }
 
 const RIGHT_TO_LEFT = /[\p{sc=Adlm}\p{sc=Arab}\p{sc=Hebr}\p{sc=Nkoo}\p{sc=Rohg}\p{sc=Syrc}\p{sc=Thaa}]/u;

@@ -4,6 +4,9 @@
  * what is cut too often changes what is shown.
  */
 
+import { depthAfter, isMarkdown } from "./marks";
+import { goesOver } from "./spans";
+
 export interface Block {
   /** Where it begins in the text. */
   start: number;
@@ -17,16 +20,21 @@ export interface Cut {
   blocks: readonly Block[];
 }
 
-type Kind = "list" | "footnote" | "indented" | "other";
+type Kind = "list" | "footnote" | "other";
 
 interface Fence {
   mark: string;
   /** Inside a list or quote, which ends it, too. */
   inside: boolean;
+  quoted: boolean;
+  /** Of Markdown, in which other fences may be. */
+  nests: boolean;
+  depth: number;
 }
 
-const FENCE = /^( *)((?:(?:[-*+]|\d{1,9}[.)]|>)\s+|>)*)(`{3,}(?=[^`]*$)|~{3,}|\${2,}(?=[^$]*$))/;
-const HEADING = /^ {0,3}#{1,6}(?:[ \t]|$)/;
+const FENCE = /^( *)((?:(?:[-*+]|\d{1,9}[.)]|>)\s+|>)*)(`{3,}(?=[^`]*$)|~{3,})(.*)$/;
+// Models leave the blank behind `##` out; behind one `#` it makes the heading, without it there is a tag of something.
+const HEADING = /^ {0,3}(?:#{1,6}(?:[ \t]|$)|#{2,6}(?=[^#\s]))/;
 const ITEM = /^ {0,3}(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)/;
 const RULE = /^ {0,3}(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})$/;
 const FOOTNOTE = /^ {0,3}\[\^[^\]]+\]:/;
@@ -48,6 +56,7 @@ function scan(text: string, from: number): Block[] {
   let fence = null as Fence | null;
   let isFence = false;
   let isAfterBlank = false;
+  let spanEnd = -1; // of a formula or another thing that goes over lines
   const close = () => {
     if (start >= 0) blocks.push({ start, source: text.slice(start, end), fence: isFence });
     start = -1;
@@ -61,30 +70,38 @@ function scan(text: string, from: number): Block[] {
   for (let at = from; at < text.length; ) {
     const found = text.indexOf("\n", at);
     const next = found === -1 ? text.length : found + 1;
-    const line = text.slice(at, found === -1 ? text.length : found);
+    const lineEnd = found === -1 ? text.length : found;
+    const line = text.slice(at, lineEnd);
     const isBlank = line.trim() === "";
-    if (fence !== null && fence.inside && !isBlank && indentOf(line) === 0 && !line.startsWith(">")) fence = null;
+    if (fence?.inside === true && !isBlank && endsFence(line, fence)) fence = null;
     if (fence !== null) {
-      if (!isBlank) end = at + line.length;
-      if (closes(line, fence.mark)) {
-        end = at + line.length;
+      if (!isBlank) end = lineEnd;
+      fence.depth = depthAfter(line, fence.mark, fence.nests, fence.depth);
+      if (fence.depth === 0) {
+        end = lineEnd;
         const isTop = !fence.inside;
         fence = null;
         if (isTop) close();
-      } else if (isFence) end = at + line.length;
+      } else if (isFence) end = lineEnd;
+    } else if (spanEnd > at) {
+      if (!isBlank) end = lineEnd;
+      if (spanEnd <= lineEnd) spanEnd = goesOver(text, spanEnd, lineEnd);
+      isAfterBlank = false;
     } else if (isBlank) {
       isAfterBlank = true;
     } else {
       if (start >= 0 && isAfterBlank && !goesOn(kind, line)) close();
       const opening = FENCE.exec(line);
-      const isTop = opening !== null && opening[2] === "" && indentOf(line) <= (kind === "list" && start >= 0 ? 1 : 3);
+      const isTop = opening !== null && opening[2] === "" && (start < 0 || kind === "other" || indentOf(line) <= 1);
       if (start >= 0 && (isTop || (HEADING.test(line) && (kind !== "list" || indentOf(line) <= 1)))) close();
       if (start < 0) open(at, line);
-      end = at + line.length;
+      end = lineEnd;
       if (opening !== null && (isTop || start < at || opening[2] !== "")) {
-        fence = { mark: opening[3] ?? "", inside: !isTop };
-        isFence = isTop && opening[1] === "" && !(opening[3] ?? "").startsWith("$");
+        const [, , containers = "", mark = "", info = ""] = opening;
+        fence = { mark, inside: !isTop, quoted: containers.includes(">"), nests: isMarkdown(info), depth: 1 };
+        isFence = isTop && opening[1] === "";
       } else if (HEADING.test(line) && start === at) close();
+      else spanEnd = goesOver(text, at, lineEnd);
       isAfterBlank = false;
     }
     at = next;
@@ -93,23 +110,24 @@ function scan(text: string, from: number): Block[] {
   return blocks;
 }
 
+/** A line at the margin ends the list or quote that a fence is in, unless it is the fence's own end, put there. */
+function endsFence(line: string, { mark, nests, depth, quoted }: Fence): boolean {
+  if (indentOf(line) > 0 || line.startsWith(">")) return false;
+  return quoted || depthAfter(line, mark, nests, depth) >= depth;
+}
+
 function kindOf(line: string): Kind {
   if (FOOTNOTE.test(line)) return "footnote";
   if (RULE.test(line)) return "other";
   if (ITEM.test(line)) return "list";
-  return indentOf(line) >= 4 ? "indented" : "other";
+  return "other";
 }
 
 /** Whether a line after an empty one belongs to the block before it. */
 function goesOn(kind: Kind, line: string): boolean {
   if (kind === "list") return indentOf(line) >= 2 || (ITEM.test(line) && !RULE.test(line));
   if (kind === "footnote") return indentOf(line) >= 2;
-  return kind === "indented" && indentOf(line) >= 4;
-}
-
-function closes(line: string, mark: string): boolean {
-  const bare = line.replace(/^[\s>]+/, "").trimEnd();
-  return bare.length >= mark.length && bare === (mark[0] ?? "").repeat(bare.length);
+  return false;
 }
 
 function indentOf(line: string): number {

@@ -1,0 +1,4 @@
+import { formula } from "./chemistry";
+import { serve } from "./worker-queue";
+
+serve(self, ({ source, isBlock }: { source: string; isBlock: boolean }) => formula(source, isBlock));
