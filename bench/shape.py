@@ -32,7 +32,7 @@ BUDGETS: Mapping[str, int] = {
     "encryption": 160,
     "events": 600,
     "files": 190,
-    "history": 3760,
+    "history": 3800,
     "http": 1780,
     "lifespan": 620,
     "memory": 6690,
@@ -45,7 +45,7 @@ BUDGETS: Mapping[str, int] = {
     "skills": 1080,
     "storage": 18_980,
     "telemetry": 4680,
-    "tools": 4850,
+    "tools": 5080,
     "turn": 3600,
     "wiring": 1090,
 }

@@ -41,8 +41,8 @@ _PROBLEMS: dict[str | None, Problem] = {
     "pause_turn": "invalid",
     "tool_use": "invalid",
 }
-"""By the stop reason. With another one, or none, a message that has its end is whole: servers disagree on what
-to call it, as with the answer of a turn."""
+"""By the stop reason. With another one, or none, a message that has its end is whole: servers disagree on
+its name, as with the answer of a turn."""
 _FENCE = "```"
 
 log = structlog.get_logger(__name__)
