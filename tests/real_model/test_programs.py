@@ -15,7 +15,7 @@ from tests.ui.page import ask, in_a_browser, opened
 
 pytestmark = [pytest.mark.real_model, pytest.mark.long_form, pytest.mark.long]
 WAIT = PATIENCE * 1000
-LONG_ENOUGH = {"GATEWAY_MAX_TOKENS": "400"}
+LONG_ENOUGH = {"GATEWAY_MAX_TOKENS": "200"}
 """A story that is not over before a person finds Stop."""
 
 
