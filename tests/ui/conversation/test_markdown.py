@@ -56,8 +56,8 @@ def said(page: Page, text: str) -> Locator:
 
 @pytest.mark.parametrize("width", [390, 1280])
 def test_a_formula_that_is_wider_than_the_page_scrolls(page: Page, width: int) -> None:
-    """Each formula ends within the text's column; what does not fit is reached by scrolling in it, in its
-    line as well as below it, and a short one stands on the line that it is in."""
+    """Each formula ends within the text's column; what does not fit is reached by scrolling in it, in
+    its line as well as below it, and a short one stands on the line that it is in."""
     page.set_viewport_size({"width": width, "height": 800})
     prose = said(page, FORMULAS)
     expect(prose.locator("math")).to_have_count(5)

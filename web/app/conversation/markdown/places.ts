@@ -63,8 +63,10 @@ function inline(piece: Piece): Piece {
 /** Tags and what is between them as one element; those without another stay. */
 function paired(pieces: readonly Piece[]): Piece[] {
   const out: Piece[] = [];
+  const open = new Set<string>(); // tags that may be there, so that nobody looks for others
   for (const each of pieces) {
-    const opened = each.type === "tag" && each.isEnd && each.tag !== "details"
+    if (each.type === "tag" && !each.isEnd) open.add(each.tag);
+    const opened = each.type === "tag" && each.isEnd && each.tag !== "details" && open.has(each.tag)
       ? out.findLastIndex((before) => before.type === "tag" && !before.isEnd && before.tag === each.tag) : -1;
     if (opened < 0 || each.type !== "tag") out.push(each);
     else out.push({ type: "element", tag: each.tag as Element["tag"], children: settled(out.splice(opened).slice(1).map(inline)) });

@@ -3,12 +3,12 @@
  * ends is asked twice: by the cut into blocks, which must not cut it, and by the reader of a block, which takes it out.
  */
 
-const MAX_SPAN = 10_000; // characters of a formula or a comment
+const MAX_SPAN = 4_000; // characters of a formula or a comment
 const MAX_DETAILS = 200_000;
 
 /** What a formula never goes over: a fence, a heading, the next numbered step. */
-const BARRIER = /\n[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(?:`{3,}|~{3,})|\n {0,3}#{1,6}[ \t]|\n[ \t]*\d{1,9}[.)][ \t]/g;
-const BLANK = /\n[ \t>]*(?=\n)/g;
+const BARRIER = /\n[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(?:`{3,}|~{3,})|\n {0,3}#{1,6}[ \t]|\n[ \t]*\d{1,9}[.)][ \t]/;
+const BLANK = /\n[ \t>]*\n/;
 
 /** Environments that stand for themselves, without dollars around them. */
 const ENVIRONMENT = /\\begin\{((?:equation|align|alignat|gather|multline|eqnarray|split|aligned|gathered|cases|array|[bBpvV]?matrix|CD)\*?)\}/y;
@@ -37,23 +37,21 @@ export function openingAt(text: string, at: number): Opening | null {
 export function endOf(text: string, at: number, { kind, mark }: Opening): number {
   const from = at + mark.length;
   if (kind === "details") return endOfDetails(text, from);
-  const limit = Math.min(from + MAX_SPAN, kind === "comment" ? Infinity : barrier(text, at, from));
-  const within = text.slice(from, Math.min(limit, text.length));
-  for (const { 0: found, index } of within.matchAll(CLOSINGS[kind])) {
+  const reach = text.slice(from, from + MAX_SPAN);
+  if (!reach.includes(CLOSING[kind])) return from + MAX_SPAN < text.length || isBarred(text, at, kind, reach) ? -1 : Infinity;
+  for (const { 0: found, index } of reach.matchAll(CLOSINGS[kind])) {
     const closes = kind === "environment" ? found === mark.replace("begin", "end") : !found.startsWith("\\") || found === "\\]";
-    if (closes) return kind === "dollars" && found.length > 2 ? -1 : from + index + found.length;
+    if (closes) return (kind === "dollars" && found.length > 2) || isBarred(text, at, kind, reach.slice(0, index)) ? -1 : from + index + found.length;
   }
-  return limit >= text.length ? Infinity : -1;
+  return from + MAX_SPAN < text.length || isBarred(text, at, kind, reach) ? -1 : Infinity;
 }
 
+const CLOSING = { dollars: "$$", bracket: "\\]", environment: "\\end{", comment: "-->" } as const;
 const CLOSINGS = { dollars: /\\[^]|\$\$+/g, bracket: /\\[^]/g, environment: /\\end\{[a-zA-Z]+\*?\}|\\[^]/g, comment: /-->/g } as const;
 
-function barrier(text: string, at: number, from: number): number {
-  const first = (pattern: RegExp) => {
-    const found = text.slice(from, from + MAX_SPAN).search(pattern);
-    return found < 0 ? Infinity : from + found;
-  };
-  return Math.min(first(BARRIER), beginsLine(text, at) ? Infinity : first(BLANK));
+/** Whether what a formula never goes over is in it; one within a line goes over no empty line either. */
+function isBarred(text: string, at: number, kind: Opening["kind"], within: string): boolean {
+  return kind !== "comment" && within.includes("\n") && (BARRIER.test(within) || (!beginsLine(text, at) && BLANK.test(within)));
 }
 
 function endOfDetails(text: string, from: number): number {
@@ -72,13 +70,14 @@ export function beginsLine(text: string, at: number): boolean {
 
 const CONTAINERS = /^(?:[ \t]|>|(?:[-*+]|\d{1,9}[.)])[ \t])*$/;
 
+const MOST_MARKS = 300; // of a line that are looked at
 const MARK = /`+|\$\$|<(?:!--|details)|\\[^]/gi;
 
 /** The end of what begins between `from` and `end`, which are in one line, and goes over the line's end; -1 where nothing does. */
 export function goesOver(text: string, from: number, end: number): number {
   const line = text.slice(from, end);
   MARK.lastIndex = 0;
-  for (let found = MARK.exec(line); found !== null; found = MARK.exec(line)) {
+  for (let found = MARK.exec(line), count = 0; found !== null && count < MOST_MARKS; found = MARK.exec(line), count += 1) {
     const mark = found[0];
     if (mark.startsWith("`")) {
       const close = line.slice(MARK.lastIndex).search(new RegExp(`(?<!\`)${mark}(?!\`)`));
