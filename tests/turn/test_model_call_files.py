@@ -8,9 +8,9 @@ import pytest
 
 from gateway.errors import ModelError, StorageError
 from gateway.events.lifecycle import IterationStart
-from gateway.history.transcript import FILE_READ
 from gateway.messages import Attached, Message, attached_block, text_block
 from gateway.storage.messages import History, StoredMessage
+from gateway.tools.policy import FILE_READ
 from gateway.turn.context import TurnContext
 from gateway.turn.model_call import next_request
 from gateway.turn.model_call_files import fit_attachments, remember_withheld, with_files, withhold_files
