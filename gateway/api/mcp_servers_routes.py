@@ -3,7 +3,6 @@
 import secrets
 from html import escape
 from ipaddress import ip_address
-from typing import Literal
 from urllib.parse import urlsplit
 
 from pydantic import ConfigDict, Field, field_validator
@@ -57,7 +56,7 @@ class McpServerList(Reply):
 class BeginMcpSignInBody(Body):
     """Where the person comes back to."""
 
-    redirect_uri: Literal["page"] | str = Field(
+    redirect_uri: str = Field(
         "page",
         max_length=200,
         description="`page`: to this gateway, in the browser that asks; else an http address on loopback, "

@@ -227,7 +227,7 @@ export interface AuditQuery {
 /** Where the person comes back to. */
 export interface BeginMcpSignInBody {
   /** `page`: to this gateway, in the browser that asks; else an http address on loopback, where a program waits that then asks POST /api/mcp/sign-ins. */
-  readonly redirect_uri?: "page" | string;
+  readonly redirect_uri?: string;
 }
 
 /** Where to sign in. */

@@ -9,7 +9,7 @@ const part = (name: string, tokens: number, more: Partial<api.PartReport> = {}):
 function prompt(...parts: api.PartReport[]): api.PromptPreview {
   return {
     layers: [{ layer: "SYSTEM", text: "", components: [], parts }], tools: [], warnings: [],
-    tokens: parts.reduce((sum, { tokens }) => sum + tokens, 0), prefix_hash: parts.map(({ digest, tokens }) => `${digest}${tokens}`).join(),
+    tool_tokens: 0, left_out: [], profile: "full", tokens: parts.reduce((sum, { tokens }) => sum + tokens, 0), prefix_hash: parts.map(({ digest, tokens }) => `${digest}${tokens}`).join(),
   };
 }
 
