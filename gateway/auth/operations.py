@@ -102,7 +102,7 @@ def _operations() -> Iterator[Operation]:
         for name in ("a2a.read_card", "health.read", "schema.read", "sign_in.begin")
     )
     yield Operation("sign_in.create", None, "sign_in.create", is_open=True)
-    yield Operation("mcp_server.come_back", None, "mcp_server.sign_in", is_open=True)
+    yield Operation("mcp_server.come_back", None, "mcp_server.come_back", is_open=True)
 
 
 OPERATIONS: Mapping[str, Operation] = MappingProxyType({each.name: each for each in _operations()})
