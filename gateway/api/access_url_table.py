@@ -102,9 +102,9 @@ ACCESS = (
         COME_BACK,
         "mcp_server.come_back",
         mcp_servers.come_back,
-        {303: (None,)},
+        {303: (None,), 409: ("text/html",)},
         query=McpCallbackQuery,
-        refusals=(403, 409),
+        refusals=(403,),
     ),
     Endpoint("GET", PROVIDER_KEY, "provider_key.read", provider_keys.show_own, {200: (ProviderKeyReply,)}),
     Endpoint(

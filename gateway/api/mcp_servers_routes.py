@@ -1,16 +1,14 @@
 """MCP servers: how they are doing, and the gateway's sign-in to those that ask for one."""
 
 import secrets
-from html import escape
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from pydantic import ConfigDict, Field, field_validator
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 
-from gateway.api.sign_in_routes import browser_value, page_of, set_browser_value
+from gateway.api.sign_in_routes import browser_value, failure_page, page_of, set_browser_value
 from gateway.errors import GatewayError
-from gateway.http.error_status_codes import status_of
 from gateway.http.json_types import Body, Query, Reply, json_reply
 from gateway.http.requests import ApiRequest
 from gateway.service.mcp_servers import McpServerView
@@ -135,8 +133,7 @@ async def come_back(request: ApiRequest) -> Response:
         )
     except GatewayError as error:
         request.scope["refused"] = error.code
-        text = f"<title>Chat Gateway</title><p>{escape(error.message)}<p><a href=/>Chat Gateway</a>"
-        response: Response = HTMLResponse(f"<!doctype html>{text}", status_of(error))
+        response = failure_page(error)
     else:
         response = RedirectResponse(f"{urlsplit(page).path}/#p=skills", 303)
     set_browser_value(response, page, BEGUN, "", 0)

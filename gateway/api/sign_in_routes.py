@@ -66,8 +66,7 @@ async def finish(request: ApiRequest) -> Response:
             await _end(request, ways, former, heir=digest_of(value))
     except GatewayError as error:
         request.scope["refused"] = error.code
-        text = f"<title>Chat Gateway</title><p>{escape(error.message)}<p><a href=/>Chat Gateway</a>"
-        response = HTMLResponse(f"<!doctype html>{text}", status_of(error))
+        response = failure_page(error)
     else:
         request.scope["principal"] = who
         response = RedirectResponse(urlsplit(page).path + to, 303)
@@ -98,6 +97,12 @@ def _ways(request: ApiRequest) -> PageSignIn:
     if ways is None:
         raise NotFound("No sign-in is configured: GATEWAY_OIDC_CLIENT_ID.")
     return ways
+
+
+def failure_page(error: GatewayError) -> Response:
+    """What a person reads whose browser came back to a sign-in that failed."""
+    text = f"<title>Chat Gateway</title><p>{escape(error.message)}<p><a href=/>Chat Gateway</a>"
+    return HTMLResponse(f"<!doctype html>{text}", status_of(error))
 
 
 def page_of(request: ApiRequest) -> str:
