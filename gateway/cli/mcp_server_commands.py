@@ -1,12 +1,14 @@
 """`gateway mcp list`, `login` and `logout`: the MCP servers of a running gateway."""
 
 import socket
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gateway.cli.findings import Finding
 from gateway.cli.options import LOCAL_URL, AsJson, Key, Url
+
+if TYPE_CHECKING:
+    from gateway.cli.findings import Finding
 
 PATH = "/callback"
 MAX_HEAD = 16_384
@@ -69,9 +71,10 @@ def logout(name: Name, *, url: Url = LOCAL_URL, key: Key = None) -> None:
     print(f"The gateway is signed out of {name}.")
 
 
-def check_mcp_servers(url: str, key: str | None) -> list[Finding]:
+def check_mcp_servers(url: str, key: str | None) -> "list[Finding]":
     """For `gateway doctor URL`: how the MCP servers of that gateway are doing, and which need a sign-in.
     Nothing where it is not this key's to see."""
+    from gateway.cli.findings import Finding
     from gateway.client import GatewayClient
     from gateway.errors import GatewayError
 

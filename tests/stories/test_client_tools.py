@@ -244,7 +244,6 @@ async def test_the_same_result_again_changes_nothing_and_another_is_refused(clie
         [{"name": "mcp__crm__find", "input_schema": {"type": "object"}}],
         [{"name": "two words", "input_schema": {"type": "object"}}],
         [{"name": "a", "input_schema": {"type": "string"}}],
-        [{"name": "a", "input_schema": {"type": "object", "properties": {"x": {"type": "odd"}}}}],
         [{"name": "a", "input_schema": {"type": "object", "$ref": "http://127.0.0.1:1/x"}}],
         [{"name": "a", "input_schema": {"type": "object"}}] * 2,
         [{"name": "a", "description": "x" * 20_001, "input_schema": {"type": "object"}}],

@@ -30,8 +30,14 @@ COPIED = """() => new Promise((done) => {
     document.execCommand("copy");
 })"""
 SELECT = """(prose) => {
-    const text = document.createTreeWalker(prose, NodeFilter.SHOW_TEXT).nextNode();
-    getSelection().setBaseAndExtent(text, 0, text, 7);
+    const texts = document.createTreeWalker(prose, NodeFilter.SHOW_TEXT);
+    const first = texts.nextNode();
+    let last = first, left = 7;
+    while (last.data.length < left) {
+        left -= last.data.length;
+        last = texts.nextNode();
+    }
+    getSelection().setBaseAndExtent(first, 0, last, left);
 }"""
 
 

@@ -26,7 +26,7 @@ DRAWN = """isAll => {
         const box = element.getBoundingClientRect();
         const attributes = [...element.attributes].map(({ name, value }) => `${name}=${value}`).sort();
         const texts = [...element.childNodes].filter(({ nodeType }) => nodeType === Node.TEXT_NODE);
-        const text = JSON.stringify(texts.map(({ data }) => data).join("|"));
+        const text = JSON.stringify(texts.map(({ data }) => data).join(""));
         const place = isAll ? [box.x, box.y, box.width, box.height].map(Math.round) : Math.round(box.width);
         lines.push([" ".repeat(depth) + element.localName, ...attributes, text, `@${place}`].join(" "));
         for (const child of element.children) look(child, depth + 1);
