@@ -17,6 +17,7 @@ from gateway.http.downloads import Download, with_trouble
 from gateway.http.json_types import Query, Reply, json_reply
 from gateway.http.requests import NDJSON, ApiRequest
 from gateway.http.stream import HEADERS, EventStream
+from gateway.places import Places
 from gateway.session_pages.html_to_share import HTML
 from gateway.session_pages.markdown_to_share import MARKDOWN
 from gateway.session_pages.page_to_share import SharedPages
@@ -26,6 +27,9 @@ from gateway.storage.archives import ArchiveRow
 from gateway.storage.branches import MAX_BRANCHES
 
 MAX_REASONS = 100
+
+_drawing = Places(1)
+"""Turns of pages to share that are drawn at once: several would keep the interpreter from all else."""
 
 
 class ReplayQuery(Query):
@@ -140,7 +144,11 @@ async def _drawn(
     async with aclosing(turns):
         async for turn_id, events in turns:
             # In a thread: a long answer takes a while to format.
-            drawn = await asyncio.to_thread(pages.draw, read_turn(turn_id, events))
+            await _drawing.take(None)
+            try:
+                drawn = await asyncio.to_thread(pages.draw, read_turn(turn_id, events))
+            finally:
+                _drawing.give_back()
             yield drawn.encode()
     yield pages.ending.encode()
 
