@@ -12,7 +12,6 @@ from gateway.api.mcp_servers_routes import (
     BeginMcpSignInBody,
     BegunMcpSignIn,
     FinishMcpSignInBody,
-    McpCallbackQuery,
     McpServerList,
     SignedInMcpServer,
 )
@@ -103,7 +102,7 @@ ACCESS = (
         "mcp_server.come_back",
         mcp_servers.come_back,
         {303: (None,), 409: ("text/html",)},
-        query=McpCallbackQuery,
+        query=CallbackQuery,
         refusals=(403,),
     ),
     Endpoint("GET", PROVIDER_KEY, "provider_key.read", provider_keys.show_own, {200: (ProviderKeyReply,)}),

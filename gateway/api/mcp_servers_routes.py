@@ -4,12 +4,12 @@ import secrets
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-from pydantic import ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
 from starlette.responses import RedirectResponse, Response
 
-from gateway.api.sign_in_routes import browser_value, failure_page, page_of, set_browser_value
+from gateway.api.sign_in_routes import CallbackQuery, browser_value, failure_page, page_of, set_browser_value
 from gateway.errors import GatewayError
-from gateway.http.json_types import Body, Query, Reply, json_reply
+from gateway.http.json_types import Body, Reply, json_reply
 from gateway.http.requests import ApiRequest
 from gateway.service.mcp_servers import McpServerView
 from gateway.tools.mcp.reconnecting_server import ServerStatus
@@ -86,17 +86,6 @@ class FinishMcpSignInBody(Body):
     error: str | None = Field(None, max_length=200)
 
 
-class McpCallbackQuery(Query):
-    """What the authorization server sends the browser back with."""
-
-    model_config = ConfigDict(extra="ignore")  # servers add their own
-
-    code: str = Field("", max_length=4096)
-    state: str = Field("", max_length=512)
-    iss: str | None = Field(None, max_length=2048)
-    error: str | None = Field(None, max_length=200)
-
-
 class SignedInMcpServer(Reply):
     """The server that the gateway is signed in to now."""
 
@@ -125,7 +114,7 @@ async def begin(request: ApiRequest) -> Response:
 
 async def come_back(request: ApiRequest) -> Response:
     """Ends the sign-in to an MCP server, in the browser that began it, and sends that to the page."""
-    asked, page = await request.read_query(McpCallbackQuery), page_of(request)
+    asked, page = await request.read_query(CallbackQuery), page_of(request)
     browser = browser_value(request, page, BEGUN)
     try:
         await request.gateway.mcp_servers.finish(

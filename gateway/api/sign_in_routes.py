@@ -27,7 +27,7 @@ class SignInQuery(Query):
 
 
 class CallbackQuery(Query):
-    """What the identity provider sends the browser back with."""
+    """What an identity provider or authorization server sends the browser back with."""
 
     model_config = ConfigDict(extra="ignore")  # providers add their own
 

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from gateway import __version__
 from gateway.cli.config import without_secrets
-from gateway.model.endpoint_address import ANTHROPIC, model_is_open
+from gateway.model.endpoint_address import ANTHROPIC_URL, model_is_open
 from gateway.model.endpoint_facts import EndpointFacts
 from gateway.model.model_limits import notices
 from gateway.settings import Settings
@@ -75,7 +75,7 @@ def _model(settings: Settings, endpoint: EndpointFacts, *, demo: bool) -> Text:
         return Text.assemble(
             ("DEMO", "bold black on yellow"), "  no real model; export ANTHROPIC_API_KEY=… to use one"
         )
-    address = without_secrets(settings.anthropic_base_url or ANTHROPIC)
+    address = without_secrets(settings.anthropic_base_url or ANTHROPIC_URL)
     if model_is_open(settings) and not endpoint.listed:
         return Text(f"the one that {address} lists; it has not said yet which (GATEWAY_MODEL sets one)")
     size = endpoint.of(settings.model).context_window

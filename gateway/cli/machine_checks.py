@@ -17,7 +17,7 @@ from gateway.memory.documents.folder import DocumentFolder
 from gateway.memory.search.embeddings import embeddings_of
 from gateway.messages import Message, text_block
 from gateway.model.base import Answer, Model, ModelRequest
-from gateway.model.endpoint_address import ANTHROPIC
+from gateway.model.endpoint_address import ANTHROPIC_URL
 from gateway.model.endpoint_profile import left_out
 from gateway.settings import Settings
 from gateway.settings.environment import unknown_variables
@@ -61,7 +61,7 @@ async def check_model(settings: Settings) -> list[Finding]:
         model = wiring.open_model(settings, adapted=adapted.append)
         try:
             await model.inquire()
-            address = without_secrets(settings.anthropic_base_url or ANTHROPIC)
+            address = without_secrets(settings.anthropic_base_url or ANTHROPIC_URL)
             answer = await _ask(settings, model, f"{settings.model} at {address}")
             about = await check_endpoint(settings, model.facts, answers=answer.state == "good")
         finally:

@@ -20,10 +20,10 @@ from gateway.errors import ModelError
 from gateway.model.base import Chunk, ModelRequest, Take
 from gateway.model.bounds import Bounds
 from gateway.model.credentials import Credential, Credentials, named
-from gateway.model.endpoint_address import is_anthropics, is_local, origin_of, unused_proxy
-from gateway.model.endpoint_facts import EndpointFacts
+from gateway.model.endpoint_address import ANTHROPIC_URL, is_anthropics, is_local, origin_of, unused_proxy
+from gateway.model.endpoint_facts import ANTHROPIC, EndpointFacts
 from gateway.model.endpoint_inquiry import EndpointInquiry
-from gateway.model.endpoint_profile import ANTHROPIC, MAX_TEMPERATURE, EndpointProfile, Way, refuses_key
+from gateway.model.endpoint_profile import MAX_TEMPERATURE, EndpointProfile, Way, refuses_key
 from gateway.model.endpoint_questions import EndpointQuestions
 from gateway.model.endpoint_queue import EndpointQueue
 from gateway.model.message_stream import MessageStream
@@ -97,8 +97,8 @@ class AnthropicModel:
         found: Callable[[str], None] = lambda _: None,
         picks: bool = False,
     ) -> None:
-        base_url = base_url or "https://api.anthropic.com"
-        self._where = origin_of(base_url, "ANTHROPIC_BASE_URL", "https://api.anthropic.com (without /v1)")
+        base_url = base_url or ANTHROPIC_URL
+        self._where = origin_of(base_url, "ANTHROPIC_BASE_URL", f"{ANTHROPIC_URL} (without /v1)")
         if proxy is not None:
             origin_of(proxy, "GATEWAY_MODEL_PROXY", "http://proxy.example:3128")
         # Slow to import, and only a gateway with a model needs it.

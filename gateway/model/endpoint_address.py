@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from gateway.errors import SettingsError
 from gateway.settings import Settings
 
-ANTHROPIC = "https://api.anthropic.com"
+ANTHROPIC_URL = "https://api.anthropic.com"
 _PRIVATE = [
     ip_network(each)
     for each in (

@@ -7,6 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
+ANTHROPIC = "anthropic"
+"""The kind of Anthropic's own API."""
+
 Lifecycle = Literal["active", "deprecated", "retired"]
 STAGES: tuple[Lifecycle, ...] = ("active", "deprecated", "retired")
 

@@ -19,7 +19,7 @@ import structlog
 from gateway.bounded_dict import BoundedDict
 from gateway.model import facts_reading as reading
 from gateway.model.default_model import default_of
-from gateway.model.endpoint_facts import NOTHING, EndpointFacts, Listed, ModelFacts
+from gateway.model.endpoint_facts import ANTHROPIC, NOTHING, EndpointFacts, Listed, ModelFacts
 from gateway.model.endpoint_questions import EndpointQuestions
 
 PAUSE = 30.0
@@ -114,14 +114,14 @@ class EndpointInquiry:
         if not questions.reached:
             return
         listed = reading.listed_in(listing)
-        kind = "anthropic" if questions.is_anthropics else reading.kind_in(listing, questions.server)
+        kind = ANTHROPIC if questions.is_anthropics else reading.kind_in(listing, questions.server)
         if kind == "lm studio":
             # The list of its own API says which models are loaded, and which are none to chat with.
             listed = reading.listed_in(await questions.get("/api/v0/models")) or listed
         self._choose(listed)
         models = self._to_ask(listed)
         known = {each.name: each.facts for each in listed}
-        if kind in {None, "anthropic"}:
+        if kind in {None, ANTHROPIC}:
             for model in models:
                 known[model] = await self._of_one(model, known.get(model, NOTHING))
         props: reading.Props | None = None

@@ -15,7 +15,7 @@ from typing import Literal
 
 from gateway.bounded_dict import BoundedDict
 from gateway.errors import ModelError
-from gateway.model.endpoint_facts import EndpointFacts
+from gateway.model.endpoint_facts import ANTHROPIC, EndpointFacts
 from gateway.settings import Settings
 
 NEWEST_VERSION = "2026-10-21"
@@ -26,8 +26,6 @@ KeyHeader = Literal["bearer", "x-api-key"]
 Thinking = Literal["enabled", "adaptive"]
 Stops = Literal["all", "visible", "none"]
 SAMPLING = ("temperature", "top_p", "top_k")
-ANTHROPIC = "anthropic"
-"""The kind of Anthropic's own API (see endpoint_facts.py)."""
 
 MAX_MODELS = 1000
 """Models of which is remembered what they do not take."""

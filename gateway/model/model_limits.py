@@ -5,7 +5,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import Literal
 
-from gateway.model.endpoint_facts import EndpointFacts, ModelFacts
+from gateway.model.endpoint_facts import ANTHROPIC, EndpointFacts, ModelFacts
 from gateway.model.prices import DEFAULT_WINDOW, window_of
 from gateway.settings import Settings
 
@@ -76,6 +76,6 @@ def notices(settings: Settings, facts: EndpointFacts) -> list[str]:
 def unlisted(settings: Settings, facts: EndpointFacts) -> list[str]:
     """The models that may be chosen and are not listed by an endpoint that lists some. Proxies may know names
     that they do not list."""
-    if not facts.listed or facts.kind == "anthropic":  # which also takes names that are short for others
+    if not facts.listed or facts.kind == ANTHROPIC:  # which also takes names that are short for others
         return []
     return [model for model in settings.models if not facts.lists(model)]

@@ -117,7 +117,7 @@ def is_wished(turn: TurnContext, stop_reason: str, asked: int) -> bool:
     """Whether the answer ends where its client wanted it to: at its own limit, or at one of its texts. A call
     that was `asked` for fewer tokens, or wrote fewer, met another limit first."""
     wanted = turn.row.sampling
-    if stop_reason == "max_tokens":
+    if stop_reason == MAX_TOKENS:
         own = wanted.max_tokens is not None and wanted.max_tokens < turn.settings.max_tokens
         return own and asked == wanted.max_tokens and _wrote_all(turn, asked)
     return stop_reason == "stop_sequence" and bool(wanted.stop_sequences)

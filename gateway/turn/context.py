@@ -12,7 +12,7 @@ from gateway.memory.context_changes import ContextState
 from gateway.memory.extraction.user_messages import user_text
 from gateway.memory.recall import InContext
 from gateway.messages import Message, ToolSpec, Usage
-from gateway.model.endpoint_profile import ANTHROPIC
+from gateway.model.endpoint_facts import ANTHROPIC
 from gateway.prompt.system_prompt import Prefix
 from gateway.storage.memories import MemoryRow
 from gateway.storage.messages import History, StoredMessage

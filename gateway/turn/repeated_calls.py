@@ -52,14 +52,18 @@ class RepeatedCalls:
 
     def count(self, arguments: dict[str, Any], result: CallResult) -> int:
         """How often the result came to that call, this time included; 0 for one that does not count."""
-        return 0 if result.duration_ms >= WAITED else self.latest.count(_digest(arguments, result)) + 1
+        return 0 if result.duration_ms >= WAITED else self._count(_digest(arguments, result))
 
     def add(self, arguments: dict[str, Any], result: CallResult) -> None:
         """Takes a result into account, with or without what the model was told below it."""
-        count = self.count(arguments, result)
-        if count:
-            self.latest.append(_digest(arguments, result))
-            self.ends = self.ends or count >= ENDS_AFTER
+        if result.duration_ms >= WAITED:
+            return
+        digest = _digest(arguments, result)
+        self.ends = self.ends or self._count(digest) >= ENDS_AFTER
+        self.latest.append(digest)
+
+    def _count(self, digest: bytes) -> int:
+        return self.latest.count(digest) + 1
 
 
 def _digest(arguments: dict[str, Any], result: CallResult) -> bytes:

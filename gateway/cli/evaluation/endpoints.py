@@ -10,7 +10,7 @@ from pydantic import SecretStr
 from gateway import wiring
 from gateway.cli.config import without_secrets
 from gateway.errors import SettingsError
-from gateway.model.endpoint_address import ANTHROPIC, model_is_open
+from gateway.model.endpoint_address import ANTHROPIC_URL, model_is_open
 from gateway.settings import Settings
 
 DEMO = "demo"
@@ -53,7 +53,7 @@ def shown(endpoint: ModelEndpoint, settings: Settings) -> str:
     """Where a model is asked, without secrets."""
     if endpoint.is_demo:
         return "built in"
-    return without_secrets(endpoint.url or settings.anthropic_base_url or ANTHROPIC)
+    return without_secrets(endpoint.url or settings.anthropic_base_url or ANTHROPIC_URL)
 
 
 async def default_model(settings: Settings) -> str:

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.util.types import AttributeValue
 
+from gateway.model.endpoint_address import ANTHROPIC_URL
 from gateway.settings import Settings
 from gateway.telemetry import semconv
 from gateway.telemetry.metrics import instrument_table as table
@@ -33,8 +34,6 @@ from gateway.telemetry.metrics.turn_metrics import TurnMetrics
 from gateway.telemetry.metrics.webhook_metrics import WebhookMetrics
 from gateway.telemetry.turn_facts import TelemetryReader
 
-ANTHROPIC_URL = "https://api.anthropic.com"
-"""Where the SDK asks when no other address is given."""
 PORTS = {"http": 80, "https": 443}
 
 

@@ -262,7 +262,7 @@ export interface BranchReply {
   readonly created_at: number;
 }
 
-/** What the identity provider sends the browser back with. */
+/** What an identity provider or authorization server sends the browser back with. */
 export interface CallbackQuery {
   readonly code?: string;
   readonly state?: string;
@@ -952,14 +952,6 @@ export interface ListedSession {
   readonly retention?: SessionRetention;
   /** With `q`: why it is here. */
   readonly found?: FoundReply;
-}
-
-/** What the authorization server sends the browser back with. */
-export interface McpCallbackQuery {
-  readonly code?: string;
-  readonly state?: string;
-  readonly iss?: string;
-  readonly error?: string;
 }
 
 /** The MCP servers of the settings, by name. */
