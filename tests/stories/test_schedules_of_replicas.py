@@ -71,4 +71,6 @@ async def test_every_due_time_runs_once_also_when_replicas_are_killed(tmp_path: 
         times = [run["due_at"] for run in reversed(found)]
         assert times == [began + MINUTE * number for number in range(len(times))]
         assert {run["status"] for run in found} == {"completed"}
-        assert await turns_of(a.client, session) == [f"{schedule}-{at}" for at in times]
+        begun = await turns_of(a.client, session)  # the next minute's may have begun by now
+        assert begun[: len(times)] == [f"{schedule}-{at}" for at in times]
+        assert len(set(begun)) == len(begun)
