@@ -11,6 +11,7 @@ from gateway.memory.retrieval_events import SOURCE
 from gateway.memory.tool import NAME
 from gateway.session_pages.replayed_turn import ReplayedTurn
 from gateway.session_pages.words import describe
+from gateway.thinking_in_text import without_thinking
 
 
 class SharedPages(NamedTuple):
@@ -63,8 +64,8 @@ def shared(turn: ReplayedTurn) -> Iterator[Shared]:
     for step in turn.steps:
         data = step.data
         match step.kind:
-            case "text" if not step.dropped:
-                yield SharedText(data["text"])
+            case "text" if not step.dropped and (said := without_thinking(data["text"])):
+                yield SharedText(said)
             case "tool_call" if data["name"] != NAME:
                 yield _called(data, step.result)
             case "retrieval" if data["source"] != SOURCE:
