@@ -7,8 +7,7 @@ One budget of tokens for all memories, by priority (pinned, importance, last use
     the others              are counted
 
 So a memory that is added needs the room of one line, which it takes from those of the lowest priority. The
-snapshot has no score or counter, and no time but the memories' own days: the same memories give the same
-text.
+snapshot has no score or counter, and no time but the memories' own: the same memories give the same text.
 """
 
 import hashlib
@@ -25,6 +24,8 @@ MAX_SHARE = 4
 """A memory that takes more than this part of the budget (a quarter) is shown by its summary alone."""
 MIN_LINE_TOKENS = 10
 """No line takes fewer: that of an id, a type and one word."""
+TIME_TOKENS = 6
+"""Of a time behind a day."""
 SNAPSHOT_FILTER = Filter(recallable=True, runtime=True)
 """The memories of a snapshot: documents are only retrieved."""
 
@@ -107,9 +108,10 @@ def _render(
     as_of: int,
 ) -> MemorySnapshot:
     parts = [_profile(profile) for profile in profiles if profile.fields]
-    parts += ["\n".join(rendering.line(row) for row in full)] if full else []
+    timed = rendering.shared_days((*full, *brief))
+    parts += ["\n".join(rendering.line(row, timed) for row in full)] if full else []
     if brief:
-        lines = "\n".join(map(rendering.catalog_line, brief))
+        lines = "\n".join(rendering.catalog_line(row, timed) for row in brief)
         parts.append(f"Further memories, by their summaries ({rendering.READ_ALL}):\n{lines}")
     if omitted:
         parts.append(f"And {omitted} more, which are not listed here: search them with manage_memory.")
@@ -149,5 +151,5 @@ class _TokenCost:
 
 
 def _tokens(line: str) -> int:
-    """With the end of the line."""
-    return estimate_tokens(line) + 1
+    """With the end of the line, and the time that it may have besides its day."""
+    return estimate_tokens(line) + 1 + TIME_TOKENS
