@@ -46,7 +46,7 @@ def replay(
     from gateway.client import GatewayClient
     from gateway.files.replacement import replacing
     from gateway.history.replay import read_speed
-    from gateway.session_pages.replay_page import write_page
+    from gateway.session_pages.reader_page import ReaderPage, load_reader
 
     read_speed(speed)  # a page is made without waiting; a wrong speed is refused all the same
     with GatewayClient(url, key) as client:
@@ -62,9 +62,11 @@ def replay(
                 timeline.show(frame.load())
             timeline.end()
         else:
-            events = (frame.load() for frame in frames)
+            page = ReaderPage(load_reader(), described, replay=True)
             with named_failures(html, "written"), replacing(html) as file:
-                file.writelines(part.encode() for part in write_page(described, events))
+                file.write(page.begin().encode())
+                file.writelines(line.encode() for line in page.events(frame.load() for frame in frames))
+                file.write((page.pictures() + page.end()).encode())
             print(f"Wrote {html}.", file=sys.stderr)
 
 
