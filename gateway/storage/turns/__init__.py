@@ -10,6 +10,7 @@ from gateway.messages import UNCHANGED, Attached, Sampling, ToolSpec, Usage
 from gateway.storage.limits import Charge, Standing
 from gateway.storage.messages import History
 from gateway.storage.replica_signals import Signal
+from gateway.thinking_in_text import without_thinking
 
 TurnStatus = Literal["accepted", "running", "awaiting_approval", "awaiting_tool_result", "done"]
 TurnState = TurnStatus | Outcome
@@ -164,11 +165,14 @@ class ModelUsage:
 
 
 TITLE_LENGTH = 80
+_TITLE_FROM = 10_000  # characters of a message in which thinking is looked for
 
 
 def title_from_message(text: str) -> str | None:
-    """The first line of a message, cut to TITLE_LENGTH characters; None when there is nothing in it."""
-    return text.strip().partition("\n")[0].strip()[:TITLE_LENGTH] or None
+    """The first line of a message that is no thinking, cut to TITLE_LENGTH characters; None when there is
+    nothing in it."""
+    said = without_thinking(text[:_TITLE_FROM]).strip() or text.strip()
+    return said.partition("\n")[0].strip()[:TITLE_LENGTH] or None
 
 
 class TurnQueue(Protocol):
