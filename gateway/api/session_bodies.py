@@ -12,7 +12,7 @@ from gateway.auth import Principal, user_of
 from gateway.http.json_types import Body, Id, Line, Message, Query, Reply
 from gateway.service.seeding import MAX_SEEDED, SeedMessage
 from gateway.storage.branches import MAX_BRANCHES
-from gateway.storage.projects import Need, Sharing, Standing
+from gateway.storage.projects import Sharing, Standing
 from gateway.storage.sessions import MarkedText, MatchedText, OpenStatus, Order, SessionRow, Shared, TitleBy, Whose
 
 Title = Annotated[Line, Field(max_length=200)]
@@ -148,10 +148,10 @@ class Session(Reply):
     )
     shared_by: str | None = Field(None, description="The user whose it is; absent: it is yours.")
     shared_in: str | None = Field(None, description="The name of the project in which it is shared.")
-    may: Need = Field(
-        "own",
-        description="What you may do with it, each with those before: read; write: send, stop, decide, rate; "
-        "manage: rename, unshare, delete; own: everything.",
+    may: Literal["read", "write", "manage"] | None = Field(
+        None,
+        description="What you may do with another's: read; write: also send, stop, decide, rate; manage: also "
+        "rename, unshare, delete. Absent: it is yours.",
     )
     retention: SessionRetention | None = Field(None, description="Its own; absent: its tenant's holds.")
 
@@ -169,8 +169,9 @@ class Session(Reply):
         """The session as the caller sees it; `standing`: of one that others see, too."""
         owner = user_of(row.owner) if row.owner != who.user_id else None
         if standing is not None:
-            name = standing.project.name if standing.project is not None and row.shared is not None else None
-            fields = {"may": standing.may, "shared_in": name, **fields}
+            project = standing.project if row.shared is not None else None
+            may = standing.may if owner is not None else None
+            fields = {"may": may, "shared_in": project.name if project is not None else None, **fields}
         return cls.from_row(row, shared_by=owner, **fields)
 
 
