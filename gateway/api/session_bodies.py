@@ -148,10 +148,10 @@ class Session(Reply):
     )
     shared_by: str | None = Field(None, description="The user whose it is; absent: it is yours.")
     shared_in: str | None = Field(None, description="The name of the project in which it is shared.")
-    may: Literal["read", "write", "manage"] | None = Field(
+    may: list[Literal["read", "write", "manage"]] | None = Field(
         None,
-        description="What you may do with another's: read; write: also send, stop, decide, rate; manage: also "
-        "rename, unshare, delete. Absent: it is yours.",
+        description="What you may do with another's. read: see all of it; write: send, stop, decide, rate; "
+        "manage: rename, unshare, delete. Absent: it is yours.",
     )
     retention: SessionRetention | None = Field(None, description="Its own; absent: its tenant's holds.")
 
@@ -170,7 +170,7 @@ class Session(Reply):
         owner = user_of(row.owner) if row.owner != who.user_id else None
         if standing is not None:
             project = standing.project if row.shared is not None else None
-            may = standing.may if owner is not None else None
+            may = [*standing.may] if owner is not None else None
             fields = {"may": may, "shared_in": project.name if project is not None else None, **fields}
         return cls.from_row(row, shared_by=owner, **fields)
 

@@ -62,10 +62,11 @@ const MAX_WAIT_MS = 15_000;
 async function open(session: string, signal: AbortSignal): Promise<void> {
   for (let wait = FIRST_WAIT_MS; ; wait = Math.min(2 * wait, MAX_WAIT_MS)) {
     try {
-      const { head } = await client.session(session);
+      const details = await client.session(session);
+      const { head } = details;
       const page = head > 0 ? await client.eventsBefore(session, head + 1, PAGE, { signal }) : [];
       if (signal.aborted) return;
-      setLive({ conversation: reduceAll(emptyConversation(), page), events: EventLog.of(page), state: "ready" });
+      setLive({ conversation: reduceAll(emptyConversation(), page), events: EventLog.of(page), state: "ready", details });
       await followSession(client, session, {
         after: page.at(-1)?.seq ?? 0, onEvents: take, onLink: (link) => setLive({ link }), signal,
       });

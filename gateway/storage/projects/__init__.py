@@ -13,8 +13,7 @@ ProjectKind = Literal["project", "household"]
 ProjectRole = Literal["owner", "editor", "reader"]
 Sharing = Shared | Literal["none"]
 Need = Literal["read", "write", "manage", "own"]
-NEEDS: tuple[Need, ...] = ("own", "manage", "write", "read")
-"""The most first: who may do one, may do those behind it."""
+NEEDS: tuple[Need, ...] = ("read", "write", "manage", "own")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,19 +78,19 @@ class SessionAccess(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """How a session that others see too stands for somebody who asks: the most that they may do with it, and
-    the project in which it is shared; None: they are in it no more."""
+    """How a session that others see too stands for somebody who asks: what they may do with it, and the
+    project in which it is shared; None: they are in it no more."""
 
-    may: Need
+    may: tuple[Need, ...]
     project: Project | None
 
     @classmethod
     def of(cls, row: SessionRow, user_id: str, found: Membership | None) -> "Standing":
         project = found.project if found is not None else None
         if row.owner == user_id:
-            return cls("own", project)
+            return cls(NEEDS, project)
         access = SessionAccess(row.owner, found.role if found is not None else "reader", row.shared or "read")
-        return cls(next(need for need in NEEDS if access.may(need)), project)
+        return cls(tuple(need for need in NEEDS if access.may(need)), project)
 
 
 def member_handle(project_id: str, user_id: str) -> str:

@@ -950,8 +950,8 @@ export interface ListedSession {
   readonly shared_by?: string;
   /** The name of the project in which it is shared. */
   readonly shared_in?: string;
-  /** What you may do with another's: read; write: also send, stop, decide, rate; manage: also rename, unshare, delete. Absent: it is yours. */
-  readonly may?: "read" | "write" | "manage";
+  /** What you may do with another's. read: see all of it; write: send, stop, decide, rate; manage: rename, unshare, delete. Absent: it is yours. */
+  readonly may?: readonly ("read" | "write" | "manage")[];
   /** Its own; absent: its tenant's holds. */
   readonly retention?: SessionRetention;
   /** With `q`: why it is here. */
@@ -1828,8 +1828,8 @@ export interface Session {
   readonly shared_by?: string;
   /** The name of the project in which it is shared. */
   readonly shared_in?: string;
-  /** What you may do with another's: read; write: also send, stop, decide, rate; manage: also rename, unshare, delete. Absent: it is yours. */
-  readonly may?: "read" | "write" | "manage";
+  /** What you may do with another's. read: see all of it; write: send, stop, decide, rate; manage: rename, unshare, delete. Absent: it is yours. */
+  readonly may?: readonly ("read" | "write" | "manage")[];
   /** Its own; absent: its tenant's holds. */
   readonly retention?: SessionRetention;
 }
@@ -1885,8 +1885,8 @@ export interface SessionDetails {
   readonly shared_by?: string;
   /** The name of the project in which it is shared. */
   readonly shared_in?: string;
-  /** What you may do with another's: read; write: also send, stop, decide, rate; manage: also rename, unshare, delete. Absent: it is yours. */
-  readonly may?: "read" | "write" | "manage";
+  /** What you may do with another's. read: see all of it; write: send, stop, decide, rate; manage: rename, unshare, delete. Absent: it is yours. */
+  readonly may?: readonly ("read" | "write" | "manage")[];
   /** Its own; absent: its tenant's holds. */
   readonly retention?: SessionRetention;
   /** The summary that is in force, as the model reads it. */
