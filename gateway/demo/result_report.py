@@ -11,7 +11,7 @@ from gateway.messages import shortened
 
 MAX_QUOTE, MAX_QUOTE_LINES = 500, 8
 WRAPPED = 60
-"""Characters of a line of prose that may go on in the next one."""
+"""Characters of a line of prose that goes on in the next one: its writer wrapped it."""
 SOURCE = "— "
 MAX_LISTED = 20
 """Files, memories and passages that one answer names."""
@@ -77,15 +77,17 @@ def _quote(text: str, *source: str) -> str:
 
 
 def _quoted(lines: Sequence[str]) -> Iterator[str]:
-    """Two blanks at the end of a line of prose begin a new one in Markdown, which else goes on in it: as a long
-    line does, which its writer wrapped, unless the source follows."""
+    """Each line as a line of its own, which in Markdown two blanks at the end of one make of the next; a
+    wrapped one goes on."""
     is_code = False
+    begun = ""
     for line, following in zip_longest(lines, lines[1:]):
         is_fence = line.lstrip().startswith("```")
         is_code ^= is_fence
-        is_prose = not (is_code or is_fence or _HEADING.match(line))
+        is_prose = bool(line) and not (is_code or is_fence or _HEADING.match(line))
         is_followed = bool(following) and not _BLOCK.match(following or "")
-        is_wrapped = len(line) >= WRAPPED and following is not None and not following.startswith(SOURCE)
-        yield (
-            ">" if not line else f"> {line}  " if is_prose and is_followed and not is_wrapped else f"> {line}"
-        )
+        is_wrapped = is_prose and is_followed and len(line) >= WRAPPED and not following.startswith(SOURCE)
+        begun = f"{begun} {line.lstrip()}" if begun else line
+        if not is_wrapped:
+            yield f"> {begun}  " if is_prose and is_followed else f"> {begun}".rstrip()
+            begun = ""

@@ -228,7 +228,7 @@ async def test_a_wrapped_paragraph_flows_and_its_source_stands_below(send: Send)
     first = "Send the number of the last event that you saw, as Last-Event-ID or"
     found = f"[1] streaming.md\n{first}\nwith ?after=42.\n\n{first}\n\nThat is all."
     answer = await after_the_tools(send, "How do I resume a stream?", {"search_docs": found})
-    wrapped = f"> {first}\n> with ?after=42.\n>\n> {first}\n>\n> That is all.  \n> — streaming.md"
+    wrapped = f"> {first} with ?after=42.\n>\n> {first}\n>\n> That is all.  \n> — streaming.md"
     assert wrapped in answer.text
 
 
