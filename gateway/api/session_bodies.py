@@ -12,8 +12,8 @@ from gateway.auth import Principal, user_of
 from gateway.http.json_types import Body, Id, Line, Message, Query, Reply
 from gateway.service.seeding import MAX_SEEDED, SeedMessage
 from gateway.storage.branches import MAX_BRANCHES
-from gateway.storage.projects import Sharing
-from gateway.storage.sessions import MarkedText, MatchedText, OpenStatus, Order, SessionRow, Shared, TitleBy
+from gateway.storage.projects import Sharing, Standing
+from gateway.storage.sessions import MarkedText, MatchedText, OpenStatus, Order, SessionRow, Shared, TitleBy, Whose
 
 Title = Annotated[Line, Field(max_length=200)]
 
@@ -114,6 +114,11 @@ class SessionsQuery(Query):
     project_id: Id | None = Field(
         None, description="Only those of that project, also what its members share with you."
     )
+    whose: Whose | None = Field(
+        None,
+        description="others: what is shared with you in any of your projects. Absent: mine, and with "
+        "`project_id` all.",
+    )
 
 
 class SessionRetention(Reply):
@@ -142,6 +147,12 @@ class Session(Reply):
         None, description="What the members of its project may do with it; absent: nothing."
     )
     shared_by: str | None = Field(None, description="The user whose it is; absent: it is yours.")
+    shared_in: str | None = Field(None, description="The name of the project in which it is shared.")
+    may: list[Literal["read", "write", "manage"]] | None = Field(
+        None,
+        description="What you may do with another's. read: see all of it; write: send, stop, decide, rate; "
+        "manage: rename, unshare, delete. Absent: it is yours.",
+    )
     retention: SessionRetention | None = Field(None, description="Its own; absent: its tenant's holds.")
 
     @classmethod
@@ -152,9 +163,15 @@ class Session(Reply):
         return super().from_row(row, **fields)
 
     @classmethod
-    def seen_by(cls, who: Principal, row: SessionRow, **fields: object) -> Self:
-        """The session as the caller sees it."""
+    def seen_by(
+        cls, who: Principal, row: SessionRow, standing: Standing | None = None, **fields: object
+    ) -> Self:
+        """The session as the caller sees it; `standing`: of one that others see, too."""
         owner = user_of(row.owner) if row.owner != who.user_id else None
+        if standing is not None:
+            project = standing.project if row.shared is not None else None
+            may = [*standing.may] if owner is not None else None
+            fields = {"may": may, "shared_in": project.name if project is not None else None, **fields}
         return cls.from_row(row, shared_by=owner, **fields)
 
 

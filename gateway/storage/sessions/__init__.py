@@ -17,6 +17,8 @@ Shared = Literal["read", "write"]
 """What the members of its project may do with a session that its owner shares."""
 OpenStatus = Literal["running", "awaiting_approval", "awaiting_tool_result"]
 Order = Literal["updated", "created"]
+Whose = Literal["mine", "others", "all"]
+"""Sessions of the user, those that others share with them in a project, or both."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +141,9 @@ class SessionDirectory(Protocol):
         archived: bool | None = None,
         order: Order = "updated",
         project_id: str | None = None,
+        whose: Whose | None = None,
     ) -> list[SessionRow]:
-        """The owner's, and of a project also those that others share with them. Newest first by the time that
+        """Those that `whose` names; None: the owner's, and of a project all that they see. Newest first by the time that
         `order` names and the id, strictly before that pair. Only those that are `pinned`, or `archived`, or
         are not, unless that is None. With `query` only sessions that have all its words in one turn or in the
         title: English and Chinese, in any inflection or script. One without words finds nothing; a turn is

@@ -7,7 +7,7 @@ const AS_THE_SERVER_SAYS: Readonly<Record<string, string>> = {};
 
 export const words = table(
   {
-    replaying: "A replay: nothing can be sent.", turn: "Turn", taskDone: "done", taskOpen: "to do",
+    replaying: "A replay: nothing can be sent.", readOnly: "You may read this chat. Ask {owner} to let you write.", turn: "Turn", taskDone: "done", taskOpen: "to do",
     welcome: "What would you like to know?",
     welcomeHint: "Every step of the answer is an event. Watch them in the inspector, reload the page in the middle: nothing is lost.",
     conversation: "Chat", message: "Message", placeholder: "Ask something…", keys: "Enter sends, Shift+Enter starts a new line",
@@ -103,7 +103,7 @@ export const words = table(
     no_branch_point: "This message can no longer be asked anew." },
   },
   {
-    replaying: "正在回放：无法发送消息。", turn: "轮次", taskDone: "已完成", taskOpen: "待办",
+    replaying: "正在回放：无法发送消息。", readOnly: "你可以阅读这个会话。要发言，请联系 {owner}。", turn: "轮次", taskDone: "已完成", taskOpen: "待办",
     welcome: "想了解什么？", welcomeHint: "回答的每一步都是一个事件，可在检查器里实时查看。中途刷新页面也不会丢失任何内容。", conversation: "会话", message: "消息",
     placeholder: "输入你的问题…", keys: "Enter 发送，Shift+Enter 换行", send: "发送", stop: "停止", stopping: "正在停止…", queue: "排队发送",
     queued: "回答完成后发送。", sending: "正在发送…", unsent: "恢复连接后自动发送。", triedAgain: "会自动重新发送。", withdraw: "不发送", sendNow: "立即发送",
@@ -171,7 +171,7 @@ export const words = table(
     memory_not_found: "这条记忆已不存在。", memory_changed: "这条记忆刚被修改过，请先查看最新内容。", no_branch_point: "这条消息不能再重新提问。" },
   },
   {
-    replaying: "正在重播：無法傳送訊息。", turn: "輪次", taskDone: "已完成", taskOpen: "待辦",
+    replaying: "正在重播：無法傳送訊息。", readOnly: "你可以閱讀這個對話。要發言，請聯絡 {owner}。", turn: "輪次", taskDone: "已完成", taskOpen: "待辦",
     welcome: "想了解什麼？", welcomeHint: "回答的每一步都是一個事件，可在檢查器裡即時檢視。中途重新整理頁面也不會丟失任何內容。", conversation: "對話", message: "訊息",
     placeholder: "輸入你的問題…", keys: "Enter 傳送，Shift+Enter 換行", send: "傳送", stop: "停止", stopping: "正在停止…", queue: "排隊傳送",
     queued: "回答完成後傳送。", sending: "正在傳送…", unsent: "恢復連線後自動傳送。", triedAgain: "會自動重新傳送。", withdraw: "不傳送", sendNow: "立即傳送",

@@ -17,6 +17,7 @@ import { chordText, type Command, commands, isMac, KEYS } from "./commands";
 import { best } from "./fuzzy";
 import { markedSpans } from "./highlight";
 import { MarkedText } from "./MarkedText";
+import { words as shareWords } from "./share-words";
 import { words as table } from "./sidebar-words";
 
 const MOST = 30; // of what is shown
@@ -94,7 +95,9 @@ export function Palette() {
 function useChoices(): readonly Choice[] {
   const words = useWords(table);
   const { pages } = useWords(frame);
+  const sharing = useWords(shareWords);
   const all = useStore(chats.store, (state) => state.chats);
+  const shared = useStore(chats.store, (state) => state.shared.chats);
   return useMemo(() => {
     const mac = isMac();
     const names = (Object.keys(KEYS) as Command[]).filter((name) => name !== "palette");
@@ -106,12 +109,19 @@ function useChoices(): readonly Choice[] {
         show("sidebar");
         void chats.showArchived(true);
       } },
+      ...(shared.length === 0 ? [] : [{ id: "shared", name: sharing.withMe, kind: words.goTo, act: () => {
+        show("sidebar");
+        chats.showShared(true);
+      } }]),
       { id: "import", name: words.importChat, kind: words.command, act: () => {
         flushSync(() => show("sidebar"));
         document.getElementById("import-chat")?.click();
       } },
       ...THEMES.map((theme) => ({ id: `theme-${theme}`, name: words.theme[theme], kind: words.command, act: () => settings.set({ theme }) })),
       ...all.map((chat) => ({ id: `chat-${chat.id}`, name: chat.title ?? words.untitled, kind: words.chat, act: () => go({ session: chat.id }) })),
+      ...shared.map((chat) => ({
+        id: `chat-${chat.id}`, name: chat.title ?? words.untitled, kind: sharing.whose(chat.shared_by ?? "", chat.shared_in), act: () => go({ session: chat.id }),
+      })),
     ];
-  }, [words, pages, all]);
+  }, [words, sharing, pages, all, shared]);
 }

@@ -948,6 +948,10 @@ export interface ListedSession {
   readonly shared?: "read" | "write";
   /** The user whose it is; absent: it is yours. */
   readonly shared_by?: string;
+  /** The name of the project in which it is shared. */
+  readonly shared_in?: string;
+  /** What you may do with another's. read: see all of it; write: send, stop, decide, rate; manage: rename, unshare, delete. Absent: it is yours. */
+  readonly may?: readonly ("read" | "write" | "manage")[];
   /** Its own; absent: its tenant's holds. */
   readonly retention?: SessionRetention;
   /** With `q`: why it is here. */
@@ -1822,6 +1826,10 @@ export interface Session {
   readonly shared?: "read" | "write";
   /** The user whose it is; absent: it is yours. */
   readonly shared_by?: string;
+  /** The name of the project in which it is shared. */
+  readonly shared_in?: string;
+  /** What you may do with another's. read: see all of it; write: send, stop, decide, rate; manage: rename, unshare, delete. Absent: it is yours. */
+  readonly may?: readonly ("read" | "write" | "manage")[];
   /** Its own; absent: its tenant's holds. */
   readonly retention?: SessionRetention;
 }
@@ -1875,6 +1883,10 @@ export interface SessionDetails {
   readonly shared?: "read" | "write";
   /** The user whose it is; absent: it is yours. */
   readonly shared_by?: string;
+  /** The name of the project in which it is shared. */
+  readonly shared_in?: string;
+  /** What you may do with another's. read: see all of it; write: send, stop, decide, rate; manage: rename, unshare, delete. Absent: it is yours. */
+  readonly may?: readonly ("read" | "write" | "manage")[];
   /** Its own; absent: its tenant's holds. */
   readonly retention?: SessionRetention;
   /** The summary that is in force, as the model reads it. */
@@ -1928,6 +1940,8 @@ export interface SessionsQuery {
   readonly order?: "updated" | "created";
   /** Only those of that project, also what its members share with you. */
   readonly project_id?: string;
+  /** others: what is shared with you in any of your projects. Absent: mine, and with `project_id` all. */
+  readonly whose?: "mine" | "others" | "all";
 }
 
 /** What the calls of one purpose beside turns used. Cost is in US dollars. */

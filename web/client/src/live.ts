@@ -1,5 +1,6 @@
 // A session on a screen: the newest page of its log, older pages as they are asked for, and what happens now.
 
+import type * as api from "./api.js";
 import { waitToRetry } from "./backoff.js";
 import type { GatewayClient } from "./client.js";
 import { Refused, Unreachable } from "./connection.js";
@@ -15,6 +16,8 @@ const MAX_WAIT_MS = 15_000;
 /** `gone`: there is no such session, or it belongs to somebody else. `failed`: `error` says why. */
 export interface LiveView {
   readonly conversation: Conversation;
+  /** The session as it was when it was opened: whose it is, and what one may do in it. */
+  readonly details: api.SessionDetails | null;
   readonly state: "loading" | "ready" | "gone" | "failed";
   readonly link: Link | null;
   readonly error: Error | null;
@@ -29,7 +32,7 @@ export interface LiveOptions {
 
 /** Follows a session from when it is made until `close`. What may help later is tried again, with growing waits. */
 export class LiveSession {
-  private view: LiveView = { conversation: emptyConversation(), state: "loading", link: null, error: null };
+  private view: LiveView = { conversation: emptyConversation(), details: null, state: "loading", link: null, error: null };
   private readonly ending = new AbortController();
   private older: Promise<void> | null = null;
   private waiting: Event[] = [];
@@ -77,10 +80,11 @@ export class LiveSession {
   }
 
   private async follow(signal: AbortSignal): Promise<void> {
-    const { head } = await this.client.session(this.session);
+    const details = await this.client.session(this.session);
+    const { head } = details;
     const page = head > 0 ? await this.client.eventsBefore(this.session, head + 1, PAGE, { signal }) : [];
     this.waiting = [];
-    this.change({ conversation: reduceAll(emptyConversation(), page), state: "ready" }, page, "newest");
+    this.change({ conversation: reduceAll(emptyConversation(), page), details, state: "ready" }, page, "newest");
     await followSession(this.client, this.session, {
       after: page.at(-1)?.seq ?? 0, onEvents: (events) => this.take(events), onLink: (link) => this.change({ link }), signal,
     });

@@ -23,7 +23,7 @@ export interface SessionOnScreen extends Omit<LiveView, "state"> {
   readonly loadOlder: () => Promise<void>;
 }
 
-const NONE: LiveView = { conversation: emptyConversation(), state: "loading", link: null, error: null };
+const NONE: LiveView = { conversation: emptyConversation(), details: null, state: "loading", link: null, error: null };
 
 /** Follows `session` while a component is mounted that uses it; null: none. `client` must be the same object from one
  * drawing to the next. */
