@@ -8,9 +8,10 @@ import { keepAnnouncing } from "./announcements";
 import { showActiveBranch } from "./branch";
 import { Composer } from "./Composer";
 import { useSpeech } from "./speech";
-import { keepOutbox, send, useMessages } from "./outbox";
+import { keepOutbox, useMessages } from "./outbox";
 import { PendingMessage } from "./PendingMessage";
 import { TurnList } from "./TurnList";
+import { Welcome } from "./Welcome";
 import "./conversation.css";
 import "./prose.css";
 
@@ -53,22 +54,5 @@ export function Conversation({ session }: ConversationProps) {
           : <div className="scroll"><div id="messages">{pending}</div></div>}
       {isReplay ? <p className="note" role="status">{words.replaying}</p> : <Composer session={chat} onSent={() => setSent((count) => count + 1)} />}
     </section>
-  );
-}
-
-function Welcome({ session }: ConversationProps) {
-  const { words } = useSpeech();
-  const isDemo = useApp(({ health }) => health?.demo === true);
-  const examples = [words.example1, words.example2, words.example3, ...(isDemo ? [words.demo1, words.demo2] : [])];
-  return (
-    <div className="scroll">
-      <div id="welcome" className="welcome">
-        <h2>{words.welcome}</h2>
-        <p>{words.welcomeHint}</p>
-        <div className="examples">
-          {examples.map((text) => <button key={text} type="button" className="example" onClick={() => send(session, text, [])}>{text}</button>)}
-        </div>
-      </div>
-    </div>
   );
 }

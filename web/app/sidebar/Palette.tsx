@@ -5,15 +5,15 @@ import { flushSync } from "react-dom";
 
 import { isComposing } from "../conversation/composing";
 import { Dialog } from "../Dialog";
-import { PAGES } from "../page-address";
+import { pagesOf } from "../page-address";
 import { show } from "../regions";
-import { settings, THEMES } from "../settings";
+import { settings, THEMES, useIsDeveloper } from "../settings";
 import { app, go, useWords } from "../state";
 import { useStore } from "../store";
 import { words as frame } from "../frame-words";
 import { chats } from "./chats";
 import { run } from "./Commands";
-import { chordText, type Command, commands, isMac, KEYS } from "./commands";
+import { chordText, commands, commandsOf, isMac, KEYS } from "./commands";
 import { best } from "./fuzzy";
 import { markedSpans } from "./highlight";
 import { MarkedText } from "./MarkedText";
@@ -95,12 +95,13 @@ function useChoices(): readonly Choice[] {
   const words = useWords(table);
   const { pages } = useWords(frame);
   const all = useStore(chats.store, (state) => state.chats);
+  const isDeveloper = useIsDeveloper();
   return useMemo(() => {
     const mac = isMac();
-    const names = (Object.keys(KEYS) as Command[]).filter((name) => name !== "palette");
+    const names = commandsOf(isDeveloper).filter((name) => name !== "palette");
     return [
       ...names.map((name) => ({ id: name, name: words[name], kind: words.command, chord: chordText(KEYS[name], mac), act: () => run(name) })),
-      ...PAGES.map((page) => ({ id: `page-${page}`, name: pages[page], kind: words.goTo, act: () => go({ page }) })),
+      ...pagesOf(isDeveloper).map((page) => ({ id: `page-${page}`, name: pages[page], kind: words.goTo, act: () => go({ page }) })),
       { id: "settings", name: words.settings, kind: words.command, act: () => app.set({ settingsOpen: true }) },
       { id: "archived", name: words.archivedChats, kind: words.goTo, act: () => {
         show("sidebar");
@@ -113,5 +114,5 @@ function useChoices(): readonly Choice[] {
       ...THEMES.map((theme) => ({ id: `theme-${theme}`, name: words.theme[theme], kind: words.command, act: () => settings.set({ theme }) })),
       ...all.map((chat) => ({ id: `chat-${chat.id}`, name: chat.title ?? words.untitled, kind: words.chat, act: () => go({ session: chat.id }) })),
     ];
-  }, [words, pages, all]);
+  }, [words, pages, all, isDeveloper]);
 }
