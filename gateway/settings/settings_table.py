@@ -17,12 +17,15 @@ from gateway.settings.value_types import (
     ADAPTERS,
     Adapters,
     DatabaseUrl,
+    Greeting,
     Households,
     LimitRules,
     McpServers,
     Names,
+    PageName,
     Policy,
     Seconds,
+    Suggestions,
     TraceUrl,
     TrustRules,
 )
@@ -593,6 +596,29 @@ class Settings(BaseSettings):
     )
     max_import_size: int = Field(
         2_147_483_648, ge=1024, description="Largest file that can be imported: a session, or memories."
+    )
+
+    # The page
+    page_name: PageName = Field("Chat Gateway", description="What the page is called.")
+    page_logo: Path | None = Field(
+        None,
+        description="Image beside that name, and of the page as an app: a PNG, JPEG, WebP or SVG of at most "
+        "524288 bytes, best a square.",
+    )
+    page_greeting: Greeting = Field(
+        None,
+        description="What a new chat greets with: a text, or one for each language, "
+        '`{"en": "…", "zh-Hans": "…", "zh-Hant": "…"}`. Absent: the page\'s own words.',
+    )
+    page_suggestions: Suggestions = Field(
+        None,
+        description="Messages that a new chat suggests, in JSON: a list of at most 8, or one for each "
+        "language; `[]`: none. Absent: the page's own.",
+    )
+    page_developer: Literal["auto", "on", "off"] = Field(
+        "auto",
+        description="Whether the page shows developer tools to who has not chosen: the inspector, webhooks, "
+        "cron expressions. auto: in `gateway dev`, and not in `gateway serve`.",
     )
 
     # What it tells

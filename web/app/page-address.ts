@@ -3,6 +3,11 @@
 export const PAGES = ["inbox", "memory", "skills", "artifacts", "schedules", "webhooks", "prompts"] as const;
 export type Page = (typeof PAGES)[number];
 
+const FOR_DEVELOPERS: ReadonlySet<Page> = new Set<Page>(["webhooks", "prompts"]);
+
+// The pages to which ways are shown. A link leads to any of them.
+export const pagesOf = (isDeveloper: boolean): readonly Page[] => PAGES.filter((page) => isDeveloper || !FOR_DEVELOPERS.has(page));
+
 // No session and no page: a new chat.
 export interface Place {
   readonly session: string | null;

@@ -8,10 +8,11 @@ import { keepAnnouncing } from "./announcements";
 import { showActiveBranch } from "./branch";
 import { Composer } from "./Composer";
 import { useSpeech } from "./speech";
-import { keepOutbox, send, useMessages } from "./outbox";
+import { keepOutbox, useMessages } from "./outbox";
 import { PendingMessage } from "./PendingMessage";
 import { TurnList } from "./TurnList";
 import { may, useChat } from "../sidebar/shared-chats";
+import { Welcome } from "./Welcome";
 import "./conversation.css";
 import "./prose.css";
 
@@ -57,22 +58,5 @@ export function Conversation({ session }: ConversationProps) {
         : !may(details, "write") ? <p className="note" role="status">{speech.fill(words.readOnly, { owner: details?.shared_by ?? words.aMember })}</p>
           : <Composer session={chat} onSent={() => setSent((count) => count + 1)} />}
     </section>
-  );
-}
-
-function Welcome({ session }: ConversationProps) {
-  const { words } = useSpeech();
-  const isDemo = useApp(({ health }) => health?.demo === true);
-  const examples = [words.example1, words.example2, words.example3, ...(isDemo ? [words.demo1, words.demo2] : [])];
-  return (
-    <div className="scroll">
-      <div id="welcome" className="welcome">
-        <h2>{words.welcome}</h2>
-        <p>{words.welcomeHint}</p>
-        <div className="examples">
-          {examples.map((text) => <button key={text} type="button" className="example" onClick={() => send(session, text, [])}>{text}</button>)}
-        </div>
-      </div>
-    </div>
   );
 }

@@ -5,15 +5,15 @@ import { flushSync } from "react-dom";
 
 import { isComposing } from "../conversation/composing";
 import { Dialog } from "../Dialog";
-import { PAGES } from "../page-address";
+import { pagesOf } from "../page-address";
 import { show } from "../regions";
-import { settings, THEMES } from "../settings";
+import { settings, THEMES, useIsDeveloper } from "../settings";
 import { app, go, useWords } from "../state";
 import { useStore } from "../store";
 import { words as frame } from "../frame-words";
 import { chats } from "./chats";
 import { run } from "./Commands";
-import { chordText, type Command, commands, isMac, KEYS } from "./commands";
+import { chordText, commands, commandsOf, isMac, KEYS } from "./commands";
 import { best } from "./fuzzy";
 import { markedSpans } from "./highlight";
 import { MarkedText } from "./MarkedText";
@@ -98,12 +98,13 @@ function useChoices(): readonly Choice[] {
   const sharing = useWords(shareWords);
   const all = useStore(chats.store, (state) => state.chats);
   const shared = useStore(chats.store, (state) => state.shared.chats);
+  const isDeveloper = useIsDeveloper();
   return useMemo(() => {
     const mac = isMac();
-    const names = (Object.keys(KEYS) as Command[]).filter((name) => name !== "palette");
+    const names = commandsOf(isDeveloper).filter((name) => name !== "palette");
     return [
       ...names.map((name) => ({ id: name, name: words[name], kind: words.command, chord: chordText(KEYS[name], mac), act: () => run(name) })),
-      ...PAGES.map((page) => ({ id: `page-${page}`, name: pages[page], kind: words.goTo, act: () => go({ page }) })),
+      ...pagesOf(isDeveloper).map((page) => ({ id: `page-${page}`, name: pages[page], kind: words.goTo, act: () => go({ page }) })),
       { id: "settings", name: words.settings, kind: words.command, act: () => app.set({ settingsOpen: true }) },
       { id: "archived", name: words.archivedChats, kind: words.goTo, act: () => {
         show("sidebar");
@@ -123,5 +124,5 @@ function useChoices(): readonly Choice[] {
         id: `chat-${chat.id}`, name: chat.title ?? words.untitled, kind: sharing.whose(chat.shared_by ?? "", chat.shared_in), act: () => go({ session: chat.id }),
       })),
     ];
-  }, [words, sharing, pages, all, shared]);
+  }, [words, sharing, pages, all, shared, isDeveloper]);
 }

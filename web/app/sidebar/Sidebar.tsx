@@ -9,8 +9,8 @@ import { caller } from "../caller";
 import { importChats, inWordsOf } from "../chat-files";
 import { localeOf } from "../pages/locale-formats";
 import { inWords } from "../pages/problems";
-import { hashOf, NEW_CHAT, type Page, PAGES } from "../page-address";
-import { useLanguage } from "../settings";
+import { hashOf, NEW_CHAT, type Page, pagesOf } from "../page-address";
+import { useIsDeveloper, useLanguage } from "../settings";
 import { go, useApp, useWords } from "../state";
 import { useStore } from "../store";
 import { words as frame } from "../frame-words";
@@ -42,6 +42,7 @@ export function Sidebar({ session, page, onClose }: SidebarProps) {
   const words = useWords(table);
   const pageWords = useWords(frame).pages;
   const waiting = useStore(chats.store, ({ approvals }) => approvals.length);
+  const isDeveloper = useIsDeveloper();
   const leave = () => {
     if (matchMedia(NARROW).matches) onClose();
   };
@@ -59,7 +60,7 @@ export function Sidebar({ session, page, onClose }: SidebarProps) {
       <NoticeBar />
       <Foot />
       <ul className="chats-pages" aria-label={words.pages}>
-        {PAGES.map((each) => {
+        {pagesOf(isDeveloper).map((each) => {
           const Icon = ICONS[each];
           return (
             <li key={each}>
