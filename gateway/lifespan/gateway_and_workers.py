@@ -40,6 +40,7 @@ from gateway.service.projects import UserProjects
 from gateway.service.prompts import Prompts
 from gateway.service.provider_keys import UserProviderKeys
 from gateway.service.retention import RetentionSweep, TenantRetention
+from gateway.service.saved_prompts import UserSavedPrompts
 from gateway.service.schedules import UserSchedules
 from gateway.service.sent_prompts import SentPrompts
 from gateway.service.session_events import SessionEvents
@@ -128,6 +129,7 @@ async def open_service(process: Process, abilities: Abilities) -> Service:
         schedules=UserSchedules(abilities.schedules, events),
         webhooks=user_webhooks,
         projects=UserProjects(deps, turns.stop),
+        saved_prompts=UserSavedPrompts(storage.saved_prompts, process.settings.models),
         keys=keys,
         provider_keys=UserProviderKeys(
             storage.provider_keys,

@@ -108,10 +108,11 @@ class SessionDirectory(Protocol):
         *,
         project_id: str | None = None,
         role_id: str | None = None,
+        instructions: str | None = None,
         quota: int | None = None,
     ) -> SessionRow:
-        """Raises errors.Conflict when the id is taken, by whomever; errors.SessionsFull: all sessions of the
-        owner would count more than the `quota`."""
+        """With `instructions` for its first turn. Raises errors.Conflict when the id is taken, by whomever;
+        errors.SessionsFull: all sessions of the owner would count more than the `quota`."""
         ...
 
     async def size_of_all(self, owner: str) -> int:
@@ -162,11 +163,13 @@ class SessionDirectory(Protocol):
         project_id: str | None = None,
         shared: Shared | Literal["none"] | None = None,
         retention: SessionDays | None = None,
+        instructions: str | None = None,
     ) -> SessionRow:
         """Changes a session for its owner, all of it or nothing; None: that stays. It is moved into another
-        project, where it is private, and then shared with the members, or with nobody. Where it is shared
-        from now on, its prompt forgets the memories and summaries that it had from its owner. `retention` is
-        in place of the days it had.
+        project ("": into none), where it is private, and then shared with the members, or with nobody. Where
+        it is shared from now on, its prompt forgets the memories and summaries that it had from its owner.
+        `retention` is in place of the days it had, `instructions` are those of its active branch from the
+        next turn on ("": none).
 
         Raises:
             errors.NotFound: (session_not_found); (project_not_found) they may not write in that project.

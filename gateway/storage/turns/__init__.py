@@ -101,7 +101,8 @@ class NewTurn:
     made for this turn (their `turn_id`) belong to it. It comes after the turn `parent_turn_id`, in a new
     branch where others do already (branches.ROOT: before all turns); None: after the last one of the active
     branch. `instructions` are the client's, from this turn on; None: those of the turn before stay; "": it
-    has none any more. `client_tools` are run by the client. By its `mark` a client finds it that sends the
+    has none any more, and `first_instructions` those of a session that is made where there are none else.
+    `client_tools` are run by the client. By its `mark` a client finds it that sends the
     whole conversation each time. `dialect`, `key_id`, `sign_in` and `scopes`: see `TurnRow`. `charges` are
     what it takes of limits, `session_quota` the bytes that all sessions of the session's owner may count.
     `sampling`: see `TurnRow`."""
@@ -120,6 +121,7 @@ class NewTurn:
     attachments: tuple[Attached, ...] = ()
     parent_turn_id: str | None = None
     instructions: str | None = None
+    first_instructions: str | None = None
     client_tools: Sequence[ToolSpec] = ()
     mark: str | None = None
     dialect: str | None = None
