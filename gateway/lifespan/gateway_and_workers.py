@@ -51,6 +51,7 @@ from gateway.service.standing_access import StandingAccess
 from gateway.service.streams import SessionStreams
 from gateway.service.title_worker import TitleWorker
 from gateway.service.turns import UserTurns
+from gateway.service.usage import UserUsage
 from gateway.service.user_profiles import UserProfiles
 from gateway.service.users_being_erased import BeingErased
 from gateway.service.webhook_worker import WebhookWorker
@@ -137,6 +138,7 @@ async def open_service(process: Process, abilities: Abilities) -> Service:
         ),
         mcp_servers=McpServerSignIns(abilities.servers, storage.mcp_sign_ins, keys),
         limits=limits,
+        usage=UserUsage(storage.turns, storage.limits, storage.users, process.settings),
         audit=audit,
         access_ending=access_ending,
         holds=UserHolds(deps),

@@ -31,6 +31,7 @@ from gateway.service.sessions import UserSessions
 from gateway.service.skills import SkillsOffered
 from gateway.service.streams import SessionStreams
 from gateway.service.turns import UserTurns
+from gateway.service.usage import UserUsage
 from gateway.service.user_profiles import UserProfiles
 from gateway.service.webhooks import UserWebhooks
 from gateway.turn.in_flight import InFlight
@@ -68,6 +69,7 @@ class Gateway:
     provider_keys: UserProviderKeys
     mcp_servers: McpServerSignIns
     limits: UserLimits
+    usage: UserUsage
     audit: UserAudit
     access_ending: AccessEnding
     holds: UserHolds

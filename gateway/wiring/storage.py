@@ -80,6 +80,8 @@ from gateway.storage.sqlite.sqlite_database import SqliteDatabase
 from gateway.storage.sqlite_files.file_watch import FileWatch
 from gateway.storage.turns import Turns
 from gateway.storage.turns.store import SqlTurns
+from gateway.storage.users import Users
+from gateway.storage.users.statements import SqlUsers
 from gateway.storage.webhooks import Deliveries, Webhooks
 from gateway.storage.webhooks.encrypted import EncryptedWebhooks
 from gateway.wiring.database_server import driver_needed
@@ -131,6 +133,7 @@ class Storage:
     installation: Installation
     holds: Holds
     retention: Retention
+    users: Users
     persons: Persons
     person_erasures: PersonErasures
     limits: Limits
@@ -327,6 +330,7 @@ def _storage_on(
         installation=SqlInstallation(database),
         holds=SqlHolds(database),
         retention=SqlRetention(database),
+        users=SqlUsers(database),
         persons=SqlPersons(database),
         person_erasures=SqlPersonErasures(database),
         limits=SqlLimits(database),
