@@ -73,8 +73,8 @@ _ADMINS_ON_OTHERS = (
     *("other_person.erase", "other_person.export", "tenant_provider_key.remove", "tenant_provider_key.set"),
 )
 _OF_THE_OPERATOR = (
-    *("document.deprecate", "document.restore", "mcp_server.sign_in", "mcp_server.sign_out"),
-    *("secret.rotate", "skill.refresh", "skill.switch"),
+    *("document.deprecate", "document.restore", "mcp_server.put", "mcp_server.remove"),
+    *("mcp_server.sign_in", "mcp_server.sign_out", "secret.rotate", "skill.refresh", "skill.switch"),
 )
 
 

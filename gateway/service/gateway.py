@@ -3,6 +3,7 @@ knows HTTP."""
 
 from dataclasses import dataclass
 
+from gateway.service.added_mcp_servers import UserMcpServers
 from gateway.service.api_keys import ApiKeys
 from gateway.service.approvals import TurnApprovals
 from gateway.service.artifacts import UserArtifacts
@@ -68,6 +69,7 @@ class Gateway:
     keys: ApiKeys
     provider_keys: UserProviderKeys
     mcp_servers: McpServerSignIns
+    added_mcp_servers: UserMcpServers
     limits: UserLimits
     usage: UserUsage
     audit: UserAudit

@@ -47,6 +47,8 @@ from gateway.storage.log import Bus, EventLog
 from gateway.storage.log.bus import MemoryBus
 from gateway.storage.log.event_log import EventDatabase, SqlEventLog
 from gateway.storage.log.group_commit import Flushed
+from gateway.storage.mcp_servers import AddedMcpServers
+from gateway.storage.mcp_servers.statements import SqlAddedMcpServers
 from gateway.storage.mcp_sign_ins import McpSignIns
 from gateway.storage.mcp_sign_ins.statements import SqlMcpSignIns
 from gateway.storage.orphans import Orphans
@@ -129,6 +131,7 @@ class Storage:
     provider_keys: ProviderKeys
     secrets: Secrets
     sign_ins: SignIns
+    mcp_servers: AddedMcpServers
     mcp_sign_ins: McpSignIns
     installation: Installation
     holds: Holds
@@ -326,6 +329,7 @@ def _storage_on(
         provider_keys=SqlProviderKeys(database, keyring),
         secrets=SqlSecrets(database, keyring),
         sign_ins=SqlSignIns(database),
+        mcp_servers=SqlAddedMcpServers(database, keyring),
         mcp_sign_ins=SqlMcpSignIns(database, keyring, exclusive),
         installation=SqlInstallation(database),
         holds=SqlHolds(database),

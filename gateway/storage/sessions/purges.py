@@ -28,6 +28,7 @@ from gateway.storage.schema import (
     purges,
     session_archives,
     sessions,
+    shared_links,
     turns,
 )
 from gateway.storage.sessions import Slice
@@ -123,6 +124,7 @@ REMAINS = Prepared(
     )
 )
 NEXT = Prepared(select(purges.c.session_id).order_by(purges.c.since, purges.c.session_id).limit(1))
+END_LINKS = Prepared(delete(shared_links).where(shared_links.c.session == _ID))
 IS_THERE = Prepared(select(sessions.c.id).where(sessions.c.id == bindparam("session_id")))
 
 
@@ -193,6 +195,7 @@ def _batches(
     if IS_THERE.one(connection, session_id=session_id) is not None:
         yield from _emptied(connection, session_id, REMOVE_ARCHIVED)
         return
+    END_LINKS.run(connection, session_id=session_id)
     yield from _emptied(connection, session_id, REMOVE_SHORT)
     while True:
         count, candidates = drop_artifacts(connection, session_id, ARTIFACTS_BATCH, now_ms())

@@ -5,7 +5,8 @@ import { flushSync } from "react-dom";
 
 import { isComposing } from "../conversation/composing";
 import { Dialog } from "../Dialog";
-import { PAGES } from "../page-address";
+import { PAGES, QUIET_PAGES } from "../page-address";
+import { useQuietPages } from "../QuietPages";
 import { show } from "../regions";
 import { settings, THEMES } from "../settings";
 import { app, go, useWords } from "../state";
@@ -95,12 +96,13 @@ function useChoices(): readonly Choice[] {
   const words = useWords(table);
   const { pages } = useWords(frame);
   const all = useStore(chats.store, (state) => state.chats);
+  const quiet = useQuietPages().join(" ");
   return useMemo(() => {
     const mac = isMac();
     const names = (Object.keys(KEYS) as Command[]).filter((name) => name !== "palette");
     return [
       ...names.map((name) => ({ id: name, name: words[name], kind: words.command, chord: chordText(KEYS[name], mac), act: () => run(name) })),
-      ...PAGES.map((page) => ({ id: `page-${page}`, name: pages[page], kind: words.goTo, act: () => go({ page }) })),
+      ...[...PAGES, ...QUIET_PAGES.filter((page) => quiet.includes(page))].map((page) => ({ id: `page-${page}`, name: pages[page], kind: words.goTo, act: () => go({ page }) })),
       { id: "settings", name: words.settings, kind: words.command, act: () => app.set({ settingsOpen: true }) },
       { id: "archived", name: words.archivedChats, kind: words.goTo, act: () => {
         show("sidebar");
@@ -113,5 +115,5 @@ function useChoices(): readonly Choice[] {
       ...THEMES.map((theme) => ({ id: `theme-${theme}`, name: words.theme[theme], kind: words.command, act: () => settings.set({ theme }) })),
       ...all.map((chat) => ({ id: `chat-${chat.id}`, name: chat.title ?? words.untitled, kind: words.chat, act: () => go({ session: chat.id }) })),
     ];
-  }, [words, pages, all]);
+  }, [words, pages, all, quiet]);
 }
