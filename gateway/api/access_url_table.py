@@ -13,7 +13,9 @@ from gateway.api.mcp_servers_routes import (
     BeginMcpSignInBody,
     BegunMcpSignIn,
     FinishMcpSignInBody,
+    McpServerBody,
     McpServerList,
+    McpServerRow,
     SignedInMcpServer,
 )
 from gateway.api.projects_routes import (
@@ -79,6 +81,23 @@ ACCESS = (
     ),
     Endpoint(
         "GET", MCP_SERVERS, "mcp_server.list", mcp_servers.find, {200: (McpServerList,)}, refusals=(403,)
+    ),
+    Endpoint(
+        "PUT",
+        MCP_SERVERS + "/{name}",
+        "mcp_server.put",
+        mcp_servers.put,
+        {200: (McpServerRow,)},
+        McpServerBody,
+        refusals=(403, 409, 413),
+    ),
+    Endpoint(
+        "DELETE",
+        MCP_SERVERS + "/{name}",
+        "mcp_server.remove",
+        mcp_servers.remove,
+        {204: (None,)},
+        refusals=(403, 404, 409),
     ),
     Endpoint(
         "POST",

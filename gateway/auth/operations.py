@@ -67,16 +67,17 @@ _CHANGES_MEMORY = (
 _OF_ADMINS = ("audit.export", "hold.create", "hold.lift", "retention.change")
 """In their own tenant; the operator's admins in all."""
 _ADMINS_READ = (
-    *("audit.list", "hold.list", "key.list_all", "other_person.read_erasure", "retention.preview"),
-    *("retention.read", "tenant_provider_key.read"),
+    *("audit.list", "hold.list", "key.list_all", "other_person.read_erasure"),
+    *("other_person.read_usage", "retention.preview", "retention.read", "tenant_provider_key.read"),
+    "user.list",
 )
 _ADMINS_ON_OTHERS = (
     *("other_person.erase", "other_person.export", "tenant_provider_key.remove", "tenant_provider_key.set"),
     *("tenant_saved_prompt.change", "tenant_saved_prompt.create", "tenant_saved_prompt.delete"),
 )
 _OF_THE_OPERATOR = (
-    *("document.deprecate", "document.restore", "mcp_server.sign_in", "mcp_server.sign_out"),
-    *("secret.rotate", "skill.refresh", "skill.switch"),
+    *("document.deprecate", "document.restore", "mcp_server.put", "mcp_server.remove"),
+    *("mcp_server.sign_in", "mcp_server.sign_out", "secret.rotate", "skill.refresh", "skill.switch"),
 )
 
 

@@ -3,6 +3,7 @@ knows HTTP."""
 
 from dataclasses import dataclass
 
+from gateway.service.added_mcp_servers import UserMcpServers
 from gateway.service.api_keys import ApiKeys
 from gateway.service.approvals import TurnApprovals
 from gateway.service.artifacts import UserArtifacts
@@ -32,6 +33,7 @@ from gateway.service.sessions import UserSessions
 from gateway.service.skills import SkillsOffered
 from gateway.service.streams import SessionStreams
 from gateway.service.turns import UserTurns
+from gateway.service.usage import UserUsage
 from gateway.service.user_profiles import UserProfiles
 from gateway.service.webhooks import UserWebhooks
 from gateway.turn.in_flight import InFlight
@@ -69,7 +71,9 @@ class Gateway:
     keys: ApiKeys
     provider_keys: UserProviderKeys
     mcp_servers: McpServerSignIns
+    added_mcp_servers: UserMcpServers
     limits: UserLimits
+    usage: UserUsage
     audit: UserAudit
     access_ending: AccessEnding
     holds: UserHolds

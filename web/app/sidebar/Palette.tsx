@@ -5,7 +5,8 @@ import { flushSync } from "react-dom";
 
 import { isComposing } from "../conversation/composing";
 import { Dialog } from "../Dialog";
-import { pagesOf } from "../page-address";
+import { pagesOf, QUIET_PAGES } from "../page-address";
+import { useQuietPages } from "../QuietPages";
 import { show } from "../regions";
 import { settings, THEMES, useIsDeveloper } from "../settings";
 import { app, go, useWords } from "../state";
@@ -99,12 +100,13 @@ function useChoices(): readonly Choice[] {
   const all = useStore(chats.store, (state) => state.chats);
   const shared = useStore(chats.store, (state) => state.shared.chats);
   const isDeveloper = useIsDeveloper();
+  const quiet = useQuietPages().join(" ");
   return useMemo(() => {
     const mac = isMac();
     const names = commandsOf(isDeveloper).filter((name) => name !== "palette");
     return [
       ...names.map((name) => ({ id: name, name: words[name], kind: words.command, chord: chordText(KEYS[name], mac), act: () => run(name) })),
-      ...pagesOf(isDeveloper).map((page) => ({ id: `page-${page}`, name: pages[page], kind: words.goTo, act: () => go({ page }) })),
+      ...[...pagesOf(isDeveloper), ...QUIET_PAGES.filter((page) => quiet.includes(page))].map((page) => ({ id: `page-${page}`, name: pages[page], kind: words.goTo, act: () => go({ page }) })),
       { id: "settings", name: words.settings, kind: words.command, act: () => app.set({ settingsOpen: true }) },
       { id: "archived", name: words.archivedChats, kind: words.goTo, act: () => {
         show("sidebar");
@@ -124,5 +126,5 @@ function useChoices(): readonly Choice[] {
         id: `chat-${chat.id}`, name: chat.title ?? words.untitled, kind: sharing.whose(chat.shared_by ?? "", chat.shared_in), act: () => go({ session: chat.id }),
       })),
     ];
-  }, [words, sharing, pages, all, shared, isDeveloper]);
+  }, [words, sharing, pages, all, shared, isDeveloper, quiet]);
 }

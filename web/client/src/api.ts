@@ -499,6 +499,20 @@ export interface CursorQuery {
   readonly after?: number;
 }
 
+export interface DayUsed {
+  /** Turns that are over; what is done beside them is none. */
+  readonly turns: number;
+  /** Those of the prompt cache too. */
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  /** Of what has a known price; absent: nothing of what was used has one. */
+  readonly cost?: number;
+  /** Turns and calls that used tokens of which no price is known. */
+  readonly unpriced: number;
+  /** As 2026-11-30. */
+  readonly day: string;
+}
+
 /** What a person decides about a call. */
 export interface DecisionBody {
   readonly decision: "approve" | "deny";
@@ -1187,6 +1201,51 @@ export interface ModelUsageReply {
   readonly unpriced: number;
 }
 
+export interface ModelUsed {
+  /** Turns that are over; what is done beside them is none. */
+  readonly turns: number;
+  /** Those of the prompt cache too. */
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  /** Of what has a known price; absent: nothing of what was used has one. */
+  readonly cost?: number;
+  /** Turns and calls that used tokens of which no price is known. */
+  readonly unpriced: number;
+  readonly model: string;
+}
+
+/** Which month, and by whose clocks. */
+export interface MonthQuery {
+  /** As 2026-11; absent: this one. */
+  readonly month?: string;
+  /** IANA name of the zone whose days count. */
+  readonly timezone?: string;
+  /** csv: a table by day and model. */
+  readonly format?: "json" | "csv";
+}
+
+/** A month of a user. What was used beside turns, and in chats that are deleted since, counts to the day of UTC; what else, to the day of `timezone`. */
+export interface MonthReply {
+  readonly user_id: string;
+  readonly month: string;
+  readonly timezone: string;
+  /** The first month of which something is known. */
+  readonly since?: string;
+  readonly total: UsedReply;
+  /** In their order, those with something. */
+  readonly days: readonly DayUsed[];
+  /** Those that cost most first. */
+  readonly models: readonly ModelUsed[];
+  /** The ten that cost most. */
+  readonly sessions: readonly SessionUsed[];
+  /** In chats that are deleted since; a part of the sums. */
+  readonly deleted: UsedReply;
+  /** What was done beside turns; a part of the sums. */
+  readonly beside: readonly PurposeUsed[];
+  /** Those that hold for the user now (GATEWAY_LIMITS); for admins those that count users. */
+  readonly limits: readonly LimitReply[];
+}
+
 /** A range, by seq or position; absent when nothing of the kind was moved. */
 export interface Moved {
   readonly first: number;
@@ -1462,6 +1521,20 @@ export interface ProviderKeyReply {
   readonly serving?: "user" | "tenant" | "gateway";
   /** Whether a key can be set here. */
   readonly accepted: boolean;
+}
+
+export interface PurposeUsed {
+  /** Turns that are over; what is done beside them is none. */
+  readonly turns: number;
+  /** Those of the prompt cache too. */
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  /** Of what has a known price; absent: nothing of what was used has one. */
+  readonly cost?: number;
+  /** Turns and calls that used tokens of which no price is known. */
+  readonly unpriced: number;
+  /** compression, summary, memory, memory_control, artifact_summary or title. */
+  readonly purpose: string;
 }
 
 export interface RefusedLine {
@@ -2005,6 +2078,22 @@ export interface SessionRetentionBody {
   readonly delete_days?: number;
 }
 
+export interface SessionUsed {
+  /** Turns that are over; what is done beside them is none. */
+  readonly turns: number;
+  /** Those of the prompt cache too. */
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  /** Of what has a known price; absent: nothing of what was used has one. */
+  readonly cost?: number;
+  /** Turns and calls that used tokens of which no price is known. */
+  readonly unpriced: number;
+  readonly session_id: string;
+  /** Absent: it has none, or the chat is another user's. */
+  readonly title?: string;
+  readonly is_own: boolean;
+}
+
 export interface SessionsQuery {
   readonly limit?: number;
   /** The `next` of the former page. */
@@ -2311,6 +2400,63 @@ export interface UsageReply {
   readonly sessions: StoredSessions;
   /** Those that hold for you (GATEWAY_LIMITS). */
   readonly limits: readonly LimitReply[];
+}
+
+/** What was used. Cost is in US dollars. */
+export interface UsedReply {
+  /** Turns that are over; what is done beside them is none. */
+  readonly turns: number;
+  /** Those of the prompt cache too. */
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  /** Of what has a known price; absent: nothing of what was used has one. */
+  readonly cost?: number;
+  /** Turns and calls that used tokens of which no price is known. */
+  readonly unpriced: number;
+}
+
+/** Users in the order of their ids, with what they used in the month. */
+export interface UserList {
+  readonly month: string;
+  readonly users: readonly UserRow[];
+  /** Cursor of the next page; absent on the last one. */
+  readonly next?: string;
+}
+
+export interface UserMonthQuery {
+  /** As 2026-11; absent: this one. */
+  readonly month?: string;
+  /** IANA name of the zone whose days count. */
+  readonly timezone?: string;
+  /** csv: a table by day and model. */
+  readonly format?: "json" | "csv";
+  /** The user's; absent: yours. Others need an admin of default. */
+  readonly tenant?: string;
+}
+
+/** A user of whom something is stored, or whom the settings name. */
+export interface UserRow {
+  readonly user_id: string;
+  readonly tenant: string;
+  readonly user: string;
+  /** Of keys that hold, of sign-ins, and of the settings. */
+  readonly roles: readonly string[];
+  /** Stored keys that hold. */
+  readonly keys: number;
+  /** Unix milliseconds; absent: never, as far as is known. */
+  readonly seen_at?: number;
+  readonly used: UsedReply;
+}
+
+/** Which users, and the month of their usage. */
+export interface UsersQuery {
+  /** The `next` of the page before. */
+  readonly after?: string;
+  readonly limit?: number;
+  /** As 2026-11; absent: this one. */
+  readonly month?: string;
+  /** IANA name of the zone whose days count. */
+  readonly timezone?: string;
 }
 
 /** What a memory became at one change, by whom and why. */
