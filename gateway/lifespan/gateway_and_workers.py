@@ -135,7 +135,7 @@ async def open_service(process: Process, abilities: Abilities) -> Service:
             process.settings,
             has_model=state.demo or process.settings.has_model,
         ),
-        mcp_servers=McpServerSignIns(abilities.servers, storage.mcp_sign_ins, keys),
+        mcp_servers=McpServerSignIns(abilities.servers, storage.mcp_sign_ins, keys, standing),
         limits=limits,
         audit=audit,
         access_ending=access_ending,
