@@ -107,7 +107,7 @@ async def open_service(process: Process, abilities: Abilities) -> Service:
     turns = UserTurns(deps, in_flight, approvals, limits)
     access_ending = AccessEnding(storage.ended_access, standing, turns.stop, events, state.audit)
     keys = _keys(process, access_ending)
-    mcp_sign_ins = McpServerSignIns(abilities.servers, storage.mcp_sign_ins, keys)
+    mcp_sign_ins = McpServerSignIns(abilities.servers, storage.mcp_sign_ins, keys, standing)
     added_mcp_servers = UserMcpServers(
         abilities.servers, storage.mcp_servers, mcp_sign_ins, keys, process.settings
     )

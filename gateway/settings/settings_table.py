@@ -516,6 +516,12 @@ class Settings(BaseSettings):
         description="Requests of one user that hold a connection at the same time, as streams do; absent: "
         "100, and at most a tenth of max_connections, where people have accounts, else half of them.",
     )
+    max_streams_per_address: int | None = Field(
+        None,
+        ge=1,
+        description="The same of all users at one address, where that is known and people have accounts; "
+        "absent: half of max_connections.",
+    )
     header_timeout: float = Field(20, gt=0, description="Longest wait for a request on a connection.")
     body_timeout: float = Field(
         30,

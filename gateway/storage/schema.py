@@ -442,8 +442,10 @@ tool_grants = Table(
     Column("session_id", Text, ForeignKey("sessions.id", ondelete="CASCADE")),
     Column("created_at", BigInteger, nullable=False),
     Column("tool_digest", Text),
+    Column("key_id", Text),
 )
 Index("tool_grants_by_tool", tool_grants.c.owner, tool_grants.c.tool)
+Index("tool_grants_by_key", tool_grants.c.key_id)
 
 skill_switches = Table(
     "skill_switches",
