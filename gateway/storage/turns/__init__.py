@@ -166,9 +166,11 @@ class ModelUsage:
 TITLE_LENGTH = 80
 
 
-def title_from_message(text: str) -> str | None:
-    """The first line of a message, cut to TITLE_LENGTH characters; None when there is nothing in it."""
-    return text.strip().partition("\n")[0].strip()[:TITLE_LENGTH] or None
+def title_from_message(text: str, files: Sequence[Attached] = ()) -> str | None:
+    """The first line of a message, or the name of its first file where it has no words, cut to TITLE_LENGTH
+    characters; None when there is nothing in it."""
+    title = text.strip().partition("\n")[0].strip() or (files[0].name if files else "")
+    return title[:TITLE_LENGTH] or None
 
 
 class TurnQueue(Protocol):
