@@ -5,11 +5,11 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from gateway.api.attachment_body import AttachmentBody
+from gateway.api.attachment_body import AttachmentBody, WordsBesideFiles
 from gateway.api.turn_bodies import Turn
 from gateway.artifacts.attachment_budget import MAX_FILES
 from gateway.auth import Principal, user_of
-from gateway.http.json_types import Body, Id, Line, Message, Query, Reply, without_nul
+from gateway.http.json_types import Body, Id, Line, Query, Reply, without_nul
 from gateway.service.seeding import MAX_SEEDED, SeedMessage
 from gateway.storage.branches import MAX_BRANCHES
 from gateway.storage.projects import Sharing, Standing
@@ -24,10 +24,10 @@ class SeedBody(Body):
     """A message that was said elsewhere."""
 
     role: Literal["user", "assistant"]
-    content: Message
     attachments: list[AttachmentBody] = Field(
         default_factory=list[AttachmentBody], max_length=MAX_FILES, description="Of a message of the user."
     )
+    content: WordsBesideFiles = Field(description="What was said. It may be empty where files came with it.")
 
     def message(self) -> SeedMessage:
         return SeedMessage(self.role, self.content, [each.given() for each in self.attachments])

@@ -211,11 +211,12 @@ TITLE_LENGTH = 80
 _TITLE_FROM = 10_000  # characters of a message in which thinking is looked for
 
 
-def title_from_message(text: str) -> str | None:
-    """The first line of a message that is no thinking, cut to TITLE_LENGTH characters; None when there is
-    nothing in it."""
+def title_from_message(text: str, files: Sequence[Attached] = ()) -> str | None:
+    """The first line of a message that is no thinking, or the name of its first file where it has no words,
+    cut to TITLE_LENGTH characters; None when there is nothing in it."""
     said = without_thinking(text[:_TITLE_FROM]).strip() or text.strip()
-    return said.partition("\n")[0].strip()[:TITLE_LENGTH] or None
+    title = said.partition("\n")[0].strip() or (files[0].name if files else "")
+    return title[:TITLE_LENGTH] or None
 
 
 class TurnQueue(Protocol):

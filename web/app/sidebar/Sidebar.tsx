@@ -29,7 +29,7 @@ const TYPING_MS = 200;
 const NOTICE_MS = 6_000; // to read a line
 const UNDO_MS = 12_000; // and to think better of it
 const NARROW = "(max-width: 860px)"; // where the list lies over the rest
-const ICONS: Readonly<Record<(typeof PAGES)[number], typeof Box>> = { inbox: Inbox, memory: Brain, skills: Puzzle, artifacts: Box, schedules: CalendarClock, webhooks: Webhook, prompts: TextQuote };
+const ICONS: Readonly<Record<ReturnType<typeof pagesOf>[number], typeof Box>> = { inbox: Inbox, memory: Brain, skills: Puzzle, artifacts: Box, schedules: CalendarClock, webhooks: Webhook, prompts: TextQuote };
 
 export interface SidebarProps {
   readonly session: string | null;
