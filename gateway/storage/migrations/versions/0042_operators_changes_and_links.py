@@ -15,7 +15,7 @@ down_revision = "0041"
 branch_labels = None
 depends_on = None
 
-compatible_from = "0034"
+compatible_from = "0041"
 
 
 def upgrade() -> None:
