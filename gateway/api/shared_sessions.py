@@ -49,7 +49,7 @@ async def web_page(
         async for _, events in turns:
             yield await asyncio.to_thread(drawn, events)
     yield page.pictures().encode()
-    for picture in shared.pictures:
+    for picture in shared.pictures.wanted:
         async for line in _content(picture, artifacts, who):
             yield line
     yield page.end().encode()

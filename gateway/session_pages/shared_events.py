@@ -40,6 +40,31 @@ class Picture(NamedTuple):
     mime: str
 
 
+class Pictures:
+    """Those that go along with a session's events: as many as there is room for, each once."""
+
+    def __init__(self) -> None:
+        self.wanted: list[Picture] = []
+        self._room = MAX_PICTURES
+        self._seen = set[str]()
+
+    def look(self, event: Event) -> None:
+        """Remembers the pictures that an event shows, by their references."""
+        data = event["data"]
+        shown = {"turn_start": data.get("attachments") or (), "artifact": (data,)}
+        for each in shown.get(event["type"], ()):
+            self.add(str(each.get("ref", "")), each)
+
+    def add(self, name: str, artifact: Data) -> None:
+        """Remembers an artifact that the events name so, if it is a picture."""
+        ref, size, mime = str(artifact.get("ref", "")), artifact.get("size", 0), str(artifact.get("mime", ""))
+        if not ref or ref in self._seen or mime not in PICTURES or size > min(MAX_PICTURE, self._room):
+            return
+        self._seen.add(ref)
+        self._room -= size
+        self.wanted.append(Picture(name, ref, mime))
+
+
 class Text:
     """A part of an answer that grows."""
 
@@ -53,8 +78,7 @@ class SharedEvents:
     are those that the events so far show."""
 
     def __init__(self) -> None:
-        self.pictures: list[Picture] = []
-        self._size = 0
+        self.pictures = Pictures()
         self._seq = 0
         self._turns = 0
         self._calls = 0
@@ -115,11 +139,8 @@ class SharedEvents:
         """A reference for the artifact that is none to anybody; a picture is remembered by it."""
         ref = str(artifact.get("ref", ""))
         if ref not in self._refs:
-            name = self._refs[ref] = f"file-{len(self._refs) + 1}"
-            size, mime = artifact.get("size", 0), str(artifact.get("mime", ""))
-            if ref and mime in PICTURES and size <= min(MAX_PICTURE, MAX_PICTURES - self._size):
-                self._size += size
-                self.pictures.append(Picture(name, ref, mime))
+            self._refs[ref] = f"file-{len(self._refs) + 1}"
+        self.pictures.add(self._refs[ref], artifact)
         return {"ref": self._refs[ref]}
 
 

@@ -50,7 +50,7 @@ def test_numbers_stand_in_the_place_of_ids() -> None:
     assert [each["seq"] for each in events] == list(range(1, len(events) + 1))
     assert {each["turn_id"] for each in events} == {"turn-1", "turn-2"}
     assert {each.get("tool_call_id") for each in events} == {None, "call-1", "call-2"}
-    assert [each.ref for each in session.pictures] == ["ART-SECRET"]
+    assert [each.ref for each in session.pictures.wanted] == ["ART-SECRET"]
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_pictures_go_along_while_there_is_room() -> None:
         )
     )
 
-    assert [each.ref for each in session.pictures] == ["first", "second"]
+    assert [each.ref for each in session.pictures.wanted] == ["first", "second"]
 
 
 @given(st.recursive(st.none() | st.text() | st.integers(), lambda some: st.dictionaries(st.text(), some)))

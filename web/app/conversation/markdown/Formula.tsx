@@ -15,7 +15,7 @@ const LONG = 20; // characters of a formula in a line that may be wider than the
 const known = new TextCache<Figure | null>(MAX_CACHED);
 
 export const Formula = memo(function Formula({ source, isBlock }: AskedFormula) {
-  const [, setAnswer] = useState<Figure | null>(null);
+  const [, setAnswer] = useState<Figure | null>();
   const key = `${isBlock ? "$$" : "$"}${source}`;
   const queue = CHEMISTRY.test(source) ? chemist : setter;
   const { now } = queue;
