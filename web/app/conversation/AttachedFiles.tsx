@@ -6,6 +6,7 @@ import { useState } from "react";
 import { ActionButton, Trouble } from "./ActionButton";
 import { codeOf } from "./failures";
 import { isPicture, LARGEST_PREVIEW, markGone, saveArtifact, useGone } from "./artifact-files";
+import { toldOf } from "./file-reading";
 import { useSpeech } from "./speech";
 import { Picture } from "./Picture";
 
@@ -28,17 +29,19 @@ function AttachedFileView({ file }: { readonly file: AttachedFile }) {
   const [isBroken, setBroken] = useState(false); // what is wrong is said when it is asked for
   const [trouble, setTrouble] = useState<unknown>(null);
   const fail = (error: unknown) => codeOf(error) === "artifact_not_found" ? markGone(ref) : setTrouble(error);
+  const told = toldOf(file, speech);
   const asPicture = !isBroken && !isGone && isPicture(file, LARGEST_PREVIEW);
   return (
     <li className={isGone ? "gone" : undefined} data-ref={ref}>
       {isGone ? <span className="chip"><span className="name" dir="auto">{name}</span></span> : (
         <ActionButton className={asPicture ? "chip picture" : "chip"} act={() => saveArtifact(file)} onTrouble={fail}
-          label={`${words.download}: ${name}`} title={`${words.download}: ${name}`}>
+          label={`${words.download}: ${name}`} title={[`${words.download}: ${name}`, told?.words].filter(Boolean).join("\n")}>
           {asPicture && <Picture file={file} onTrouble={(error) => codeOf(error) === "artifact_not_found" ? markGone(ref) : setBroken(true)} />}
           <span className="name" dir="auto">{name}</span>
           {!asPicture && <small>{speech.bytes(size)}</small>}
         </ActionButton>
       )}
+      {told?.isLess && <small className="told">{told.words}</small>}
       <Trouble>{isGone ? words.problems.artifact_not_found : trouble !== null && speech.problem(trouble)}</Trouble>
     </li>
   );
