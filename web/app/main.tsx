@@ -10,6 +10,8 @@ import { writeStored, readStored } from "./browser-storage";
 import { prepareFormats } from "./conversation/speech";
 import { followPlace } from "./live";
 import { takeRecordings } from "./inspector/dropped-recordings";
+import { keepInputMethodsApart } from "./input-methods";
+import { followOnScreenKeyboard } from "./on-screen-keyboard";
 import { keepSettings } from "./settings";
 import "./theme.css";
 import "./app.css";
@@ -27,6 +29,8 @@ addEventListener("vite:preloadError", (event) => {
 });
 
 keepSettings();
+keepInputMethodsApart();
+followOnScreenKeyboard();
 followAddress();
 followPlace();
 void readHealth();

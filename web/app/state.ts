@@ -110,6 +110,7 @@ export async function signOut(isSignedIn: boolean): Promise<void> {
   }) : "/";
   writeStored(KEY, null, "tab");
   for (const name of storedNames("gateway.")) if (!ABOUT_THE_BROWSER.includes(name)) writeStored(name, null);
+  for (const name of storedNames("gateway.", "tab")) writeStored(name, null, "tab");
   location.replace(address === "/" ? location.pathname + location.search : address);
 }
 

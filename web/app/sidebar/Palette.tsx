@@ -3,7 +3,6 @@
 import { type KeyboardEvent, useEffect, useId, useMemo, useRef, useState } from "react";
 import { flushSync } from "react-dom";
 
-import { isComposing } from "../conversation/composing";
 import { Dialog } from "../Dialog";
 import { pagesOf, QUIET_PAGES } from "../page-address";
 import { useQuietPages } from "../QuietPages";
@@ -60,7 +59,6 @@ export function Palette() {
     list.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" }); // in new browsers this returns a promise
   }, [at]);
   const move = (event: KeyboardEvent) => {
-    if (isComposing(event)) return;
     const to = { ArrowDown: at + 1, ArrowUp: at - 1 }[event.key];
     if (to !== undefined) setAt((to + shown.length) % Math.max(1, shown.length));
     else if (event.key === "Enter") take(shown[at]?.choice);

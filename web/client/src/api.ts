@@ -98,6 +98,8 @@ export interface ArtifactCompact {
   readonly compact: string;
   /** Queries that read a part of this very artifact. */
   readonly locators: Readonly<Record<string, string>>;
+  /** What the model gets of it when it is the only file of a message; absent where that cannot be told now. */
+  readonly reading?: FileReading;
 }
 
 /** An artifact. Times are Unix milliseconds. */
@@ -297,12 +299,12 @@ export interface ChatBody {
   readonly on_disconnect?: "continue" | "release";
   /** One of the allowed models. */
   readonly model?: string;
-  /** The user's message. */
+  /** Files that the message brings along. */
+  readonly attachments?: readonly AttachmentBody[];
+  /** The user's message. It may be empty where files come with it. */
   readonly message: string;
   /** The turn after which this one comes, in a new branch where others do already; `root`: before all turns. Absent: the last one of the active branch. */
   readonly parent_turn_id?: string;
-  /** Files that the message brings along. */
-  readonly attachments?: readonly AttachmentBody[];
   /** Tools that you run yourself, beside those of the gateway, in this turn. */
   readonly tools?: readonly ClientToolBody[];
   /** What the client application tells the model, from this turn on, below the gateway's own prompt: at most 131072 characters. Absent: those of the turn before stay. Empty: none. */
@@ -738,6 +740,21 @@ export interface FileBlock {
   readonly data: string;
   readonly mime?: string;
   readonly name?: string;
+}
+
+/** What the model gets of a file, for people: all of its text, a part of it (and it may read on), the picture, the pages, or none of its content and why. */
+export interface FileReading {
+  readonly how: "text" | "part" | "image" | "pages" | "none";
+  /** Of a text. */
+  readonly lines?: number;
+  /** Bytes of a text that are no UTF-8: the model reads marks there. */
+  readonly damaged?: number;
+  /** The picture is larger than the model looks at it. */
+  readonly scaled?: true;
+  /** Of a PDF, where they can be counted. */
+  readonly pages?: number;
+  /** Of what the model gets nothing of but a description. */
+  readonly why?: "empty" | "format" | "encoding" | "encrypted" | "too_large" | "too_many_pixels" | "too_many_pages" | "damaged";
 }
 
 /** What the authorization server has added to the address where the person came back. */
@@ -1882,10 +1899,10 @@ export interface ScheduleRunReply {
 /** A message that was said elsewhere. */
 export interface SeedBody {
   readonly role: "user" | "assistant";
-  /** The user's message. */
-  readonly content: string;
   /** Of a message of the user. */
   readonly attachments?: readonly AttachmentBody[];
+  /** What was said. It may be empty where files came with it. */
+  readonly content: string;
 }
 
 /** A block of a message: its type, its size, and the beginning of its text. */
@@ -2336,12 +2353,12 @@ export interface TurnOptions {
   readonly on_disconnect?: "continue" | "release";
   /** One of the allowed models. */
   readonly model?: string;
-  /** The user's message. */
+  /** Files that the message brings along. */
+  readonly attachments?: readonly AttachmentBody[];
+  /** The user's message. It may be empty where files come with it. */
   readonly message: string;
   /** The turn after which this one comes, in a new branch where others do already; `root`: before all turns. Absent: the last one of the active branch. */
   readonly parent_turn_id?: string;
-  /** Files that the message brings along. */
-  readonly attachments?: readonly AttachmentBody[];
   /** Tools that you run yourself, beside those of the gateway, in this turn. */
   readonly tools?: readonly ClientToolBody[];
   /** What the client application tells the model, from this turn on, below the gateway's own prompt: at most 131072 characters. Absent: those of the turn before stay. Empty: none. */
