@@ -18,7 +18,7 @@ export function ArtifactCard({ artifact }: { readonly artifact: Artifact }) {
   const { words } = speech;
   const { ref, name = ref, kind = "binary", mime, summary } = artifact;
   const isGone = useGone(ref);
-  const isFile = useApp(({ replay }) => replay?.isFile === true);
+  const isFile = useApp(({ replay }) => replay !== null && replay.recording !== null);
   const [isShown, setShown] = useState(false);
   const [trouble, setTrouble] = useState<unknown>(null);
   const fail = (error: unknown) => codeOf(error) === "artifact_not_found" ? markGone(ref) : setTrouble(error);

@@ -114,7 +114,8 @@ function useDrops(onFiles: (files: File[]) => void, box: React.RefObject<HTMLTex
     const over = (event: DragEvent) => {
       if (!hasFiles(event)) return;
       event.preventDefault();
-      setOver(true);
+      // Over the inspector a recording is dropped, which is played.
+      setOver(!(event.target instanceof Element) || event.target.closest(".inspect") === null);
     };
     const leave = (event: DragEvent) => event.relatedTarget === null && setOver(false);
     const drop = (event: DragEvent) => {
