@@ -114,8 +114,8 @@ describe("an answer", () => {
   });
 
   it("drops what a withdrawn attempt had said, and tells of it until it is over", () => {
-    const events = [START, BEGIN, text("wrong"), ["iteration_superseded", { attempt: 1, reason: "upstream_timeout" }, { iteration: 1 }],
-      ["iteration_start", { attempt: 2, model: "m" }, { iteration: 1 }], text("right")] as const;
+    const events: Given[] = [START, BEGIN, text("wrong"), ["iteration_superseded", { attempt: 1, reason: "upstream_timeout" }, { iteration: 1 }],
+      ["iteration_start", { attempt: 2, model: "m" }, { iteration: 1 }], text("right")];
     expect(draw(...events, done()).querySelector(".withdrawn")).toBeNull();
     document.body.replaceChildren();
     const root = draw(...events);
