@@ -13,7 +13,16 @@ from gateway.http.json_types import Body, Id, Line, Message, Query, Reply
 from gateway.service.seeding import MAX_SEEDED, SeedMessage
 from gateway.storage.branches import MAX_BRANCHES
 from gateway.storage.projects import Sharing, Standing
-from gateway.storage.sessions import MarkedText, MatchedText, OpenStatus, Order, SessionRow, Shared, TitleBy, Whose
+from gateway.storage.sessions import (
+    MarkedText,
+    MatchedText,
+    OpenStatus,
+    Order,
+    SessionRow,
+    Shared,
+    TitleBy,
+    Whose,
+)
 
 Title = Annotated[Line, Field(max_length=200)]
 

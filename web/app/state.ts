@@ -36,7 +36,7 @@ export interface AppState extends Live {
   readonly place: Place;
   readonly health: Health | null;
   /** The key dialog is open. */
-  readonly keyNeeded: { readonly wasWrong: boolean; /** Where to sign in instead. */ readonly signIn: string | null } | null;
+  readonly keyNeeded: { readonly wasWrong: boolean; /** Where to sign in instead. */ readonly signIn: string | null; /** This browser may keep the key. */ readonly keepsKeys: boolean } | null;
   readonly settingsOpen: boolean;
   /** Read out to those who do not see the page. */
   readonly announcement: string;
@@ -73,6 +73,7 @@ export function useWords<W>(words: Table<W>): Table<W>[Language] {
 
 const KEY = "gateway.key";
 const ABOUT_THE_BROWSER = ["gateway.settings", "gateway.single-keys"]; // not about the reader
+let waysIn: Readonly<Record<string, unknown>> = {};
 let giveKey: ((key: string) => void) | null = null;
 
 export const client = new GatewayClient({
@@ -80,7 +81,9 @@ export const client = new GatewayClient({
   key: readStored(KEY, "tab") ?? "",
   fetch: (input, init) => fetch(input, init).then(noteServerTime),
   onKeyNeeded: (wasWrong, { details }) => {
-    app.set({ keyNeeded: { wasWrong, signIn: typeof details.sign_in === "string" ? details.sign_in : null } });
+    const { sign_in: signIn, keeps_keys: keepsKeys } = { ...waysIn, ...details };
+    waysIn = { sign_in: signIn, keeps_keys: keepsKeys }; // a refusal of a wrong key tells none
+    app.set({ keyNeeded: { wasWrong, signIn: typeof signIn === "string" ? signIn : null, keepsKeys: keepsKeys === true } });
     return new Promise((resolve) => { giveKey = resolve; });
   },
 });
@@ -91,6 +94,15 @@ export function answerKey(key: string): void {
   app.set({ keyNeeded: null });
   giveKey?.(key);
   giveKey = null;
+}
+
+// Has this browser keep the key, where no script reads it, and begins anew with it. A key that is wrong is asked for
+// again; one that the browser does not keep after all is this tab's.
+export async function keepKey(key: string): Promise<void> {
+  const ask = (path: string, init: RequestInit = {}) => fetch(new URL(path, location.href.replace(/[?#].*$/, "")), { ...init, cache: "no-store" });
+  const kept = await ask("auth/keep-key", { method: "POST", headers: { Authorization: `Bearer ${key}` } });
+  if (kept.ok && (await ask("api/me")).ok) location.reload();
+  else answerKey(key);
 }
 
 // The address at which the reader signs in, and from which they come back to where they are.
