@@ -47,7 +47,7 @@ _READS = (
 )
 _TAKES_OUT = (
     *("memory.export", "person.export", "session.download_archive", "session.export", "session.export_all"),
-    "sign_in.end",
+    *("sign_in.end", "sign_in.keep"),
 )
 _CHATS = (
     *("approval.decide", "branch.activate", "compression.activate", "grant.revoke", "key.create"),

@@ -68,7 +68,7 @@ from gateway.turn.memory_write_queue import MemoryWriteQueue
 from gateway.turn.observer import CompositeObserver
 from gateway.turn.replica_heartbeat import ReplicaHeartbeat
 from gateway.wiring import MemoryRotation, assemble, open_webhook_posts
-from gateway.wiring.authentication import open_page_sign_in
+from gateway.wiring.authentication import kept_keys, open_page_sign_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,11 +308,13 @@ def _keys(process: Process, ending: AccessEnding) -> ApiKeys:
     if (provider := state.identity_provider) is not None:
         process.stack.push_async_callback(provider.close)
     state.page_sign_in = page = open_page_sign_in(process.settings, provider, storage.sign_ins)
-    if page is not None:
+    if page.flow is not None:
         authentication.add(page.signed_in)
-        storage.signals.on("revoked", page.signed_in.forget)
+    storage.signals.on("revoked", page.signed_in.forget)
     stored = StoredKeys(storage.keys)
     authentication.add(stored)
+    for way in kept_keys(page, stored, process.settings):
+        authentication.add(way)
     storage.signals.on("revoked", stored.forget)
     return ApiKeys(storage.keys, process.settings, ending)
 

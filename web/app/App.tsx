@@ -24,6 +24,7 @@ const Inspector = lazy(() => import("./inspector/Inspector").then(({ Inspector }
 export function App() {
   const words = useWords(table);
   const { session, page } = useApp((state) => state.place);
+  const recording = useApp((state) => state.replay?.recording ?? null);
   const sidebar = useRegion("sidebar");
   const inspector = useRegion("inspector");
   const announcement = useApp((state) => state.announcement);
@@ -37,7 +38,7 @@ export function App() {
       <a className="skip" href="#conversation" onClick={skip}>{words.skipToConversation}</a>
       {sidebar.isOpen && (
         <Side name="sidebar" label={words.chats} isOver={sidebar.isOver}>
-          <Sidebar session={session} page={page} onClose={() => toggle("sidebar")} />
+          <Sidebar session={recording === null ? session : null} page={page} onClose={() => toggle("sidebar")} />
         </Side>
       )}
       <main id="conversation" className="middle" tabIndex={-1} inert={isCovered}>
@@ -82,6 +83,7 @@ function Head() {
   const words = useWords(table);
   const { session, page } = useApp((state) => state.place);
   const health = useApp((state) => state.health);
+  const recording = useApp((state) => state.replay?.recording ?? null);
   const isOnline = useOnline();
   const isLost = useApp((state) => state.link?.state === "lost") || !isOnline;
   const { isOpen: sidebar, isOver } = useRegion("sidebar");
@@ -96,9 +98,10 @@ function Head() {
           <SquarePen />
         </button>
       )}
-      {session === null && page === null && <h1 className="title" dir="auto">{pageSettings.name}</h1>}
+      {session === null && recording === null && page === null && <h1 className="title" dir="auto">{pageSettings.name}</h1>}
       {page !== null && <h1 className="title">{words.pages[page]}</h1>}
-      {session !== null && page === null && <ChatMenu session={session} />}
+      {recording !== null && page === null ? <h1 className="title" dir="auto" title={recording}>{recording}</h1>
+        : session !== null && page === null && <ChatMenu session={session} />}
       {health?.demo && <span className="badge" title={words.demo}>DEMO</span>}
       {page === null && <ModelChoice session={session} />}
       <span className="offline" role="status">{isLost && words.offline}</span>

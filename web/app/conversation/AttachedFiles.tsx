@@ -30,7 +30,7 @@ function AttachedFileView({ file }: { readonly file: AttachedFile }) {
   const [isBroken, setBroken] = useState(false); // what is wrong is said when it is asked for
   const [trouble, setTrouble] = useState<unknown>(null);
   const fail = (error: unknown) => codeOf(error) === "artifact_not_found" ? markGone(ref) : setTrouble(error);
-  const isFile = useApp(({ replay }) => replay?.isFile === true); // of which nothing can be asked for
+  const isFile = useApp(({ replay }) => replay !== null && replay.recording !== null); // of which nothing can be asked for
   const isBrought = useBroughtPicture(ref) !== undefined;
   const told = toldOf(file, speech);
   const asPicture = !isBroken && !isGone && (isFile ? isBrought : isPicture(file, LARGEST_PREVIEW));

@@ -129,7 +129,8 @@ function useDrops(onDrop: (transfer: DataTransfer) => Promise<void>, box: React.
     const over = (event: DragEvent) => {
       if (!hasFiles(event)) return;
       event.preventDefault();
-      setOver(true);
+      // Over the inspector a recording is dropped, which is played.
+      setOver(!(event.target instanceof Element) || event.target.closest(".inspect") === null);
     };
     const leave = (event: DragEvent) => event.relatedTarget === null && setOver(false);
     const drop = (event: DragEvent) => {

@@ -7,6 +7,7 @@ import { useActions } from "./actions";
 import type { Chat } from "./chats";
 import { Menu } from "./Menu";
 import { may, useChat } from "./shared-chats";
+import { shownTitle } from "./title";
 import { words as shareWords } from "./share-words";
 import { words as table } from "./sidebar-words";
 
@@ -18,7 +19,7 @@ export function ChatMenu({ session }: ChatMenuProps) {
   const words = useWords(table);
   const chat = useChat(session);
   const isThere = useApp((state) => state.state !== "gone");
-  if (!chat || !isThere) return <h1 className="title">{chat?.title}</h1>;
+  if (!chat || !isThere) return <h1 className="title">{chat && shownTitle(chat, "")}</h1>;
   return <Titled chat={chat} untitled={words.untitled} />;
 }
 
@@ -26,7 +27,7 @@ function Titled({ chat, untitled }: { readonly chat: Chat; readonly untitled: st
   const words = useWords(table);
   const sharing = useWords(shareWords);
   const { actions, ask, dialog } = useActions(chat);
-  const title = chat.title ?? untitled;
+  const title = shownTitle(chat, untitled);
   const whose = chat.shared === undefined ? null
     : chat.shared_by === undefined ? sharing.sharedIn(chat.shared_in)
       : [sharing.whose(chat.shared_by, chat.shared_in), may(chat, "write") ? "" : sharing.readOnly].filter(Boolean).join(" · ");

@@ -10,6 +10,7 @@ import type { Chat } from "./chats";
 import { Menu } from "./Menu";
 import { MarkedText } from "./MarkedText";
 import { words as shareWords } from "./share-words";
+import { shownTitle } from "./title";
 import { words as table } from "./sidebar-words";
 
 interface Props {
@@ -28,7 +29,7 @@ export const ChatRow = memo(function ChatRow({ chat, isOpen, isUnread, status, i
   const { actions, ask, dialog } = useActions(chat);
   const sharing = useWords(shareWords);
   const isShared = chat.shared !== undefined && chat.shared_by === undefined;
-  const title = chat.title ?? words.untitled;
+  const title = shownTitle(chat, words.untitled);
   const { found } = chat;
   const place = { session: chat.id, turn: found?.turn_id ?? null };
   // Renamed since it was found, it has no marks.

@@ -18,6 +18,7 @@ import { best } from "./fuzzy";
 import { markedSpans } from "./highlight";
 import { MarkedText } from "./MarkedText";
 import { words as shareWords } from "./share-words";
+import { shownTitle } from "./title";
 import { words as table } from "./sidebar-words";
 
 const MOST = 30; // of what is shown
@@ -119,9 +120,9 @@ function useChoices(): readonly Choice[] {
         document.getElementById("import-chat")?.click();
       } },
       ...THEMES.map((theme) => ({ id: `theme-${theme}`, name: words.theme[theme], kind: words.command, act: () => settings.set({ theme }) })),
-      ...all.map((chat) => ({ id: `chat-${chat.id}`, name: chat.title ?? words.untitled, kind: words.chat, act: () => go({ session: chat.id }) })),
+      ...all.map((chat) => ({ id: `chat-${chat.id}`, name: shownTitle(chat, words.untitled), kind: words.chat, act: () => go({ session: chat.id }) })),
       ...shared.map((chat) => ({
-        id: `chat-${chat.id}`, name: chat.title ?? words.untitled, kind: sharing.whose(chat.shared_by ?? "", chat.shared_in), act: () => go({ session: chat.id }),
+        id: `chat-${chat.id}`, name: shownTitle(chat, words.untitled), kind: sharing.whose(chat.shared_by ?? "", chat.shared_in), act: () => go({ session: chat.id }),
       })),
     ];
   }, [words, sharing, pages, all, shared, isDeveloper, quiet]);

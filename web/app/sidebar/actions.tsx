@@ -16,6 +16,7 @@ import { History } from "./History";
 import type { Action } from "./Menu";
 import { showNotice } from "./notice";
 import { ShareDialog } from "./ShareDialog";
+import { shownTitle } from "./title";
 import { words as table } from "./sidebar-words";
 import { may } from "./shared-chats";
 import { words as shareWords } from "./share-words";
@@ -33,7 +34,7 @@ export function useActions(chat: Chat): { readonly actions: readonly Action[]; r
   const [asked, ask] = useState<Asked>(null);
   const sharing = useWords(shareWords);
   const hasOthers = useStore(caller, ({ me }) => me?.has_key === true);
-  const title = chat.title ?? words.untitled;
+  const title = shownTitle(chat, words.untitled);
   const attempt = async (act: () => Promise<string | undefined>, undo?: () => void) => {
     try {
       const text = await act();
@@ -132,7 +133,7 @@ function Delete({ chat, onClose }: Props) {
   const language = useLanguage();
   const [trouble, setTrouble] = useState("");
   const [isBusy, setBusy] = useState(false);
-  const title = chat.title ?? words.untitled;
+  const title = shownTitle(chat, words.untitled);
   const remove = async () => {
     setBusy(true);
     try {

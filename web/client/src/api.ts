@@ -84,6 +84,8 @@ export interface ArtifactCompact {
   readonly sha256: string;
   /** Where it was made. */
   readonly session_id?: string;
+  /** In a list: the session that used it last. */
+  readonly used_in?: string;
   readonly turn_id?: string;
   readonly tool_call_id?: string;
   readonly project_id?: string;
@@ -117,6 +119,8 @@ export interface ArtifactItem {
   readonly sha256: string;
   /** Where it was made. */
   readonly session_id?: string;
+  /** In a list: the session that used it last. */
+  readonly used_in?: string;
   readonly turn_id?: string;
   readonly tool_call_id?: string;
   readonly project_id?: string;
