@@ -316,6 +316,19 @@ class Search(Protocol):
         ...
 
 
+class FormerWords(Protocol):
+    """Words by which sessions are found, as an earlier version of the gateway made them."""
+
+    async def sessions(self, *, after: str = "", limit: int) -> Sequence[str]:
+        """Ids of at most `limit` sessions with such words, behind that one in an order of the engine."""
+        ...
+
+    async def renew(self, session_id: str, *, pause: float = 0) -> None:
+        """Makes the words of a session anew, some turns in a transaction, with so many seconds between two of
+        them. It is found all the time; nothing happens to one that is gone."""
+        ...
+
+
 class LearnedSessions(Protocol):
     """How far the extractor of memories has read the sessions that it is to read. It must not read messages
     from while it was switched off, so a session is read from some turn on, until all of it was read."""
