@@ -10,6 +10,7 @@ import { writeStored, readStored } from "./browser-storage";
 import { prepareFormats } from "./conversation/speech";
 import { followPlace } from "./live";
 import { takeRecordings } from "./inspector/dropped-recordings";
+import { previewing } from "./preview/previewed";
 import { keepSettings } from "./settings";
 import "./theme.css";
 import "./app.css";
@@ -33,6 +34,7 @@ void readCaller();
 void readModels();
 followModels();
 takeRecordings();
+previewing.set({ isAvailable: true });
 
 const root = document.getElementById("root");
 if (root) createRoot(root).render(<StrictMode><App /></StrictMode>);
