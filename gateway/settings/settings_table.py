@@ -367,6 +367,14 @@ class Settings(BaseSettings):
     mcp_servers: McpServers = Field(
         {}, description="MCP servers by name: {command, args, env} or {url, headers, oauth}; JSON or a table."
     )
+    mcp_hosts: Names = Field(
+        (),
+        description="Hosts at which admins may add MCP servers while the gateway runs though they are not on "
+        "the public web, with any port: names, addresses or ranges. On the public web they may always.",
+    )
+    max_added_mcp_servers: int = Field(
+        20, ge=0, le=200, description="Most MCP servers that are added while it runs; 0: none may be."
+    )
     http_fetch: bool = Field(False, description="Whether the model may fetch public web pages.")
     admins: Names = Field(
         (),
@@ -507,6 +515,12 @@ class Settings(BaseSettings):
         ge=1,
         description="Requests of one user that hold a connection at the same time, as streams do; absent: "
         "100, and at most a tenth of max_connections, where people have accounts, else half of them.",
+    )
+    max_streams_per_address: int | None = Field(
+        None,
+        ge=1,
+        description="The same of all users at one address, where that is known and people have accounts; "
+        "absent: half of max_connections.",
     )
     header_timeout: float = Field(20, gt=0, description="Longest wait for a request on a connection.")
     body_timeout: float = Field(

@@ -182,6 +182,9 @@ class McpServer(BaseModel):
     headers: dict[str, SecretStr] = Field({}, description="Sent with every request to `url`.")
     timeout: float = Field(60, gt=0, description="Longest wait for the answer to one call.")
     connect_timeout: float = Field(30, gt=0, description="Longest wait until it is ready.")
+    reach: tuple[str, ...] | None = Field(
+        None, description="It may be on the public web or at these hosts alone; absent: anywhere."
+    )
     trust_hints: bool = Field(
         False, description="Whether its word counts that a tool only reads; otherwise every call asks."
     )
@@ -232,13 +235,18 @@ def check_database_url(url: str | None) -> str | None:
 DatabaseUrl = Annotated[str | None, AfterValidator(check_database_url)]
 
 
+def check_server_name(name: str) -> None:
+    """Raises ValueError."""
+    if len(name) > MAX_SERVER_NAME_LENGTH or not _SERVER_NAME.fullmatch(name):
+        raise ValueError(
+            f"the name {name[:64]!r} of a server must be up to {MAX_SERVER_NAME_LENGTH} small letters or "
+            "digits, with single - or _ in between: its tools are called mcp__NAME__TOOL"
+        )
+
+
 def _check_servers(servers: dict[str, McpServer]) -> dict[str, McpServer]:
     for name in servers:
-        if len(name) > MAX_SERVER_NAME_LENGTH or not _SERVER_NAME.fullmatch(name):
-            raise ValueError(
-                f"the name {name[:64]!r} of a server must be up to {MAX_SERVER_NAME_LENGTH} small letters or "
-                "digits, with single - or _ in between: its tools are called mcp__NAME__TOOL"
-            )
+        check_server_name(name)
     return servers
 
 

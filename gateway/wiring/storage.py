@@ -47,6 +47,8 @@ from gateway.storage.log import Bus, EventLog
 from gateway.storage.log.bus import MemoryBus
 from gateway.storage.log.event_log import EventDatabase, SqlEventLog
 from gateway.storage.log.group_commit import Flushed
+from gateway.storage.mcp_servers import AddedMcpServers
+from gateway.storage.mcp_servers.statements import SqlAddedMcpServers
 from gateway.storage.mcp_sign_ins import McpSignIns
 from gateway.storage.mcp_sign_ins.statements import SqlMcpSignIns
 from gateway.storage.orphans import Orphans
@@ -62,6 +64,8 @@ from gateway.storage.replicas import Replicas
 from gateway.storage.replicas.single_process import SoleReplica
 from gateway.storage.retention import Retention
 from gateway.storage.retention.statements import SqlRetention
+from gateway.storage.saved_prompts import SavedPrompts
+from gateway.storage.saved_prompts.statements import SqlSavedPrompts
 from gateway.storage.schedules import ResultDeliveries, ScheduleRuns, Schedules
 from gateway.storage.schedules.statements import SqlSchedules
 from gateway.storage.secrets import Secrets
@@ -80,6 +84,8 @@ from gateway.storage.sqlite.sqlite_database import SqliteDatabase
 from gateway.storage.sqlite_files.file_watch import FileWatch
 from gateway.storage.turns import Turns
 from gateway.storage.turns.store import SqlTurns
+from gateway.storage.users import Users
+from gateway.storage.users.statements import SqlUsers
 from gateway.storage.webhooks import Deliveries, Webhooks
 from gateway.storage.webhooks.encrypted import EncryptedWebhooks
 from gateway.wiring.database_server import driver_needed
@@ -124,13 +130,16 @@ class Storage:
     keys: Keys
     ended_access: EndedAccess
     projects: Projects
+    saved_prompts: SavedPrompts
     provider_keys: ProviderKeys
     secrets: Secrets
     sign_ins: SignIns
+    mcp_servers: AddedMcpServers
     mcp_sign_ins: McpSignIns
     installation: Installation
     holds: Holds
     retention: Retention
+    users: Users
     persons: Persons
     person_erasures: PersonErasures
     limits: Limits
@@ -320,13 +329,16 @@ def _storage_on(
         keys=SqlKeys(database),
         ended_access=SqlEndedAccess(database),
         projects=SqlProjects(database),
+        saved_prompts=SqlSavedPrompts(database),
         provider_keys=SqlProviderKeys(database, keyring),
         secrets=SqlSecrets(database, keyring),
         sign_ins=SqlSignIns(database),
+        mcp_servers=SqlAddedMcpServers(database, keyring),
         mcp_sign_ins=SqlMcpSignIns(database, keyring, exclusive),
         installation=SqlInstallation(database),
         holds=SqlHolds(database),
         retention=SqlRetention(database),
+        users=SqlUsers(database),
         persons=SqlPersons(database),
         person_erasures=SqlPersonErasures(database),
         limits=SqlLimits(database),

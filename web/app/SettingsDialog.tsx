@@ -10,6 +10,7 @@ import { saveFile } from "./downloads";
 import { PersonExport } from "./PersonExport";
 import { ProviderKeys } from "./ProviderKey";
 import { chats } from "./sidebar/chats";
+import { QuietPages } from "./QuietPages";
 import { pickModel, useModel, useModels } from "./caller";
 import { DETAILS, settings, THEMES, useIsDeveloper, useLanguage, useSettings } from "./settings";
 import { app, useApp, useWords } from "./state";
@@ -78,6 +79,7 @@ function Choices() {
       <ChatFiles />
       <PersonExport />
       <DeveloperTools />
+      <QuietPages />
       <Account />
     </Dialog>
   );

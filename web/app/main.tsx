@@ -14,6 +14,7 @@ import { previewing } from "./preview/previewed";
 import { keepSettings } from "./settings";
 import "./theme.css";
 import "./app.css";
+import "./print.css";
 
 const RELOADED = "gateway.reloaded";
 

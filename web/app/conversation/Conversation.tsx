@@ -11,6 +11,7 @@ import { useSpeech } from "./speech";
 import { keepOutbox, useMessages } from "./outbox";
 import { PendingMessage } from "./PendingMessage";
 import { TurnList } from "./TurnList";
+import { may, useChat } from "../sidebar/shared-chats";
 import { Welcome } from "./Welcome";
 import "./conversation.css";
 import "./prose.css";
@@ -39,6 +40,7 @@ export function Conversation({ session }: ConversationProps) {
     if (session !== null && isReady) void showActiveBranch(session).catch(() => undefined); // the newest one is shown without
   }, [session, isReady]);
 
+  const details = useChat(chat);
   const hasTurns = !(isReady && isEmpty);
   const pending = messages.map((message) => <PendingMessage key={message.id} message={message} />);
   return (
@@ -52,7 +54,9 @@ export function Conversation({ session }: ConversationProps) {
       {chat !== null && hasTurns ? <TurnList session={chat} sent={sent}>{pending}</TurnList>
         : messages.length === 0 ? <Welcome session={chat} />
           : <div className="scroll"><div id="messages">{pending}</div></div>}
-      {isReplay ? <p className="note" role="status">{words.replaying}</p> : <Composer session={chat} onSent={() => setSent((count) => count + 1)} />}
+      {isReplay ? <p className="note" role="status">{words.replaying}</p>
+        : !may(details, "write") ? <p className="note" role="status">{speech.fill(words.readOnly, { owner: details?.shared_by ?? words.aMember })}</p>
+          : <Composer session={chat} onSent={() => setSent((count) => count + 1)} />}
     </section>
   );
 }
