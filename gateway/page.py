@@ -42,7 +42,7 @@ LOGO_POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'"
 PREVIEW_POLICY = (
     "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "img-src data: blob:; media-src data: blob:; font-src data:; frame-src 'none'; base-uri 'none'; "
-    "form-action 'none'; webrtc 'block'; frame-ancestors 'self'"
+    "form-action 'none'; frame-ancestors 'self'"
 )
 """The frame in which the page shows what a model wrote: its scripts run, in an origin of their own that has
 no cookies and no storage, and reach nothing. `frame-src` keeps what is shown from leaving for elsewhere."""

@@ -8,9 +8,10 @@ import { KeyDialog } from "./KeyDialog";
 import { ModelChoice } from "./ModelChoice";
 import { useOnline } from "./online";
 import { pageSettings } from "./page-settings";
+import { preview, usePreviewed } from "./preview/previewed";
 import { PAGE_COMPONENTS } from "./pages/pages";
 import { Region } from "./Region";
-import { type RegionName, toggle, uncover, useCover, useRegion } from "./regions";
+import { type RegionName, toggle, uncover, useCover, useIsBeside, useRegion } from "./regions";
 import { useIsDeveloper } from "./settings";
 import { SettingsDialog } from "./SettingsDialog";
 import { ChatMenu } from "./sidebar/ChatMenu";
@@ -20,6 +21,7 @@ import { app, go, useApp, useWords } from "./state";
 import { words as table } from "./frame-words";
 
 const Inspector = lazy(() => import("./inspector/Inspector").then(({ Inspector }) => ({ default: Inspector })));
+const PreviewPanel = lazy(() => import("./preview/PreviewPanel"));
 
 export function App() {
   const words = useWords(table);
@@ -28,10 +30,15 @@ export function App() {
   const sidebar = useRegion("sidebar");
   const inspector = useRegion("inspector");
   const announcement = useApp((state) => state.announcement);
-  const hasInspector = inspector.isOpen && page === null;
-  const isCovered = sidebar.isOver || (hasInspector && inspector.isOver);
+  const previewed = usePreviewed();
+  const isPreviewOver = !useIsBeside();
+  const hasInspector = inspector.isOpen && page === null && previewed === null;
+  const isCovered = sidebar.isOver || (hasInspector && inspector.isOver) || (previewed !== null && isPreviewOver);
   const Page = page === null ? null : PAGE_COMPONENTS[page];
-  useEffect(uncover, [session, page]); // what was chosen in it is on the screen now
+  useEffect(() => {
+    uncover(); // what was chosen in it is on the screen now
+    preview(null);
+  }, [session, page]);
 
   return (
     <div className="app">
@@ -52,7 +59,15 @@ export function App() {
           <Suspense><Inspector session={session} onClose={() => toggle("inspector")} /></Suspense>
         </Side>
       )}
-      {isCovered && <div className="cover" onClick={uncover} />}
+      {previewed && (
+        <Region key={previewed.name} name="preview">
+          <Suspense><PreviewPanel key={`${previewed.kind} ${previewed.name}`} shown={previewed} isOver={isPreviewOver} /></Suspense>
+        </Region>
+      )}
+      {isCovered && <div className="cover" onClick={() => {
+        uncover();
+        preview(null);
+      }} />}
       <Commands />
       <SettingsDialog />
       <KeyDialog />
