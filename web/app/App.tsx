@@ -8,6 +8,7 @@ import { KeyDialog } from "./KeyDialog";
 import { ModelChoice } from "./ModelChoice";
 import { useOnline } from "./online";
 import { PAGE_COMPONENTS } from "./pages/pages";
+import { Library } from "./library/Slash";
 import { Region } from "./Region";
 import { type RegionName, toggle, uncover, useCover, useRegion } from "./regions";
 import { SettingsDialog } from "./SettingsDialog";
@@ -51,6 +52,7 @@ export function App() {
       )}
       {isCovered && <div className="cover" onClick={uncover} />}
       <Commands />
+      <Library />
       <SettingsDialog />
       <KeyDialog />
       <p className="unseen" aria-live="polite">{announcement}</p>

@@ -9,6 +9,7 @@ import { attach, isReady, MAX_FILES, take, useDraft, write } from "./drafts";
 import { useSpeech } from "./speech";
 import { useOpenTurnId } from "./running";
 import { send } from "./outbox";
+import { Slash } from "../library/Slash";
 import { DraftFiles } from "./DraftFiles";
 
 interface Props {
@@ -76,6 +77,7 @@ export function Composer({ session, onSent }: Props) {
         event.preventDefault();
         submit();
       }}>
+        <Slash text={draft.text} box={box} onWrite={(text) => write(session, text)} />
         <DraftFiles session={session} draft={draft} onMakeRoom={() => go({ page: "artifacts" })} />
         <p id="draft-note" role="status">{isOver ? words.dropHere : note}</p>
         <button type="button" id="attach" className="icon" title={words.attach} aria-label={words.attach} onClick={() => chooser.current?.click()}>

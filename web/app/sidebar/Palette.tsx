@@ -5,6 +5,8 @@ import { flushSync } from "react-dom";
 
 import { isComposing } from "../conversation/composing";
 import { Dialog } from "../Dialog";
+import { library } from "../library/library";
+import { words as libraryWords } from "../library/library-words";
 import { PAGES } from "../page-address";
 import { show } from "../regions";
 import { settings, THEMES } from "../settings";
@@ -94,6 +96,7 @@ export function Palette() {
 function useChoices(): readonly Choice[] {
   const words = useWords(table);
   const { pages } = useWords(frame);
+  const { title: savedPrompts } = useWords(libraryWords);
   const all = useStore(chats.store, (state) => state.chats);
   return useMemo(() => {
     const mac = isMac();
@@ -110,8 +113,9 @@ function useChoices(): readonly Choice[] {
         flushSync(() => show("sidebar"));
         document.getElementById("import-chat")?.click();
       } },
+      { id: "saved-prompts", name: savedPrompts, kind: words.command, act: () => library.set({ isOpen: true }) },
       ...THEMES.map((theme) => ({ id: `theme-${theme}`, name: words.theme[theme], kind: words.command, act: () => settings.set({ theme }) })),
       ...all.map((chat) => ({ id: `chat-${chat.id}`, name: chat.title ?? words.untitled, kind: words.chat, act: () => go({ session: chat.id }) })),
     ];
-  }, [words, pages, all]);
+  }, [words, pages, all, savedPrompts]);
 }

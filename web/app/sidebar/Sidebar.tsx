@@ -2,11 +2,12 @@
 
 import { openTurn } from "@chat-gateway/client";
 import { Archive, ArrowLeft, Box, Brain, CalendarClock, Inbox, Keyboard, Puzzle, Search, SquarePen, TextQuote, Upload, X, Webhook } from "lucide-react";
-import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from "react";
+import { type KeyboardEvent, lazy, Suspense, useEffect, useMemo, useRef, useState } from "react";
 
 import { Account } from "../Account";
 import { caller } from "../caller";
 import { importChats, inWordsOf } from "../chat-files";
+import { readFolders, useFolders } from "../folders/folders";
 import { localeOf } from "../pages/locale-formats";
 import { inWords } from "../pages/problems";
 import { hashOf, NEW_CHAT, type Page, PAGES } from "../page-address";
@@ -30,6 +31,8 @@ const UNDO_MS = 12_000; // and to think better of it
 const NARROW = "(max-width: 860px)"; // where the list lies over the rest
 const ICONS: Readonly<Record<Page, typeof Box>> = { inbox: Inbox, memory: Brain, skills: Puzzle, artifacts: Box, schedules: CalendarClock, webhooks: Webhook, prompts: TextQuote };
 
+const Folders = lazy(() => import("../folders/Folders").then(({ Folders }) => ({ default: Folders })));
+
 export interface SidebarProps {
   readonly session: string | null;
   readonly page: Page | null;
@@ -41,6 +44,7 @@ export function Sidebar({ session, page, onClose }: SidebarProps) {
   const words = useWords(table);
   const pageWords = useWords(frame).pages;
   const waiting = useStore(chats.store, ({ approvals }) => approvals.length);
+  useEffect(() => void readFolders().catch(() => undefined), []); // the list is whole without
   const leave = () => {
     if (matchMedia(NARROW).matches) onClose();
   };
@@ -128,13 +132,16 @@ function List({ session, onChosen }: { readonly session: string | null; readonly
   const [stop, setStop] = useState<string | null>(null);
   const list = useRef<HTMLDivElement>(null);
   const shownStatus = useShownStatus();
-  const groups = useMemo(
-    () => byDay(shown.chats, { language: localeOf(language), now: all.day, words }),
-    [shown.chats, language, words, all.day],
-  );
+  const isAll = !all.archived && !all.found;
+  const folders = useFolders();
+  const groups = useMemo(() => {
+    const ids = new Set(folders.map(({ id }) => id));
+    const loose = isAll ? shown.chats.filter((chat) => chat.pinned || !ids.has(chat.project_id ?? "")) : shown.chats;
+    return byDay(loose, { language: localeOf(language), now: all.day, words });
+  }, [shown.chats, language, words, all.day, isAll, folders]);
   const rows = groups.flatMap((group) => group.chats);
   const tabStop = [stop, session, rows[0]?.id].find((id) => rows.some((row) => row.id === id)) ?? null;
-  const isEmpty = shown.state === "ready" && rows.length === 0;
+  const isEmpty = shown.state === "ready" && rows.length === 0 && !(isAll && shown.chats.length > 0);
   const empty = all.found ? words.nothingFound : all.archived ? words.noArchived : words.noChats;
   return (
     <div
@@ -149,6 +156,7 @@ function List({ session, onChosen }: { readonly session: string | null; readonly
         <button type="button" className="chats-back" onClick={() => void chats.showArchived(false)}><ArrowLeft aria-hidden="true" />{words.backToChats}</button>
       )}
       <p className="unseen" role="status">{all.found && shown.state === "ready" ? words.found(rows.length) : ""}</p>
+      {isAll && folders.length > 0 && <Suspense><Folders session={session} onChosen={onChosen} /></Suspense>}
       {groups.map((group) => (
         <section key={group.key} aria-labelledby={`chats-${group.key}`}>
           <h2 id={`chats-${group.key}`}>{group.heading}</h2>
@@ -166,7 +174,7 @@ function List({ session, onChosen }: { readonly session: string | null; readonly
       {isEmpty && <p className="chats-empty">{empty}</p>}
       {shown.state === "failed" && <p className="chats-empty trouble" role="alert">{shown.error && inWords(shown.error, language)}</p>}
       {shown.state === "ready" && shown.next !== null && <More key={shown.next} />}
-      {!all.archived && !all.found && <Below />}
+      {isAll && <Below />}
     </div>
   );
 }
