@@ -10,6 +10,7 @@ import { useOnline } from "./online";
 import { pageSettings } from "./page-settings";
 import { preview, usePreviewed } from "./preview/previewed";
 import { PAGE_COMPONENTS } from "./pages/pages";
+import { Library } from "./library/Slash";
 import { Region } from "./Region";
 import { type RegionName, toggle, uncover, useCover, useIsBeside, useRegion } from "./regions";
 import { useIsDeveloper } from "./settings";
@@ -69,6 +70,7 @@ export function App() {
         preview(null);
       }} />}
       <Commands />
+      <Library />
       <SettingsDialog />
       <KeyDialog />
       <p className="unseen" aria-live="polite">{announcement}</p>
