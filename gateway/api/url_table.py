@@ -18,6 +18,7 @@ from gateway.api import tool_results_routes as tool_results
 from gateway.api import turns_routes as turns
 from gateway.api import webhooks_routes as webhooks
 from gateway.api.access_url_table import ACCESS
+from gateway.api.admin_url_table import ADMIN
 from gateway.api.approvals_routes import Approval, ApprovalsReply, DecisionBody, Grants
 from gateway.api.artifact_bodies import (
     ArtifactBody,
@@ -428,6 +429,7 @@ ENDPOINTS = (
     *MEMORIES,
     *ACCESS,
     *PERSONS,
+    *ADMIN,
     Endpoint(
         "POST",
         ARTIFACTS,

@@ -14,6 +14,7 @@ from gateway.ids import now_ms
 from gateway.lifespan.database_files import database_files
 from gateway.lifespan.model_memory_tools import Abilities
 from gateway.lifespan.process import Process
+from gateway.service.added_mcp_servers import UserMcpServers
 from gateway.service.api_keys import ApiKeys
 from gateway.service.approvals import TurnApprovals
 from gateway.service.archiver import Archiver
@@ -34,12 +35,14 @@ from gateway.service.mcp_servers import McpServerSignIns
 from gateway.service.memory import UserMemories
 from gateway.service.memory_learning_import import LearningAndImport
 from gateway.service.open_access import OpenAccess
+from gateway.service.operator_changes import Look, OperatorChanges
 from gateway.service.person_erasure import Erasing, PersonEraser
 from gateway.service.personal_data import PersonalData
 from gateway.service.projects import UserProjects
 from gateway.service.prompts import Prompts
 from gateway.service.provider_keys import UserProviderKeys
 from gateway.service.retention import RetentionSweep, TenantRetention
+from gateway.service.saved_prompts import UserSavedPrompts
 from gateway.service.schedules import UserSchedules
 from gateway.service.sent_prompts import SentPrompts
 from gateway.service.session_events import SessionEvents
@@ -51,6 +54,7 @@ from gateway.service.standing_access import StandingAccess
 from gateway.service.streams import SessionStreams
 from gateway.service.title_worker import TitleWorker
 from gateway.service.turns import UserTurns
+from gateway.service.usage import UserUsage
 from gateway.service.user_profiles import UserProfiles
 from gateway.service.users_being_erased import BeingErased
 from gateway.service.webhook_worker import WebhookWorker
@@ -64,7 +68,7 @@ from gateway.turn.memory_write_queue import MemoryWriteQueue
 from gateway.turn.observer import CompositeObserver
 from gateway.turn.replica_heartbeat import ReplicaHeartbeat
 from gateway.wiring import MemoryRotation, assemble, open_webhook_posts
-from gateway.wiring.authentication import open_page_sign_in
+from gateway.wiring.authentication import kept_keys, open_page_sign_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +107,11 @@ async def open_service(process: Process, abilities: Abilities) -> Service:
     turns = UserTurns(deps, in_flight, approvals, limits)
     access_ending = AccessEnding(storage.ended_access, standing, turns.stop, events, state.audit)
     keys = _keys(process, access_ending)
+    mcp_sign_ins = McpServerSignIns(abilities.servers, storage.mcp_sign_ins, keys, standing)
+    added_mcp_servers = UserMcpServers(
+        abilities.servers, storage.mcp_servers, mcp_sign_ins, keys, process.settings
+    )
+    await _follow_operator(process, added_mcp_servers.look)
     retention = TenantRetention(deps, RetentionSweep(deps, archiver, _note_expired(process)))
     sessions = UserSessions(deps, in_flight, limits, retention, turns.stop)
     gateway = Gateway(
@@ -128,6 +137,7 @@ async def open_service(process: Process, abilities: Abilities) -> Service:
         schedules=UserSchedules(abilities.schedules, events),
         webhooks=user_webhooks,
         projects=UserProjects(deps, turns.stop),
+        saved_prompts=UserSavedPrompts(storage.saved_prompts, process.settings.models),
         keys=keys,
         provider_keys=UserProviderKeys(
             storage.provider_keys,
@@ -135,8 +145,10 @@ async def open_service(process: Process, abilities: Abilities) -> Service:
             process.settings,
             has_model=state.demo or process.settings.has_model,
         ),
-        mcp_servers=McpServerSignIns(abilities.servers, storage.mcp_sign_ins, keys),
+        mcp_servers=mcp_sign_ins,
+        added_mcp_servers=added_mcp_servers,
         limits=limits,
+        usage=UserUsage(storage.turns, storage.limits, storage.users, process.settings),
         audit=audit,
         access_ending=access_ending,
         holds=UserHolds(deps),
@@ -283,17 +295,26 @@ def _open_access(process: Process, standing: StandingAccess) -> OpenAccess:
     return opened
 
 
+async def _follow_operator(process: Process, *looks: Look) -> None:
+    changes = OperatorChanges(process.storage.signals)
+    for look in looks:
+        await changes.follow(look)
+    await process.run(changes.run, "operator's changes")
+
+
 def _keys(process: Process, ending: AccessEnding) -> ApiKeys:
     state, storage = process.app.state, process.storage
     authentication: Authentication = state.authentication
     if (provider := state.identity_provider) is not None:
         process.stack.push_async_callback(provider.close)
     state.page_sign_in = page = open_page_sign_in(process.settings, provider, storage.sign_ins)
-    if page is not None:
+    if page.flow is not None:
         authentication.add(page.signed_in)
-        storage.signals.on("revoked", page.signed_in.forget)
+    storage.signals.on("revoked", page.signed_in.forget)
     stored = StoredKeys(storage.keys)
     authentication.add(stored)
+    for way in kept_keys(page, stored, process.settings):
+        authentication.add(way)
     storage.signals.on("revoked", stored.forget)
     return ApiKeys(storage.keys, process.settings, ending)
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from functools import partial
 
+from gateway.history.former_words import WordsRenewal
 from gateway.history.indexer import Indexer
 from gateway.lifespan.gateway_and_workers import Service
 from gateway.lifespan.model_memory_tools import Abilities
@@ -22,6 +23,7 @@ def leader_tasks(
     yield service.eraser.run, "erasure of persons"
     yield service.access_ending.run, "access that has ended"
     yield indexer.look, "sessions to index"
+    yield WordsRenewal(storage.former_words).run, "words of an earlier version"
     yield service.learning.look, "sessions to learn from"
     yield PurgeWorker(storage.purges).run, "purge of rows"
     yield service.webhooks.sweep, "old deliveries"

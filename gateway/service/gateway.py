@@ -3,6 +3,7 @@ knows HTTP."""
 
 from dataclasses import dataclass
 
+from gateway.service.added_mcp_servers import UserMcpServers
 from gateway.service.api_keys import ApiKeys
 from gateway.service.approvals import TurnApprovals
 from gateway.service.artifacts import UserArtifacts
@@ -23,6 +24,7 @@ from gateway.service.projects import UserProjects
 from gateway.service.prompts import Prompts
 from gateway.service.provider_keys import UserProviderKeys
 from gateway.service.retention import TenantRetention
+from gateway.service.saved_prompts import UserSavedPrompts
 from gateway.service.schedules import UserSchedules
 from gateway.service.sent_prompts import SentPrompts
 from gateway.service.session_records import SessionRecords
@@ -31,6 +33,7 @@ from gateway.service.sessions import UserSessions
 from gateway.service.skills import SkillsOffered
 from gateway.service.streams import SessionStreams
 from gateway.service.turns import UserTurns
+from gateway.service.usage import UserUsage
 from gateway.service.user_profiles import UserProfiles
 from gateway.service.webhooks import UserWebhooks
 from gateway.turn.in_flight import InFlight
@@ -64,10 +67,13 @@ class Gateway:
     schedules: UserSchedules
     webhooks: UserWebhooks
     projects: UserProjects
+    saved_prompts: UserSavedPrompts
     keys: ApiKeys
     provider_keys: UserProviderKeys
     mcp_servers: McpServerSignIns
+    added_mcp_servers: UserMcpServers
     limits: UserLimits
+    usage: UserUsage
     audit: UserAudit
     access_ending: AccessEnding
     holds: UserHolds

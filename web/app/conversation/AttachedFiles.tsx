@@ -6,6 +6,7 @@ import { useState } from "react";
 import { ActionButton, Trouble } from "./ActionButton";
 import { codeOf } from "./failures";
 import { isPicture, LARGEST_PREVIEW, markGone, saveArtifact, useGone } from "./artifact-files";
+import { toldOf } from "./file-reading";
 import { useSpeech } from "./speech";
 import { useApp } from "../state";
 import { Picture, useBroughtPicture } from "./Picture";
@@ -29,8 +30,9 @@ function AttachedFileView({ file }: { readonly file: AttachedFile }) {
   const [isBroken, setBroken] = useState(false); // what is wrong is said when it is asked for
   const [trouble, setTrouble] = useState<unknown>(null);
   const fail = (error: unknown) => codeOf(error) === "artifact_not_found" ? markGone(ref) : setTrouble(error);
-  const isFile = useApp(({ replay }) => replay?.isFile === true); // of which nothing can be asked for
+  const isFile = useApp(({ replay }) => replay !== null && replay.recording !== null); // of which nothing can be asked for
   const isBrought = useBroughtPicture(ref) !== undefined;
+  const told = toldOf(file, speech);
   const asPicture = !isBroken && !isGone && (isFile ? isBrought : isPicture(file, LARGEST_PREVIEW));
   const shown = (
     <>
@@ -43,10 +45,11 @@ function AttachedFileView({ file }: { readonly file: AttachedFile }) {
     <li className={isGone ? "gone" : undefined} data-ref={ref}>
       {isGone ? <span className="chip"><span className="name" dir="auto">{name}</span></span> : isFile ? <span className={asPicture ? "chip picture" : "chip"}>{shown}</span> : (
         <ActionButton className={asPicture ? "chip picture" : "chip"} act={() => saveArtifact(file)} onTrouble={fail}
-          label={`${words.download}: ${name}`} title={`${words.download}: ${name}`}>
+          label={`${words.download}: ${name}`} title={[`${words.download}: ${name}`, told?.words].filter(Boolean).join("\n")}>
           {shown}
         </ActionButton>
       )}
+      {told?.isLess && <small className="told">{told.words}</small>}
       <Trouble>{isGone ? words.problems.artifact_not_found : trouble !== null && speech.problem(trouble)}</Trouble>
     </li>
   );

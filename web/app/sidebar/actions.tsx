@@ -16,8 +16,10 @@ import { History } from "./History";
 import type { Action } from "./Menu";
 import { showNotice } from "./notice";
 import { ShareDialog } from "./ShareDialog";
+import { shownTitle } from "./title";
 import { words as table } from "./sidebar-words";
-import { words as sharing } from "./share-words";
+import { may } from "./shared-chats";
+import { words as shareWords } from "./share-words";
 import { useStore } from "../store";
 
 /** Prints all of a chat: of the one on the screen unless one is named. */
@@ -30,9 +32,9 @@ export function useActions(chat: Chat): { readonly actions: readonly Action[]; r
   const words = useWords(table);
   const language = useLanguage();
   const [asked, ask] = useState<Asked>(null);
-  const { share: shareWithPeople } = useWords(sharing);
+  const sharing = useWords(shareWords);
   const hasOthers = useStore(caller, ({ me }) => me?.has_key === true);
-  const title = chat.title ?? words.untitled;
+  const title = shownTitle(chat, words.untitled);
   const attempt = async (act: () => Promise<string | undefined>, undo?: () => void) => {
     try {
       const text = await act();
@@ -55,13 +57,15 @@ export function useActions(chat: Chat): { readonly actions: readonly Action[]; r
     saveFile(new File([await response.blob()], `${fileName(title)}.${suffix}`));
     return words.exported;
   });
+  const isOwn = may(chat, "own");
+  const isManaged = may(chat, "manage");
   const actions: Action[] = [
-    { label: words.rename, icon: <Pencil />, hint: "F2", act: () => ask("rename") },
-    chat.pinned
+    ...(isManaged ? [{ label: words.rename, icon: <Pencil />, hint: "F2", act: () => ask("rename") }] : []),
+    ...(isOwn ? [chat.pinned
       ? { label: words.unpin, icon: <PinOff />, act: () => pin(false) }
-      : { label: words.pin, icon: <Pin />, act: () => pin(true) },
-    ...(hasOthers ? [{ label: shareWithPeople, icon: <Users />, act: () => ask("share") }] : []),
-    { label: words.history, icon: <Layers />, act: () => ask("history") },
+      : { label: words.pin, icon: <Pin />, act: () => pin(true) }] : []),
+    ...(hasOthers ? [{ label: isOwn ? sharing.share : sharing.people, icon: <Users />, act: () => ask("share") }] : []),
+    ...(isOwn ? [{ label: words.history, icon: <Layers />, act: () => ask("history") }] : []),
     { label: words.exportChat, icon: <Download />, act: () => void attempt(async () => {
       const file = await client.exportSession(chat.id);
       saveFile(new File([file], `${fileName(title)}.jsonl`));
@@ -70,17 +74,20 @@ export function useActions(chat: Chat): { readonly actions: readonly Action[]; r
     { label: words.shareMarkdown, icon: <FileText />, act: () => void share("markdown") },
     { label: words.shareHtml, icon: <FileCode2 />, act: () => void share("html") },
     { label: words.print, icon: <Printer />, act: () => printWhole(chat.id) },
-    chat.archived
+    ...(isOwn ? [chat.archived
       ? { label: words.unarchive, icon: <ArchiveRestore />, act: () => void archive(false) }
-      : { label: words.archive, icon: <Archive />, act: () => void archive(true) },
-    { label: words.delete, icon: <Trash2 />, hint: "Del", isDangerous: true, act: () => ask("delete") },
+      : { label: words.archive, icon: <Archive />, act: () => void archive(true) }] : []),
+    ...(isManaged ? [{ label: words.delete, icon: <Trash2 />, hint: "Del", isDangerous: true, act: () => ask("delete") }] : []),
   ];
+  const askFor = (what: Asked) => {
+    if (isManaged || (what !== "rename" && what !== "delete")) ask(what);
+  };
   const close = () => ask(null);
   const dialog = asked === "rename" ? <Rename chat={chat} onClose={close} />
     : asked === "delete" ? <Delete chat={chat} onClose={close} />
       : asked === "history" ? <History session={chat.id} onClose={close} />
         : asked === "share" ? <ShareDialog chat={chat} onClose={close} /> : null;
-  return { actions, ask, dialog };
+  return { actions, ask: askFor, dialog };
 }
 
 interface Props {
@@ -126,7 +133,7 @@ function Delete({ chat, onClose }: Props) {
   const language = useLanguage();
   const [trouble, setTrouble] = useState("");
   const [isBusy, setBusy] = useState(false);
-  const title = chat.title ?? words.untitled;
+  const title = shownTitle(chat, words.untitled);
   const remove = async () => {
     setBusy(true);
     try {

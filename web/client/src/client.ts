@@ -134,6 +134,30 @@ export class GatewayClient {
     return this.connection.ask("GET", "/api/usage", { query, signal });
   }
 
+  /** A month of this user, by day, model and chat. */
+  usageOfMonth(query: api.MonthQuery = {}, { signal }: Aborting = {}): Promise<api.MonthReply> {
+    return this.connection.ask("GET", "/api/usage/month", { query, signal });
+  }
+
+  /** The same as a table by day and model, as a CSV file. */
+  usageTable(query: api.MonthQuery = {}): Promise<File> {
+    return this.download("/api/usage/month", undefined, { ...query, format: "csv" });
+  }
+
+  /** The same of another user, for admins; without `tenant` one of their own. */
+  usageOfUser(user: string, query: api.UserMonthQuery = {}, { signal }: Aborting = {}): Promise<api.MonthReply> {
+    return this.connection.ask("GET", `/api/users/${encodeURIComponent(user)}/usage`, { query, signal });
+  }
+
+  usageTableOfUser(user: string, query: api.UserMonthQuery = {}): Promise<File> {
+    return this.download(`/api/users/${encodeURIComponent(user)}/usage`, undefined, { ...query, format: "csv" });
+  }
+
+  /** A page of the users of an admin, with what they used in a month. */
+  users(query: api.UsersQuery = {}, { signal }: Aborting = {}): Promise<api.UserList> {
+    return this.connection.ask("GET", "/api/users", { query, signal });
+  }
+
   /** Stops a turn. Once it is over this changes nothing. */
   cancel(session: string, turn: string): Promise<api.Turn> {
     return persist(() => this.connection.ask("POST", `${of(session)}/turns/${turn}/cancel`));
@@ -241,7 +265,7 @@ export class GatewayClient {
 
   // Projects
 
-  /** Those that the caller is in, the oldest first. */
+  /** Those that the caller is in, in the caller's order. */
   projects(): Promise<api.ProjectList> {
     return this.connection.ask("GET", "/api/projects");
   }
@@ -257,6 +281,33 @@ export class GatewayClient {
 
   renameProject(id: string, name: string): Promise<api.ProjectReply> {
     return this.connection.ask("PATCH", `/api/projects/${id}`, { body: { name } });
+  }
+
+  /** Another name, other instructions for the sessions that are made in it. */
+  changeProject(id: string, body: api.ProjectChanges): Promise<api.ProjectReply> {
+    return this.connection.ask("PATCH", `/api/projects/${id}`, { body });
+  }
+
+  /** The order of the caller's list. */
+  arrangeProjects(ids: readonly string[]): Promise<api.ProjectList> {
+    return this.connection.ask("PUT", "/api/projects/order", { body: { projects: ids } });
+  }
+
+  /** The prompts and personas that the caller may use. */
+  savedPrompts(): Promise<api.SavedPromptList> {
+    return this.connection.ask("GET", "/api/saved-prompts");
+  }
+
+  savePrompt(body: api.OwnSavedPromptBody): Promise<api.SavedPromptReply> {
+    return this.connection.ask("POST", "/api/saved-prompts", { body });
+  }
+
+  changeSavedPrompt(id: string, body: api.SavedPromptEdits): Promise<api.SavedPromptReply> {
+    return this.connection.ask("PATCH", `/api/saved-prompts/${id}`, { body });
+  }
+
+  deleteSavedPrompt(id: string): Promise<void> {
+    return this.connection.ask("DELETE", `/api/saved-prompts/${id}`);
   }
 
   /** What was shared in it stays with its owners. */
@@ -536,8 +587,8 @@ export class GatewayClient {
     return await (await this.connection.send(path, init, query as Record<string, string>, via)).json() as T;
   }
 
-  private async download(path: string, signal?: AbortSignal): Promise<File> {
-    const response = await this.connection.send(path, { signal: signal ?? null });
+  private async download(path: string, signal?: AbortSignal, query?: object): Promise<File> {
+    const response = await this.connection.send(path, { signal: signal ?? null }, query as Record<string, string>);
     const [, name = ""] = response.headers.get("Content-Disposition")?.match(/filename="([^"]*)"/) ?? [];
     const content = await response.blob();
     return new File([content], name, { type: content.type });
