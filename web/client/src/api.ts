@@ -707,6 +707,8 @@ export interface EvidenceItem {
 export interface ExportQuery {
   /** jsonl: all of it, to be imported. The others: to be read by people. */
   readonly format?: "jsonl" | "markdown" | "html";
+  /** Of the words around what was said; absent: that of the reader's browser. */
+  readonly language?: "en" | "zh-Hans" | "zh-Hant";
 }
 
 /** Why the gateway is not ready. */
