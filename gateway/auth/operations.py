@@ -73,7 +73,7 @@ _ADMINS_ON_OTHERS = (
     *("other_person.erase", "other_person.export", "tenant_provider_key.remove", "tenant_provider_key.set"),
 )
 _OF_THE_OPERATOR = (
-    *("document.deprecate", "document.restore", "mcp_server.put", "mcp_server.remove"),
+    *("document.deprecate", "document.restore", "limit.change", "mcp_server.put", "mcp_server.remove"),
     *("mcp_server.sign_in", "mcp_server.sign_out", "secret.rotate", "skill.refresh", "skill.switch"),
 )
 
@@ -94,7 +94,10 @@ def _operations() -> Iterator[Operation]:
     )
     yield from (Operation(name, "admin", name, is_operators=True) for name in _OF_THE_OPERATOR)
     yield Operation("prompt.try_edits", "admin", is_operators=True)
-    yield Operation("mcp_server.list", "admin", is_operators=True)
+    yield from (
+        Operation(name, "admin", is_operators=True)
+        for name in ("limit.list", "mcp_server.list", "server.read")
+    )
     yield Operation("metrics.read", "metrics", is_operators=True)
     # What a message of these protocols does is an operation of its own.
     yield from (Operation(name, None) for name in ("a2a.call", "mcp.call"))

@@ -14,6 +14,7 @@ from gateway.ids import now_ms
 from gateway.lifespan.database_files import database_files
 from gateway.lifespan.model_memory_tools import Abilities
 from gateway.lifespan.process import Process
+from gateway.service.added_limits import OperatorLimits
 from gateway.service.added_mcp_servers import UserMcpServers
 from gateway.service.api_keys import ApiKeys
 from gateway.service.approvals import TurnApprovals
@@ -110,7 +111,8 @@ async def open_service(process: Process, abilities: Abilities) -> Service:
     added_mcp_servers = UserMcpServers(
         abilities.servers, storage.mcp_servers, mcp_sign_ins, keys, process.settings
     )
-    await _follow_operator(process, added_mcp_servers.look)
+    added_limits = OperatorLimits(limits, storage.limit_rules)
+    await _follow_operator(process, added_mcp_servers.look, added_limits.look)
     retention = TenantRetention(deps, RetentionSweep(deps, archiver, _note_expired(process)))
     sessions = UserSessions(deps, in_flight, limits, retention, turns.stop)
     gateway = Gateway(
@@ -146,6 +148,7 @@ async def open_service(process: Process, abilities: Abilities) -> Service:
         mcp_servers=mcp_sign_ins,
         added_mcp_servers=added_mcp_servers,
         limits=limits,
+        added_limits=added_limits,
         usage=UserUsage(storage.turns, storage.limits, storage.users, process.settings),
         audit=audit,
         access_ending=access_ending,
@@ -187,7 +190,7 @@ async def _assembled(
         calls=abilities.calls,
         memory=abilities.memory,
         artifact_store=abilities.artifact_store,
-        limits=limits.holds,
+        limits=limits,
         why_ended=standing.why_ended,
     )
 
@@ -211,7 +214,7 @@ def _publish(process: Process, abilities: Abilities, gateway: Gateway) -> None:
     state, storage, settings = process.app.state, process.storage, process.settings
     state.deps, state.gateway = gateway.deps, gateway
     state.wheel = Wheel(min(settings.heartbeat, settings.send_timeout))
-    state.newer_schema = storage.newer_schema
+    state.newer_schema, state.sizes, state.started_at = storage.newer_schema, storage.sizes, now_ms()
     state.checks = {"storage": storage.check, "timeline": gateway.heartbeat.check}
     if abilities.memory is not None and abilities.memory.watch is not None:
         state.checks["memory"] = abilities.memory.watch.check

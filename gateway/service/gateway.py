@@ -3,6 +3,7 @@ knows HTTP."""
 
 from dataclasses import dataclass
 
+from gateway.service.added_limits import OperatorLimits
 from gateway.service.added_mcp_servers import UserMcpServers
 from gateway.service.api_keys import ApiKeys
 from gateway.service.approvals import TurnApprovals
@@ -71,6 +72,7 @@ class Gateway:
     mcp_servers: McpServerSignIns
     added_mcp_servers: UserMcpServers
     limits: UserLimits
+    added_limits: OperatorLimits
     usage: UserUsage
     audit: UserAudit
     access_ending: AccessEnding

@@ -41,6 +41,8 @@ from gateway.storage.holds import Holds
 from gateway.storage.holds.statements import SqlHolds
 from gateway.storage.installation import Installation
 from gateway.storage.installation.statements import SqlInstallation
+from gateway.storage.limit_rules import AddedRules
+from gateway.storage.limit_rules.statements import SqlAddedRules
 from gateway.storage.limits import Limits
 from gateway.storage.limits.store import SqlLimits
 from gateway.storage.log import Bus, EventLog
@@ -140,6 +142,7 @@ class Storage:
     persons: Persons
     person_erasures: PersonErasures
     limits: Limits
+    limit_rules: AddedRules
     artifacts: Artifacts
     orphans: Orphans
     exclusive: Exclusive
@@ -338,6 +341,7 @@ def _storage_on(
         persons=SqlPersons(database),
         person_erasures=SqlPersonErasures(database),
         limits=SqlLimits(database),
+        limit_rules=SqlAddedRules(database),
         artifacts=SqlArtifacts(database),
         orphans=SqlOrphans(database),
         exclusive=exclusive,
