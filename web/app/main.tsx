@@ -13,6 +13,7 @@ import { takeRecordings } from "./inspector/dropped-recordings";
 import { keepSettings } from "./settings";
 import "./theme.css";
 import "./app.css";
+import "./print.css";
 
 const RELOADED = "gateway.reloaded";
 

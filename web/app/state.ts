@@ -29,8 +29,9 @@ export interface Live {
 
 // In a replay the fields of `Live` are those of what is played, and nothing can be sent, decided or changed.
 export interface AppState extends Live {
-  /** Of a replay: the session itself, which goes on beside it. `isFile`: it is a file's, of which nothing is sent. */
-  readonly replay: { readonly live: Live; readonly isFile: boolean } | null;
+  /** Of a replay: the session itself, which goes on beside it. `isFile`: it is a file's, of which nothing is sent;
+   * `pictures`: those that came with it, as addresses by their references. */
+  readonly replay: { readonly live: Live; readonly isFile: boolean; readonly pictures?: Readonly<Record<string, string>> } | null;
   readonly place: Place;
   readonly health: Health | null;
   /** The key dialog is open. */

@@ -19,6 +19,7 @@ import { Markdown } from "./markdown/Markdown";
 import { MemoryCard } from "./MemoryCard";
 import { openTurnId, useOpenTurnId } from "./running";
 import { OutcomeLine } from "./OutcomeLine";
+import { usePrinting } from "./printing";
 import { RetrievalView } from "./RetrievalView";
 import { ScheduleLine } from "./ScheduleLine";
 import { passages, withoutThinking } from "./thinking";
@@ -38,7 +39,8 @@ export function AnswerView({ session, turn }: Props) {
   const detail = useSettings((value) => value.detail);
   const last = parts.at(-1);
   const isWriting = last !== undefined && (last.kind === "text" || last.kind === "thinking") && last.open;
-  const [first, setFirst] = useState(MOST / 2);
+  const [wanted, setFirst] = useState(MOST / 2);
+  const first = usePrinting() ? parts.length : wanted;
   const newest = Math.max(first, parts.length - MOST / 2);
   const between = parts.slice(first, newest);
   const goingOn = isOver ? [] : between.filter(isGoingOn);
@@ -200,6 +202,7 @@ function Failure({ session, turn }: Props) {
   const speech = useSpeech();
   const { words } = speech;
   const isFree = useOpenTurnId() === undefined;
+  const isReplay = useApp(({ replay }) => replay !== null);
   const [trouble, setTrouble] = useState<unknown>(null);
   const { code, message, retryable } = turn.error ?? { code: "", message: "", retryable: false };
   const inWords = words.codes[code];
@@ -210,7 +213,7 @@ function Failure({ session, turn }: Props) {
         <span dir="auto">{message}</span>
         {retryable && <>{/[.!?。！？]$/.test(message) ? " " : ". "}{words.mayHelp}</>}
       </p>
-      {retryable && <ActionButton disabled={!isFree} onTrouble={setTrouble} act={() => askAnew(session, turn)}>{words.again}</ActionButton>}
+      {retryable && !isReplay && <ActionButton disabled={!isFree} onTrouble={setTrouble} act={() => askAnew(session, turn)}>{words.again}</ActionButton>}
       <Trouble>{trouble !== null && speech.problem(trouble)}</Trouble>
     </div>
   );

@@ -9,7 +9,7 @@ import { ActionButton, Trouble } from "./ActionButton";
 import { codeOf } from "./failures";
 import { isPicture, LARGEST_PICTURE, markGone, saveArtifact, useGone } from "./artifact-files";
 import { type Speech, useSpeech } from "./speech";
-import { Picture } from "./Picture";
+import { Picture, useBroughtPicture } from "./Picture";
 
 const LINES = 200; // of the first part that is shown
 
@@ -19,7 +19,9 @@ export function ArtifactCard({ artifact }: { readonly artifact: Artifact }) {
   const { ref, name = ref, kind = "binary", mime, summary } = artifact;
   const isGone = useGone(ref);
   const isFile = useApp(({ replay }) => replay?.isFile === true);
-  const [isShown, setShown] = useState(false);
+  const isBrought = useBroughtPicture(ref) !== undefined;
+  const [isWanted, setShown] = useState(false);
+  const isShown = isWanted || isBrought;
   const [trouble, setTrouble] = useState<unknown>(null);
   const fail = (error: unknown) => codeOf(error) === "artifact_not_found" ? markGone(ref) : setTrouble(error);
   const isText = artifact.lines !== undefined;

@@ -7,7 +7,8 @@ import { ActionButton, Trouble } from "./ActionButton";
 import { codeOf } from "./failures";
 import { isPicture, LARGEST_PREVIEW, markGone, saveArtifact, useGone } from "./artifact-files";
 import { useSpeech } from "./speech";
-import { Picture } from "./Picture";
+import { useApp } from "../state";
+import { Picture, useBroughtPicture } from "./Picture";
 
 export function AttachedFiles({ files }: { readonly files: readonly AttachedFile[] }) {
   const { words } = useSpeech();
@@ -28,15 +29,22 @@ function AttachedFileView({ file }: { readonly file: AttachedFile }) {
   const [isBroken, setBroken] = useState(false); // what is wrong is said when it is asked for
   const [trouble, setTrouble] = useState<unknown>(null);
   const fail = (error: unknown) => codeOf(error) === "artifact_not_found" ? markGone(ref) : setTrouble(error);
-  const asPicture = !isBroken && !isGone && isPicture(file, LARGEST_PREVIEW);
+  const isFile = useApp(({ replay }) => replay?.isFile === true); // of which nothing can be asked for
+  const isBrought = useBroughtPicture(ref) !== undefined;
+  const asPicture = !isBroken && !isGone && (isFile ? isBrought : isPicture(file, LARGEST_PREVIEW));
+  const shown = (
+    <>
+      {asPicture && <Picture file={file} onTrouble={(error) => codeOf(error) === "artifact_not_found" ? markGone(ref) : setBroken(true)} />}
+      <span className="name" dir="auto">{name}</span>
+      {!asPicture && size > 0 && <small>{speech.bytes(size)}</small>}
+    </>
+  );
   return (
     <li className={isGone ? "gone" : undefined} data-ref={ref}>
-      {isGone ? <span className="chip"><span className="name" dir="auto">{name}</span></span> : (
+      {isGone ? <span className="chip"><span className="name" dir="auto">{name}</span></span> : isFile ? <span className={asPicture ? "chip picture" : "chip"}>{shown}</span> : (
         <ActionButton className={asPicture ? "chip picture" : "chip"} act={() => saveArtifact(file)} onTrouble={fail}
           label={`${words.download}: ${name}`} title={`${words.download}: ${name}`}>
-          {asPicture && <Picture file={file} onTrouble={(error) => codeOf(error) === "artifact_not_found" ? markGone(ref) : setBroken(true)} />}
-          <span className="name" dir="auto">{name}</span>
-          {!asPicture && <small>{speech.bytes(size)}</small>}
+          {shown}
         </ActionButton>
       )}
       <Trouble>{isGone ? words.problems.artifact_not_found : trouble !== null && speech.problem(trouble)}</Trouble>

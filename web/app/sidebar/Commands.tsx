@@ -12,6 +12,7 @@ import { chats } from "./chats";
 import { commandOf, type Command, commands, isMac } from "./commands";
 import { Shortcuts } from "./Shortcuts";
 import { Palette } from "./Palette";
+import { printWhole } from "./actions";
 import { titleOf } from "./title";
 import { words as table } from "./sidebar-words";
 
@@ -34,6 +35,10 @@ const DOES: Readonly<Record<Command, () => void>> = {
   palette: () => commands.set({ open: commands.get().open === "palette" ? null : "palette" }),
   thisList: () => commands.set({ open: "keys" }),
   newChat: () => go({}),
+  print: () => {
+    if (app.get().conversation.path.length > 0 && app.get().place.page === null) printWhole();
+    else print();
+  },
   toggleSidebar: () => toggle("sidebar"),
   toggleInspector: () => toggle("inspector"),
   focusMessage: () => document.querySelector<HTMLElement>("#conversation textarea")?.focus(),

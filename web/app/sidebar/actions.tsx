@@ -1,7 +1,7 @@
 // What can be done with a chat, for its menu in the list and for the one above the conversation.
 
 import {
-  Archive, ArchiveRestore, Download, FileCode2, FileText, Layers, Pencil, Pin, PinOff, Trash2, Users,
+  Archive, ArchiveRestore, Download, FileCode2, FileText, Layers, Pencil, Pin, PinOff, Printer, Trash2, Users,
 } from "lucide-react";
 import { useState } from "react";
 
@@ -19,6 +19,9 @@ import { ShareDialog } from "./ShareDialog";
 import { words as table } from "./sidebar-words";
 import { words as sharing } from "./share-words";
 import { useStore } from "../store";
+
+/** Prints all of a chat: of the one on the screen unless one is named. */
+export const printWhole = (session?: string): void => void import("../conversation/print").then(({ printChat }) => printChat(session));
 
 type Asked = "rename" | "delete" | "history" | "share" | null;
 
@@ -61,11 +64,12 @@ export function useActions(chat: Chat): { readonly actions: readonly Action[]; r
     { label: words.history, icon: <Layers />, act: () => ask("history") },
     { label: words.exportChat, icon: <Download />, act: () => void attempt(async () => {
       const file = await client.exportSession(chat.id);
-      saveFile(new File([file], `${chat.id}.jsonl`));
+      saveFile(new File([file], `${fileName(title)}.jsonl`));
       return words.exported;
     }) },
     { label: words.shareMarkdown, icon: <FileText />, act: () => void share("markdown") },
     { label: words.shareHtml, icon: <FileCode2 />, act: () => void share("html") },
+    { label: words.print, icon: <Printer />, act: () => printWhole(chat.id) },
     chat.archived
       ? { label: words.unarchive, icon: <ArchiveRestore />, act: () => void archive(false) }
       : { label: words.archive, icon: <Archive />, act: () => void archive(true) },

@@ -20,6 +20,7 @@ export function allowSingleKeys(singleKeys: boolean): void {
 export const KEYS = {
   palette: { key: "k", mod: true },
   newChat: { key: "o", mod: true, shift: true },
+  print: { key: "p", mod: true },
   toggleSidebar: { key: "s", mod: true, shift: true },
   toggleInspector: { key: "e", mod: true, shift: true },
   focusMessage: { key: "Escape", shift: true },
