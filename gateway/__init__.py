@@ -5,6 +5,7 @@ The map, from the entry points inwards:
     cli        one file per command             app       routes + middleware
     client     a running gateway over HTTP, for Python: what the commands talk to one with
     lifespan   what lives as long as the process
+    page       the page's files, its name, and what makes it an app
     gauges     what a scrape reads from its parts
     api        the HTTP API                     adapters  the same turns for other clients
     wiring     settings -> concrete parts

@@ -61,6 +61,11 @@ def new_webhook_id() -> str:
     return f"wh_{secrets.token_hex(8)}"
 
 
+def new_saved_prompt_id() -> str:
+    """A saved prompt's id: `sp_` and 64 random bits in hex."""
+    return f"sp_{secrets.token_hex(8)}"
+
+
 def new_project_id() -> str:
     """A project's id: `p_` and 128 random bits in hex, so that it is nobody's label by chance."""
     return f"p_{secrets.token_hex(16)}"

@@ -156,12 +156,17 @@ def digest() -> str:
 
 
 def first_load(folder: Path) -> int:
-    """Bytes of `index.html` and of what it names, compressed as a proxy does it."""
+    """Bytes of `index.html` and of what it loads, compressed as a proxy does it."""
     page = folder / "index.html"
-    named = re.findall(r'(?:src|href)="\./([^"]+)"', page.read_text(encoding="utf-8"))
+    named = loaded_first(page.read_text(encoding="utf-8"))
     return sum(
         len(gzip.compress(path.read_bytes(), 6)) for path in (page, *(folder / name for name in named))
     )
+
+
+def loaded_first(page: str) -> list[str]:
+    """The scripts, styles and icon that a browser asks for with the page."""
+    return re.findall(r'(?:src|href)="\./(assets/[^"]+\.(?:js|css|svg))"', page)
 
 
 def run(tool: str, *arguments: str, quiet: bool = False, everything: bool = True) -> int:

@@ -39,7 +39,8 @@ _READS = (
     *("key.list", "memory.control", "memory.list", "memory.list_versions", "memory.read"),
     *("memory.retrieve", "message.list", "model.list", "model.read", "person.read_erasure", "profile.list"),
     *("profile.read", "project.list", "project.list_invitations", "project.read", "prompt.list"),
-    *("prompt.preview", "prompt.read_sent", "provider_key.read", "schedule.list", "schedule.read"),
+    *("prompt.preview", "prompt.read_sent", "provider_key.read", "saved_prompt.list", "schedule.list"),
+    "schedule.read",
     *("session.list", "session.read", "session.read_snapshot", "skill.list", "summary.list"),
     *("summary.read", "turn.list", "turn.read", "usage.read", "webhook.list", "webhook.list_deliveries"),
     "webhook.read",
@@ -50,8 +51,9 @@ _TAKES_OUT = (
 )
 _CHATS = (
     *("approval.decide", "branch.activate", "compression.activate", "grant.revoke", "key.create"),
-    *("key.revoke", "person.erase", "project.accept", "project.create", "project.decline"),
+    *("key.revoke", "person.erase", "project.accept", "project.arrange", "project.create", "project.decline"),
     *("project.delete", "project.put_member", "project.remove_member", "project.rename"),
+    *("saved_prompt.change", "saved_prompt.create", "saved_prompt.delete"),
     *("provider_key.remove", "provider_key.set", "schedule.change", "schedule.create", "schedule.delete"),
     *("schedule.run", "session.archive", "session.change", "session.compress", "session.create"),
     *("session.delete", "session.import", "session.import_all", "summary.make", "tool_result.give"),
@@ -71,6 +73,7 @@ _ADMINS_READ = (
 )
 _ADMINS_ON_OTHERS = (
     *("other_person.erase", "other_person.export", "tenant_provider_key.remove", "tenant_provider_key.set"),
+    *("tenant_saved_prompt.change", "tenant_saved_prompt.create", "tenant_saved_prompt.delete"),
 )
 _OF_THE_OPERATOR = (
     *("document.deprecate", "document.restore", "limit.change", "mcp_server.put", "mcp_server.remove"),

@@ -43,6 +43,7 @@ from gateway.service.projects import UserProjects
 from gateway.service.prompts import Prompts
 from gateway.service.provider_keys import UserProviderKeys
 from gateway.service.retention import RetentionSweep, TenantRetention
+from gateway.service.saved_prompts import UserSavedPrompts
 from gateway.service.schedules import UserSchedules
 from gateway.service.sent_prompts import SentPrompts
 from gateway.service.session_events import SessionEvents
@@ -107,7 +108,7 @@ async def open_service(process: Process, abilities: Abilities) -> Service:
     turns = UserTurns(deps, in_flight, approvals, limits)
     access_ending = AccessEnding(storage.ended_access, standing, turns.stop, events, state.audit)
     keys = _keys(process, access_ending)
-    mcp_sign_ins = McpServerSignIns(abilities.servers, storage.mcp_sign_ins, keys)
+    mcp_sign_ins = McpServerSignIns(abilities.servers, storage.mcp_sign_ins, keys, standing)
     added_mcp_servers = UserMcpServers(
         abilities.servers, storage.mcp_servers, mcp_sign_ins, keys, process.settings
     )
@@ -138,6 +139,7 @@ async def open_service(process: Process, abilities: Abilities) -> Service:
         schedules=UserSchedules(abilities.schedules, events),
         webhooks=user_webhooks,
         projects=UserProjects(deps, turns.stop),
+        saved_prompts=UserSavedPrompts(storage.saved_prompts, process.settings.models),
         keys=keys,
         provider_keys=UserProviderKeys(
             storage.provider_keys,

@@ -12,6 +12,7 @@ from gateway.artifacts.reading import ContentPart, Selector, read_part
 from gateway.auth import Principal
 from gateway.errors import Forbidden, InvalidRequest, NotFound
 from gateway.ids import now_ms
+from gateway.messages import FileReading
 from gateway.service.dependencies import Dependencies
 from gateway.service.session_access import owner_of
 from gateway.service.upload_buffer import UploadBuffer
@@ -155,6 +156,10 @@ class UserArtifacts:
         if row.owner != who.user_id:  # a model is asked on its owner's account alone
             return Compacted(row, row.summary)
         return Compacted(row, await self._summariser.summary_of(row, await self._words_for(row)))
+
+    async def reading(self, row: ArtifactRow) -> FileReading | None:
+        """What the model gets of an artifact whose owner was checked before, as `Attachments.reading`."""
+        return await self._deps.attachments.reading(row)
 
     async def delete(self, who: Principal, ref: str) -> None:
         """Removes it from all sessions that use it. Raises errors.NotFound (artifact_not_found)."""

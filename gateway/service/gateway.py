@@ -25,6 +25,7 @@ from gateway.service.projects import UserProjects
 from gateway.service.prompts import Prompts
 from gateway.service.provider_keys import UserProviderKeys
 from gateway.service.retention import TenantRetention
+from gateway.service.saved_prompts import UserSavedPrompts
 from gateway.service.schedules import UserSchedules
 from gateway.service.sent_prompts import SentPrompts
 from gateway.service.session_records import SessionRecords
@@ -67,6 +68,7 @@ class Gateway:
     schedules: UserSchedules
     webhooks: UserWebhooks
     projects: UserProjects
+    saved_prompts: UserSavedPrompts
     keys: ApiKeys
     provider_keys: UserProviderKeys
     mcp_servers: McpServerSignIns

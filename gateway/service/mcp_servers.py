@@ -4,15 +4,20 @@ import asyncio
 import hashlib
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit, urlunsplit
 
 from gateway.auth import Principal
 from gateway.errors import EncryptionOff, McpSignInFailed, NotFound
+from gateway.ids import now_ms
 from gateway.service.api_keys import ApiKeys
+from gateway.service.standing_access import StandingAccess
 from gateway.storage.mcp_sign_ins import McpSignIns
 from gateway.tools.mcp.configured_servers import McpServers
 from gateway.tools.mcp.reconnecting_server import Server, ServerState
+
+if TYPE_CHECKING:
+    from gateway.tools.mcp.oauth_sign_in import Beginner
 
 CONNECTED_WITHIN = 5.0
 """Seconds that somebody who has signed in waits at most for the server to be connected."""
@@ -36,14 +41,16 @@ class McpServerView:
 class McpServerSignIns:
     """One per process. A sign-in is the gateway's, not its user's: it serves the calls of everybody."""
 
-    def __init__(self, servers: McpServers, store: McpSignIns, api_keys: ApiKeys) -> None:
-        self._servers, self._store, self._api_keys = servers, store, api_keys
+    def __init__(
+        self, servers: McpServers, store: McpSignIns, api_keys: ApiKeys, standing: StandingAccess
+    ) -> None:
+        self._servers, self._store, self._api_keys, self._standing = servers, store, api_keys, standing
 
     async def list(self) -> list[McpServerView]:
         """By name. Raises errors.StorageError."""
         return [await self._view(state) for state in self._servers.states]
 
-    async def begin(self, who: Principal | None, name: str, redirect_uri: str, browser: str | None) -> str:
+    async def begin(self, who: Principal, name: str, redirect_uri: str, browser: str | None) -> str:
         """The address at which a person signs in to the server. They come back with what the authorization
         server adds to `redirect_uri`: to `finish` in the `browser` that has this secret, or without one with
         the user who began it.
@@ -54,21 +61,21 @@ class McpServerSignIns:
             McpSignInFailed: why it cannot be begun.
             Forbidden: not with the key that they came with.
         """
-        if who is not None:
-            await self._api_keys.check_in_person(who)
+        await self._api_keys.check_in_person(who)
         server = self._server(name)
         if not self._store.can_store:
             raise EncryptionOff()
         await _load()
-        from gateway.tools.mcp.oauth_sign_in import begin  # noqa: PLC0415 - imports the SDK
+        from gateway.tools.mcp.oauth_sign_in import Beginner, begin  # noqa: PLC0415 - imports the SDK
 
+        bound_to = _bound_to(None if browser is not None else who, browser)
         return await begin(
             name,
             server.settings,
             server.tokens,
             self._store,
             redirect_uri=redirect_uri,
-            bound_to=_bound_to(who, browser),
+            by=Beginner(bound_to, who.key_id, who.sign_in, who.expires_at),
         )
 
     async def finish(
@@ -87,6 +94,8 @@ class McpServerSignIns:
         from gateway.tools.mcp.oauth_sign_in import finish, taken_up  # noqa: PLC0415 - imports the SDK
 
         begun = await taken_up(self._store, state, _bound_to(who, browser))
+        if await self._has_ended(begun.by):
+            raise McpSignInFailed("The access with which this sign-in was begun has ended. Begin again.")
         server = self._servers.server(begun.server)
         if server is None or server.settings.url != begun.known.url:
             raise McpSignInFailed("The settings do not have this server any more.")
@@ -94,6 +103,13 @@ class McpServerSignIns:
         server.wake()
         await server.connected(CONNECTED_WITHIN)  # so that whoever looks then finds its tools
         return begun.server
+
+    async def _has_ended(self, by: "Beginner") -> bool:
+        """Whether who began it could not any more. Raises errors.StorageError."""
+        gone = await self._standing.gone(
+            (by.key_id,) if by.key_id is not None else (), (by.sign_in,) if by.sign_in is not None else ()
+        )
+        return bool(gone.keys or gone.sign_ins) or (by.expires_at is not None and by.expires_at <= now_ms())
 
     async def sign_out(self, who: Principal, name: str) -> bool:
         """Forgets the tokens, and as what the gateway is registered; whether there was something. Raises

@@ -17,12 +17,15 @@ from gateway.settings.value_types import (
     ADAPTERS,
     Adapters,
     DatabaseUrl,
+    Greeting,
     Households,
     LimitRules,
     McpServers,
     Names,
+    PageName,
     Policy,
     Seconds,
+    Suggestions,
     TraceUrl,
     TrustRules,
 )
@@ -513,6 +516,12 @@ class Settings(BaseSettings):
         description="Requests of one user that hold a connection at the same time, as streams do; absent: "
         "100, and at most a tenth of max_connections, where people have accounts, else half of them.",
     )
+    max_streams_per_address: int | None = Field(
+        None,
+        ge=1,
+        description="The same of all users at one address, where that is known and people have accounts; "
+        "absent: half of max_connections.",
+    )
     header_timeout: float = Field(20, gt=0, description="Longest wait for a request on a connection.")
     body_timeout: float = Field(
         30,
@@ -601,6 +610,29 @@ class Settings(BaseSettings):
     )
     max_import_size: int = Field(
         2_147_483_648, ge=1024, description="Largest file that can be imported: a session, or memories."
+    )
+
+    # The page
+    page_name: PageName = Field("Chat Gateway", description="What the page is called.")
+    page_logo: Path | None = Field(
+        None,
+        description="Image beside that name, and of the page as an app: a PNG, JPEG, WebP or SVG of at most "
+        "524288 bytes, best a square.",
+    )
+    page_greeting: Greeting = Field(
+        None,
+        description="What a new chat greets with: a text, or one for each language, "
+        '`{"en": "…", "zh-Hans": "…", "zh-Hant": "…"}`. Absent: the page\'s own words.',
+    )
+    page_suggestions: Suggestions = Field(
+        None,
+        description="Messages that a new chat suggests, in JSON: a list of at most 8, or one for each "
+        "language; `[]`: none. Absent: the page's own.",
+    )
+    page_developer: Literal["auto", "on", "off"] = Field(
+        "auto",
+        description="Whether the page shows developer tools to who has not chosen: the inspector, webhooks, "
+        "cron expressions. auto: in `gateway dev`, and not in `gateway serve`.",
     )
 
     # What it tells

@@ -77,7 +77,8 @@ WAITING = literal_column("'accepted'", Text)
 # says who gave it its title, NULL where that is the beginning of its first message. `shared` is what members
 # of its project may do with it; NULL: nothing, it is its owner's alone. `archive_days` and
 # `delete_days` are its own retention (see `storage/retention`), NULL where it has none. `size` are the bytes
-# that it counts, up to the message `sized_to` (see `sessions/session_sizes.py`).
+# that it counts, up to the message `sized_to` (see `sessions/session_sizes.py`). `expires_at` is when a
+# temporary one is deleted; NULL: it is none.
 sessions = Table(
     "sessions",
     metadata,
@@ -106,6 +107,7 @@ sessions = Table(
     Column("delete_days", BigInteger),
     Column("size", BigInteger),
     Column("sized_to", BigInteger),
+    Column("expires_at", BigInteger),
 )
 _by_time = (sessions.c.owner, sessions.c.updated_at, sessions.c.id)
 Index("sessions_by_time", *_by_time)
@@ -117,6 +119,8 @@ _shared = text("shared IS NOT NULL")
 Index("sessions_shared", sessions.c.project_id, sessions.c.updated_at, sessions.c.id, **where(_shared))
 _unsized = text("size IS NULL")
 Index("sessions_to_size", sessions.c.id, **where(_unsized))
+_temporary = text("expires_at IS NOT NULL")
+Index("sessions_to_expire", sessions.c.expires_at, sessions.c.id, **where(_temporary))
 _to_read = text("learned_to IS NOT NULL")
 Index("sessions_to_read", sessions.c.id, **where(_to_read))
 
@@ -438,8 +442,10 @@ tool_grants = Table(
     Column("session_id", Text, ForeignKey("sessions.id", ondelete="CASCADE")),
     Column("created_at", BigInteger, nullable=False),
     Column("tool_digest", Text),
+    Column("key_id", Text),
 )
 Index("tool_grants_by_tool", tool_grants.c.owner, tool_grants.c.tool)
+Index("tool_grants_by_key", tool_grants.c.key_id)
 
 skill_switches = Table(
     "skill_switches",
@@ -699,7 +705,8 @@ sign_ins = Table(
 Index("sign_ins_by_user", sign_ins.c.user_id, sign_ins.c.created_at, sign_ins.c.digest)
 Index("sign_ins_by_expiry", sign_ins.c.expires_at)
 
-# Groups of people of one tenant, and who is in them (see `Project`, `Member`).
+# Groups of people of one tenant, and who is in them (see `Project`, `Member`). `place` is where the project
+# stands in the member's own list; NULL: behind those that have one.
 projects = Table(
     "projects",
     metadata,
@@ -709,6 +716,7 @@ projects = Table(
     Column("name", Text, nullable=False),
     Column("created_by", Text, nullable=False),
     Column("created_at", BigInteger, nullable=False),
+    Column("instructions", Text),
 )
 Index("projects_by_maker", projects.c.created_by, projects.c.created_at, projects.c.id)
 project_members = Table(
@@ -719,6 +727,7 @@ project_members = Table(
     Column("role", Text, nullable=False),
     Column("added_by", Text, nullable=False),
     Column("added_at", BigInteger, nullable=False),
+    Column("place", BigInteger),
 )
 Index(
     "project_members_by_user",
@@ -742,6 +751,28 @@ Index(
     project_invitations.c.invited_at,
     project_invitations.c.project_id,
 )
+
+# Texts that people keep for use (see `SavedPrompt`). Those of a person have an `owner`, those of a project
+# its id, those of a whole tenant neither.
+saved_prompts = Table(
+    "saved_prompts",
+    metadata,
+    Column("id", Text, primary_key=True, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("tenant", Text, nullable=False),
+    Column("owner", Text),
+    Column("project_id", Text),
+    Column("name", Text, nullable=False),
+    Column("title", Text),
+    Column("text", Text, nullable=False),
+    Column("model", Text),
+    Column("created_by", Text, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("updated_at", BigInteger, nullable=False),
+)
+Index("saved_prompts_by_owner", saved_prompts.c.owner, saved_prompts.c.kind, saved_prompts.c.name)
+Index("saved_prompts_by_project", saved_prompts.c.project_id, saved_prompts.c.kind, saved_prompts.c.name)
+Index("saved_prompts_by_tenant", saved_prompts.c.tenant, saved_prompts.c.kind, saved_prompts.c.name)
 
 # Random bits that the gateways of this database have in common (see `Installation`).
 installation_secrets = Table(

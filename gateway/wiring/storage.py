@@ -66,6 +66,8 @@ from gateway.storage.replicas import Replicas
 from gateway.storage.replicas.single_process import SoleReplica
 from gateway.storage.retention import Retention
 from gateway.storage.retention.statements import SqlRetention
+from gateway.storage.saved_prompts import SavedPrompts
+from gateway.storage.saved_prompts.statements import SqlSavedPrompts
 from gateway.storage.schedules import ResultDeliveries, ScheduleRuns, Schedules
 from gateway.storage.schedules.statements import SqlSchedules
 from gateway.storage.secrets import Secrets
@@ -130,6 +132,7 @@ class Storage:
     keys: Keys
     ended_access: EndedAccess
     projects: Projects
+    saved_prompts: SavedPrompts
     provider_keys: ProviderKeys
     secrets: Secrets
     sign_ins: SignIns
@@ -329,6 +332,7 @@ def _storage_on(
         keys=SqlKeys(database),
         ended_access=SqlEndedAccess(database),
         projects=SqlProjects(database),
+        saved_prompts=SqlSavedPrompts(database),
         provider_keys=SqlProviderKeys(database, keyring),
         secrets=SqlSecrets(database, keyring),
         sign_ins=SqlSignIns(database),

@@ -511,7 +511,7 @@ def test_any_value_is_a_message_or_none(value: Any) -> None:
         json.dumps({"id": 1, "result": value}),
     ):
         try:
-            read_messages(text.encode(), 1)
+            read_messages(text.encode(), 1, mended_result)
         except ValueError:
             continue
 

@@ -7,9 +7,11 @@ import { Conversation } from "./conversation/Conversation";
 import { KeyDialog } from "./KeyDialog";
 import { ModelChoice } from "./ModelChoice";
 import { useOnline } from "./online";
+import { pageSettings } from "./page-settings";
 import { PAGE_COMPONENTS } from "./pages/pages";
 import { Region } from "./Region";
 import { type RegionName, toggle, uncover, useCover, useRegion } from "./regions";
+import { useIsDeveloper } from "./settings";
 import { SettingsDialog } from "./SettingsDialog";
 import { ChatMenu } from "./sidebar/ChatMenu";
 import { Commands } from "./sidebar/Commands";
@@ -84,6 +86,7 @@ function Head() {
   const isLost = useApp((state) => state.link?.state === "lost") || !isOnline;
   const { isOpen: sidebar, isOver } = useRegion("sidebar");
   const inspector = useRegion("inspector").isOpen;
+  const isDeveloper = useIsDeveloper();
   return (
     <header className="head">
       <button type="button" className="icon" aria-expanded={sidebar} title={sidebar ? words.hideChats : words.showChats}
@@ -93,7 +96,7 @@ function Head() {
           <SquarePen />
         </button>
       )}
-      {session === null && page === null && <h1 className="unseen">Chat Gateway</h1>}
+      {session === null && page === null && <h1 className="title" dir="auto">{pageSettings.name}</h1>}
       {page !== null && <h1 className="title">{words.pages[page]}</h1>}
       {session !== null && page === null && <ChatMenu session={session} />}
       {health?.demo && <span className="badge" title={words.demo}>DEMO</span>}
@@ -101,7 +104,7 @@ function Head() {
       <span className="offline" role="status">{isLost && words.offline}</span>
       <button type="button" className="icon" title={words.settings} aria-label={words.settings}
         onClick={() => app.set({ settingsOpen: true })}><SettingsIcon /></button>
-      {page === null && (
+      {page === null && isDeveloper && (
         <button type="button" className="icon" aria-expanded={inspector}
           title={inspector ? words.hideInspector : words.showInspector}
           aria-label={inspector ? words.hideInspector : words.showInspector}

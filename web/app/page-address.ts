@@ -5,6 +5,13 @@ export const PAGES = ["inbox", "memory", "skills", "artifacts", "schedules", "we
 export const QUIET_PAGES = ["usage", "admin"] as const;
 export type Page = (typeof PAGES)[number] | (typeof QUIET_PAGES)[number];
 
+type ListedPage = (typeof PAGES)[number];
+
+const FOR_DEVELOPERS: ReadonlySet<Page> = new Set<Page>(["webhooks", "prompts"]);
+
+// The pages to which ways are shown. A link leads to any of them.
+export const pagesOf = (isDeveloper: boolean): readonly ListedPage[] => PAGES.filter((page) => isDeveloper || !FOR_DEVELOPERS.has(page));
+
 // No session and no page: a new chat.
 export interface Place {
   readonly session: string | null;

@@ -1,6 +1,6 @@
 // The state of the page, in one store: where the reader is, the client, the connection, what is asked of them.
 
-import { type Conversation, GatewayClient, type Link, Refused, emptyConversation } from "@chat-gateway/client";
+import { type api, type Conversation, GatewayClient, type Link, Refused, emptyConversation } from "@chat-gateway/client";
 
 import { noteServerTime } from "./clock";
 import { type EventList, EventLog } from "./event-log";
@@ -25,6 +25,8 @@ export interface Live {
   readonly state: "none" | "loading" | "ready" | "gone" | "failed";
   readonly error: Error | null;
   readonly link: Link | null;
+  /** As the server had it when it was opened. */
+  readonly details: api.SessionDetails | null;
 }
 
 // In a replay the fields of `Live` are those of what is played, and nothing can be sent, decided or changed.
@@ -41,7 +43,7 @@ export interface AppState extends Live {
   readonly announcement: string;
 }
 
-export const NOTHING: Live = { conversation: emptyConversation(), events: EventLog.of([]), state: "none", error: null, link: null };
+export const NOTHING: Live = { conversation: emptyConversation(), events: EventLog.of([]), state: "none", error: null, link: null, details: null };
 
 export const app = createStore<AppState>({
   ...NOTHING, replay: null, place: NEW_CHAT, health: null, keyNeeded: null, settingsOpen: false, announcement: "",

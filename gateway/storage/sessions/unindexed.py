@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from gateway.lexical import tokens
+from gateway.messages import texts_of
 from gateway.storage.messages import StoredMessage
 
 TURN_BATCH = 50
@@ -50,9 +51,8 @@ class Fresh:
             if words is None and (self.more or stored.turn_id == self.running):
                 return False
             if words is not None and stored.message.role == "assistant":
-                for block in stored.message.content:
-                    if block["type"] == "text":
-                        words.update(tokens(block["text"]))
+                for text in texts_of(stored.message):
+                    words.update(tokens(text))
             self.position = stored.position
         return True
 

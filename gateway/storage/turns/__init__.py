@@ -10,6 +10,7 @@ from gateway.messages import UNCHANGED, Attached, Sampling, ToolSpec, Usage
 from gateway.storage.limits import Charge, Standing
 from gateway.storage.messages import History
 from gateway.storage.replica_signals import Signal
+from gateway.thinking_in_text import without_thinking
 
 TurnStatus = Literal["accepted", "running", "awaiting_approval", "awaiting_tool_result", "done"]
 TurnState = TurnStatus | Outcome
@@ -100,7 +101,8 @@ class NewTurn:
     made for this turn (their `turn_id`) belong to it. It comes after the turn `parent_turn_id`, in a new
     branch where others do already (branches.ROOT: before all turns); None: after the last one of the active
     branch. `instructions` are the client's, from this turn on; None: those of the turn before stay; "": it
-    has none any more. `client_tools` are run by the client. By its `mark` a client finds it that sends the
+    has none any more, and `first_instructions` those of a session that is made where there are none else.
+    `client_tools` are run by the client. By its `mark` a client finds it that sends the
     whole conversation each time. `dialect`, `key_id`, `sign_in` and `scopes`: see `TurnRow`. `charges` are
     what it takes of limits, `session_quota` the bytes that all sessions of the session's owner may count.
     `sampling`: see `TurnRow`."""
@@ -119,6 +121,7 @@ class NewTurn:
     attachments: tuple[Attached, ...] = ()
     parent_turn_id: str | None = None
     instructions: str | None = None
+    first_instructions: str | None = None
     client_tools: Sequence[ToolSpec] = ()
     mark: str | None = None
     dialect: str | None = None
@@ -205,11 +208,15 @@ DELETED_SESSIONS = "deleted_sessions"
 """The purpose under which is kept, beside calls beside turns, what the turns of deleted sessions used."""
 
 TITLE_LENGTH = 80
+_TITLE_FROM = 10_000  # characters of a message in which thinking is looked for
 
 
-def title_from_message(text: str) -> str | None:
-    """The first line of a message, cut to TITLE_LENGTH characters; None when there is nothing in it."""
-    return text.strip().partition("\n")[0].strip()[:TITLE_LENGTH] or None
+def title_from_message(text: str, files: Sequence[Attached] = ()) -> str | None:
+    """The first line of a message that is no thinking, or the name of its first file where it has no words,
+    cut to TITLE_LENGTH characters; None when there is nothing in it."""
+    said = without_thinking(text[:_TITLE_FROM]).strip() or text.strip()
+    title = said.partition("\n")[0].strip() or (files[0].name if files else "")
+    return title[:TITLE_LENGTH] or None
 
 
 class TurnQueue(Protocol):

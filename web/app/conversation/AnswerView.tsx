@@ -22,6 +22,7 @@ import { OutcomeLine } from "./OutcomeLine";
 import { usePrinting } from "./printing";
 import { RetrievalView } from "./RetrievalView";
 import { ScheduleLine } from "./ScheduleLine";
+import { useMayWrite } from "../sidebar/shared-chats";
 import { passages, withoutThinking } from "./thinking";
 import { UnknownView } from "./UnknownView";
 
@@ -35,7 +36,7 @@ export function AnswerView({ session, turn }: Props) {
   const { words } = speech;
   const { parts, attempts, outcome, state } = turn;
   const isOver = outcome !== undefined;
-  const isReplay = useApp(({ replay }) => replay !== null);
+  const mayWrite = useMayWrite(session);
   const detail = useSettings((value) => value.detail);
   const last = parts.at(-1);
   const isWriting = last !== undefined && (last.kind === "text" || last.kind === "thinking") && last.open;
@@ -65,8 +66,8 @@ export function AnswerView({ session, turn }: Props) {
       {isOver && (
         <div className="actions">
           {parts.some(({ kind }) => kind === "text") && <CopyButton text={() => withoutThinking(answer(turn))} label={words.copyAnswer} />}
-          {!isReplay && turn.start !== undefined && turn.error?.retryable !== true && <Regenerate session={session} turn={turn} />}
-          {!isReplay && <Feedback session={session} turn={turn} />}
+          {mayWrite && turn.start !== undefined && turn.error?.retryable !== true && <Regenerate session={session} turn={turn} />}
+          {mayWrite && <Feedback session={session} turn={turn} />}
         </div>
       )}
     </div>
@@ -203,6 +204,7 @@ function Failure({ session, turn }: Props) {
   const { words } = speech;
   const isFree = useOpenTurnId() === undefined;
   const isReplay = useApp(({ replay }) => replay !== null);
+  const mayWrite = useMayWrite(session);
   const [trouble, setTrouble] = useState<unknown>(null);
   const { code, message, retryable } = turn.error ?? { code: "", message: "", retryable: false };
   const inWords = words.codes[code];
@@ -213,7 +215,7 @@ function Failure({ session, turn }: Props) {
         <span dir="auto">{message}</span>
         {retryable && <>{/[.!?。！？]$/.test(message) ? " " : ". "}{words.mayHelp}</>}
       </p>
-      {retryable && !isReplay && <ActionButton disabled={!isFree} onTrouble={setTrouble} act={() => askAnew(session, turn)}>{words.again}</ActionButton>}
+      {retryable && mayWrite && !isReplay && <ActionButton disabled={!isFree} onTrouble={setTrouble} act={() => askAnew(session, turn)}>{words.again}</ActionButton>}
       <Trouble>{trouble !== null && speech.problem(trouble)}</Trouble>
     </div>
   );

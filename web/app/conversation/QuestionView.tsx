@@ -18,6 +18,7 @@ import { useSpeech } from "./speech";
 import { LongText } from "./LongText";
 import { send } from "./outbox";
 import { useOpenTurnId } from "./running";
+import { useMayWrite } from "../sidebar/shared-chats";
 
 interface Props {
   readonly session: string;
@@ -29,6 +30,7 @@ export function QuestionView({ session, turn }: Props) {
   const { words } = speech;
   const schedules = useWords(scheduleWords);
   const isFree = useOpenTurnId() === undefined;
+  const mayWrite = useMayWrite(session);
   const change = useQuestionEdit(session, turn);
   const [trouble, setTrouble] = useState<unknown>(null);
   const sender = useMember(session, turn.start?.by);
@@ -47,7 +49,7 @@ export function QuestionView({ session, turn }: Props) {
       {change ? <ChangeForm session={session} turn={turn} change={change} /> : (
         <div className="branching">
           <Switcher session={session} turn={turn} onTrouble={setTrouble} />
-          {isFree && (
+          {isFree && mayWrite && (
             <button type="button" className="icon" title={words.changeQuestion} aria-label={words.changeQuestion}
               onClick={() => setQuestionEdit(session, turn, { text: turn.input, files: turn.attachments })}><Pencil aria-hidden /></button>
           )}
@@ -65,11 +67,12 @@ function Switcher({ session, turn, onTrouble }: Props & { readonly onTrouble: (e
   const { words } = useSpeech();
   const all = useApp(({ conversation }) => turn.place === "branch" ? conversation.children.get(turn.parentId ?? "") : undefined) ?? ALONE;
   const isFree = useOpenTurnId() === undefined;
+  const mayWrite = useMayWrite(session);
   const here = all.indexOf(turn.id);
   if (all.length < 2 || here < 0) return null;
   const to = (index: number, sign: string, label: string) => (
     <ActionButton label={label} disabled={!isFree || all[index] === undefined} onTrouble={onTrouble}
-      act={() => switchTo(session, turn, index, all[index] ?? turn.id)}>{sign}</ActionButton>
+      act={() => switchTo(session, turn, index, all[index] ?? turn.id, mayWrite)}>{sign}</ActionButton>
   );
   return (
     <>
@@ -81,12 +84,17 @@ function Switcher({ session, turn, onTrouble }: Props & { readonly onTrouble: (e
 }
 
 // The first version is in the branch that the others left, each of those in one of its own.
-async function switchTo(session: string, { parentId = "root" }: Turn, index: number, wanted: string): Promise<void> {
+// Who only reads looks at it, and the chat goes on where it was.
+async function switchTo(session: string, { parentId = "root" }: Turn, index: number, wanted: string, mayWrite: boolean): Promise<void> {
+  if (mayWrite) await activate(session, parentId, index);
+  app.set({ conversation: show(app.get().conversation, wanted) });
+}
+
+async function activate(session: string, parentId: string, index: number): Promise<void> {
   const { branches } = await client.branches(session);
   const forks = branches.filter(({ branch, fork_turn_id: fork }) => branch > 0 && (fork ?? "root") === parentId);
   const branch = index === 0 ? forks[0]?.parent ?? 0 : forks[index - 1]?.branch;
   if (branch !== undefined) await client.activateBranch(session, branch);
-  app.set({ conversation: show(app.get().conversation, wanted) });
 }
 
 function ChangeForm({ session, turn, change }: Props & { readonly change: QuestionEdit }) {

@@ -4,27 +4,50 @@ import { openTurn } from "@chat-gateway/client";
 import { useEffect } from "react";
 import { flushSync } from "react-dom";
 
+import { caller } from "../caller";
 import { show, toggle } from "../regions";
-import { useLanguage } from "../settings";
+import { isDeveloperNow, useLanguage } from "../settings";
 import { app, go, useApp, useWords } from "../state";
 import { useStore } from "../store";
 import { chats } from "./chats";
-import { commandOf, type Command, commands, isMac } from "./commands";
+import { commandOf, type Command, commands, commandsOf, isMac } from "./commands";
 import { Shortcuts } from "./Shortcuts";
 import { Palette } from "./Palette";
 import { printWhole } from "./actions";
+import { useChat } from "./shared-chats";
 import { titleOf } from "./title";
 import { words as table } from "./sidebar-words";
 
 export function Commands() {
   const open = useStore(commands, (state) => state.open);
   useEffect(() => chats.watch(), []);
+  useShared();
   useEffect(listen, []);
   useSeen();
   useNews();
   useTitle();
   if (open === "palette") return <Palette />;
   return open === "keys" ? <Shortcuts /> : null;
+}
+
+const SHARED_MS = 60_000;
+
+// What others share is asked for where there are others, also when the reader comes back to the tab.
+function useShared(): void {
+  const isOfMany = useStore(caller, ({ me }) => me?.has_key === true);
+  useEffect(() => {
+    if (!isOfMany) return undefined;
+    const look = () => {
+      if (!document.hidden) void chats.readShared();
+    };
+    look();
+    const timer = setInterval(look, SHARED_MS);
+    document.addEventListener("visibilitychange", look);
+    return () => {
+      clearInterval(timer);
+      document.removeEventListener("visibilitychange", look);
+    };
+  }, [isOfMany]);
 }
 
 const FIRST_NEWS_MS = 200;
@@ -63,7 +86,7 @@ function listen(): () => void {
     const isWriting = at?.closest("input, textarea, select, [contenteditable], [role=menu], dialog") != null;
     const command = commandOf(event, { isWriting, singleKeys, isMac: isMac() });
     const isFree = open === null ? document.querySelector("dialog[open]") === null : command === "palette";
-    if (command === null || !isFree) return;
+    if (command === null || !isFree || !commandsOf(isDeveloperNow()).includes(command)) return;
     event.preventDefault();
     run(command);
   }, { signal: ending.signal });
@@ -133,7 +156,7 @@ function useTitle(): void {
   const language = useLanguage();
   const place = useApp((state) => state.place);
   const waiting = useStore(chats.store, ({ approvals }) => approvals.length);
-  const chat = useStore(chats.store, (state) => state.chats.find(({ id }) => id === place.session));
+  const chat = useChat(place.session);
   const isOpen = place.session !== null && place.page === null;
   const name = isOpen && chat ? chat.title ?? words.untitled : null;
   useEffect(() => {

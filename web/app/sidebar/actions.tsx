@@ -17,7 +17,8 @@ import type { Action } from "./Menu";
 import { showNotice } from "./notice";
 import { ShareDialog } from "./ShareDialog";
 import { words as table } from "./sidebar-words";
-import { words as sharing } from "./share-words";
+import { may } from "./shared-chats";
+import { words as shareWords } from "./share-words";
 import { useStore } from "../store";
 
 /** Prints all of a chat: of the one on the screen unless one is named. */
@@ -30,7 +31,7 @@ export function useActions(chat: Chat): { readonly actions: readonly Action[]; r
   const words = useWords(table);
   const language = useLanguage();
   const [asked, ask] = useState<Asked>(null);
-  const { share: shareWithPeople } = useWords(sharing);
+  const sharing = useWords(shareWords);
   const hasOthers = useStore(caller, ({ me }) => me?.has_key === true);
   const title = chat.title ?? words.untitled;
   const attempt = async (act: () => Promise<string | undefined>, undo?: () => void) => {
@@ -55,13 +56,15 @@ export function useActions(chat: Chat): { readonly actions: readonly Action[]; r
     saveFile(new File([await response.blob()], `${fileName(title)}.${suffix}`));
     return words.exported;
   });
+  const isOwn = may(chat, "own");
+  const isManaged = may(chat, "manage");
   const actions: Action[] = [
-    { label: words.rename, icon: <Pencil />, hint: "F2", act: () => ask("rename") },
-    chat.pinned
+    ...(isManaged ? [{ label: words.rename, icon: <Pencil />, hint: "F2", act: () => ask("rename") }] : []),
+    ...(isOwn ? [chat.pinned
       ? { label: words.unpin, icon: <PinOff />, act: () => pin(false) }
-      : { label: words.pin, icon: <Pin />, act: () => pin(true) },
-    ...(hasOthers ? [{ label: shareWithPeople, icon: <Users />, act: () => ask("share") }] : []),
-    { label: words.history, icon: <Layers />, act: () => ask("history") },
+      : { label: words.pin, icon: <Pin />, act: () => pin(true) }] : []),
+    ...(hasOthers ? [{ label: isOwn ? sharing.share : sharing.people, icon: <Users />, act: () => ask("share") }] : []),
+    ...(isOwn ? [{ label: words.history, icon: <Layers />, act: () => ask("history") }] : []),
     { label: words.exportChat, icon: <Download />, act: () => void attempt(async () => {
       const file = await client.exportSession(chat.id);
       saveFile(new File([file], `${fileName(title)}.jsonl`));
@@ -70,17 +73,20 @@ export function useActions(chat: Chat): { readonly actions: readonly Action[]; r
     { label: words.shareMarkdown, icon: <FileText />, act: () => void share("markdown") },
     { label: words.shareHtml, icon: <FileCode2 />, act: () => void share("html") },
     { label: words.print, icon: <Printer />, act: () => printWhole(chat.id) },
-    chat.archived
+    ...(isOwn ? [chat.archived
       ? { label: words.unarchive, icon: <ArchiveRestore />, act: () => void archive(false) }
-      : { label: words.archive, icon: <Archive />, act: () => void archive(true) },
-    { label: words.delete, icon: <Trash2 />, hint: "Del", isDangerous: true, act: () => ask("delete") },
+      : { label: words.archive, icon: <Archive />, act: () => void archive(true) }] : []),
+    ...(isManaged ? [{ label: words.delete, icon: <Trash2 />, hint: "Del", isDangerous: true, act: () => ask("delete") }] : []),
   ];
+  const askFor = (what: Asked) => {
+    if (isManaged || (what !== "rename" && what !== "delete")) ask(what);
+  };
   const close = () => ask(null);
   const dialog = asked === "rename" ? <Rename chat={chat} onClose={close} />
     : asked === "delete" ? <Delete chat={chat} onClose={close} />
       : asked === "history" ? <History session={chat.id} onClose={close} />
         : asked === "share" ? <ShareDialog chat={chat} onClose={close} /> : null;
-  return { actions, ask, dialog };
+  return { actions, ask: askFor, dialog };
 }
 
 interface Props {

@@ -29,6 +29,9 @@ export interface ChatsState extends ChatList {
   readonly found: ChatList | null;
   /** What was put away, while it is shown. */
   readonly archived: ChatList | null;
+  /** What others share with the reader, and whether it is shown. */
+  readonly shared: ChatList;
+  readonly isSharedShown: boolean;
   /** Calls that wait for a person. */
   readonly approvals: readonly api.Approval[];
   /** What the reader has seen of each chat. */
@@ -49,6 +52,9 @@ export interface Chats {
   more(): Promise<void>;
   search(query: string): Promise<void>;
   showArchived(isShown: boolean): Promise<void>;
+  /** Asks what others share with the reader. */
+  readShared(): Promise<void>;
+  showShared(isShown: boolean): void;
   /** The reader has seen the chat to event `head`. */
   see(id: string, head: number): void;
   /** What changes of a chat on the server: title, pinned, archived. */
@@ -58,7 +64,7 @@ export interface Chats {
 }
 
 export function createChats(server: GatewayClient): Chats {
-  const store = createStore<ChatsState>({ ...EMPTY, query: "", found: null, archived: null, approvals: [], seen: keptSeen(), day: midnight() });
+  const store = createStore<ChatsState>({ ...EMPTY, query: "", found: null, archived: null, shared: EMPTY, isSharedShown: false, approvals: [], seen: keptSeen(), day: midnight() });
   let asking: Promise<void> | null = null;
   let waiting = ""; // the chats that waited when the approvals were asked for
   let ending: AbortController | null = null;
@@ -148,13 +154,16 @@ export function createChats(server: GatewayClient): Chats {
   }
 
   async function more(): Promise<void> {
-    const { query, found, archived } = store.get();
+    const { query, found, archived, shared, isSharedShown } = store.get();
     if (found) {
-      const longer = await list({ q: query.trim(), archived: "all" }, found);
+      const longer = await list({ q: query.trim(), archived: "all", whose: "all" }, found);
       if (store.get().found === found) store.set({ found: longer });
     } else if (archived) {
       const longer = await list({ archived: "true" }, archived);
       if (store.get().archived === archived) store.set({ archived: longer });
+    } else if (isSharedShown) {
+      const longer = await list({ whose: "others" }, shared);
+      if (store.get().shared === shared) store.set({ shared: longer });
     } else {
       const { chats, next, state, error } = store.get();
       const longer = await list({}, { chats, next, state, error });
@@ -166,15 +175,32 @@ export function createChats(server: GatewayClient): Chats {
     const mine = searches += 1; // an answer that was overtaken is dropped
     store.set({ query });
     if (query.trim() === "") { store.set({ found: null }); return; }
-    const found = await list({ q: query.trim(), archived: "all" }, EMPTY);
+    const found = await list({ q: query.trim(), archived: "all", whose: "all" }, EMPTY);
     if (mine === searches) store.set({ found });
   }
 
   async function showArchived(isShown: boolean): Promise<void> {
     if (!isShown) { store.set({ archived: null }); return; }
-    store.set({ archived: EMPTY });
+    store.set({ archived: EMPTY, isSharedShown: false });
     const archived = await list({ archived: "true" }, EMPTY);
     if (store.get().archived) store.set({ archived });
+  }
+
+  async function readShared(): Promise<void> {
+    try {
+      const page = await server.sessions({ limit: PAGE, whose: "others" });
+      const { chats, next } = store.get().shared;
+      const merged = mergePage(chats, next, page);
+      store.set({ shared: { chats: alike(chats, merged.chats), next: merged.next, state: "ready", error: null } });
+    } catch (error) {
+      const { shared } = store.get();
+      if (shared.state !== "ready") store.set({ shared: { ...shared, state: "failed", error: error as Error } });
+    }
+  }
+
+  function showShared(isSharedShown: boolean): void {
+    store.set({ isSharedShown, archived: null });
+    if (isSharedShown) void readShared();
   }
 
   function see(id: string, head: number): void {
@@ -184,23 +210,25 @@ export function createChats(server: GatewayClient): Chats {
   }
 
   // Puts `edit` of the chat with this id into every list that has it; undefined takes it out.
-  function put(id: string, edit: (chat: Chat, where: "chats" | "archived" | "found") => Chat | undefined): void {
-    const edited = (chats: readonly Chat[], where: "chats" | "archived" | "found") =>
+  function put(id: string, edit: (chat: Chat, where: "chats" | "archived" | "found" | "shared") => Chat | undefined): void {
+    const edited = (chats: readonly Chat[], where: "chats" | "archived" | "found" | "shared") =>
       chats.flatMap((chat) => chat.id === id ? edit(chat, where) ?? [] : [chat]);
-    const { chats, found, archived } = store.get();
+    const { chats, found, archived, shared } = store.get();
     etag = null; // the list is no longer the one that the server knows by it
     store.set({
       chats: edited(chats, "chats"),
       found: found && { ...found, chats: edited(found.chats, "found") },
       archived: archived && { ...archived, chats: edited(archived.chats, "archived") },
+      shared: { ...shared, chats: edited(shared.chats, "shared") },
     });
   }
 
   async function change(id: string, given: api.SessionChanges): Promise<void> {
     const changed = await server.connection.ask<Chat>("PATCH", `/api/sessions/${id}`, { body: given });
     put(id, (chat, where) => {
-      if (where !== "found" && changed.archived !== (where === "archived")) return undefined;
-      return { ...chat, ...changed };
+      if (where === "shared" && changed.shared === undefined) return undefined;
+      if ((where === "chats" || where === "archived") && changed.archived !== (where === "archived")) return undefined;
+      return chat.found === undefined ? changed : { ...changed, found: chat.found }; // what it says no more is over
     });
     if (given.archived !== undefined) await refresh();
   }
@@ -211,7 +239,7 @@ export function createChats(server: GatewayClient): Chats {
     put(id, () => undefined);
   }
 
-  return { store, watch, refresh, more, search, showArchived, see, change, remove };
+  return { store, watch, refresh, more, search, showArchived, readShared, showShared, see, change, remove };
 }
 
 // The first page as it is now, and what was loaded behind it, the last used first: what is in the page's stretch of time

@@ -32,6 +32,10 @@ export const KEYS = {
 
 export type Command = keyof typeof KEYS;
 
+/** Those that the reader has: who is shown no developer tools has no inspector to open. */
+export const commandsOf = (isDeveloper: boolean): Command[] =>
+  (Object.keys(KEYS) as Command[]).filter((name) => isDeveloper || name !== "toggleInspector");
+
 export interface Chord {
   readonly key: string;
   readonly mod?: boolean;

@@ -987,6 +987,10 @@ export interface ListedSession {
   readonly shared?: "read" | "write";
   /** The user whose it is; absent: it is yours. */
   readonly shared_by?: string;
+  /** The name of the project in which it is shared. */
+  readonly shared_in?: string;
+  /** What you may do with another's. read: see all of it; write: send, stop, decide, rate; manage: rename, unshare, delete. Absent: it is yours. */
+  readonly may?: readonly ("read" | "write" | "manage")[];
   /** Its own; absent: its tenant's holds. */
   readonly retention?: SessionRetention;
   /** With `q`: why it is here. */
@@ -1383,6 +1387,21 @@ export interface Omission {
   readonly reason: "budget" | "similar" | "too_long";
 }
 
+export interface OwnSavedPromptBody {
+  /** prompt: a message, called by its name. persona: instructions for a session. */
+  readonly kind?: "prompt" | "persona";
+  /** Of a prompt what is typed behind the slash: letters, digits, _ . and -. */
+  readonly name: string;
+  /** What it is for, in a few words. */
+  readonly title?: string;
+  /** In a prompt each {{word}} is a field that is filled in when it is used. */
+  readonly text: string;
+  /** Of a persona: that answers; absent: any. */
+  readonly model?: string;
+  /** A project for whose members it is, in which you may write; absent: it is yours. */
+  readonly project_id?: string;
+}
+
 /** Without any of them the answer is the content itself. One alone, but for `lines` beside `search`. */
 export interface PartQuery {
   /** Lines from 1, both ends included: 1-50, 50- (as far as fits), 50. */
@@ -1466,8 +1485,11 @@ export interface ProjectBody {
   readonly kind?: "project" | "household";
 }
 
+/** What changes of a project; what is absent stays. */
 export interface ProjectChanges {
-  readonly name: string;
+  readonly name?: string;
+  /** With which sessions begin that are made in it without any of their own. Empty: none. */
+  readonly instructions?: string;
 }
 
 /** With all its members, those that were added first in front. */
@@ -1480,14 +1502,22 @@ export interface ProjectDetails {
   /** The user who made it. */
   readonly created_by: string;
   readonly created_at: number;
+  /** With which sessions begin that are made in it; absent: with none. */
+  readonly instructions?: string;
   readonly members: readonly MemberReply[];
   /** Who has not answered yet, the oldest first. */
   readonly invited: readonly InvitedReply[];
 }
 
-/** The oldest first. */
+/** In the order that you gave them, then the oldest first. */
 export interface ProjectList {
   readonly projects: readonly ProjectReply[];
+}
+
+/** Your projects in the order of your list. */
+export interface ProjectOrder {
+  /** Their ids; others come behind them. */
+  readonly projects: readonly string[];
 }
 
 /** A project that you are in. */
@@ -1500,6 +1530,8 @@ export interface ProjectReply {
   /** The user who made it. */
   readonly created_by: string;
   readonly created_at: number;
+  /** With which sessions begin that are made in it; absent: with none. */
+  readonly instructions?: string;
 }
 
 /** The assembled prompt by layer, and the names of its tools. */
@@ -1760,6 +1792,53 @@ export interface RotationReply {
   readonly after?: string;
 }
 
+/** A text to keep for use. */
+export interface SavedPromptBody {
+  /** prompt: a message, called by its name. persona: instructions for a session. */
+  readonly kind?: "prompt" | "persona";
+  /** Of a prompt what is typed behind the slash: letters, digits, _ . and -. */
+  readonly name: string;
+  /** What it is for, in a few words. */
+  readonly title?: string;
+  /** In a prompt each {{word}} is a field that is filled in when it is used. */
+  readonly text: string;
+  /** Of a persona: that answers; absent: any. */
+  readonly model?: string;
+}
+
+/** What changes of it; what is absent stays. */
+export interface SavedPromptEdits {
+  readonly name?: string;
+  /** Empty: none. */
+  readonly title?: string;
+  readonly text?: string;
+  /** Empty: any. */
+  readonly model?: string;
+}
+
+/** Yours, then those of your projects, then your tenant's; each by name. */
+export interface SavedPromptList {
+  readonly saved_prompts: readonly SavedPromptReply[];
+}
+
+/** Times are Unix milliseconds. */
+export interface SavedPromptReply {
+  readonly id: string;
+  readonly kind: "prompt" | "persona";
+  readonly name: string;
+  readonly title?: string;
+  readonly text: string;
+  readonly model?: string;
+  /** For whose members it is. */
+  readonly project_id?: string;
+  /** Whether it is for all users of your tenant. */
+  readonly for_all: boolean;
+  /** The user who made it. */
+  readonly created_by: string;
+  readonly created_at: number;
+  readonly updated_at: number;
+}
+
 /** What is sent, and when: one of `at`, `every` and `cron`. */
 export interface ScheduleBody {
   /** Once, at this date and time (ISO 8601): by the clocks of the time zone, unless it has an offset. With `every` the first time. */
@@ -1963,6 +2042,10 @@ export interface Session {
   readonly shared?: "read" | "write";
   /** The user whose it is; absent: it is yours. */
   readonly shared_by?: string;
+  /** The name of the project in which it is shared. */
+  readonly shared_in?: string;
+  /** What you may do with another's. read: see all of it; write: send, stop, decide, rate; manage: rename, unshare, delete. Absent: it is yours. */
+  readonly may?: readonly ("read" | "write" | "manage")[];
   /** Its own; absent: its tenant's holds. */
   readonly retention?: SessionRetention;
 }
@@ -1975,6 +2058,8 @@ export interface SessionBody {
   readonly project_id?: string;
   /** The role, or interface, that it is in. */
   readonly role_id?: string;
+  /** For its turns. Absent: those of its project. Empty: none. */
+  readonly instructions?: string;
   /** A history that it begins with, the user's message first. Each message of the user is a turn then, marked as seeded, with the answers up to the next one; its tokens are unknown. */
   readonly messages?: readonly SeedBody[];
 }
@@ -1985,12 +2070,14 @@ export interface SessionChanges {
   readonly pinned?: boolean;
   /** Listed only where archived ones are asked for. */
   readonly archived?: boolean;
-  /** A project of yours to move it into; nobody else sees it. */
-  readonly project_id?: string;
+  /** A project of yours to move it into; nobody else sees it. Empty: into none. */
+  readonly project_id?: string | "";
   /** read: the members of its project see all of it. none: nobody else does. */
   readonly shared?: "read" | "write" | "none";
   /** Its own, in place of the one that it had; {}: its tenant's holds again. */
   readonly retention?: SessionRetentionBody;
+  /** From its next turn on. Empty: none. */
+  readonly instructions?: string;
 }
 
 /** One session, and what became of its history. */
@@ -2016,6 +2103,10 @@ export interface SessionDetails {
   readonly shared?: "read" | "write";
   /** The user whose it is; absent: it is yours. */
   readonly shared_by?: string;
+  /** The name of the project in which it is shared. */
+  readonly shared_in?: string;
+  /** What you may do with another's. read: see all of it; write: send, stop, decide, rate; manage: rename, unshare, delete. Absent: it is yours. */
+  readonly may?: readonly ("read" | "write" | "manage")[];
   /** Its own; absent: its tenant's holds. */
   readonly retention?: SessionRetention;
   /** The summary that is in force, as the model reads it. */
@@ -2023,7 +2114,7 @@ export interface SessionDetails {
   /** How many versions the one in force is made of. */
   readonly compressed_rounds: number;
   readonly last_compressed_at?: number;
-  /** The client application's, as they are in force. */
+  /** Yours or the client application's, as its next turn has them. */
   readonly instructions?: string;
   /** Summaries of former sessions in its first turn, as the model reads them. */
   readonly carried_context?: string;
@@ -2085,6 +2176,8 @@ export interface SessionsQuery {
   readonly order?: "updated" | "created";
   /** Only those of that project, also what its members share with you. */
   readonly project_id?: string;
+  /** others: what is shared with you in any of your projects. Absent: mine, and with `project_id` all. */
+  readonly whose?: "mine" | "others" | "all";
 }
 
 /** What the calls of one purpose beside turns used. Cost is in US dollars. */

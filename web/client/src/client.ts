@@ -265,7 +265,7 @@ export class GatewayClient {
 
   // Projects
 
-  /** Those that the caller is in, the oldest first. */
+  /** Those that the caller is in, in the caller's order. */
   projects(): Promise<api.ProjectList> {
     return this.connection.ask("GET", "/api/projects");
   }
@@ -281,6 +281,33 @@ export class GatewayClient {
 
   renameProject(id: string, name: string): Promise<api.ProjectReply> {
     return this.connection.ask("PATCH", `/api/projects/${id}`, { body: { name } });
+  }
+
+  /** Another name, other instructions for the sessions that are made in it. */
+  changeProject(id: string, body: api.ProjectChanges): Promise<api.ProjectReply> {
+    return this.connection.ask("PATCH", `/api/projects/${id}`, { body });
+  }
+
+  /** The order of the caller's list. */
+  arrangeProjects(ids: readonly string[]): Promise<api.ProjectList> {
+    return this.connection.ask("PUT", "/api/projects/order", { body: { projects: ids } });
+  }
+
+  /** The prompts and personas that the caller may use. */
+  savedPrompts(): Promise<api.SavedPromptList> {
+    return this.connection.ask("GET", "/api/saved-prompts");
+  }
+
+  savePrompt(body: api.OwnSavedPromptBody): Promise<api.SavedPromptReply> {
+    return this.connection.ask("POST", "/api/saved-prompts", { body });
+  }
+
+  changeSavedPrompt(id: string, body: api.SavedPromptEdits): Promise<api.SavedPromptReply> {
+    return this.connection.ask("PATCH", `/api/saved-prompts/${id}`, { body });
+  }
+
+  deleteSavedPrompt(id: string): Promise<void> {
+    return this.connection.ask("DELETE", `/api/saved-prompts/${id}`);
   }
 
   /** What was shared in it stays with its owners. */

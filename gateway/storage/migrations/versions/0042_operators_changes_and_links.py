@@ -11,11 +11,11 @@ from alembic import op
 from gateway.storage.migrations.columns import NUMBER, TEXT
 
 revision = "0042"
-down_revision = "0038"
+down_revision = "0041"
 branch_labels = None
 depends_on = None
 
-compatible_from = "0034"
+compatible_from = "0041"
 
 
 def upgrade() -> None:
