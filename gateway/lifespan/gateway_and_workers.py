@@ -50,6 +50,7 @@ from gateway.service.session_events import SessionEvents
 from gateway.service.session_records import SessionRecords
 from gateway.service.session_replays import SessionReplays
 from gateway.service.sessions import UserSessions
+from gateway.service.shared_links import UserLinks
 from gateway.service.skills import SkillsOffered
 from gateway.service.standing_access import StandingAccess
 from gateway.service.streams import SessionStreams
@@ -116,6 +117,10 @@ async def open_service(process: Process, abilities: Abilities) -> Service:
     await _follow_operator(process, added_mcp_servers.look, added_limits.look)
     retention = TenantRetention(deps, RetentionSweep(deps, archiver, _note_expired(process)))
     sessions = UserSessions(deps, in_flight, limits, retention, turns.stop)
+    replays = SessionReplays(deps, in_flight, sessions, open_access)
+    state.being_erased = being_erased = BeingErased(storage.person_erasures, storage.signals)
+    link_key = await storage.installation.secret("passes for links")
+    links = UserLinks(deps, storage.shared_links, replays, keys, being_erased=being_erased, key=link_key)
     gateway = Gateway(
         deps=deps,
         in_flight=in_flight,
@@ -126,7 +131,7 @@ async def open_service(process: Process, abilities: Abilities) -> Service:
         history=SessionHistory(deps, in_flight),
         prompts=Prompts(deps),
         sent_prompts=SentPrompts(deps),
-        replays=SessionReplays(deps, in_flight, sessions, open_access),
+        replays=replays,
         records=SessionRecords(deps, in_flight, archiver, sessions),
         approvals=approvals,
         client_results=ClientResults(deps, in_flight),
@@ -141,6 +146,7 @@ async def open_service(process: Process, abilities: Abilities) -> Service:
         projects=UserProjects(deps, turns.stop),
         saved_prompts=UserSavedPrompts(storage.saved_prompts, process.settings.models),
         keys=keys,
+        links=links,
         provider_keys=UserProviderKeys(
             storage.provider_keys,
             keys,
@@ -243,7 +249,7 @@ def _note_expired(process: Process) -> Callable[[RetainedSession], None]:
 async def _open_personal_data(process: Process, gateway: Gateway) -> PersonEraser:
     """Refuses from the start whom a former process began to erase. Raises errors.StorageError."""
     state, storage, metrics, deps = process.app.state, process.storage, process.metrics, gateway.deps
-    state.being_erased = being_erased = BeingErased(storage.person_erasures, storage.signals)
+    being_erased: BeingErased = state.being_erased
     await being_erased.look()
     metrics.observe(table.SESSIONS_EXPIRED, lambda: gateway.retention.applied.expired)
     metrics.observe(table.ERASURES_OPEN, lambda: len(being_erased.users))

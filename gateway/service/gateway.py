@@ -31,6 +31,7 @@ from gateway.service.sent_prompts import SentPrompts
 from gateway.service.session_records import SessionRecords
 from gateway.service.session_replays import SessionReplays
 from gateway.service.sessions import UserSessions
+from gateway.service.shared_links import UserLinks
 from gateway.service.skills import SkillsOffered
 from gateway.service.streams import SessionStreams
 from gateway.service.turns import UserTurns
@@ -70,6 +71,7 @@ class Gateway:
     projects: UserProjects
     saved_prompts: UserSavedPrompts
     keys: ApiKeys
+    links: UserLinks
     provider_keys: UserProviderKeys
     mcp_servers: McpServerSignIns
     added_mcp_servers: UserMcpServers

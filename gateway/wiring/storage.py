@@ -79,6 +79,8 @@ from gateway.storage.sessions.learning_progress import SqlLearnedSessions
 from gateway.storage.sessions.purges import SqlPurges
 from gateway.storage.sessions.search import SqlSearch, TurnWords
 from gateway.storage.sessions.store import SqlSessions
+from gateway.storage.shared_links import SharedLinks
+from gateway.storage.shared_links.statements import SqlSharedLinks
 from gateway.storage.sign_ins import SignIns
 from gateway.storage.sign_ins.statements import SqlSignIns
 from gateway.storage.sqlite.session_search import Fts5TurnWords
@@ -135,6 +137,7 @@ class Storage:
     saved_prompts: SavedPrompts
     provider_keys: ProviderKeys
     secrets: Secrets
+    shared_links: SharedLinks
     sign_ins: SignIns
     mcp_servers: AddedMcpServers
     mcp_sign_ins: McpSignIns
@@ -335,6 +338,7 @@ def _storage_on(
         saved_prompts=SqlSavedPrompts(database),
         provider_keys=SqlProviderKeys(database, keyring),
         secrets=SqlSecrets(database, keyring),
+        shared_links=SqlSharedLinks(database),
         sign_ins=SqlSignIns(database),
         mcp_servers=SqlAddedMcpServers(database, keyring),
         mcp_sign_ins=SqlMcpSignIns(database, keyring, exclusive),
