@@ -61,6 +61,7 @@ from gateway.api.session_bodies import (
     SessionsQuery,
     SnapshotReply,
 )
+from gateway.api.shared_links_url_table import SHARED_LINKS
 from gateway.api.skills_routes import SkillList, SkillRow, SkillsQuery, SwitchBody
 from gateway.api.summaries_routes import SummariesQuery, SummariesReply, Summary, SummaryBody
 from gateway.api.tool_results_routes import ToolResultBody, ToolResultReply
@@ -430,6 +431,7 @@ ENDPOINTS = (
     *ACCESS,
     *PERSONS,
     *ADMIN,
+    *SHARED_LINKS,
     Endpoint(
         "POST",
         ARTIFACTS,

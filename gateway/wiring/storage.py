@@ -41,6 +41,8 @@ from gateway.storage.holds import Holds
 from gateway.storage.holds.statements import SqlHolds
 from gateway.storage.installation import Installation
 from gateway.storage.installation.statements import SqlInstallation
+from gateway.storage.limit_rules import AddedRules
+from gateway.storage.limit_rules.statements import SqlAddedRules
 from gateway.storage.limits import Limits
 from gateway.storage.limits.store import SqlLimits
 from gateway.storage.log import Bus, EventLog
@@ -78,6 +80,8 @@ from gateway.storage.sessions.learning_progress import SqlLearnedSessions
 from gateway.storage.sessions.purges import SqlPurges
 from gateway.storage.sessions.search import SqlSearch
 from gateway.storage.sessions.store import SqlSessions
+from gateway.storage.shared_links import SharedLinks
+from gateway.storage.shared_links.statements import SqlSharedLinks
 from gateway.storage.sign_ins import SignIns
 from gateway.storage.sign_ins.statements import SqlSignIns
 from gateway.storage.sqlite.session_search import Fts5TurnWords
@@ -135,6 +139,7 @@ class Storage:
     saved_prompts: SavedPrompts
     provider_keys: ProviderKeys
     secrets: Secrets
+    shared_links: SharedLinks
     sign_ins: SignIns
     mcp_servers: AddedMcpServers
     mcp_sign_ins: McpSignIns
@@ -145,6 +150,7 @@ class Storage:
     persons: Persons
     person_erasures: PersonErasures
     limits: Limits
+    limit_rules: AddedRules
     artifacts: Artifacts
     orphans: Orphans
     exclusive: Exclusive
@@ -335,6 +341,7 @@ def _storage_on(
         saved_prompts=SqlSavedPrompts(database),
         provider_keys=SqlProviderKeys(database, keyring),
         secrets=SqlSecrets(database, keyring),
+        shared_links=SqlSharedLinks(database),
         sign_ins=SqlSignIns(database),
         mcp_servers=SqlAddedMcpServers(database, keyring),
         mcp_sign_ins=SqlMcpSignIns(database, keyring, exclusive),
@@ -345,6 +352,7 @@ def _storage_on(
         persons=SqlPersons(database),
         person_erasures=SqlPersonErasures(database),
         limits=SqlLimits(database),
+        limit_rules=SqlAddedRules(database),
         artifacts=SqlArtifacts(database),
         orphans=SqlOrphans(database),
         exclusive=exclusive,

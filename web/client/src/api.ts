@@ -584,6 +584,12 @@ export interface DeliveryReply {
   readonly error?: string;
 }
 
+/** Of the file system on which the data folder lies, in bytes. */
+export interface DiskSpace {
+  readonly free: number;
+  readonly total: number;
+}
+
 /** The documents in use and those that are not any more. `warnings` name files that cannot be used and those that are left out. */
 export interface DocumentList {
   readonly documents: readonly DocumentRow[];
@@ -956,6 +962,25 @@ export interface LimitReply {
   readonly resets_at?: number;
 }
 
+export interface LimitRuleReply {
+  readonly rule: string;
+  readonly changed_by: string;
+  /** Unix milliseconds. */
+  readonly changed_at: number;
+}
+
+/** What limits there are, in the order in which they are asked. */
+export interface LimitRules {
+  readonly added: readonly LimitRuleReply[];
+  /** GATEWAY_LIMITS; changed there alone. */
+  readonly of_settings: readonly string[];
+}
+
+/** Rules in the form of GATEWAY_LIMITS, such as `user=ada:cost=20/month`, in the place of all that were set here before. Of those that count the same the first that fits holds, before any of the settings. */
+export interface LimitsBody {
+  readonly rules: readonly string[];
+}
+
 /** `from_id` depends on, was merged from, or contradicts `to_id`. */
 export interface LinkItem {
   readonly from_id: string;
@@ -995,14 +1020,45 @@ export interface ListedSession {
   readonly found?: FoundReply;
 }
 
-/** The MCP servers of the settings, by name. */
+/** A client that is registered at the server's authorization server; what is absent is found out. */
+export interface McpOAuthBody {
+  readonly client_id?: string;
+  readonly client_secret?: string;
+  readonly issuer?: string;
+  readonly scopes?: readonly string[];
+}
+
+/** A server to add, or what becomes of one. Headers and `oauth` that are not named stay as they are, unless it moves to another address. */
+export interface McpServerBody {
+  /** On the public web, or in GATEWAY_MCP_HOSTS. */
+  readonly url: string;
+  readonly transport?: "auto" | "http" | "sse";
+  /** Sent with every request; no answer shows their values. */
+  readonly headers?: Readonly<Record<string, unknown>>;
+  readonly oauth?: McpOAuthBody;
+  /** Whether its word counts that a tool only reads. */
+  readonly trust_hints?: boolean;
+  /** Seconds for the answer to one call. */
+  readonly timeout?: number;
+}
+
+/** The MCP servers, by name. */
 export interface McpServerList {
   readonly servers: readonly McpServerRow[];
 }
 
-/** An MCP server of the settings. */
+/** An MCP server, of the settings or added. */
 export interface McpServerRow {
   readonly name: string;
+  /** Without its query; absent: it is a program that the gateway runs. */
+  readonly url?: string;
+  readonly transport: "auto" | "http" | "sse";
+  /** Names of the headers that are sent to it. */
+  readonly headers: readonly string[];
+  /** Whether its word counts that a tool only reads. */
+  readonly trust_hints: boolean;
+  /** It is one of the settings, and is changed there alone. */
+  readonly is_fixed: boolean;
   readonly status: "connecting" | "connected" | "failed" | "needs_sign_in";
   /** How many are offered. */
   readonly tools: number;
@@ -1973,6 +2029,18 @@ export interface SentTool {
   readonly name: string;
   /** Estimated size of its description and schema. */
   readonly tokens: number;
+}
+
+/** One process of the gateway, and what it runs on. Sizes are in bytes. */
+export interface ServerReply {
+  readonly health: Health;
+  readonly python: string;
+  readonly engine: "sqlite" | "postgresql";
+  /** Unix milliseconds. */
+  readonly started_at: number;
+  /** What the database takes, by part. */
+  readonly sizes: Readonly<Record<string, number>>;
+  readonly disk: DiskSpace;
 }
 
 export interface Session {
