@@ -4,7 +4,7 @@ import type { AttachedFile } from "@chat-gateway/client";
 
 import { client } from "../state";
 import { createStore, useStore } from "../store";
-import { has, hearDrafts, isBlank, isSame, leaveDraft, storeDraft, type StoredDraft, storedDrafts } from "./draft-storage";
+import { endDraft, has, hearDrafts, isBlank, isSame, leaveDraft, storeDraft, type StoredDraft, storedDrafts } from "./draft-storage";
 import { codeOf } from "./failures";
 import { isGone, onGone } from "./artifact-files";
 
@@ -41,6 +41,7 @@ export interface Pasted {
 }
 
 const EMPTY: Draft = { text: "", uploads: [], isWaiting: false, note: "", pasted: null, other: null };
+const NOTHING: StoredDraft = { text: "", files: [] };
 const LONG_TEXT = 20_000; // characters
 const MANY_LINES = 500;
 const STORING_MS = 400; // of a text that takes time to store, at most so often
@@ -71,8 +72,8 @@ export const note = (chat: string | null, said: Draft["note"]): void => change(c
 // Takes the draft away: what it said, with its files.
 export function take(chat: string | null): { text: string; files: AttachedFile[] } {
   const { text, uploads, other } = draftOf(chat);
-  change(chat, { ...EMPTY, other });
-  touched.delete(keyOf(chat));
+  follow(chat, { ...EMPTY, other });
+  endDraft(keyOf(chat), other);
   return { text, files: filesOf(uploads) };
 }
 
@@ -293,15 +294,19 @@ addEventListener("pagehide", () => {
 hearDrafts((chat, before, now) => {
   const draft = drafts.get()[chat] ?? EMPTY;
   const mine = toStore(draft);
-  const wasSent = isBlank(now) && isSame(mine, before);
-  if (!touched.has(chat) || isBlank(mine) || wasSent || (!isBlank(now) && has(now, mine))) {
+  const { text, files } = now ?? NOTHING;
+  if (!touched.has(chat) || isBlank(mine) || (now === null ? isSame(mine, before) : has(now, mine))) {
     if (draft.uploads.some(({ artifact }) => artifact === undefined)) return; // they are on their way
-    const followed: Draft = { ...draft, text: now.text, uploads: uploadsOf(now.files), other: null };
-    touched.delete(chat);
-    written = { ...written, [chat]: followed }; // it is stored already
-    drafts.set({ [chat]: followed });
-  } else change(chat || null, { other: isBlank(now) || has(mine, now) ? null : now });
+    follow(chat, { ...draft, text, uploads: uploadsOf(files), other: null });
+  } else change(chat, { other: now === null || has(mine, now) ? null : now });
 });
+
+// Shows what is stored already: no words of this tab.
+function follow(chat: string | null, draft: Draft): void {
+  touched.delete(keyOf(chat));
+  written = { ...written, [keyOf(chat)]: draft };
+  drafts.set({ [keyOf(chat)]: draft });
+}
 
 // Changes places with what another tab has written; that is offered in its turn.
 export function takeOther(chat: string | null): void {
