@@ -331,10 +331,8 @@ def plain_form(text: str) -> str:
 def query_tokens(text: str) -> list[str]:
     """The distinct tokens of a question, in order, without the words that only ask ("how do I", 怎么): those
     would favour texts that ask in the same way. When nothing else is in it, all of them."""
-    distinct = list(dict.fromkeys(tokens(text)))
-    return [
-        token for token in distinct if token not in _question_words() and not _EMOJI_SIGN.match(token)
-    ] or distinct
+    distinct = [token for token in dict.fromkeys(tokens(text)) if not _EMOJI_SIGN.match(token)]
+    return [token for token in distinct if token not in _question_words()] or distinct
 
 
 def is_cjk(token: str) -> bool:
