@@ -25,6 +25,7 @@ from gateway.service.costly_places import CostlyPlaces
 from gateway.service.dependencies import Dependencies
 from gateway.service.documents import DocumentedMemories
 from gateway.service.ended_access import GATEWAY, AccessEnding
+from gateway.service.foreign_chats import ForeignChats
 from gateway.service.gateway import Gateway
 from gateway.service.key_rotation import SecretRotation
 from gateway.service.learning_worker import LearningWorker
@@ -106,6 +107,7 @@ async def open_service(process: Process, abilities: Abilities) -> Service:
     keys = _keys(process, access_ending)
     retention = TenantRetention(deps, RetentionSweep(deps, archiver, _note_expired(process)))
     sessions = UserSessions(deps, in_flight, limits, retention, turns.stop)
+    records = SessionRecords(deps, in_flight, archiver, sessions)
     gateway = Gateway(
         deps=deps,
         in_flight=in_flight,
@@ -117,7 +119,8 @@ async def open_service(process: Process, abilities: Abilities) -> Service:
         prompts=Prompts(deps),
         sent_prompts=SentPrompts(deps),
         replays=SessionReplays(deps, in_flight, sessions, open_access),
-        records=SessionRecords(deps, in_flight, archiver, sessions),
+        records=records,
+        foreign_chats=ForeignChats(deps, in_flight, records.files),
         approvals=approvals,
         client_results=ClientResults(deps, in_flight),
         skills=SkillsOffered(deps),

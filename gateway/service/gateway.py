@@ -13,6 +13,7 @@ from gateway.service.costly_places import CostlyPlaces
 from gateway.service.dependencies import Dependencies
 from gateway.service.documents import DocumentedMemories
 from gateway.service.ended_access import AccessEnding
+from gateway.service.foreign_chats import ForeignChats
 from gateway.service.key_rotation import SecretRotation
 from gateway.service.legal_holds import UserHolds
 from gateway.service.limits import UserLimits
@@ -66,6 +67,7 @@ class Gateway:
     webhooks: UserWebhooks
     projects: UserProjects
     saved_prompts: UserSavedPrompts
+    foreign_chats: ForeignChats
     keys: ApiKeys
     provider_keys: UserProviderKeys
     mcp_servers: McpServerSignIns
