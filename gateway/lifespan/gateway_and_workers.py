@@ -27,6 +27,7 @@ from gateway.service.costly_places import CostlyPlaces
 from gateway.service.dependencies import Dependencies
 from gateway.service.documents import DocumentedMemories
 from gateway.service.ended_access import GATEWAY, AccessEnding
+from gateway.service.foreign_chats import ForeignChats
 from gateway.service.gateway import Gateway
 from gateway.service.key_rotation import SecretRotation
 from gateway.service.learning_worker import LearningWorker
@@ -121,6 +122,7 @@ async def open_service(process: Process, abilities: Abilities) -> Service:
     state.being_erased = being_erased = BeingErased(storage.person_erasures, storage.signals)
     link_key = await storage.installation.secret("passes for links")
     links = UserLinks(deps, storage.shared_links, replays, keys, being_erased=being_erased, key=link_key)
+    records = SessionRecords(deps, in_flight, archiver, sessions)
     gateway = Gateway(
         deps=deps,
         in_flight=in_flight,
@@ -132,7 +134,8 @@ async def open_service(process: Process, abilities: Abilities) -> Service:
         prompts=Prompts(deps),
         sent_prompts=SentPrompts(deps),
         replays=replays,
-        records=SessionRecords(deps, in_flight, archiver, sessions),
+        records=records,
+        foreign_chats=ForeignChats(deps, in_flight, records.files),
         approvals=approvals,
         client_results=ClientResults(deps, in_flight),
         skills=SkillsOffered(deps),

@@ -30,6 +30,7 @@ async function open(more: Readonly<Record<string, unknown>> = {}) {
     "GET /api/projects": { projects: [folder("p_1", "Birds"), folder("p_2", "Team", { role: "reader" }), folder("p_3", "Home", { kind: "household" })] }, ...more,
   });
   render(<Sidebar session={null} page={null} onClose={() => undefined} />);
+  await chats.refresh();
   await screen.findByRole("link", { name: /Reeds/ });
   return asked;
 }

@@ -14,7 +14,7 @@ export const words = table(
     fill: (name: string) => `Fill in ${name}`, insert: "Insert",
   },
   {
-    title: "保存的提示词", hint: "在消息框中输入 / 即可使用提示词；角色在开始对话时选择。",
+    title: "保存的提示词", hint: "在消息框中输入 / 即可使用提示词；角色在开始会话时选择。",
     prompts: "提示词", personas: "角色", newPrompt: "新建提示词", newPersona: "新建角色", none: "还没有",
     list: "保存的提示词", found: (count: number) => `${count} 个提示词`, manage: "保存的提示词…", create: "保存提示词…",
     name: "名称", nameHint: "字母、数字、_ . 和 -：用 /名称 调用", about: "用途", text: "内容",

@@ -8,6 +8,7 @@ import { Account } from "../Account";
 import { caller } from "../caller";
 import { importChats, inWordsOf } from "../chat-files";
 import { readFolders, useFolders } from "../folders/folders";
+import { isForeign } from "../importing/foreign-chats";
 import { localeOf } from "../pages/locale-formats";
 import { inWords } from "../pages/problems";
 import { hashOf, NEW_CHAT, type Page, pagesOf } from "../page-address";
@@ -32,6 +33,7 @@ const UNDO_MS = 12_000; // and to think better of it
 const NARROW = "(max-width: 860px)"; // where the list lies over the rest
 const ICONS: Readonly<Record<ReturnType<typeof pagesOf>[number], typeof Box>> = { inbox: Inbox, memory: Brain, skills: Puzzle, artifacts: Box, schedules: CalendarClock, webhooks: Webhook, prompts: TextQuote };
 
+const ImportDialog = lazy(() => import("../importing/ImportDialog").then(({ ImportDialog }) => ({ default: ImportDialog })));
 const Folders = lazy(() => import("../folders/Folders").then(({ Folders }) => ({ default: Folders })));
 
 export interface SidebarProps {
@@ -219,7 +221,12 @@ function Foot() {
   const isArchivedShown = useStore(chats.store, ({ archived }) => archived !== null);
   const language = useLanguage();
   const choose = useRef<HTMLInputElement>(null);
+  const [foreign, setForeign] = useState<File | null>(null);
   const take = async (file: File) => {
+    if (await isForeign(file)) {
+      setForeign(file);
+      return;
+    }
     try {
       const { session, outcome } = await importChats(file);
       await chats.refresh();
@@ -239,13 +246,14 @@ function Foot() {
       <button type="button" aria-pressed={isArchivedShown} onClick={() => void chats.showArchived(!isArchivedShown)}><Archive aria-hidden="true" />{words.archivedChats}</button>
       <button type="button" title={words.importChat} onClick={() => choose.current?.click()}><Upload aria-hidden="true" />{words.importShort}</button>
       <input
-        ref={choose} id="import-chat" type="file" hidden accept=".jsonl,.ndjson,application/x-ndjson" aria-label={words.importFile}
+        ref={choose} id="import-chat" type="file" hidden accept=".jsonl,.ndjson,.zip,.json,application/x-ndjson" aria-label={words.importFile}
         onChange={({ target }) => {
           const file = target.files?.[0];
           target.value = ""; // the same file can be chosen again
           if (file) void take(file);
         }}
       />
+      {foreign && <Suspense><ImportDialog file={foreign} onClose={() => setForeign(null)} /></Suspense>}
       <button type="button" onClick={() => commands.set({ open: "keys" })}><Keyboard aria-hidden="true" />{words.keys}</button>
     </div>
   );
