@@ -10,6 +10,8 @@ import { writeStored, readStored } from "./browser-storage";
 import { prepareFormats } from "./conversation/speech";
 import { followPlace } from "./live";
 import { takeRecordings } from "./inspector/dropped-recordings";
+import { keepNotifying } from "./notifications";
+import { keepPageOffline } from "./offline-page";
 import { previewing } from "./preview/previewed";
 import { keepSettings } from "./settings";
 import "./theme.css";
@@ -36,6 +38,8 @@ void readModels();
 followModels();
 takeRecordings();
 previewing.set({ isAvailable: true });
+keepNotifying();
+keepPageOffline();
 
 const root = document.getElementById("root");
 if (root) createRoot(root).render(<StrictMode><App /></StrictMode>);

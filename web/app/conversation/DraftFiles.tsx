@@ -5,6 +5,7 @@ import { X } from "lucide-react";
 import { type Draft, remove, retry, type Upload } from "./drafts";
 import { codeOf, mayHelp } from "./failures";
 import { type Speech, useSpeech } from "./speech";
+import { Thumbnail } from "./Thumbnail";
 
 interface Props {
   readonly session: string | null;
@@ -30,6 +31,7 @@ function Chip({ upload, onRemove, onMakeRoom }: { readonly upload: Upload; reado
   const kind = state === "uploading" ? " uploading" : state === "failed" ? " trouble" : "";
   return (
     <li className={`chip${kind}`} title={name}>
+      <Thumbnail upload={upload} />
       <span className="name" dir="auto">{name}</span>
       <small className="state" role="status">
         {state === "uploading" && `${speech.bytes(size)} · ${words.uploading}`}
