@@ -1,9 +1,9 @@
 // What can be done with a chat, for its menu in the list and for the one above the conversation.
 
 import {
-  Archive, ArchiveRestore, Download, FileCode2, FileText, Layers, Pencil, Pin, PinOff, Printer, Trash2, Users,
+  Archive, ArchiveRestore, Download, FileCode2, FileText, Layers, Link, Pencil, Pin, PinOff, Printer, Trash2, Users,
 } from "lucide-react";
-import { useState } from "react";
+import { lazy, Suspense, useState } from "react";
 
 import { caller } from "../caller";
 import { Dialog } from "../Dialog";
@@ -24,7 +24,9 @@ import { useStore } from "../store";
 /** Prints all of a chat: of the one on the screen unless one is named. */
 export const printWhole = (session?: string): void => void import("../conversation/print").then(({ printChat }) => printChat(session));
 
-type Asked = "rename" | "delete" | "history" | "share" | null;
+const LinkDialog = lazy(() => import("../pages/links/LinkDialog"));
+
+type Asked = "link" | "rename" | "delete" | "history" | "share" | null;
 
 // The actions, and the dialog that one of them has opened.
 export function useActions(chat: Chat): { readonly actions: readonly Action[]; readonly ask: (what: Asked) => void; readonly dialog: React.ReactNode } {
@@ -64,6 +66,7 @@ export function useActions(chat: Chat): { readonly actions: readonly Action[]; r
       ? { label: words.unpin, icon: <PinOff />, act: () => pin(false) }
       : { label: words.pin, icon: <Pin />, act: () => pin(true) }] : []),
     ...(hasOthers ? [{ label: isOwn ? sharing.share : sharing.people, icon: <Users />, act: () => ask("share") }] : []),
+    ...(isOwn && hasOthers ? [{ label: sharing.link, icon: <Link />, act: () => ask("link") }] : []),
     ...(isOwn ? [{ label: words.history, icon: <Layers />, act: () => ask("history") }] : []),
     { label: words.exportChat, icon: <Download />, act: () => void attempt(async () => {
       const file = await client.exportSession(chat.id);
@@ -85,7 +88,8 @@ export function useActions(chat: Chat): { readonly actions: readonly Action[]; r
   const dialog = asked === "rename" ? <Rename chat={chat} onClose={close} />
     : asked === "delete" ? <Delete chat={chat} onClose={close} />
       : asked === "history" ? <History session={chat.id} onClose={close} />
-        : asked === "share" ? <ShareDialog chat={chat} onClose={close} /> : null;
+        : asked === "share" ? <ShareDialog chat={chat} onClose={close} />
+          : asked === "link" ? <Suspense><LinkDialog session={chat.id} onClose={close} /></Suspense> : null;
   return { actions, ask: askFor, dialog };
 }
 

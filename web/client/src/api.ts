@@ -98,6 +98,8 @@ export interface ArtifactCompact {
   readonly compact: string;
   /** Queries that read a part of this very artifact. */
   readonly locators: Readonly<Record<string, string>>;
+  /** What the model gets of it when it is the only file of a message; absent where that cannot be told now. */
+  readonly reading?: FileReading;
 }
 
 /** An artifact. Times are Unix milliseconds. */
@@ -286,6 +288,8 @@ export interface Caller {
   readonly is_operator: boolean;
   /** Those that a turn may choose, the default first. */
   readonly models: readonly string[];
+  /** Links to chats may be for anybody who has them. */
+  readonly public_links: boolean;
 }
 
 export interface ChatBody {
@@ -297,12 +301,12 @@ export interface ChatBody {
   readonly on_disconnect?: "continue" | "release";
   /** One of the allowed models. */
   readonly model?: string;
-  /** The user's message. */
+  /** Files that the message brings along. */
+  readonly attachments?: readonly AttachmentBody[];
+  /** The user's message. It may be empty where files come with it. */
   readonly message: string;
   /** The turn after which this one comes, in a new branch where others do already; `root`: before all turns. Absent: the last one of the active branch. */
   readonly parent_turn_id?: string;
-  /** Files that the message brings along. */
-  readonly attachments?: readonly AttachmentBody[];
   /** Tools that you run yourself, beside those of the gateway, in this turn. */
   readonly tools?: readonly ClientToolBody[];
   /** What the client application tells the model, from this turn on, below the gateway's own prompt: at most 131072 characters. Absent: those of the turn before stay. Empty: none. */
@@ -707,6 +711,8 @@ export interface EvidenceItem {
 export interface ExportQuery {
   /** jsonl: all of it, to be imported. The others: to be read by people. */
   readonly format?: "jsonl" | "markdown" | "html";
+  /** Of the words around what was said; absent: that of the reader's browser. */
+  readonly language?: "en" | "zh-Hans" | "zh-Hant";
 }
 
 /** Why the gateway is not ready. */
@@ -744,6 +750,21 @@ export interface FileBlock {
   readonly data: string;
   readonly mime?: string;
   readonly name?: string;
+}
+
+/** What the model gets of a file, for people: all of its text, a part of it (and it may read on), the picture, the pages, or none of its content and why. */
+export interface FileReading {
+  readonly how: "text" | "part" | "image" | "pages" | "none";
+  /** Of a text. */
+  readonly lines?: number;
+  /** Bytes of a text that are no UTF-8: the model reads marks there. */
+  readonly damaged?: number;
+  /** The picture is larger than the model looks at it. */
+  readonly scaled?: true;
+  /** Of a PDF, where they can be counted. */
+  readonly pages?: number;
+  /** Of what the model gets nothing of but a description. */
+  readonly why?: "empty" | "format" | "encoding" | "encrypted" | "too_large" | "too_many_pixels" | "too_many_pages" | "damaged";
 }
 
 /** What the authorization server has added to the address where the person came back. */
@@ -958,11 +979,41 @@ export interface LimitsBody {
   readonly rules: readonly string[];
 }
 
+/** A link to make. */
+export interface LinkBody {
+  readonly session_id: string;
+  /** anybody: whoever has it, where GATEWAY_PUBLIC_LINKS allows that. */
+  readonly audience?: "signed_in" | "anybody";
+  /** It shows what comes after now too. */
+  readonly live?: boolean;
+  /** Unix milliseconds; absent: never. */
+  readonly expires_at?: number;
+}
+
 /** `from_id` depends on, was merged from, or contradicts `to_id`. */
 export interface LinkItem {
   readonly from_id: string;
   readonly to_id: string;
   readonly relation: "depends_on" | "merged_from" | "contradicts";
+}
+
+/** The newest first, those that have expired too. */
+export interface LinkList {
+  readonly links: readonly LinkReply[];
+}
+
+/** A link to a chat. Times are Unix milliseconds. */
+export interface LinkReply {
+  readonly id: string;
+  readonly session_id: string;
+  readonly title?: string;
+  readonly audience: "signed_in" | "anybody";
+  readonly live: boolean;
+  readonly created_at: number;
+  readonly expires_at?: number;
+  /** The last time. */
+  readonly opened_at?: number;
+  readonly openings: number;
 }
 
 export interface ListedSession {
@@ -1325,6 +1376,21 @@ export interface NewKey {
   readonly key: string;
 }
 
+export interface NewLink {
+  readonly id: string;
+  readonly session_id: string;
+  readonly title?: string;
+  readonly audience: "signed_in" | "anybody";
+  readonly live: boolean;
+  readonly created_at: number;
+  readonly expires_at?: number;
+  /** The last time. */
+  readonly opened_at?: number;
+  readonly openings: number;
+  /** Behind the address of the gateway. It is shown here alone. */
+  readonly path: string;
+}
+
 export interface NewMemoryBody {
   /** You; another user's memories are refused. */
   readonly user_id?: string;
@@ -1385,6 +1451,11 @@ export interface NewWebhook {
 export interface Omission {
   readonly id: string;
   readonly reason: "budget" | "similar" | "too_long";
+}
+
+/** The secret of a link: the last part of its path. */
+export interface OpenLinkBody {
+  readonly token: string;
 }
 
 export interface OwnSavedPromptBody {
@@ -1938,10 +2009,10 @@ export interface ScheduleRunReply {
 /** A message that was said elsewhere. */
 export interface SeedBody {
   readonly role: "user" | "assistant";
-  /** The user's message. */
-  readonly content: string;
   /** Of a message of the user. */
   readonly attachments?: readonly AttachmentBody[];
+  /** What was said. It may be empty where files came with it. */
+  readonly content: string;
 }
 
 /** A block of a message: its type, its size, and the beginning of its text. */
@@ -2404,12 +2475,12 @@ export interface TurnOptions {
   readonly on_disconnect?: "continue" | "release";
   /** One of the allowed models. */
   readonly model?: string;
-  /** The user's message. */
+  /** Files that the message brings along. */
+  readonly attachments?: readonly AttachmentBody[];
+  /** The user's message. It may be empty where files come with it. */
   readonly message: string;
   /** The turn after which this one comes, in a new branch where others do already; `root`: before all turns. Absent: the last one of the active branch. */
   readonly parent_turn_id?: string;
-  /** Files that the message brings along. */
-  readonly attachments?: readonly AttachmentBody[];
   /** Tools that you run yourself, beside those of the gateway, in this turn. */
   readonly tools?: readonly ClientToolBody[];
   /** What the client application tells the model, from this turn on, below the gateway's own prompt: at most 131072 characters. Absent: those of the turn before stay. Empty: none. */

@@ -508,6 +508,26 @@ export class GatewayClient {
     return this.connection.ask("POST", `/api/mcp/servers/${encodeURIComponent(name)}/sign-in`, { body: { redirect_uri: "page" } });
   }
 
+  /** Your links to chats, the newest first. */
+  links(): Promise<api.LinkList> {
+    return this.connection.ask("GET", "/api/links");
+  }
+
+  /** Its answer alone has the path of the link. */
+  createLink(body: api.LinkBody): Promise<api.NewLink> {
+    return this.connection.ask("POST", "/api/links", { body });
+  }
+
+  /** Ends a link for everybody. */
+  endLink(id: string): Promise<void> {
+    return this.connection.ask("DELETE", `/api/links/${id}`);
+  }
+
+  /** Lets this browser open a link within a minute. */
+  openLink(token: string): Promise<void> {
+    return this.connection.ask("POST", "/api/links/open", { body: { token } satisfies api.OpenLinkBody });
+  }
+
   /** Forgets the gateway's sign-in to a server. */
   endMcpSignIn(name: string): Promise<void> {
     return this.connection.ask("DELETE", `/api/mcp/servers/${encodeURIComponent(name)}/sign-in`);
