@@ -579,6 +579,16 @@ export class GatewayClient {
     return this.connection.ask("GET", "/api/prompts");
   }
 
+  /** What the operator wrote in place of a component's file, the newest first. */
+  promptVersions(component: string, query: api.VersionsQuery = {}): Promise<api.PromptVersionList> {
+    return this.connection.ask("GET", `/api/prompts/components/${encodeURIComponent(component)}/versions`, { query });
+  }
+
+  /** Has a component say something else from the next turn on; without a text its file holds again. */
+  changePrompt(component: string, body: api.VersionBody): Promise<api.PromptVersionReply> {
+    return this.connection.ask("PUT", `/api/prompts/components/${encodeURIComponent(component)}/versions`, { body });
+  }
+
   /** What the model was sent in a turn, as far as that is known. */
   sentPrompt(session: string, turn: string, { signal }: Aborting = {}): Promise<api.SentPrompt> {
     return this.connection.ask("GET", `${of(session)}/turns/${turn}/prompt`, { signal });
