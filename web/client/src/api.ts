@@ -292,6 +292,8 @@ export interface Caller {
   readonly is_operator: boolean;
   /** Those that a turn may choose, the default first. */
   readonly models: readonly string[];
+  /** Links to chats may be for anybody who has them. */
+  readonly public_links: boolean;
 }
 
 export interface ChatBody {
@@ -364,8 +366,8 @@ export interface ComponentReport {
   readonly name: string;
   readonly layer: "SYSTEM" | "MEMORY" | "USER" | "TOOL INSTRUCTIONS";
   readonly file: string;
-  /** `default` when the file is not in the prompts folder or unusable. */
-  readonly source: "file" | "default";
+  /** `default` when the file is not in the prompts folder or unusable; `edited` when the operator has written something in its place. */
+  readonly source: "file" | "default" | "edited";
   /** Cleaned, before it is cut. */
   readonly text: string;
   /** SHA-256 of the text, in hex. */
@@ -981,11 +983,41 @@ export interface LimitsBody {
   readonly rules: readonly string[];
 }
 
+/** A link to make. */
+export interface LinkBody {
+  readonly session_id: string;
+  /** anybody: whoever has it, where GATEWAY_PUBLIC_LINKS allows that. */
+  readonly audience?: "signed_in" | "anybody";
+  /** It shows what comes after now too. */
+  readonly live?: boolean;
+  /** Unix milliseconds; absent: never. */
+  readonly expires_at?: number;
+}
+
 /** `from_id` depends on, was merged from, or contradicts `to_id`. */
 export interface LinkItem {
   readonly from_id: string;
   readonly to_id: string;
   readonly relation: "depends_on" | "merged_from" | "contradicts";
+}
+
+/** The newest first, those that have expired too. */
+export interface LinkList {
+  readonly links: readonly LinkReply[];
+}
+
+/** A link to a chat. Times are Unix milliseconds. */
+export interface LinkReply {
+  readonly id: string;
+  readonly session_id: string;
+  readonly title?: string;
+  readonly audience: "signed_in" | "anybody";
+  readonly live: boolean;
+  readonly created_at: number;
+  readonly expires_at?: number;
+  /** The last time. */
+  readonly opened_at?: number;
+  readonly openings: number;
 }
 
 export interface ListedSession {
@@ -1348,6 +1380,21 @@ export interface NewKey {
   readonly key: string;
 }
 
+export interface NewLink {
+  readonly id: string;
+  readonly session_id: string;
+  readonly title?: string;
+  readonly audience: "signed_in" | "anybody";
+  readonly live: boolean;
+  readonly created_at: number;
+  readonly expires_at?: number;
+  /** The last time. */
+  readonly opened_at?: number;
+  readonly openings: number;
+  /** Behind the address of the gateway. It is shown here alone. */
+  readonly path: string;
+}
+
 export interface NewMemoryBody {
   /** You; another user's memories are refused. */
   readonly user_id?: string;
@@ -1408,6 +1455,11 @@ export interface NewWebhook {
 export interface Omission {
   readonly id: string;
   readonly reason: "budget" | "similar" | "too_long";
+}
+
+/** The secret of a link: the last part of its path. */
+export interface OpenLinkBody {
+  readonly token: string;
 }
 
 export interface OwnSavedPromptBody {
@@ -1582,6 +1634,25 @@ export interface PromptReport {
   readonly tokens: number;
   readonly prefix_hash: string;
   readonly warnings: readonly string[];
+}
+
+/** The newest first. */
+export interface PromptVersionList {
+  readonly versions: readonly PromptVersionReply[];
+  /** Absent on the last page. */
+  readonly next?: number;
+}
+
+export interface PromptVersionReply {
+  readonly number: number;
+  /** Absent: the file holds from then on. */
+  readonly text?: string;
+  /** SHA-256 of the text, in hex. */
+  readonly digest?: string;
+  readonly note: string;
+  readonly changed_by: string;
+  /** Unix milliseconds. */
+  readonly changed_at: number;
 }
 
 /** A key of the model's provider. It is stored encrypted, and nobody is shown it again. */
@@ -2550,6 +2621,16 @@ export interface UsersQuery {
   readonly timezone?: string;
 }
 
+/** What a component says from the next turn on. */
+export interface VersionBody {
+  /** Absent: its file holds again. */
+  readonly text?: string;
+  /** What for, for those who look at it later. */
+  readonly note?: string;
+  /** Number of the newest version that was seen; 0: of none. */
+  readonly after: number;
+}
+
 /** What a memory became at one change, by whom and why. */
 export interface VersionItem {
   readonly version: number;
@@ -2567,6 +2648,11 @@ export interface VersionItem {
   readonly confidence: number;
   readonly tags: readonly string[];
   readonly superseded_by?: string;
+}
+
+export interface VersionsQuery {
+  /** `next` of the page before. */
+  readonly before?: number;
 }
 
 /** An address, and the events to post to it. */
