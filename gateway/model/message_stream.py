@@ -204,6 +204,7 @@ class MessageStream:
                 model=self._model,
                 response_id=self._response_id,
                 bad_inputs=self._blocks.bad_inputs,
+                thinks_in_text=self._blocks.thinks_in_text,
                 key_of=self._key_of,
                 stop_sequence=self._stop_sequence,
             )

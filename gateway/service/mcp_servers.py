@@ -4,7 +4,8 @@ import asyncio
 import hashlib
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
+from urllib.parse import urlsplit, urlunsplit
 
 from gateway.auth import Principal
 from gateway.errors import EncryptionOff, McpSignInFailed, NotFound
@@ -24,11 +25,17 @@ CONNECTED_WITHIN = 5.0
 
 @dataclass(frozen=True, slots=True)
 class McpServerView:
-    """A server, and whether the gateway can be signed in to it, and is."""
+    """A server, where it is, whether it is one of the settings, and whether the gateway can be signed in to
+    it, and is. `headers` are the names of those that are sent."""
 
     state: ServerState
     takes_sign_in: bool
     is_signed_in: bool
+    url: str | None = None
+    transport: Literal["auto", "http", "sse"] = "auto"
+    headers: tuple[str, ...] = ()
+    trust_hints: bool = False
+    is_fixed: bool = True
 
 
 class McpServerSignIns:
@@ -110,24 +117,52 @@ class McpServerSignIns:
         await self._api_keys.check_in_person(who)
         server = self._server(name)
         await _load()
-        from gateway.tools.mcp.oauth_tokens import place_of  # noqa: PLC0415 - imports the SDK
-
-        removed = await self._store.remove(place_of(name))
+        removed = await self.forget(name)
         server.tokens.forget()
         server.end_session()
         return removed
+
+    async def forget(self, name: str) -> bool:
+        """Removes what is stored of the sign-in to a server; whether there was something."""
+        return await self._store.remove(f"server:{name}")
+
+    async def view(self, name: str) -> McpServerView:
+        """The server of that name. Raises NotFound."""
+        for state in self._servers.states:
+            if state.name == name:
+                return await self._view(state)
+        raise NotFound("There is no MCP server of that name.")
 
     async def _view(self, state: ServerState) -> McpServerView:
         server = self._servers.server(state.name)
         takes = server is not None and server.takes_sign_in
         signed_in = await self._store.get(f"server:{state.name}") if takes and self._store.can_store else None
-        return McpServerView(state, takes, signed_in is not None and state.status != "needs_sign_in")
+        is_signed_in = signed_in is not None and state.status != "needs_sign_in"
+        if server is None:
+            return McpServerView(state, takes, is_signed_in)
+        of_server = server.settings
+        return McpServerView(
+            state,
+            takes,
+            is_signed_in,
+            url=_shown(of_server.url) if of_server.url is not None else None,
+            transport=of_server.transport,
+            headers=tuple(sorted(of_server.headers)),
+            trust_hints=of_server.trust_hints,
+            is_fixed=self._servers.is_fixed(state.name),
+        )
 
     def _server(self, name: str) -> Server:
         server = self._servers.server(name)
         if server is None or not server.takes_sign_in:
             raise NotFound("There is no MCP server of that name to sign in to.")
         return server
+
+
+def _shown(url: str) -> str:
+    """Without what may be a secret in it: a name and a password, and the query."""
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 async def _load() -> None:

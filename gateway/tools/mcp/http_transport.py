@@ -2,12 +2,15 @@
 within its origin."""
 
 import ssl
+from collections.abc import Sequence
 from functools import cache
 
 import httpx2
 
 from gateway.certificates import certificates_named
 from gateway.settings.value_types import McpServer
+from gateway.tools.fetch.addresses import ListedHosts
+from gateway.tools.fetch.guarded_requests import GuardedRequests, GuardedTransport, way_out
 from gateway.tools.mcp.failure_messages import ConnectionEnding
 from gateway.tools.mcp.http_answers import mend
 from gateway.tools.mcp.set_aside import SetAside
@@ -43,12 +46,18 @@ def http_client(
 
     headers = {name: value.get_secret_value() for name, value in server.headers.items()}
     return httpx2.AsyncClient(
+        transport=_guarded(server.reach) if server.reach is not None else None,
         headers={**headers, "accept-encoding": "identity"},  # a small answer must not unpack to a huge one
         verify=certificates(),
         timeout=httpx2.Timeout(None, connect=server.connect_timeout, write=_WRITE),
         event_hooks={"request": [before], "response": [after]},
         auth=auth,
     )
+
+
+def _guarded(reach: Sequence[str]) -> GuardedTransport:
+    listed = ListedHosts.of(reach)
+    return GuardedTransport(GuardedRequests(transport=way_out(certificates()), listed=listed), listed)
 
 
 @cache
