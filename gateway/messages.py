@@ -10,6 +10,8 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from gateway.thinking_in_text import said_in
+
 Block = dict[str, Any]
 Role = Literal["user", "assistant"]
 
@@ -213,6 +215,13 @@ def looked_at_tokens(attached: Attached) -> int:
     if attached.tokens is not None:
         return attached.tokens
     return IMAGE_TOKENS if attached.shown == "image" else document_tokens(attached.size)
+
+
+def texts_of(message: Message) -> list[str]:
+    """The texts of a message, in order; of an answer what they say, without what is thought in them."""
+    if message.role == "assistant":
+        return said_in(message.content)
+    return [block["text"] for block in message.content if block["type"] == "text"]
 
 
 def text_block(text: str) -> Block:

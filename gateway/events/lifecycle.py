@@ -143,6 +143,9 @@ class IterationEnd(EventData):
     stop_reason: str | None = Field(
         default=None, description="As the endpoint gave it; `unknown` if it gave none."
     )
+    stop_sequence: str | None = Field(
+        default=None, description="The text at which the model stopped, where the endpoint told it."
+    )
     usage: Usage | None = Field(default=None, description="Absent when the endpoint did not report it.")
     cost: float | None = Field(
         default=None, ge=0, description="US dollars. Absent means unknown, never free."

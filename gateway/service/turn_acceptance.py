@@ -18,8 +18,9 @@ from gateway.storage.turns import MAX_INSTRUCTIONS, Accepted, NewTurn, TurnRow
 from gateway.turn.request import TurnRequest
 
 
-def new_turn(deps: Dependencies, who: Principal, request: TurnRequest) -> NewTurn:
-    """The turn that is asked for, without its attachments. Raises errors.InvalidRequest (model,
+def new_turn(deps: Dependencies, who: Principal, request: TurnRequest, first: str | None = None) -> NewTurn:
+    """The turn that is asked for, without its attachments; `first` are the instructions of a session that is
+    made for it. Raises errors.InvalidRequest (model,
     instructions), errors.TooLarge (the message: in a request of our own it has no more room)."""
     settings = deps.settings
     if len(request.message) > (most := settings.max_body_size):
@@ -49,6 +50,7 @@ def new_turn(deps: Dependencies, who: Principal, request: TurnRequest) -> NewTur
         role_id=request.role_id,
         parent_turn_id=request.parent_turn_id,
         instructions=clean(instructions) if instructions is not None else None,
+        first_instructions=first,
         mark=request.mark,
         dialect=who.dialect,
         key_id=who.key_id,

@@ -11,7 +11,7 @@ from gateway.history.transcript import view
 from gateway.memory.context_changes import ContextState
 from gateway.memory.extraction.user_messages import user_text
 from gateway.memory.recall import InContext
-from gateway.messages import Message, ToolSpec, Usage
+from gateway.messages import Message, ToolSpec, Usage, texts_of
 from gateway.model.endpoint_facts import ANTHROPIC
 from gateway.prompt.system_prompt import Prefix
 from gateway.storage.memories import MemoryRow
@@ -208,7 +208,7 @@ def exchange_in(history: History, turn_id: str, brought: Set[str] = frozenset())
     for item in history.messages:
         if item.turn_id in brought:
             continue
-        texts = [block["text"] for block in item.message.content if block["type"] == "text"]
+        texts = texts_of(item.message)
         if item.message.role == "assistant":
             answers += texts
         elif item.turn_id == turn_id:

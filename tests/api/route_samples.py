@@ -37,6 +37,7 @@ KINDS: Mapping[str, str] = {
     "parked_session": "s_" + "1" * 32,
     "project": "p_" + "0" * 32,
     "response": "resp_t_" + "0" * 32,
+    "saved_prompt": "sp_" + "0" * 16,
     "schedule": "sch_" + "0" * 16,
     "session": "s_" + "0" * 32,
     "tool": "nothing",
@@ -56,6 +57,7 @@ IN_PATHS: Mapping[str, str] = {
     "project_id": "project",
     "ref": "artifact",
     "response_id": "response",
+    "saved_prompt_id": "saved_prompt",
     "schedule_id": "schedule",
     "session_id": "session",
     "tool": "tool",
@@ -81,6 +83,7 @@ OF_ROUTES: Mapping[str, Mapping[str, str]] = {
     "/erase": {"memory_id": "memory_2"},
     "/users/{user}/export": {"user": "user"},
     "/users/{user}/erasure": {"user": "user"},
+    "/users/{user}/usage": {"user": "user"},
 }
 """… which is another in paths that end so."""
 SAME_FOR_ALL: Mapping[str, str] = {
@@ -90,6 +93,7 @@ SAME_FOR_ALL: Mapping[str, str] = {
     "kind": "user",
     "model": "demo",
     "name": "nothing",
+    "shared_prompt_id": "sp_0",
     "version": "1",
 }
 """Parameters that are nobody's, or numbers within what the rest of the path names."""
@@ -133,8 +137,10 @@ REQUIRED: Mapping[str, Any] = {
     "name": "n",
     "rating": "up",
     "reason": "n",
+    "projects": [],
     "role": "reader",
     "status": "paused",
+    "text": "Tell me of {{topic}}.",
     "url": "https://example.org/hook",
     "userMessage": "hi",
 }
@@ -154,6 +160,7 @@ MORE: Mapping[str, Mapping[str, Any]] = {
     "TimingBody": {"cron": "0 8 1 1 *"},
     "UiChatBody": {"messages": MESSAGES, "id": "{session}"},
     "MemoryPatch": {"summary": "The sky."},
+    "ProjectChanges": {"name": "n"},
     "SessionChanges": {"pinned": True},
     "MergeBody": {"memoryIds": ["{memory}", "{memory_2}"]},
 }

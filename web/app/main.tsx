@@ -12,9 +12,11 @@ import { followPlace } from "./live";
 import { takeRecordings } from "./inspector/dropped-recordings";
 import { keepInputMethodsApart } from "./input-methods";
 import { followOnScreenKeyboard } from "./on-screen-keyboard";
+import { previewing } from "./preview/previewed";
 import { keepSettings } from "./settings";
 import "./theme.css";
 import "./app.css";
+import "./print.css";
 
 const RELOADED = "gateway.reloaded";
 
@@ -37,6 +39,7 @@ void readCaller();
 void readModels();
 followModels();
 takeRecordings();
+previewing.set({ isAvailable: true });
 
 const root = document.getElementById("root");
 if (root) createRoot(root).render(<StrictMode><App /></StrictMode>);

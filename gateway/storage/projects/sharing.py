@@ -45,15 +45,16 @@ def share(
     if row is None:
         raise no_session(session_id)
     before, was_shared, head = row
-    is_moved = project_id is not None and project_id != before
-    if is_moved:
+    is_moved = project_id is not None and (project_id or None) != before
+    if is_moved and project_id:
         _check_writes(connection, project_id, owner)
     is_opened = False
-    values: dict[str, Any] = {"project_id": project_id, "shared": None} if is_moved else {}
+    values: dict[str, Any] = {"project_id": project_id or None, "shared": None} if is_moved else {}
     if shared == "none":
         values["shared"] = None
     elif shared is not None and (is_moved or was_shared != shared):
-        if (chosen := project_id or before) is None:
+        chosen = before if project_id is None else project_id or None
+        if chosen is None:
             raise _in_no_project()
         try:
             _check_writes(connection, chosen, owner)

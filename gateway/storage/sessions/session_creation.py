@@ -15,6 +15,7 @@ from gateway.storage.sessions.purges import free_id
 from gateway.storage.sessions.session_sizes import add_new
 from gateway.storage.turns import NewTurn
 from gateway.storage.turns.heads import OF_SESSION, add_head
+from gateway.storage.turns.instructions import begin_with
 
 # What a session is doing. Its head is locked before, so that accepts of two replicas follow each other.
 _waiting = (
@@ -98,7 +99,10 @@ def enter_session(connection: Connection, new: NewTurn) -> Entered:
             new.session_id, new.owner, None, new.at, new.at, 0, project_id=new.project_id, role_id=new.role_id
         )
         add_session(connection, made, quota=new.session_quota)
-        return Entered(0, None, 0, 0, new.project_id, new.role_id, 0, made_at=new.at)
+        digest = None
+        if new.first_instructions and new.instructions is None:
+            digest = begin_with(connection, new.session_id, new.first_instructions)
+        return Entered(0, None, 0, 0, new.project_id, new.role_id, 0, instructions=digest, made_at=new.at)
     owner, *entered = state
     found = Entered(*entered)
     if owner != new.owner:
