@@ -777,6 +777,14 @@ export interface FinishMcpSignInBody {
   readonly error?: string;
 }
 
+/** What becomes of the chats of the file. */
+export interface ForeignChatsQuery {
+  /** true: tell what is in the file, and import nothing. */
+  readonly preview?: boolean;
+  /** Numbers of chats in the file, as the preview tells them: `1-40,55`. Absent: all. */
+  readonly only?: string;
+}
+
 /** Where the words of a search stand, in pieces that make one text. */
 export interface FoundReply {
   /** All of it; absent: none of them is in it. */
@@ -981,11 +989,41 @@ export interface LimitsBody {
   readonly rules: readonly string[];
 }
 
+/** A link to make. */
+export interface LinkBody {
+  readonly session_id: string;
+  /** anybody: whoever has it, where GATEWAY_PUBLIC_LINKS allows that. */
+  readonly audience?: "signed_in" | "anybody";
+  /** It shows what comes after now too. */
+  readonly live?: boolean;
+  /** Unix milliseconds; absent: never. */
+  readonly expires_at?: number;
+}
+
 /** `from_id` depends on, was merged from, or contradicts `to_id`. */
 export interface LinkItem {
   readonly from_id: string;
   readonly to_id: string;
   readonly relation: "depends_on" | "merged_from" | "contradicts";
+}
+
+/** The newest first, those that have expired too. */
+export interface LinkList {
+  readonly links: readonly LinkReply[];
+}
+
+/** A link to a chat. Times are Unix milliseconds. */
+export interface LinkReply {
+  readonly id: string;
+  readonly session_id: string;
+  readonly title?: string;
+  readonly audience: "signed_in" | "anybody";
+  readonly live: boolean;
+  readonly created_at: number;
+  readonly expires_at?: number;
+  /** The last time. */
+  readonly opened_at?: number;
+  readonly openings: number;
 }
 
 export interface ListedSession {
@@ -1348,6 +1386,21 @@ export interface NewKey {
   readonly key: string;
 }
 
+export interface NewLink {
+  readonly id: string;
+  readonly session_id: string;
+  readonly title?: string;
+  readonly audience: "signed_in" | "anybody";
+  readonly live: boolean;
+  readonly created_at: number;
+  readonly expires_at?: number;
+  /** The last time. */
+  readonly opened_at?: number;
+  readonly openings: number;
+  /** Behind the address of the gateway. It is shown here alone. */
+  readonly path: string;
+}
+
 export interface NewMemoryBody {
   /** You; another user's memories are refused. */
   readonly user_id?: string;
@@ -1408,6 +1461,11 @@ export interface NewWebhook {
 export interface Omission {
   readonly id: string;
   readonly reason: "budget" | "similar" | "too_long";
+}
+
+/** The secret of a link: the last part of its path. */
+export interface OpenLinkBody {
+  readonly token: string;
 }
 
 export interface OwnSavedPromptBody {
