@@ -48,7 +48,8 @@ export const words = table(
       howToAdd: "Functions come from Python modules, written skills from folders with a SKILL.md, MCP tools from the servers in the settings.",
     },
     artifacts: {
-      room: (used: string, quota: string) => `${used} of ${quota} taken`, none: "No files yet", hint: "Files you attached, and tool results that are too large for a prompt. A deleted file is gone from every chat.",
+      room: (used: string, quota: string) => `${used} of ${quota} taken`, none: "No files yet",
+      hint: "Files you attached, and tool results that are too large for a prompt. A deleted file is gone from every chat.", search: "Search files", kind: "Kind", allKinds: "All kinds",
       kinds: { text: "Text", json: "JSON", csv: "Table", markdown: "Markdown", code: "Code", log: "Log", image: "Image", pdf: "PDF", binary: "File" },
       show: "Show", hide: "Hide", asTable: "Table", asText: "Text", lines: (count: string) => `${count} lines`, oneLine: "1 line",
       linesShown: (last: string, total: string) => `Lines to ${last} of ${total}`, bytesShown: (last: string, total: string) => `Bytes to ${last} of ${total}`,
@@ -114,7 +115,7 @@ export const words = table(
       howToAdd: "函数来自 Python 模块，文档技能来自含 SKILL.md 的文件夹，MCP 来自设置中的服务器。",
     },
     artifacts: {
-      room: (used: string, quota: string) => `已用 ${used}，共 ${quota}`, none: "还没有文件", hint: "消息中的文件，以及过大而不放入提示词的工具结果。删除后，所有会话中都无法再使用。",
+      room: (used: string, quota: string) => `已用 ${used}，共 ${quota}`, none: "还没有文件", search: "搜索文件", kind: "类型", allKinds: "所有类型", hint: "消息中的文件，以及过大而不放入提示词的工具结果。删除后，所有会话中都无法再使用。",
       kinds: { text: "文本", json: "JSON", csv: "表格", markdown: "Markdown", code: "代码", log: "日志", image: "图片", pdf: "PDF", binary: "文件" },
       show: "显示", hide: "收起", asTable: "表格", asText: "文本", lines: (count: string) => `${count} 行`, oneLine: "1 行",
       linesShown: (last: string, total: string) => `已显示到第 ${last} 行，共 ${total} 行`, bytesShown: (last: string, total: string) => `已显示到第 ${last} 字节，共 ${total} 字节`,
@@ -180,7 +181,7 @@ export const words = table(
       howToAdd: "函式來自 Python 模組，文件技能來自含 SKILL.md 的資料夾，MCP 來自設定中的伺服器。",
     },
     artifacts: {
-      room: (used: string, quota: string) => `已用 ${used}，共 ${quota}`, none: "還沒有檔案", hint: "訊息中的檔案，以及過大而不放入提示詞的工具結果。刪除後，所有對話中都無法再使用。",
+      room: (used: string, quota: string) => `已用 ${used}，共 ${quota}`, none: "還沒有檔案", search: "搜尋檔案", kind: "類型", allKinds: "所有類型", hint: "訊息中的檔案，以及過大而不放入提示詞的工具結果。刪除後，所有對話中都無法再使用。",
       kinds: { text: "文字", json: "JSON", csv: "表格", markdown: "Markdown", code: "程式碼", log: "記錄", image: "圖片", pdf: "PDF", binary: "檔案" },
       show: "顯示", hide: "收起", asTable: "表格", asText: "文字", lines: (count: string) => `${count} 行`, oneLine: "1 行",
       linesShown: (last: string, total: string) => `已顯示到第 ${last} 行，共 ${total} 行`, bytesShown: (last: string, total: string) => `已顯示到第 ${last} 位元組，共 ${total} 位元組`,

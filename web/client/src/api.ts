@@ -163,6 +163,10 @@ export interface ArtifactsQuery {
   readonly session_id?: string;
   /** Those that this turn made. */
   readonly turn_id?: string;
+  /** Those of this kind. */
+  readonly kind?: "text" | "json" | "csv" | "markdown" | "code" | "log" | "image" | "pdf" | "binary";
+  /** Words in the name or the summary, all of them, the last by its beginning. A page may be empty and have a `next`: so many were looked through. */
+  readonly q?: string;
   readonly limit?: number;
   /** The `next` of the former page. */
   readonly before?: string;

@@ -456,8 +456,8 @@ export class GatewayClient {
 
   // Artifacts
 
-  artifacts(query: api.ArtifactsQuery = {}): Promise<api.ArtifactPage> {
-    return this.connection.ask("GET", "/api/artifacts", { query });
+  artifacts(query: api.ArtifactsQuery = {}, { signal }: Aborting = {}): Promise<api.ArtifactPage> {
+    return this.connection.ask("GET", "/api/artifacts", { query, signal });
   }
 
   /** The whole content, with its name and type. */
