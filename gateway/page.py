@@ -4,6 +4,7 @@ import asyncio
 import html
 import os
 import re
+from base64 import b64encode
 from collections.abc import Callable, Mapping
 from hashlib import sha256
 from mimetypes import guess_type
@@ -23,6 +24,7 @@ from gateway.artifacts.kinds.images import image_size
 from gateway.artifacts.kinds.magic import format_of
 from gateway.errors import SettingsError
 from gateway.http.conditional_requests import is_known
+from gateway.http.middleware import CONTENT_POLICY
 from gateway.settings import Settings
 
 BUILT = Path(__file__).parent / "ui"
@@ -44,6 +46,7 @@ PREVIEW_POLICY = (
 )
 """The frame in which the page shows what a model wrote: its scripts run, in an origin of their own that has
 no cookies and no storage, and reach nothing. `frame-src` keeps what is shown from leaving for elsewhere."""
+_INLINE = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
 _NAME = b"Chat Gateway"
 _ICON = re.compile(rb'<link rel="icon"[^>]*>')
 _SETTINGS = re.compile(rb'(<script type="application/json" id="page-settings">).*?(</script>)', re.DOTALL)
@@ -73,7 +76,7 @@ class PageFiles:
 
     async def _document(self, request: Request) -> Response:
         """Asked for again each time, by its content: two builds differ in names of equal length."""
-        return await _built(request, "index.html", "text/html", self._named)
+        return await _built(request, "index.html", "text/html", self._named, page_policy)
 
     async def _logo_file(self, request: Request) -> Response:
         if self._logo is None:
@@ -85,9 +88,7 @@ class PageFiles:
         return _lasting(request, orjson.dumps(self.manifest()), "application/manifest+json")
 
     async def _preview(self, request: Request) -> Response:
-        return await _built(
-            request, "preview.html", "text/html", about={"content-security-policy": PREVIEW_POLICY}
-        )
+        return await _built(request, "preview.html", "text/html", policy=lambda _: PREVIEW_POLICY)
 
     async def _service_worker(self, request: Request) -> Response:
         return await _built(request, "service-worker.js", "text/javascript")
@@ -198,14 +199,24 @@ async def _built(
     name: str,
     mime: str,
     made: Callable[[bytes], bytes] | None = None,
-    about: Mapping[str, str] = MappingProxyType({}),
+    policy: Callable[[bytes], str] | None = None,
 ) -> Response:
-    """A file of the build, or what `made` makes of it."""
+    """A file of the build, or what `made` makes of it; under a policy of its own, which `policy` makes of the
+    file as it was built."""
     try:
         content = await asyncio.to_thread((BUILT / name).read_bytes)
     except FileNotFoundError:
         return PlainTextResponse(UNBUILT, 404)
+    about = {} if policy is None else {"content-security-policy": policy(content)}
     return _lasting(request, content if made is None else made(content), f"{mime}; charset=utf-8", about)
+
+
+def page_policy(page: bytes) -> str:
+    """CONTENT_POLICY which also allows the scripts that stand in the page itself, each by its hash (CSP 3,
+    2.3.1)."""
+    digests = (b64encode(sha256(script).digest()).decode() for script in _INLINE.findall(page))
+    allowed = " ".join(["script-src 'self'", *(f"'sha256-{digest}'" for digest in digests)])
+    return CONTENT_POLICY.replace("script-src 'self'", allowed)
 
 
 def _lasting(

@@ -136,6 +136,7 @@ class ArtifactItem(Reply):
     lines: int | None = Field(None, description="Absent where it is no text.")
     sha256: str = Field(description="Of the content, in hex: the ETag.")
     session_id: str | None = Field(None, description="Where it was made.")
+    used_in: str | None = Field(None, description="In a list: the session that used it last.")
     turn_id: str | None = None
     tool_call_id: str | None = None
     project_id: str | None = None

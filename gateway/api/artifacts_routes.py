@@ -116,7 +116,7 @@ async def find(request: ApiRequest) -> Response:
     is_full = len(page.rows) == query.limit
     return json_reply(
         ArtifactPage(
-            artifacts=[ArtifactItem.of(row) for row in page.rows],
+            artifacts=[ArtifactItem.of(row, used_in=page.used_in.get(row.ref)) for row in page.rows],
             used=page.space_used.used,
             quota=page.quota,
             next=encode_cursor(page.rows[-1].created_at, page.rows[-1].ref) if is_full else None,

@@ -25,9 +25,11 @@ MAX_PER_USER = 2
 
 
 class FoundArtifacts(NamedTuple):
-    """Artifacts, the newest first, and what all of their owner's take of the `quota`, in bytes."""
+    """Artifacts, the newest first, the session that used each last, by its ref, and what all of their owner's
+    take of the `quota`, in bytes."""
 
     rows: Sequence[ArtifactRow]
+    used_in: Mapping[str, str]
     space_used: SpaceUsed
     quota: int
 
@@ -122,7 +124,8 @@ class UserArtifacts:
             owner, limit=limit, before=before, session_id=session_id, turn_id=turn_id
         )
         used = await self._store.space_used(who.user_id)
-        return FoundArtifacts(rows, used, self._deps.settings.artifact_quota)
+        used_in = await self._store.used_in(owner, [row.ref for row in rows])
+        return FoundArtifacts(rows, used_in, used, self._deps.settings.artifact_quota)
 
     async def get(self, who: Principal, ref: str) -> ArtifactRow:
         """The caller's, or of a session that they may read. Raises errors.NotFound (artifact_not_found)."""

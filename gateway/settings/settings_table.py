@@ -169,6 +169,13 @@ class Settings(BaseSettings):
         43_200, ge=60, le=31_536_000, description="Time after which somebody signs in anew."
     )
     sign_in_idle: float = Field(14_400, ge=60, description="Idle time after which they do.")
+    keep_keys_for: float = Field(
+        2_592_000,
+        ge=0,
+        le=31_536_000,
+        description="Time for which a browser keeps an API key, in a cookie that ends with it, for who wants "
+        "that; 0: in none. Needs the address of the page, but on loopback.",
+    )
     trusted_proxies: Names = Field(
         (),
         description="Addresses and ranges, as 10.1.0.0/16, of proxies that sign people in and name them in "
@@ -382,6 +389,10 @@ class Settings(BaseSettings):
         "edits of the prompt; absent: whoever asks without keys, or with the only one.",
     )
 
+    public_links: bool = Field(
+        False, description="Whether links to chats may be for anybody who has them; otherwise one signs in."
+    )
+    max_links: int = Field(100, ge=0, description="Most links to chats of one user; 0: nobody may make one.")
     audit_days: int = Field(365, ge=0, description="Days that the audit is kept; 0: for good.")
 
     # Webhooks

@@ -41,6 +41,8 @@ from gateway.storage.holds import Holds
 from gateway.storage.holds.statements import SqlHolds
 from gateway.storage.installation import Installation
 from gateway.storage.installation.statements import SqlInstallation
+from gateway.storage.limit_rules import AddedRules
+from gateway.storage.limit_rules.statements import SqlAddedRules
 from gateway.storage.limits import Limits
 from gateway.storage.limits.store import SqlLimits
 from gateway.storage.log import Bus, EventLog
@@ -70,13 +72,16 @@ from gateway.storage.schedules import ResultDeliveries, ScheduleRuns, Schedules
 from gateway.storage.schedules.statements import SqlSchedules
 from gateway.storage.secrets import Secrets
 from gateway.storage.secrets.statements import SqlSecrets
-from gateway.storage.sessions import LearnedSessions, Purges, Search, Sessions
+from gateway.storage.sessions import FormerWords, LearnedSessions, Purges, Search, Sessions
 from gateway.storage.sessions.copies import Copies
 from gateway.storage.sessions.copy_statements import SqlCopies
+from gateway.storage.sessions.former_words import RenewableWords, SqlFormerWords
 from gateway.storage.sessions.learning_progress import SqlLearnedSessions
 from gateway.storage.sessions.purges import SqlPurges
-from gateway.storage.sessions.search import SqlSearch, TurnWords
+from gateway.storage.sessions.search import SqlSearch
 from gateway.storage.sessions.store import SqlSessions
+from gateway.storage.shared_links import SharedLinks
+from gateway.storage.shared_links.statements import SqlSharedLinks
 from gateway.storage.sign_ins import SignIns
 from gateway.storage.sign_ins.statements import SqlSignIns
 from gateway.storage.sqlite.session_search import Fts5TurnWords
@@ -117,6 +122,7 @@ class Storage:
     purges: Purges
     copies: Copies
     search: Search
+    former_words: FormerWords
     approvals: Approvals
     client_calls: ClientCalls
     switches: SkillSwitches
@@ -133,6 +139,7 @@ class Storage:
     saved_prompts: SavedPrompts
     provider_keys: ProviderKeys
     secrets: Secrets
+    shared_links: SharedLinks
     sign_ins: SignIns
     mcp_servers: AddedMcpServers
     mcp_sign_ins: McpSignIns
@@ -143,6 +150,7 @@ class Storage:
     persons: Persons
     person_erasures: PersonErasures
     limits: Limits
+    limit_rules: AddedRules
     artifacts: Artifacts
     orphans: Orphans
     exclusive: Exclusive
@@ -258,7 +266,7 @@ async def storage_on_server(
     from gateway.storage.postgres.exclusive import PostgresExclusive  # noqa: PLC0415 - an extra
     from gateway.storage.postgres.listener import Listener  # noqa: PLC0415
     from gateway.storage.postgres.replicas import PostgresReplicas  # noqa: PLC0415
-    from gateway.storage.postgres.session_search import ArrayTurnWords  # noqa: PLC0415
+    from gateway.storage.postgres.session_search import VectorTurnWords  # noqa: PLC0415
 
     replicas = PostgresReplicas(database, database.direct, lease)
     await replicas.join()
@@ -268,7 +276,7 @@ async def storage_on_server(
         blobs,
         keyring,
         bus=MemoryBus(is_alone=False),
-        index=ArrayTurnWords(),
+        index=VectorTurnWords(),
         replicas=replicas,
         exclusive=exclusive,
         check=database.check,
@@ -292,7 +300,7 @@ def _storage_on(
     keyring: Keyring | None,
     *,
     bus: Bus,
-    index: TurnWords,
+    index: RenewableWords,
     replicas: Replicas,
     exclusive: Exclusive,
     check: Callable[[], Awaitable[None]],
@@ -316,6 +324,7 @@ def _storage_on(
         purges=purges,
         copies=SqlCopies(database),
         search=search,
+        former_words=SqlFormerWords(database, search.messages, index),
         approvals=SqlApprovals(database),
         client_calls=SqlClientCalls(database),
         switches=SqlSkillSwitches(database),
@@ -332,6 +341,7 @@ def _storage_on(
         saved_prompts=SqlSavedPrompts(database),
         provider_keys=SqlProviderKeys(database, keyring),
         secrets=SqlSecrets(database, keyring),
+        shared_links=SqlSharedLinks(database),
         sign_ins=SqlSignIns(database),
         mcp_servers=SqlAddedMcpServers(database, keyring),
         mcp_sign_ins=SqlMcpSignIns(database, keyring, exclusive),
@@ -342,6 +352,7 @@ def _storage_on(
         persons=SqlPersons(database),
         person_erasures=SqlPersonErasures(database),
         limits=SqlLimits(database),
+        limit_rules=SqlAddedRules(database),
         artifacts=SqlArtifacts(database),
         orphans=SqlOrphans(database),
         exclusive=exclusive,

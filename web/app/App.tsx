@@ -11,6 +11,7 @@ import { useOnline } from "./online";
 import { pageSettings } from "./page-settings";
 import { preview, usePreviewed } from "./preview/previewed";
 import { PAGE_COMPONENTS } from "./pages/pages";
+import { Library } from "./library/Slash";
 import { Region } from "./Region";
 import { type RegionName, toggle, uncover, useCover, useIsBeside, useRegion } from "./regions";
 import { useIsDeveloper } from "./settings";
@@ -28,6 +29,7 @@ const Lightbox = lazy(() => import("./conversation/Lightbox"));
 export function App() {
   const words = useWords(table);
   const { session, page } = useApp((state) => state.place);
+  const recording = useApp((state) => state.replay?.recording ?? null);
   const sidebar = useRegion("sidebar");
   const inspector = useRegion("inspector");
   const announcement = useApp((state) => state.announcement);
@@ -47,7 +49,7 @@ export function App() {
       <a className="skip" href="#conversation" onClick={skip}>{words.skipToConversation}</a>
       {sidebar.isOpen && (
         <Side name="sidebar" label={words.chats} isOver={sidebar.isOver}>
-          <Sidebar session={session} page={page} onClose={() => toggle("sidebar")} />
+          <Sidebar session={recording === null ? session : null} page={page} onClose={() => toggle("sidebar")} />
         </Side>
       )}
       <main id="conversation" className="middle" tabIndex={-1} inert={isCovered}>
@@ -72,6 +74,7 @@ export function App() {
       }} />}
       {enlarged && <Suspense><Lightbox shown={enlarged} /></Suspense>}
       <Commands />
+      <Library />
       <SettingsDialog />
       <KeyDialog />
       <p className="unseen" aria-live="polite">{announcement}</p>
@@ -101,6 +104,7 @@ function Head() {
   const words = useWords(table);
   const { session, page } = useApp((state) => state.place);
   const health = useApp((state) => state.health);
+  const recording = useApp((state) => state.replay?.recording ?? null);
   const isOnline = useOnline();
   const isLost = useApp((state) => state.link?.state === "lost") || !isOnline;
   const { isOpen: sidebar, isOver } = useRegion("sidebar");
@@ -115,9 +119,10 @@ function Head() {
           <SquarePen />
         </button>
       )}
-      {session === null && page === null && <h1 className="title" dir="auto">{pageSettings.name}</h1>}
+      {session === null && recording === null && page === null && <h1 className="title" dir="auto">{pageSettings.name}</h1>}
       {page !== null && <h1 className="title">{words.pages[page]}</h1>}
-      {session !== null && page === null && <ChatMenu session={session} />}
+      {recording !== null && page === null ? <h1 className="title" dir="auto" title={recording}>{recording}</h1>
+        : session !== null && page === null && <ChatMenu session={session} />}
       {health?.demo && <span className="badge" title={words.demo}>DEMO</span>}
       {page === null && <ModelChoice session={session} />}
       <span className="offline" role="status">{isLost && words.offline}</span>

@@ -10,8 +10,10 @@ import { writeStored, readStored } from "./browser-storage";
 import { prepareFormats } from "./conversation/speech";
 import { followPlace } from "./live";
 import { takeRecordings } from "./inspector/dropped-recordings";
+import { keepInputMethodsApart } from "./input-methods";
 import { keepNotifying } from "./notifications";
 import { keepPageOffline } from "./offline-page";
+import { followOnScreenKeyboard } from "./on-screen-keyboard";
 import { previewing } from "./preview/previewed";
 import { keepSettings } from "./settings";
 import "./theme.css";
@@ -30,6 +32,8 @@ addEventListener("vite:preloadError", (event) => {
 });
 
 keepSettings();
+keepInputMethodsApart();
+followOnScreenKeyboard();
 followAddress();
 followPlace();
 void readHealth();

@@ -144,11 +144,11 @@ class SessionDirectory(Protocol):
         project_id: str | None = None,
         whose: Whose | None = None,
     ) -> list[SessionRow]:
-        """Those that `whose` names; None: the owner's, and of a project all that they see. Newest first by the time that
-        `order` names and the id, strictly before that pair. Only those that are `pinned`, or `archived`, or
-        are not, unless that is None. With `query` only sessions that have all its words in one turn or in the
-        title: English and Chinese, in any inflection or script. One without words finds nothing; a turn is
-        found a moment after its end (see `Search`)."""
+        """Those that `whose` names; None: the owner's, and of a project all that they see. Newest first by
+        the time that `order` names and the id, strictly before that pair. Only those that are `pinned`, or
+        `archived`, or are not, unless that is None. With `query` only sessions that have all its words in one
+        turn or in the title: English and Chinese, in any inflection or script. One without words finds
+        nothing; a turn is found a moment after its end (see `Search`)."""
         ...
 
     async def change(
@@ -313,6 +313,19 @@ class Search(Protocol):
     async def where(self, owner: str, query: str, session_ids: Sequence[str]) -> Mapping[str, MatchedText]:
         """Where the words stand in sessions that `Sessions.list` found by the query. Sessions that are not
         the owner's, or gone by now, are left out."""
+        ...
+
+
+class FormerWords(Protocol):
+    """Words by which sessions are found, as an earlier version of the gateway made them."""
+
+    async def sessions(self, *, after: str = "", limit: int) -> Sequence[str]:
+        """Ids of at most `limit` sessions with such words, behind that one in an order of the engine."""
+        ...
+
+    async def renew(self, session_id: str, *, pause: float = 0) -> None:
+        """Makes the words of a session anew, some turns in a transaction, with so many seconds between two of
+        them. It is found all the time; nothing happens to one that is gone."""
         ...
 
 

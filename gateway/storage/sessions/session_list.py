@@ -43,7 +43,8 @@ def newest(
     whose: Whose | None = None,
     **only: bool | None,
 ) -> list[SessionRow]:
-    """Those that `whose` names as the owner sees them, newest first; of those that were `found` if given. `only`: by `pinned` and `archived`."""
+    """Those that `whose` names as the owner sees them, newest first; of those that were `found` if given.
+    `only`: by `pinned` and `archived`."""
     place = (sessions.c[f"{order}_at"], sessions.c.id)
     whose = whose or ("mine" if project_id is None else "all")
     is_own, is_shared = sessions.c.owner == owner, exists().where(SHARED_WITH)

@@ -243,8 +243,9 @@ class SqlSessions(SqlTranscripts):
         project_id: str | None = None,
         whose: Whose | None = None,
     ) -> list[SessionRow]:
-        """The owner's sessions, or those of others that `whose` names too, newest first, at most `limit`, strictly before the pair `before`;
-        with `query` those that have all its words in one turn or in the title."""
+        """The owner's sessions, or also those of others that `whose` names, newest first, at most `limit`,
+        strictly before the pair `before`; with `query` those that have all its words in one turn or in the
+        title."""
 
         def page(connection: Connection) -> list[SessionRow]:
             found = None

@@ -25,6 +25,7 @@ import { ScheduleLine } from "./ScheduleLine";
 import { useMayWrite } from "../sidebar/shared-chats";
 import { passages, withoutThinking } from "./thinking";
 import { UnknownView } from "./UnknownView";
+import { Variants } from "./Variants";
 
 interface Props {
   readonly session: string;
@@ -37,6 +38,7 @@ export function AnswerView({ session, turn }: Props) {
   const { parts, attempts, outcome, state } = turn;
   const isOver = outcome !== undefined;
   const mayWrite = useMayWrite(session);
+  const [trouble, setTrouble] = useState<unknown>(null);
   const detail = useSettings((value) => value.detail);
   const last = parts.at(-1);
   const isWriting = last !== undefined && (last.kind === "text" || last.kind === "thinking") && last.open;
@@ -59,7 +61,7 @@ export function AnswerView({ session, turn }: Props) {
         <LeftOut key="left" count={left} of={parts.length} onMore={(more) => setFirst(first + more)} />,
         ...draw([...goingOn, ...parts.slice(newest)]),
       ]}
-      {detail !== "quiet" && attempts.filter((each) => each.state === "superseded").map((each) => <Withdrawn key={each.seq} attempt={each} />)}
+      {(detail === "all" || (detail === "normal" && !isOver)) && attempts.filter((each) => each.state === "superseded").map((each) => <Withdrawn key={each.seq} attempt={each} />)}
       {state === "running" && !turn.isOperation && !isWriting && <p className="waiting">{running === "" ? waitOf(turn, speech) : speech.fill(words.running, { names: running })}</p>}
       {turn.error && <Failure session={session} turn={turn} />}
       {outcome && <OutcomeLine turn={turn} outcome={outcome} />}
@@ -67,6 +69,8 @@ export function AnswerView({ session, turn }: Props) {
         <div className="actions">
           {parts.some(({ kind }) => kind === "text") && <CopyButton text={() => withoutThinking(answer(turn))} label={words.copyAnswer} />}
           {mayWrite && turn.start !== undefined && turn.error?.retryable !== true && <Regenerate session={session} turn={turn} />}
+          <Variants session={session} turn={turn} below="answer" onTrouble={setTrouble} />
+          <Trouble>{trouble !== null && speech.problem(trouble)}</Trouble>
           {mayWrite && <Feedback session={session} turn={turn} />}
         </div>
       )}

@@ -19,7 +19,7 @@ export function ArtifactCard({ artifact }: { readonly artifact: Artifact }) {
   const { words } = speech;
   const { ref, name = ref, kind = "binary", mime, summary } = artifact;
   const isGone = useGone(ref);
-  const isFile = useApp(({ replay }) => replay?.isFile === true);
+  const isFile = useApp(({ replay }) => replay !== null && replay.recording !== null);
   const isBrought = useBroughtPicture(ref) !== undefined;
   const [isWanted, setShown] = useState(false);
   const isShown = isWanted || isBrought;

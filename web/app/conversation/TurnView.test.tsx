@@ -93,7 +93,7 @@ describe("how a turn ended", () => {
 
   it.each([
     ["counts the cache among the tokens", { usage, cost: 0.0098 }, "1.5 s · 135 tokens · $0.0098"],
-    ["says that a cost is unknown, not nothing", { usage }, "1.5 s · 135 tokens · cost unknown"],
+    ["says nothing of a cost that is unknown", { usage }, "1.5 s · 135 tokens"],
     ["says that there were more tokens than it knows", { usage, usage_unreported: 1, cost: 0 }, "1.5 s · at least 135 tokens · $0.0000"],
     ["says nothing of what nobody counted", {}, "1.5 s"],
     ["says the minutes of a long one", { duration_ms: 1_800_600 }, "30:01 min"],
@@ -101,6 +101,11 @@ describe("how a turn ended", () => {
     ["says that it was cut short", { stop_reason: "max_tokens" }, "Cut short by a limit of length. · 1.5 s"],
   ])("%s", (_, more, expected) => {
     expect(outcome(draw(START, BEGIN, text("391"), done(more)))).toBe(expected);
+  });
+
+  it("says that a cost is unknown to who asks", () => {
+    const root = draw(START, BEGIN, text("391"), done({ usage }));
+    expect(root.querySelector(".outcome")?.getAttribute("title")).toContain("cost unknown");
   });
 
   it("is why, and whether trying again helps", () => {
@@ -120,9 +125,12 @@ describe("an answer", () => {
     expect(draw(START, done()).querySelector(".waiting")).toBeNull();
   });
 
-  it("drops what a withdrawn attempt had said, and tells of it", () => {
-    const root = draw(START, BEGIN, text("wrong"), ["iteration_superseded", { attempt: 1, reason: "upstream_timeout" }, { iteration: 1 }],
-      ["iteration_start", { attempt: 2, model: "m" }, { iteration: 1 }], text("right"), done());
+  it("drops what a withdrawn attempt had said, and tells of it until it is over", () => {
+    const events: Given[] = [START, BEGIN, text("wrong"), ["iteration_superseded", { attempt: 1, reason: "upstream_timeout" }, { iteration: 1 }],
+      ["iteration_start", { attempt: 2, model: "m" }, { iteration: 1 }], text("right")];
+    expect(draw(...events, done()).querySelector(".withdrawn")).toBeNull();
+    document.body.replaceChildren();
+    const root = draw(...events);
     expect(root.textContent).not.toContain("wrong");
     expect(root.querySelector(".prose")?.textContent).toBe("right");
     expect(root.querySelector(".withdrawn")?.textContent).toBe("Attempt 1 was withdrawn: upstream timeout");

@@ -9,7 +9,7 @@ export const words = table(
     pages: "Pages", inbox: "Waiting for you", found: (count: number) => count === 1 ? "1 chat found" : `${count} chats found`,
     running: "answering", waiting: "waits for you", unread: "unread",
     archivedChats: "Archived", backToChats: "Back to the chats", noArchived: "Nothing is archived",
-    importChat: "Import a chat", importShort: "Import", importFile: "Exported chat", keys: "Keyboard",
+    importChat: "Import chats", importShort: "Import", importFile: "Exported chats", keys: "Keyboard",
     actions: (title: string) => `Actions for ${title}`, rename: "Rename", newTitle: "Title", save: "Save", cancel: "Cancel",
     pin: "Pin", unpin: "Unpin", archive: "Archive", unarchive: "Back to the list", delete: "Delete",
     exportChat: "Export as a file to import", shareHtml: "Share as a web page", shareMarkdown: "Share as Markdown", print: "Print or save as PDF…", preparingPrint: "All messages are being put on paper.",

@@ -84,6 +84,8 @@ export interface ArtifactCompact {
   readonly sha256: string;
   /** Where it was made. */
   readonly session_id?: string;
+  /** In a list: the session that used it last. */
+  readonly used_in?: string;
   readonly turn_id?: string;
   readonly tool_call_id?: string;
   readonly project_id?: string;
@@ -98,6 +100,8 @@ export interface ArtifactCompact {
   readonly compact: string;
   /** Queries that read a part of this very artifact. */
   readonly locators: Readonly<Record<string, string>>;
+  /** What the model gets of it when it is the only file of a message; absent where that cannot be told now. */
+  readonly reading?: FileReading;
 }
 
 /** An artifact. Times are Unix milliseconds. */
@@ -115,6 +119,8 @@ export interface ArtifactItem {
   readonly sha256: string;
   /** Where it was made. */
   readonly session_id?: string;
+  /** In a list: the session that used it last. */
+  readonly used_in?: string;
   readonly turn_id?: string;
   readonly tool_call_id?: string;
   readonly project_id?: string;
@@ -297,12 +303,12 @@ export interface ChatBody {
   readonly on_disconnect?: "continue" | "release";
   /** One of the allowed models. */
   readonly model?: string;
-  /** The user's message. */
+  /** Files that the message brings along. */
+  readonly attachments?: readonly AttachmentBody[];
+  /** The user's message. It may be empty where files come with it. */
   readonly message: string;
   /** The turn after which this one comes, in a new branch where others do already; `root`: before all turns. Absent: the last one of the active branch. */
   readonly parent_turn_id?: string;
-  /** Files that the message brings along. */
-  readonly attachments?: readonly AttachmentBody[];
   /** Tools that you run yourself, beside those of the gateway, in this turn. */
   readonly tools?: readonly ClientToolBody[];
   /** What the client application tells the model, from this turn on, below the gateway's own prompt: at most 131072 characters. Absent: those of the turn before stay. Empty: none. */
@@ -578,6 +584,12 @@ export interface DeliveryReply {
   readonly error?: string;
 }
 
+/** Of the file system on which the data folder lies, in bytes. */
+export interface DiskSpace {
+  readonly free: number;
+  readonly total: number;
+}
+
 /** The documents in use and those that are not any more. `warnings` name files that cannot be used and those that are left out. */
 export interface DocumentList {
   readonly documents: readonly DocumentRow[];
@@ -701,6 +713,8 @@ export interface EvidenceItem {
 export interface ExportQuery {
   /** jsonl: all of it, to be imported. The others: to be read by people. */
   readonly format?: "jsonl" | "markdown" | "html";
+  /** Of the words around what was said; absent: that of the reader's browser. */
+  readonly language?: "en" | "zh-Hans" | "zh-Hant";
 }
 
 /** Why the gateway is not ready. */
@@ -738,6 +752,21 @@ export interface FileBlock {
   readonly data: string;
   readonly mime?: string;
   readonly name?: string;
+}
+
+/** What the model gets of a file, for people: all of its text, a part of it (and it may read on), the picture, the pages, or none of its content and why. */
+export interface FileReading {
+  readonly how: "text" | "part" | "image" | "pages" | "none";
+  /** Of a text. */
+  readonly lines?: number;
+  /** Bytes of a text that are no UTF-8: the model reads marks there. */
+  readonly damaged?: number;
+  /** The picture is larger than the model looks at it. */
+  readonly scaled?: true;
+  /** Of a PDF, where they can be counted. */
+  readonly pages?: number;
+  /** Of what the model gets nothing of but a description. */
+  readonly why?: "empty" | "format" | "encoding" | "encrypted" | "too_large" | "too_many_pixels" | "too_many_pages" | "damaged";
 }
 
 /** What the authorization server has added to the address where the person came back. */
@@ -933,6 +962,25 @@ export interface LimitReply {
   readonly resets_at?: number;
 }
 
+export interface LimitRuleReply {
+  readonly rule: string;
+  readonly changed_by: string;
+  /** Unix milliseconds. */
+  readonly changed_at: number;
+}
+
+/** What limits there are, in the order in which they are asked. */
+export interface LimitRules {
+  readonly added: readonly LimitRuleReply[];
+  /** GATEWAY_LIMITS; changed there alone. */
+  readonly of_settings: readonly string[];
+}
+
+/** Rules in the form of GATEWAY_LIMITS, such as `user=ada:cost=20/month`, in the place of all that were set here before. Of those that count the same the first that fits holds, before any of the settings. */
+export interface LimitsBody {
+  readonly rules: readonly string[];
+}
+
 /** `from_id` depends on, was merged from, or contradicts `to_id`. */
 export interface LinkItem {
   readonly from_id: string;
@@ -972,14 +1020,45 @@ export interface ListedSession {
   readonly found?: FoundReply;
 }
 
-/** The MCP servers of the settings, by name. */
+/** A client that is registered at the server's authorization server; what is absent is found out. */
+export interface McpOAuthBody {
+  readonly client_id?: string;
+  readonly client_secret?: string;
+  readonly issuer?: string;
+  readonly scopes?: readonly string[];
+}
+
+/** A server to add, or what becomes of one. Headers and `oauth` that are not named stay as they are, unless it moves to another address. */
+export interface McpServerBody {
+  /** On the public web, or in GATEWAY_MCP_HOSTS. */
+  readonly url: string;
+  readonly transport?: "auto" | "http" | "sse";
+  /** Sent with every request; no answer shows their values. */
+  readonly headers?: Readonly<Record<string, unknown>>;
+  readonly oauth?: McpOAuthBody;
+  /** Whether its word counts that a tool only reads. */
+  readonly trust_hints?: boolean;
+  /** Seconds for the answer to one call. */
+  readonly timeout?: number;
+}
+
+/** The MCP servers, by name. */
 export interface McpServerList {
   readonly servers: readonly McpServerRow[];
 }
 
-/** An MCP server of the settings. */
+/** An MCP server, of the settings or added. */
 export interface McpServerRow {
   readonly name: string;
+  /** Without its query; absent: it is a program that the gateway runs. */
+  readonly url?: string;
+  readonly transport: "auto" | "http" | "sse";
+  /** Names of the headers that are sent to it. */
+  readonly headers: readonly string[];
+  /** Whether its word counts that a tool only reads. */
+  readonly trust_hints: boolean;
+  /** It is one of the settings, and is changed there alone. */
+  readonly is_fixed: boolean;
   readonly status: "connecting" | "connected" | "failed" | "needs_sign_in";
   /** How many are offered. */
   readonly tools: number;
@@ -1882,10 +1961,10 @@ export interface ScheduleRunReply {
 /** A message that was said elsewhere. */
 export interface SeedBody {
   readonly role: "user" | "assistant";
-  /** The user's message. */
-  readonly content: string;
   /** Of a message of the user. */
   readonly attachments?: readonly AttachmentBody[];
+  /** What was said. It may be empty where files came with it. */
+  readonly content: string;
 }
 
 /** A block of a message: its type, its size, and the beginning of its text. */
@@ -1950,6 +2029,18 @@ export interface SentTool {
   readonly name: string;
   /** Estimated size of its description and schema. */
   readonly tokens: number;
+}
+
+/** One process of the gateway, and what it runs on. Sizes are in bytes. */
+export interface ServerReply {
+  readonly health: Health;
+  readonly python: string;
+  readonly engine: "sqlite" | "postgresql";
+  /** Unix milliseconds. */
+  readonly started_at: number;
+  /** What the database takes, by part. */
+  readonly sizes: Readonly<Record<string, number>>;
+  readonly disk: DiskSpace;
 }
 
 export interface Session {
@@ -2336,12 +2427,12 @@ export interface TurnOptions {
   readonly on_disconnect?: "continue" | "release";
   /** One of the allowed models. */
   readonly model?: string;
-  /** The user's message. */
+  /** Files that the message brings along. */
+  readonly attachments?: readonly AttachmentBody[];
+  /** The user's message. It may be empty where files come with it. */
   readonly message: string;
   /** The turn after which this one comes, in a new branch where others do already; `root`: before all turns. Absent: the last one of the active branch. */
   readonly parent_turn_id?: string;
-  /** Files that the message brings along. */
-  readonly attachments?: readonly AttachmentBody[];
   /** Tools that you run yourself, beside those of the gateway, in this turn. */
   readonly tools?: readonly ClientToolBody[];
   /** What the client application tells the model, from this turn on, below the gateway's own prompt: at most 131072 characters. Absent: those of the turn before stay. Empty: none. */
